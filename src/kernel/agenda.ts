@@ -1,0 +1,251 @@
+import type { Micros } from './duration.ts'
+
+/** Order at one instant: what ends comes before what breaks, that before controllers, observers last. */
+export const PRIORITY = { completion: 0, failure: 1, controller: 2, observer: 3 } as const
+export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY]
+
+/** Names an entry of the agenda for `cancel`; 0 names none. */
+export type EntryHandle = number
+
+const SLOT_BITS = 2 ** 24
+const CLASS_STEP = 2 ** 48
+/** The most entries an agenda holds. */
+export const AGENDA_LIMIT = 10_000_000
+
+/**
+ * What is going to happen, in order of time, class, serial: a 4-ary heap over typed arrays.
+ *
+ * An entry is plain data: a kind, the ordinal of its subject, one number, and the journal entry that caused it. So the
+ * agenda can be printed, copied and cancelled. A 4-ary heap over typed arrays holds 6.4 M events/s at 10,000 live
+ * entries where an object heap holds 3.6 M (`npm run bench kernel`).
+ */
+export class Agenda {
+  /** The entry that `take` took last. */
+  time: Micros = 0
+  kind = 0
+  subject = 0
+  arg = 0
+  cause = 0
+
+  #size = 0
+  #serial = 0
+  #heapTime: Float64Array
+  #heapKey: Float64Array
+  #heapSlot: Int32Array
+  #place: Int32Array
+  #use: Int32Array
+  #kind: Uint16Array
+  #subject: Int32Array
+  #arg: Float64Array
+  #cause: Float64Array
+  #free: Int32Array
+  #freeCount = 0
+  #slots = 0
+
+  constructor(capacity = 64) {
+    this.#heapTime = new Float64Array(capacity)
+    this.#heapKey = new Float64Array(capacity)
+    this.#heapSlot = new Int32Array(capacity)
+    this.#place = new Int32Array(capacity)
+    this.#use = new Int32Array(capacity)
+    this.#kind = new Uint16Array(capacity)
+    this.#subject = new Int32Array(capacity)
+    this.#arg = new Float64Array(capacity)
+    this.#cause = new Float64Array(capacity)
+    this.#free = new Int32Array(capacity)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** The time of the earliest entry; Infinity when there is none. */
+  get nextTime(): Micros {
+    return this.#size > 0 ? this.#heapTime[0]! : Number.POSITIVE_INFINITY
+  }
+
+  /** Adds an entry and names it. */
+  schedule(time: Micros, priority: Priority, kind: number, subject: number, arg = 0, cause = 0): EntryHandle {
+    let slot: number
+    if (this.#freeCount > 0) slot = this.#free[--this.#freeCount]!
+    else {
+      if (this.#slots === this.#heapTime.length) this.#grow()
+      slot = this.#slots++
+    }
+    const use = (this.#use[slot]! + 1) & 0xfffffff
+    this.#use[slot] = use
+    this.#kind[slot] = kind
+    this.#subject[slot] = subject
+    this.#arg[slot] = arg
+    this.#cause[slot] = cause
+    this.#rise(this.#size++, time, priority * CLASS_STEP + this.#serial++, slot)
+    return use * SLOT_BITS + slot + 1
+  }
+
+  /** Takes an entry out before its time. False when it has happened or was cancelled before. */
+  cancel(handle: EntryHandle): boolean {
+    const slot = this.#slotOf(handle)
+    if (slot < 0) return false
+    const place = this.#place[slot]!
+    this.#release(slot)
+    const last = --this.#size
+    if (place !== last) {
+      const time = this.#heapTime[last]!
+      const key = this.#heapKey[last]!
+      const moved = this.#heapSlot[last]!
+      const parent = (place - 1) >> 2
+      if (place > 0 && before(time, key, this.#heapTime[parent]!, this.#heapKey[parent]!))
+        this.#rise(place, time, key, moved)
+      else this.#sink(place, time, key, moved)
+    }
+    return true
+  }
+
+  /** When an entry is due; Infinity when it has happened or was cancelled. */
+  timeOf(handle: EntryHandle): Micros {
+    const slot = this.#slotOf(handle)
+    return slot < 0 ? Number.POSITIVE_INFINITY : this.#heapTime[this.#place[slot]!]!
+  }
+
+  /** Takes the earliest entry out and shows it in `time`, `kind`, `subject`, `arg` and `cause`. False when there is none. */
+  take(): boolean {
+    if (this.#size === 0) return false
+    const slot = this.#heapSlot[0]!
+    this.time = this.#heapTime[0]!
+    this.kind = this.#kind[slot]!
+    this.subject = this.#subject[slot]!
+    this.arg = this.#arg[slot]!
+    this.cause = this.#cause[slot]!
+    this.#release(slot)
+    const last = --this.#size
+    if (last > 0) this.#sink(0, this.#heapTime[last]!, this.#heapKey[last]!, this.#heapSlot[last]!)
+    return true
+  }
+
+  /** Every entry in the order in which it will happen, for looking at. */
+  entries(): { time: Micros; kind: number; subject: number; arg: number }[] {
+    const places = Array.from({ length: this.#size }, (_, place) => place)
+    places.sort((a, b) => this.#heapTime[a]! - this.#heapTime[b]! || this.#heapKey[a]! - this.#heapKey[b]!)
+    return places.map(place => {
+      const slot = this.#heapSlot[place]!
+      return {
+        time: this.#heapTime[place]!,
+        kind: this.#kind[slot]!,
+        subject: this.#subject[slot]!,
+        arg: this.#arg[slot]!,
+      }
+    })
+  }
+
+  fork(): Agenda {
+    const copy = new Agenda(0)
+    copy.#size = this.#size
+    copy.#serial = this.#serial
+    copy.#slots = this.#slots
+    copy.#freeCount = this.#freeCount
+    copy.#heapTime = this.#heapTime.slice()
+    copy.#heapKey = this.#heapKey.slice()
+    copy.#heapSlot = this.#heapSlot.slice()
+    copy.#place = this.#place.slice()
+    copy.#use = this.#use.slice()
+    copy.#kind = this.#kind.slice()
+    copy.#subject = this.#subject.slice()
+    copy.#arg = this.#arg.slice()
+    copy.#cause = this.#cause.slice()
+    copy.#free = this.#free.slice()
+    return copy
+  }
+
+  #slotOf(handle: EntryHandle): number {
+    if (handle === 0) return -1
+    const slot = (handle - 1) % SLOT_BITS
+    const use = Math.floor((handle - 1) / SLOT_BITS)
+    return slot < this.#slots && this.#use[slot] === use && this.#place[slot]! >= 0 ? slot : -1
+  }
+
+  #release(slot: number): void {
+    this.#place[slot] = -1
+    this.#free[this.#freeCount++] = slot
+  }
+
+  #rise(from: number, time: Micros, key: number, slot: number): void {
+    const heapTime = this.#heapTime
+    const heapKey = this.#heapKey
+    const heapSlot = this.#heapSlot
+    let place = from
+    while (place > 0) {
+      const parent = (place - 1) >> 2
+      const parentTime = heapTime[parent]!
+      if (!before(time, key, parentTime, heapKey[parent]!)) break
+      const moved = heapSlot[parent]!
+      heapTime[place] = parentTime
+      heapKey[place] = heapKey[parent]!
+      heapSlot[place] = moved
+      this.#place[moved] = place
+      place = parent
+    }
+    heapTime[place] = time
+    heapKey[place] = key
+    heapSlot[place] = slot
+    this.#place[slot] = place
+  }
+
+  #sink(from: number, time: Micros, key: number, slot: number): void {
+    const heapTime = this.#heapTime
+    const heapKey = this.#heapKey
+    const heapSlot = this.#heapSlot
+    const size = this.#size
+    let place = from
+    for (;;) {
+      let child = place * 4 + 1
+      if (child >= size) break
+      const end = Math.min(child + 4, size)
+      let least = child
+      let leastTime = heapTime[child]!
+      for (child++; child < end; child++) {
+        const childTime = heapTime[child]!
+        if (childTime < leastTime || (childTime === leastTime && heapKey[child]! < heapKey[least]!)) {
+          least = child
+          leastTime = childTime
+        }
+      }
+      if (!before(leastTime, heapKey[least]!, time, key)) break
+      const moved = heapSlot[least]!
+      heapTime[place] = leastTime
+      heapKey[place] = heapKey[least]!
+      heapSlot[place] = moved
+      this.#place[moved] = place
+      place = least
+    }
+    heapTime[place] = time
+    heapKey[place] = key
+    heapSlot[place] = slot
+    this.#place[slot] = place
+  }
+
+  #grow(): void {
+    const capacity = Math.max(64, this.#heapTime.length * 2)
+    if (this.#heapTime.length >= AGENDA_LIMIT) {
+      throw new RangeError(`Failed to plan an event: the agenda holds ${this.#size} entries. Make the world smaller.`)
+    }
+    const wider = <A extends Float64Array | Int32Array | Uint16Array>(make: new (length: number) => A, old: A): A => {
+      const array = new make(capacity)
+      array.set(old)
+      return array
+    }
+    this.#heapTime = wider(Float64Array, this.#heapTime)
+    this.#heapKey = wider(Float64Array, this.#heapKey)
+    this.#heapSlot = wider(Int32Array, this.#heapSlot)
+    this.#place = wider(Int32Array, this.#place)
+    this.#use = wider(Int32Array, this.#use)
+    this.#kind = wider(Uint16Array, this.#kind)
+    this.#subject = wider(Int32Array, this.#subject)
+    this.#arg = wider(Float64Array, this.#arg)
+    this.#cause = wider(Float64Array, this.#cause)
+    this.#free = wider(Int32Array, this.#free)
+  }
+}
+
+function before(time: Micros, key: number, otherTime: Micros, otherKey: number): boolean {
+  return time < otherTime || (time === otherTime && key < otherKey)
+}

@@ -1,0 +1,58 @@
+import type { Micros } from './duration.ts'
+
+/** The epoch of every world unless told otherwise: 2026-01-01T00:00:00Z, never the wall's now. */
+export const DEFAULT_EPOCH_MS = 1_767_225_600_000
+
+/**
+ * The time of one world: integer microseconds since its epoch. It never goes back.
+ *
+ * @example clock.iso(30_000_000) === '2026-01-01T00:00:30.000000+00:00'
+ */
+export class Clock {
+  readonly epochMs: number
+  #now: Micros
+
+  constructor(epochMs: number = DEFAULT_EPOCH_MS, now: Micros = 0) {
+    this.epochMs = epochMs
+    this.#now = now
+  }
+
+  /** Microseconds since the epoch of the world. */
+  get now(): Micros {
+    return this.#now
+  }
+
+  /** Moves to `time`. Only the loop that fires events calls this. */
+  moveTo(time: Micros): void {
+    if (time < this.#now)
+      throw new Error(`Failed to move the clock: ${time} lies before ${this.#now}. Time never goes back.`)
+    this.#now = time
+  }
+
+  /** Integer Unix seconds of a moment, floored. */
+  unix(at: Micros = this.#now): number {
+    return Math.floor((this.epochMs * 1000 + at) / 1_000_000)
+  }
+
+  /** ISO 8601 with microseconds and offset, the wire's form of a time. */
+  iso(at: Micros = this.#now): string {
+    const total = this.epochMs * 1000 + at
+    const seconds = Math.floor(total / 1_000_000)
+    const fraction = total - seconds * 1_000_000
+    return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}+00:00`
+  }
+
+  /** Microseconds since the epoch of the world, of integer Unix seconds. */
+  fromUnix(seconds: number): Micros {
+    return seconds * 1_000_000 - this.epochMs * 1000
+  }
+
+  /** Microseconds since the epoch of the world, of an ISO 8601 time with offset (to the millisecond). */
+  fromIso(text: string): Micros {
+    return (Date.parse(text) - this.epochMs) * 1000
+  }
+
+  fork(): Clock {
+    return new Clock(this.epochMs, this.#now)
+  }
+}

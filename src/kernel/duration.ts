@@ -1,0 +1,98 @@
+/** A length of time as a user writes it: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
+export type Duration = string | number
+
+/** Integer microseconds: the simulation's only unit of time. */
+export type Micros = number
+
+export const SECOND: Micros = 1_000_000
+export const MINUTE: Micros = 60 * SECOND
+export const HOUR: Micros = 60 * MINUTE
+export const DAY: Micros = 24 * HOUR
+
+const UNITS: Readonly<Record<string, Micros>> = {
+  us: 1,
+  ms: 1000,
+  s: SECOND,
+  m: MINUTE,
+  h: HOUR,
+  d: DAY,
+  w: 7 * DAY,
+}
+const FORMS = "Forms that work: '500ms', '90s', '10m', '24h', '1h30m', '7d', 'PT1H', or a number of milliseconds"
+const PARTS = /(\d+(?:\.\d+)?)(us|ms|s|m|h|d|w)/y
+const ISO =
+  /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
+
+/**
+ * Microseconds of a duration.
+ *
+ * @throws RangeError when it is negative, not finite, longer than 100 years, or of no known form; the message lists the forms.
+ * @example micros('1h30m') === 5_400_000_000
+ */
+export function micros(duration: Duration): Micros {
+  const value = typeof duration === 'number' ? duration * 1000 : parse(duration)
+  if (value === undefined || !Number.isFinite(value) || value < 0 || value > 36_525 * DAY) {
+    throw new RangeError(
+      `Failed to read the duration ${JSON.stringify(duration) ?? String(duration)}: ${reason(duration, value)}. ${FORMS}.`,
+    )
+  }
+  return Math.round(value)
+}
+
+function reason(duration: Duration, value: number | undefined): string {
+  if (value === undefined) return 'no known form'
+  if (typeof duration === 'number' && !Number.isFinite(duration)) return 'not a finite number'
+  if (value < 0) return 'time does not run backwards'
+  return 'longer than 100 years'
+}
+
+function parse(text: string): Micros | undefined {
+  if (typeof text !== 'string') return undefined
+  const trimmed = text.trim()
+  if (trimmed.startsWith('-')) return -1
+  const iso = ISO.exec(trimmed)
+  if (iso) {
+    const [, weeks, days, hours, minutes, seconds] = iso
+    if (weeks ?? days ?? hours ?? minutes ?? seconds) {
+      return (
+        Number(weeks ?? 0) * 7 * DAY +
+        Number(days ?? 0) * DAY +
+        Number(hours ?? 0) * HOUR +
+        Number(minutes ?? 0) * MINUTE +
+        Number(seconds ?? 0) * SECOND
+      )
+    }
+    return undefined
+  }
+  let total = 0
+  let at = 0
+  while (at < trimmed.length) {
+    PARTS.lastIndex = at
+    const part = PARTS.exec(trimmed)
+    if (!part) return undefined
+    total += Number(part[1]) * (UNITS[part[2]!] ?? Number.NaN)
+    at = PARTS.lastIndex
+    while (trimmed[at] === ' ') at++
+  }
+  return at === 0 ? undefined : total
+}
+
+/** A duration for people: the two largest units that count, as in `2h 5m`. */
+export function readable(duration: Micros): string {
+  if (duration < 1000) return `${duration}us`
+  if (duration < SECOND) return `${Math.round(duration / 1000)}ms`
+  const parts: string[] = []
+  let rest = duration
+  for (const [unit, size] of [
+    ['d', DAY],
+    ['h', HOUR],
+    ['m', MINUTE],
+    ['s', SECOND],
+  ] as const) {
+    const count = Math.floor(rest / size)
+    if (count > 0) parts.push(`${count}${unit}`)
+    rest -= count * size
+    if (parts.length === 2) break
+  }
+  return parts.join(' ')
+}

@@ -1,0 +1,83 @@
+/**
+ * A map that forks in no time: layers that nobody writes any more, shared, and one on top that is written.
+ *
+ * For indexes by id and for the counters behind ids. A plain copy of a Map of 10,000 costs 1.1 ms.
+ */
+export class Layers<V> {
+  #shared: readonly ReadonlyMap<string, V | undefined>[] = []
+  #top = new Map<string, V | undefined>()
+
+  get(key: string): V | undefined {
+    if (this.#top.has(key)) return this.#top.get(key)
+    for (let i = this.#shared.length - 1; i >= 0; i--) {
+      const layer = this.#shared[i]!
+      if (layer.has(key)) return layer.get(key)
+    }
+    return undefined
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  set(key: string, value: V): void {
+    this.#top.set(key, value)
+  }
+
+  delete(key: string): void {
+    if (this.#shared.length === 0) this.#top.delete(key)
+    else this.#top.set(key, undefined)
+  }
+
+  fork(): Layers<V> {
+    if (this.#top.size > 0) {
+      this.#shared = this.#shared.length < 8 ? [...this.#shared, this.#top] : [this.#merged()]
+      this.#top = new Map()
+    }
+    const copy = new Layers<V>()
+    copy.#shared = this.#shared
+    return copy
+  }
+
+  #merged(): ReadonlyMap<string, V | undefined> {
+    const merged = new Map<string, V | undefined>()
+    for (const layer of [...this.#shared, this.#top]) {
+      for (const [key, value] of layer) {
+        if (value === undefined) merged.delete(key)
+        else merged.set(key, value)
+      }
+    }
+    return merged
+  }
+}
+
+/** A list that only grows and forks by sharing: whole blocks are shared, the last one is copied. */
+export class AppendLog<T> {
+  static readonly #block = 1024
+  #full: readonly (readonly T[])[] = []
+  #last: T[] = []
+
+  get length(): number {
+    return this.#full.length * AppendLog.#block + this.#last.length
+  }
+
+  push(item: T): void {
+    if (this.#last.length === AppendLog.#block) {
+      this.#full = [...this.#full, this.#last]
+      this.#last = []
+    }
+    this.#last.push(item)
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (const block of this.#full) yield* block
+    yield* this.#last
+  }
+
+  fork(): AppendLog<T> {
+    const copy = new AppendLog<T>()
+    copy.#full = this.#full
+    copy.#last = this.#last.slice()
+    return copy
+  }
+}

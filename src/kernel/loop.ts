@@ -1,0 +1,95 @@
+import type { Agenda } from './agenda.ts'
+import type { Clock } from './clock.ts'
+import type { Micros } from './duration.ts'
+
+/** What one advance may fire before it is taken for a loop. */
+export interface Bounds {
+  /** Events in one advance. */
+  readonly events: number
+  /** Events at one instant. */
+  readonly sameInstant: number
+}
+
+export const DEFAULT_BOUNDS: Bounds = { events: 10_000_000, sameInstant: 100_000 }
+
+/** Too many events in one advance: the world goes on from the last whole event. */
+export class EventCapError extends Error {
+  override name = 'EventCapError'
+}
+
+/** Moves one world's time: takes the earliest entry, sets now to its time, fires it, until the target. */
+export class Loop {
+  #fired = 0
+  #byKind = new Float64Array(64)
+  #instant: Micros = -1
+  #atInstant = 0
+  readonly #clock: Clock
+  readonly #agenda: Agenda
+  readonly #fire: () => void
+  readonly #nameOf: (kind: number) => string
+  readonly #bounds: Bounds
+
+  constructor(clock: Clock, agenda: Agenda, fire: () => void, nameOf: (kind: number) => string, bounds: Bounds) {
+    this.#clock = clock
+    this.#agenda = agenda
+    this.#fire = fire
+    this.#nameOf = nameOf
+    this.#bounds = bounds
+  }
+
+  /**
+   * Fires everything due up to and including `target`, then rests there. `advance(a)` then `advance(b)` equals
+   * `advance(a + b)`, because now is always the time of the event that fires.
+   *
+   * @throws EventCapError naming the hottest kind; every event fired so far holds.
+   */
+  runTo(target: Micros): number {
+    this.#begin()
+    while (this.#agenda.nextTime <= target) this.#step()
+    if (target > this.#clock.now) this.#clock.moveTo(target)
+    return this.#fired
+  }
+
+  /** Fires the earliest entry; false when there is none up to `limit`. */
+  next(limit: Micros): boolean {
+    if (this.#agenda.nextTime > limit) return false
+    this.#begin()
+    this.#step()
+    return true
+  }
+
+  #begin(): void {
+    this.#fired = 0
+    this.#byKind.fill(0)
+    this.#instant = -1
+    this.#atInstant = 0
+  }
+
+  #step(): void {
+    const agenda = this.#agenda
+    const time = agenda.nextTime
+    if (this.#fired >= this.#bounds.events) throw this.#tooMany(`${this.#fired} events`)
+    if (time === this.#instant) {
+      if (++this.#atInstant > this.#bounds.sameInstant) throw this.#tooMany(`${this.#atInstant} events at one instant`)
+    } else {
+      this.#instant = time
+      this.#atInstant = 0
+    }
+    agenda.take()
+    this.#clock.moveTo(time)
+    this.#fired++
+    this.#byKind[agenda.kind] = this.#byKind[agenda.kind]! + 1
+    this.#fire()
+  }
+
+  #tooMany(what: string): EventCapError {
+    let hottest = 0
+    for (let kind = 1; kind < this.#byKind.length; kind++) {
+      if (this.#byKind[kind]! > this.#byKind[hottest]!) hottest = kind
+    }
+    return new EventCapError(
+      `Failed to advance: ${what} were fired and more are due, most of kind '${this.#nameOf(hottest)}' ` +
+        `(${this.#byKind[hottest]}). Advance by less, or look for two things that keep waking each other.`,
+    )
+  }
+}

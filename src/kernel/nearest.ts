@@ -1,0 +1,47 @@
+/**
+ * The candidate a mistyped word most likely meant, for "Did you mean …?" in errors; undefined when none is near.
+ *
+ * Near is an edit distance (insert, delete, replace, swap of neighbours; case ignored) of up to a third of the word, at
+ * least 1 and at most 3. A word of three letters or more that only begins one candidate means that one.
+ *
+ * @example nearest('deplyoments', ['deployments', 'models']) // 'deployments'
+ * @example nearest('H100', ['A100-80GB', 'H100-80GB']) // 'H100-80GB'
+ */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const wanted = word.toLowerCase()
+  const reach = wanted.length <= 3 ? 1 : Math.min(3, Math.max(2, Math.floor(wanted.length / 3)))
+  const begun: string[] = []
+  let best: string | undefined
+  let least = reach + 1
+  for (const candidate of candidates) {
+    const offered = candidate.toLowerCase()
+    if (wanted.length >= 3 && offered.startsWith(wanted)) begun.push(candidate)
+    if (Math.abs(offered.length - wanted.length) >= least) continue
+    const distance = editDistance(wanted, offered)
+    if (distance < least) {
+      best = candidate
+      least = distance
+    }
+  }
+  return best ?? (begun.length === 1 ? begun[0] : undefined)
+}
+
+/** Optimal string alignment: three rows are enough, since a swap looks back two. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1]
+      let cost = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1))
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
+        cost = Math.min(cost, beforeLast[column - 2]! + 1)
+      }
+      current.push(cost)
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[to.length]!
+}

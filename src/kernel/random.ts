@@ -1,0 +1,275 @@
+/**
+ * Chance: the only file that makes any.
+ *
+ * Every draw is a pure function of (seed, key of the entity, purpose, index): a counter-based generator, no shared
+ * stream. Take one fault or one deployment away and every other draw stays as it was.
+ */
+
+/** What a draw is for; made once by `purpose('…')`. */
+export type Purpose = number
+
+/** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. */
+export interface Key {
+  readonly hi: number
+  readonly lo: number
+}
+
+/** A purpose of draws by name; equal names are equal purposes. */
+export function purpose(name: string): Purpose {
+  return hash32(name, 0x51ed270b)
+}
+
+/** 32 bits of a text (murmur3 over UTF-16 units). */
+export function hash32(text: string, seed = 0): number {
+  let h = seed
+  for (let i = 0; i < text.length; i++) h = word(h, text.charCodeAt(i))
+  return finish(h ^ text.length)
+}
+
+function word(h: number, value: number): number {
+  let k = Math.imul(value, 0xcc9e2d51)
+  k = (k << 15) | (k >>> 17)
+  const mixed = h ^ Math.imul(k, 0x1b873593)
+  return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0
+}
+
+function finish(value: number): number {
+  let h = value
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
+const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const HEX = '0123456789abcdef'
+
+/**
+ * The chance of one world.
+ *
+ * @example
+ * const chance = new Chance('1')
+ * const key = chance.key('deployment', 'acme/chat', 0)
+ * chance.unit(key, purpose('download'), 0) // the same number wherever and whenever it is asked
+ */
+export class Chance {
+  readonly seed: string
+  readonly #hi: number
+  readonly #lo: number
+  readonly #out = new Uint32Array(4)
+
+  constructor(seed: string | number) {
+    this.seed = String(seed)
+    this.#hi = hash32(this.seed, 0x2545f491)
+    this.#lo = hash32(this.seed, 0x9e3779b9)
+  }
+
+  /** The key of the n-th entity of this kind and natural name. */
+  key(kind: string, name: string, nth = 0): Key {
+    const text = `${kind}\u0000${name}\u0000${nth}`
+    return { hi: hash32(text, 0x243f6a88), lo: hash32(text, 0x85a308d3) }
+  }
+
+  /** A number in [0, 1) with 53 bits. */
+  unit(key: Key, what: Purpose, index = 0): number {
+    this.#draw(key, what, index)
+    return ((this.#out[0]! >>> 5) * 67_108_864 + (this.#out[1]! >>> 6)) / 9_007_199_254_740_992
+  }
+
+  /** An integer in [0, below). */
+  integer(below: number, key: Key, what: Purpose, index = 0): number {
+    return Math.floor(this.unit(key, what, index) * below)
+  }
+
+  /** Lognormal by its median and the sigma of its logarithm. */
+  lognormal(median: number, sigma: number, key: Key, what: Purpose, index = 0): number {
+    return median * exp(sigma * normalQuantile(this.unit(key, what, index)))
+  }
+
+  /** Exponential by its mean. */
+  exponential(mean: number, key: Key, what: Purpose, index = 0): number {
+    return -mean * ln(1 - this.unit(key, what, index))
+  }
+
+  /** Letters and digits, as ids are made of. */
+  letters(length: number, key: Key, what: Purpose): string {
+    return this.#text(BASE62, length, key, what)
+  }
+
+  /** Hexadecimal digits, as versions are made of. */
+  hex(length: number, key: Key, what: Purpose): string {
+    return this.#text(HEX, length, key, what)
+  }
+
+  #text(alphabet: string, length: number, key: Key, what: Purpose): string {
+    let text = ''
+    for (let i = 0; i < length; i++) {
+      if (i % 4 === 0) this.#draw(key, what, i >> 2)
+      text += alphabet[Math.floor((this.#out[i % 4]! / 4_294_967_296) * alphabet.length)]
+    }
+    return text
+  }
+
+  #draw(key: Key, what: Purpose, index: number): void {
+    philox(this.#out, key.lo, key.hi, what, index >>> 0, this.#lo, this.#hi)
+  }
+}
+
+/**
+ * Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four
+ * 32-bit words into `out`, from a counter of four words and a key of two.
+ */
+export function philox(
+  out: Uint32Array,
+  counter0: number,
+  counter1: number,
+  counter2: number,
+  counter3: number,
+  key0: number,
+  key1: number,
+): void {
+  let c0 = counter0
+  let c1 = counter1
+  let c2 = counter2
+  let c3 = counter3
+  let k0 = key0
+  let k1 = key1
+  for (let round = 0; round < 10; round++) {
+    const high0 = multiplyHigh(0xd2511f53, c0)
+    const low0 = Math.imul(0xd2511f53, c0)
+    const high1 = multiplyHigh(0xcd9e8d57, c2)
+    const low1 = Math.imul(0xcd9e8d57, c2)
+    c0 = (high1 ^ c1 ^ k0) >>> 0
+    c1 = low1 >>> 0
+    c2 = (high0 ^ c3 ^ k1) >>> 0
+    c3 = low0 >>> 0
+    k0 = (k0 + 0x9e3779b9) >>> 0
+    k1 = (k1 + 0xbb67ae85) >>> 0
+  }
+  out[0] = c0
+  out[1] = c1
+  out[2] = c2
+  out[3] = c3
+}
+
+function multiplyHigh(a: number, b: number): number {
+  const aHigh = a >>> 16
+  const aLow = a & 0xffff
+  const bHigh = b >>> 16
+  const bLow = b & 0xffff
+  const middle = aHigh * bLow + ((aLow * bLow) >>> 16)
+  const carry = aLow * bHigh + (middle & 0xffff)
+  return aHigh * bHigh + Math.floor(middle / 65_536) + Math.floor(carry / 65_536)
+}
+
+// Math.exp and Math.log may differ in their last bit from engine to engine; these use only + − × ÷, which IEEE 754 fixes.
+
+const LN2_HIGH = 0.6931471803691238
+const LN2_LOW = 1.9082149292705877e-10
+
+/** e to the power of x, for |x| up to 700. */
+export function exp(x: number): number {
+  const k = Math.round(x / Math.LN2)
+  const r = x - k * LN2_HIGH - k * LN2_LOW
+  let sum = 1
+  for (let n = 14; n > 0; n--) sum = 1 + (r * sum) / n
+  let scale = 1
+  const factor = k < 0 ? 0.5 : 2
+  for (let i = Math.abs(k); i > 0; i--) scale *= factor
+  return sum * scale
+}
+
+/** Natural logarithm of x > 0. */
+export function ln(x: number): number {
+  let mantissa = x
+  let exponent = 0
+  while (mantissa > Math.SQRT2) {
+    mantissa *= 0.5
+    exponent++
+  }
+  while (mantissa < Math.SQRT1_2) {
+    mantissa *= 2
+    exponent--
+  }
+  const s = (mantissa - 1) / (mantissa + 1)
+  const square = s * s
+  let sum = 0
+  for (let n = 25; n > 0; n -= 2) sum = sum * square + 1 / n
+  return 2 * s * sum + exponent * LN2_LOW + exponent * LN2_HIGH
+}
+
+/** Inverse of the standard normal distribution (Acklam's rational approximation, relative error below 1.15e-9). */
+export function normalQuantile(unit: number): number {
+  const p = Math.min(Math.max(unit, 1e-15), 1 - 1e-15)
+  if (p < 0.02425) return tail(p)
+  if (p > 1 - 0.02425) return -tail(1 - p)
+  const q = p - 0.5
+  const r = q * q
+  const above =
+    ((((-3.969683028665376e1 * r + 2.209460984245205e2) * r - 2.759285104469687e2) * r + 1.38357751867269e2) * r -
+      3.066479806614716e1) *
+      r +
+    2.506628277459239
+  const below =
+    ((((-5.447609879822406e1 * r + 1.615858368580409e2) * r - 1.556989798598866e2) * r + 6.680131188771972e1) * r -
+      1.328068155288572e1) *
+      r +
+    1
+  return (q * above) / below
+}
+
+function tail(p: number): number {
+  const q = Math.sqrt(-2 * ln(p))
+  const above =
+    ((((-7.784894002430293e-3 * q - 3.223964580411365e-1) * q - 2.400758277161838) * q - 2.549732539343734) * q +
+      4.374664141464968) *
+      q +
+    2.938163982698783
+  const below =
+    (((7.784695709041462e-3 * q + 3.224671290700398e-1) * q + 2.445134137142996) * q + 3.754408661907416) * q + 1
+  return above / below
+}
+
+/** A running 64-bit hash of bytes, for naming a file by its content. Not for security. */
+export class ByteHash {
+  #hi = 0x243f6a88
+  #lo = 0x85a308d3
+  #length = 0
+  #pending = 0
+  #pendingBytes = 0
+
+  /** Adds bytes; the cut between calls does not show. */
+  update(bytes: Uint8Array): void {
+    this.#length += bytes.length
+    let at = 0
+    while (this.#pendingBytes > 0 && at < bytes.length) this.#push(bytes[at++]!)
+    const end = bytes.length - ((bytes.length - at) & 3)
+    let hi = this.#hi
+    let lo = this.#lo
+    for (; at < end; at += 4) {
+      const value = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+      hi = word(hi, value)
+      lo = Math.imul(lo ^ value, 0x01000193) ^ (lo >>> 15)
+    }
+    this.#hi = hi
+    this.#lo = lo
+    while (at < bytes.length) this.#push(bytes[at++]!)
+  }
+
+  /** 16 hexadecimal digits. */
+  digest(): string {
+    const hi = finish(word(this.#hi, this.#pending) ^ this.#length)
+    const lo = finish(word(this.#lo, this.#pending) ^ this.#length)
+    return hi.toString(16).padStart(8, '0') + lo.toString(16).padStart(8, '0')
+  }
+
+  #push(byte: number): void {
+    this.#pending |= byte << (8 * this.#pendingBytes)
+    this.#pendingBytes++
+    if (this.#pendingBytes === 4) {
+      this.#hi = word(this.#hi, this.#pending)
+      this.#lo = Math.imul(this.#lo ^ this.#pending, 0x01000193) ^ (this.#lo >>> 15)
+      this.#pending = 0
+      this.#pendingBytes = 0
+    }
+  }
+}

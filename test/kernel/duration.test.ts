@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { micros, readable } from '../../src/kernel/duration.ts'
+
+describe('durations', () => {
+  test.each([
+    ['90s', 90_000_000],
+    ['10m', 600_000_000],
+    ['24h', 86_400_000_000],
+    ['1h30m', 5_400_000_000],
+    ['1h 30m', 5_400_000_000],
+    ['2d', 172_800_000_000],
+    ['1w', 604_800_000_000],
+    ['250ms', 250_000],
+    ['7us', 7],
+    ['1.5h', 5_400_000_000],
+    ['PT1H', 3_600_000_000],
+    ['P1DT12H', 129_600_000_000],
+    ['PT0.5S', 500_000],
+    [1500, 1_500_000],
+    [0, 0],
+    ['0s', 0],
+  ] as const)('%s', (text, expected) => {
+    expect(micros(text)).toBe(expected)
+  })
+
+  test.each([
+    ['', 'no known form'],
+    ['soon', 'no known form'],
+    ['10', 'no known form'],
+    ['10 minutes', 'no known form'],
+    ['P', 'no known form'],
+    ['PT', 'no known form'],
+    ['-5m', 'time does not run backwards'],
+    [-1, 'time does not run backwards'],
+    [Number.NaN, 'not a finite number'],
+    [Number.POSITIVE_INFINITY, 'not a finite number'],
+    ['1000000d', 'longer than 100 years'],
+  ] as const)('%s is refused, and the forms that work are named', (text, reason) => {
+    expect(() => micros(text)).toThrow(reason)
+    expect(() => micros(text)).toThrow("Forms that work: '500ms', '90s'")
+  })
+
+  test('are read by people as the two largest units', () => {
+    expect([5, 1500, 90_000_000, 5_400_000_000, 90_061_000_000].map(readable)).toEqual([
+      '5us',
+      '2ms',
+      '1m 30s',
+      '1h 30m',
+      '1d 1h',
+    ])
+  })
+})

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Journal, traceLine } from '../../src/kernel/journal.ts'
+import { Generation, Row } from '../../src/kernel/table.ts'
+
+class Thing extends Row {
+  copy(generation: Generation): Thing {
+    return new Thing(generation, this.id).takeHash(this)
+  }
+}
+
+const generation = new Generation()
+const kinds = ['thing.made', 'thing.moved', 'thing.gone']
+
+describe('the digest', () => {
+  test('does not show the order of independent things, and shows the order of one thing', () => {
+    const event = fc.record({ thing: fc.nat(4), kind: fc.constantFrom(...kinds), value: fc.integer() })
+    fc.assert(
+      fc.property(fc.array(event, { minLength: 1, maxLength: 40 }), fc.infiniteStream(fc.nat(1000)), (events, order) => {
+        // Shuffled, but what happens to one thing keeps its order.
+        const queues = new Map<number, typeof events>()
+        for (const one of events) queues.set(one.thing, [...(queues.get(one.thing) ?? []), one])
+        const shuffled: typeof events = []
+        while (queues.size > 0) {
+          const things = [...queues.keys()]
+          const thing = things[order.next().value! % things.length]!
+          const [first, ...rest] = queues.get(thing)!
+          shuffled.push(first!)
+          if (rest.length > 0) queues.set(thing, rest)
+          else queues.delete(thing)
+        }
+        expect(digestOf(shuffled)).toBe(digestOf(events))
+      }),
+    )
+    const one = { thing: 1, kind: 'thing.made', value: 1 }
+    const other = { thing: 1, kind: 'thing.moved', value: 1 }
+    expect(digestOf([one, other])).not.toBe(digestOf([other, one]))
+  })
+
+  test('shows every field: name, value and type of value that reads differently', () => {
+    const digests = [
+      digestOf([{ thing: 1, kind: 'thing.made', value: 1 }]),
+      digestOf([{ thing: 1, kind: 'thing.made', value: 2 }]),
+      digestOf([{ thing: 1, kind: 'thing.made', value: 2 ** 40 }]),
+      digestOf([{ thing: 1, kind: 'thing.made', value: 0.5 }]),
+      digestOf([{ thing: 2, kind: 'thing.made', value: 1 }]),
+      digestOf([{ thing: 1, kind: 'thing.moved', value: 1 }]),
+      digestOf([]),
+    ]
+    expect(new Set(digests).size).toBe(digests.length)
+    expect(digests[6]).toBe('0'.repeat(32))
+  })
+
+  test('goes on in a fork, whose journal starts empty', () => {
+    const journal = new Journal()
+    const thing = new Thing(generation, 'a')
+    journal.happened(thing, 5, 'thing.made')
+    const fork = journal.fork()
+    expect([fork.digest, fork.entries()]).toEqual([journal.digest, []])
+  })
+})
+
+describe('the journal', () => {
+  test('keeps the newest, counts all, and tells what was dropped', () => {
+    const journal = new Journal(3)
+    const thing = new Thing(generation, 'a')
+    for (let i = 0; i < 10; i++) journal.happened(thing, i, 'thing.moved', { i })
+    expect(journal.entries().map(entry => entry.seq)).toEqual([8, 9, 10])
+    expect([journal.dropped, journal.last, journal.counts.get('thing.moved')]).toEqual([7, 10, 10])
+    expect(journal.entries(9).map(entry => entry.time)).toEqual([9])
+  })
+
+  test('tells why: the chain of causes, nearest first', () => {
+    const journal = new Journal()
+    const thing = new Thing(generation, 'a')
+    const request = journal.requested(0, 'makeThing', 'POST /things')
+    journal.cause = request.seq
+    const made = journal.happened(thing, 0, 'thing.made')
+    journal.cause = made
+    const moved = journal.happened(thing, 9, 'thing.moved')
+    expect(journal.chain(moved).map(entry => entry.kind)).toEqual(['thing.moved', 'thing.made', 'request'])
+  })
+
+  test('reads as a trace: seconds, kind, subject, fields by name', () => {
+    const entry = { seq: 1, time: 12_500_000, kind: 'node.crashed', subject: 'h100-0', cause: 0 }
+    expect(traceLine({ ...entry, fields: { zone: 'a', lost: 2, reason: 'power supply' } })).toBe(
+      '12.500000 node.crashed h100-0 lost=2 reason="power supply" zone=a',
+    )
+    expect(traceLine({ ...entry, fields: undefined })).toBe('12.500000 node.crashed h100-0')
+  })
+})
+
+function digestOf(events: readonly { thing: number; kind: string; value: number }[]): string {
+  const journal = new Journal()
+  const things = new Map<number, Thing>()
+  for (const { thing, kind, value } of events) {
+    const row = things.get(thing) ?? new Thing(generation, `thing-${thing}`)
+    things.set(thing, row)
+    journal.happened(row, 1, kind, { value })
+  }
+  return journal.digest
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AppendLog, Layers } from '../../src/kernel/layers.ts'
+import { Generation, Row, Table } from '../../src/kernel/table.ts'
+
+class Counter extends Row {
+  value = 0
+  copy(generation: Generation): Counter {
+    const copy = new Counter(generation, this.id)
+    copy.value = this.value
+    return copy.takeHash(this)
+  }
+}
+
+type Step =
+  | { do: 'add'; value: number }
+  | { do: 'write'; which: number; value: number }
+  | { do: 'remove'; which: number }
+  | { do: 'fork' }
+
+const step: fc.Arbitrary<Step & { in: number }> = fc.oneof(
+  fc.record({ do: fc.constant('add' as const), in: fc.nat(8), value: fc.nat() }),
+  fc.record({ do: fc.constant('write' as const), in: fc.nat(8), which: fc.nat(30), value: fc.nat() }),
+  fc.record({ do: fc.constant('remove' as const), in: fc.nat(8), which: fc.nat(30) }),
+  fc.record({ do: fc.constant('fork' as const), in: fc.nat(8) }),
+)
+
+describe('tables', () => {
+  test('share rows with their forks and never see what another one writes', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), steps => {
+        const tables: { table: Table<Counter>; model: Map<number, number> }[] = [
+          { table: new Table<Counter>(new Generation()), model: new Map() },
+        ]
+        for (const one of steps) {
+          const { table, model } = tables[one.in % tables.length]!
+          const alive = [...model.keys()]
+          if (one.do === 'add') {
+            const row = new Counter(table.generation, 'x')
+            row.value = one.value
+            model.set(table.add(row), one.value)
+          } else if (one.do === 'fork') {
+            tables.push({ table: table.fork(new Generation(), new Generation()), model: new Map(model) })
+          } else if (alive.length > 0) {
+            const ordinal = alive[one.which % alive.length]!
+            if (one.do === 'write') {
+              table.own(ordinal).value = one.value
+              model.set(ordinal, one.value)
+            } else {
+              table.remove(ordinal)
+              model.delete(ordinal)
+            }
+          }
+          for (const other of tables) {
+            const seen = new Map([...other.table.entries()].map(([ordinal, row]) => [ordinal, row.value]))
+            expect(seen).toEqual(other.model)
+            expect(other.table.count).toBe(other.model.size)
+          }
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a slot that is used again counts its uses', () => {
+    const table = new Table<Counter>(new Generation())
+    const first = table.add(new Counter(table.generation, 'a'))
+    expect(table.use(first)).toBe(1)
+    table.remove(first)
+    expect(() => table.read(first)).toThrow('it has left its table')
+    expect(table.add(new Counter(table.generation, 'b'))).toBe(first)
+    expect(table.use(first)).toBe(2)
+  })
+})
+
+describe('layers', () => {
+  test('are maps that fork', () => {
+    const change = fc.record({
+      in: fc.nat(8),
+      do: fc.constantFrom('set', 'delete', 'fork'),
+      key: fc.constantFrom('a', 'b', 'c', 'd'),
+      value: fc.nat(),
+    })
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 120 }), changes => {
+        const all = [{ layers: new Layers<number>(), model: new Map<string, number>() }]
+        for (const one of changes) {
+          const { layers, model } = all[one.in % all.length]!
+          if (one.do === 'set') {
+            layers.set(one.key, one.value)
+            model.set(one.key, one.value)
+          } else if (one.do === 'delete') {
+            layers.delete(one.key)
+            model.delete(one.key)
+          } else all.push({ layers: layers.fork(), model: new Map(model) })
+          for (const other of all) {
+            for (const key of ['a', 'b', 'c', 'd']) expect(other.layers.get(key)).toBe(other.model.get(key))
+          }
+        }
+      }),
+    )
+  })
+})
+
+describe('append logs', () => {
+  test('fork after thousands of entries, and each side goes on alone', () => {
+    const log = new AppendLog<number>()
+    for (let i = 0; i < 2500; i++) log.push(i)
+    const fork = log.fork()
+    log.push(-1)
+    fork.push(-2)
+    expect([log.length, fork.length]).toEqual([2501, 2501])
+    expect([...log].slice(-2)).toEqual([2499, -1])
+    expect([...fork].slice(-2)).toEqual([2499, -2])
+    expect([...fork].slice(0, 3)).toEqual([0, 1, 2])
+  })
+})
