@@ -1,0 +1,585 @@
+import type { Micros } from '../kernel/duration.ts'
+import { Layers } from '../kernel/layers.ts'
+import { ByteHash, type Key, purpose } from '../kernel/random.ts'
+import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { BatchStatus } from '../store/records.ts'
+import { answerKey, answerText, answerTokens } from './answers.ts'
+import { type BatchEndpoint, type BatchError, type BatchLine, readBatchLines } from './batch-lines.ts'
+import type { EventName } from './events.ts'
+import { type Content, linesOf } from './files.ts'
+import { tokensPerSecond } from './gpus.ts'
+import { BATCH_PRICE_SHARE } from './timings.ts'
+import type { TokenCounter, World } from './world.ts'
+
+const ID = purpose('batch.id')
+const REQUEST_ID = purpose('batch.requestId')
+/** Progress is told in steps of a hundredth of the lines. */
+const STEPS = 100
+const OVER: ReadonlySet<BatchStatus> = new Set(['failed', 'completed', 'expired', 'cancelled'])
+
+/** A batch as the API asks for it, checked. */
+export interface BatchSpec {
+  readonly input_file_id: string
+  readonly endpoint: BatchEndpoint
+  readonly completion_window: '24h'
+  readonly metadata: Readonly<Record<string, string>> | null
+}
+
+/** The batch record of the interface document (2.2). */
+export interface BatchRecord {
+  id: string
+  object: 'batch'
+  endpoint: BatchEndpoint
+  input_file_id: string
+  completion_window: string
+  status: BatchStatus
+  created_at: number
+  expires_at: number
+  errors: { object: 'list'; data: BatchError[] } | null
+  output_file_id: string | null
+  error_file_id: string | null
+  in_progress_at: number | null
+  completed_at: number | null
+  failed_at: number | null
+  finalizing_at: number | null
+  expired_at: number | null
+  cancelled_at: number | null
+  cancelling_at: number | null
+  request_counts: { total: number; completed: number; failed: number } | null
+  metadata: Readonly<Record<string, string>> | null
+}
+
+type Moment = 'in_progress' | 'completed' | 'failed' | 'finalizing' | 'expired' | 'cancelled' | 'cancelling'
+
+/** What there is to run: made once, by validation, and never changed, so forks share it. */
+interface Work {
+  readonly model: string
+  readonly lines: readonly BatchLine[]
+  /** Tokens of all lines before each: what capacity is spent on. */
+  readonly before: Float64Array
+  readonly answers: Int32Array
+  readonly cut: Uint8Array
+}
+
+export class BatchRow extends Row {
+  readonly spec: BatchSpec
+  readonly key: Key
+  readonly createdAt: Micros
+  status: BatchStatus = 'validating'
+  at: Readonly<Partial<Record<Moment, Micros>>> = {}
+  errors: readonly BatchError[] | undefined
+  work: Work | undefined
+  /** Lines that are over, and how many of them failed. */
+  done = 0
+  failed = 0
+  /** The step under way: up to which line, tokens of it that are left, and since when at which rate. */
+  stepEnd = 0
+  stepTokens = 0
+  stepSince: Micros = 0
+  rate = 0
+  next = 0
+  expiry = 0
+  charged = 0
+  filesWritten = false
+  output: { readonly output: Content; readonly error: Content } | undefined
+
+  constructor(generation: Generation, id: string, spec: BatchSpec, key: Key, createdAt: Micros) {
+    super(generation, id)
+    this.spec = spec
+    this.key = key
+    this.createdAt = createdAt
+  }
+
+  copy(generation: Generation): BatchRow {
+    const copy = new BatchRow(generation, this.id, this.spec, this.key, this.createdAt)
+    copy.status = this.status
+    copy.at = this.at
+    copy.errors = this.errors
+    copy.work = this.work
+    copy.done = this.done
+    copy.failed = this.failed
+    copy.stepEnd = this.stepEnd
+    copy.stepTokens = this.stepTokens
+    copy.stepSince = this.stepSince
+    copy.rate = this.rate
+    copy.next = this.next
+    copy.expiry = this.expiry
+    copy.charged = this.charged
+    copy.filesWritten = this.filesWritten
+    copy.output = this.output
+    return copy.takeHash(this)
+  }
+}
+
+/** A batch to read and to cancel. */
+export interface Batch {
+  readonly id: string
+  readonly status: BatchStatus
+  record(): BatchRecord
+  text(): string
+  /** Asks it to end early; false when it is over already. */
+  cancel(): boolean
+}
+
+/** What a batch's model runs on: capacity that is shared, or a deployment of the account's own. */
+type Target =
+  | { readonly kind: 'catalog'; readonly model: string; readonly priceShare: number }
+  | { readonly kind: 'own'; readonly deployment: number }
+  | undefined
+
+/** Batches: validated line by line, run on the tokens per second there are, written to real files. */
+export class Batches {
+  readonly #world: World
+  readonly #table: Table<BatchRow>
+  readonly #byId: Layers<number>
+  readonly #texts: (string | undefined)[]
+  /** Batches that are not over. */
+  #active: readonly number[]
+
+  constructor(world: World, from?: { table: Table<BatchRow>; batches: Batches }) {
+    this.#world = world
+    this.#table = from?.table ?? new Table(world.generation)
+    this.#byId = from ? from.batches.#byId.fork() : new Layers()
+    this.#texts = from ? from.batches.#texts.slice() : []
+    this.#active = from ? from.batches.#active : []
+  }
+
+  fork(world: World, theirs: Generation): Batches {
+    return new Batches(world, { table: this.#table.fork(theirs, world.generation), batches: this })
+  }
+
+  /** Batches that are not over. */
+  get underWay(): number {
+    return this.#active.length
+  }
+
+  entries(): Generator<[number, Readonly<BatchRow>]> {
+    return this.#table.entries()
+  }
+
+  get(id: string): Batch | undefined {
+    const ordinal = this.#byId.get(id)
+    return ordinal === undefined ? undefined : this.#handle(ordinal)
+  }
+
+  create(spec: BatchSpec): Batch {
+    const ordinal = this.add(spec)
+    this.begin(ordinal)
+    return this.#handle(ordinal)
+  }
+
+  /** Puts a batch in without setting anything in motion. */
+  add(spec: BatchSpec, given: { id?: string; created_at?: Micros } = {}): number {
+    const world = this.#world
+    const key = world.newKey('batch', spec.input_file_id)
+    const id = given.id ?? `batch_${world.chance.letters(24, key, ID)}`
+    const row = new BatchRow(this.#table.generation, id, spec, key, given.created_at ?? world.clock.now)
+    const ordinal = this.#table.add(row)
+    this.#byId.set(id, ordinal)
+    this.#active = [...this.#active, ordinal]
+    world.happened(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
+    row.expiry = world.planAt(
+      Math.max(world.clock.now, row.createdAt + world.timings.batchWindow),
+      'batch.expired',
+      ordinal,
+    )
+    world.seen()
+    return ordinal
+  }
+
+  begin(ordinal: number): void {
+    const world = this.#world
+    const row = this.#table.own(ordinal)
+    const chunks = world.files.get(row.spec.input_file_id)?.chunks() ?? []
+    const { batchValidation, batchValidationPerLine } = world.timings
+    row.next = world.plan(batchValidation + countLines(chunks) * batchValidationPerLine, 'batch.validated', ordinal)
+  }
+
+  /** Builds a batch of a fixture that is past its validation; what is wrong with its input, if anything. */
+  settle(ordinal: number, status: 'in_progress' | 'completed', at: BatchRow['at']): readonly BatchError[] {
+    const row = this.#table.own(ordinal)
+    // A world is made without waiting, so its tokens are counted only when it first moves.
+    const errors = this.#read(row, () => 0)
+    if (errors.length > 0) return errors
+    row.at = at
+    row.status = status
+    if (status === 'in_progress') {
+      row.next = this.#world.plan(0, 'batch.resumed', ordinal)
+      return []
+    }
+    row.done = row.work?.lines.length ?? 0
+    row.failed = row.work?.lines.filter(line => line.error).length ?? 0
+    row.filesWritten = true
+    this.#over(ordinal, row)
+    return []
+  }
+
+  on(event: EventName, ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    switch (event) {
+      case 'batch.validated':
+        row.next = 0
+        this.#validated(ordinal, row)
+        break
+      case 'batch.resumed':
+        row.next = 0
+        this.#read(row, this.#counter())
+        this.#nextStep(ordinal, row)
+        break
+      case 'batch.chunkDone':
+        row.next = 0
+        this.#stepDone(ordinal, row)
+        break
+      case 'batch.finalized':
+        row.next = 0
+        this.#writeFiles(row)
+        this.#enter(row, 'completed')
+        this.#over(ordinal, row)
+        break
+      case 'batch.cancelSettled':
+        row.next = 0
+        if (row.work) {
+          this.#compose(row, 'batch_cancelled', 'the batch was cancelled before this request ran')
+          this.#writeFiles(row)
+        }
+        this.#enter(row, 'cancelled')
+        this.#over(ordinal, row)
+        break
+      case 'batch.expired':
+        row.expiry = 0
+        this.#expire(ordinal, row)
+        break
+    }
+    this.#changed(ordinal)
+  }
+
+  /** The capacity of a deployment has changed: what runs on it goes on at another rate. */
+  capacityChanged(deployment: number): void {
+    for (const ordinal of this.#active) {
+      const seen = this.#table.read(ordinal)
+      if (seen.status !== 'in_progress' || !seen.work) continue
+      const target = this.#targetOf(seen.work.model)
+      const mine = target?.kind === 'own' && target.deployment === deployment
+      // A deployment that was deleted is no target any more, yet the batch must stop running on it.
+      if (mine || (seen.rate > 0 && target === undefined)) this.#pace(ordinal, this.#table.own(ordinal))
+    }
+  }
+
+  record(ordinal: number): BatchRecord {
+    const { clock } = this.#world
+    const row = this.#table.read(ordinal)
+    const unix = (moment: Moment) => (row.at[moment] === undefined ? null : clock.unix(row.at[moment]))
+    return {
+      id: row.id,
+      object: 'batch',
+      endpoint: row.spec.endpoint,
+      input_file_id: row.spec.input_file_id,
+      completion_window: row.spec.completion_window,
+      status: row.status,
+      created_at: clock.unix(row.createdAt),
+      expires_at: clock.unix(row.createdAt + this.#world.timings.batchWindow),
+      errors: row.errors ? { object: 'list', data: [...row.errors] } : null,
+      output_file_id: row.filesWritten ? `${row.id}_output` : null,
+      error_file_id: row.filesWritten ? `${row.id}_error` : null,
+      in_progress_at: unix('in_progress'),
+      completed_at: unix('completed'),
+      failed_at: unix('failed'),
+      finalizing_at: unix('finalizing'),
+      expired_at: unix('expired'),
+      cancelled_at: unix('cancelled'),
+      cancelling_at: unix('cancelling'),
+      request_counts: row.work
+        ? { total: row.work.lines.length, completed: row.done - row.failed, failed: row.failed }
+        : null,
+      metadata: row.spec.metadata,
+    }
+  }
+
+  #handle(ordinal: number): Batch {
+    const batches = this
+    return {
+      get id() {
+        return batches.#table.read(ordinal).id
+      },
+      get status() {
+        return batches.#table.read(ordinal).status
+      },
+      record: () => this.record(ordinal),
+      text: () => {
+        this.#texts[ordinal] ??= JSON.stringify(this.record(ordinal))
+        return this.#texts[ordinal]!
+      },
+      cancel: () => this.#cancel(ordinal),
+    }
+  }
+
+  #cancel(ordinal: number): boolean {
+    const world = this.#world
+    const row = this.#table.own(ordinal)
+    if (OVER.has(row.status)) return false
+    // Too late: it is being written already and ends completed.
+    if (row.status === 'finalizing' || row.status === 'cancelling') return true
+    this.#pace(ordinal, row)
+    world.cancel(row.next)
+    this.#enter(row, 'cancelling')
+    row.next = world.plan(world.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
+    this.#changed(ordinal)
+    return true
+  }
+
+  #validated(ordinal: number, row: BatchRow): void {
+    const errors = this.#read(row, this.#counter())
+    if (errors.length > 0) {
+      row.errors = errors
+      this.#enter(row, 'failed', { errors: errors.length, first: errors[0]!.code })
+      this.#over(ordinal, row)
+      return
+    }
+    this.#enter(row, 'in_progress', { lines: row.work!.lines.length })
+    this.#nextStep(ordinal, row)
+  }
+
+  #counter(): TokenCounter {
+    const count = this.#world.countTokens
+    if (!count) throw new Error('Failed to read a batch: no tokenizer was handed in.')
+    return count
+  }
+
+  /** Reads the input file into work; the errors it has. */
+  #read(row: BatchRow, count: TokenCounter): readonly BatchError[] {
+    const { chance, files } = this.#world
+    const chunks = files.get(row.spec.input_file_id)?.chunks() ?? []
+    const { errors, lines, model } = readBatchLines(linesOf(chunks), row.spec.endpoint, count)
+    if (errors.length > 0) return errors
+    if (this.#targetOf(model) === undefined) {
+      const message = `no model ${JSON.stringify(model)} that can be called`
+      return [{ code: 'unknown_model', line: 0, message, param: 'body.model' }]
+    }
+    const before = new Float64Array(lines.length + 1)
+    const answers = new Int32Array(lines.length)
+    const cut = new Uint8Array(lines.length)
+    for (const [i, line] of lines.entries()) {
+      if (line.error === undefined) {
+        const answer = answerTokens(chance, answerKey(chance, model, line.prompt), line.maxTokens)
+        answers[i] = answer.tokens
+        cut[i] = answer.cut ? 1 : 0
+      }
+      before[i + 1] = before[i]! + line.promptTokens + answers[i]!
+    }
+    row.work = { model, lines, before, answers, cut }
+    return []
+  }
+
+  #nextStep(ordinal: number, row: BatchRow): void {
+    const { lines, before } = row.work!
+    if (row.done === lines.length) {
+      this.#compose(row, 'batch_expired', '')
+      this.#enter(row, 'finalizing')
+      const { batchFinalizing, batchFinalizingRate } = this.#world.timings
+      const bytes = row.output!.output.bytes + row.output!.error.bytes
+      row.next = this.#world.plan(batchFinalizing + (bytes / batchFinalizingRate) * 1e6, 'batch.finalized', ordinal)
+      return
+    }
+    row.stepEnd = Math.min(lines.length, row.done + Math.ceil(lines.length / STEPS))
+    row.stepTokens = before[row.stepEnd]! - before[row.done]!
+    row.stepSince = this.#world.clock.now
+    row.rate = 0
+    this.#pace(ordinal, row)
+  }
+
+  /** Counts what the step has done at its rate so far and plans its end at the present one. */
+  #pace(ordinal: number, row: BatchRow): void {
+    const world = this.#world
+    if (row.status !== 'in_progress') return
+    const { now } = world.clock
+    row.stepTokens = Math.max(0, row.stepTokens - (row.rate * (now - row.stepSince)) / 1e6)
+    row.stepSince = now
+    row.rate = this.#capacity(row.work!.model)
+    world.cancel(row.next)
+    row.next = row.rate > 0 ? world.plan((row.stepTokens / row.rate) * 1e6, 'batch.chunkDone', ordinal) : 0
+  }
+
+  #stepDone(ordinal: number, row: BatchRow): void {
+    const { lines } = row.work!
+    for (let i = row.done; i < row.stepEnd; i++) if (lines[i]!.error) row.failed++
+    row.done = row.stepEnd
+    this.#charge(row)
+    this.#world.happened(row, 'batch.progressed', { done: row.done, failed: row.failed, total: lines.length })
+    this.#nextStep(ordinal, row)
+  }
+
+  /** Charges the tokens of the lines that are over, by one floor for the whole batch. */
+  #charge(row: BatchRow): void {
+    const { store, ledger } = this.#world
+    const { model, lines, answers } = row.work!
+    const target = this.#targetOf(model)
+    if (target?.kind !== 'catalog') return
+    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
+    if (serverless?.type !== 'serverless') return
+    let prompt = 0
+    let answer = 0
+    for (let i = 0; i < row.done; i++) {
+      prompt += lines[i]!.promptTokens
+      answer += answers[i]!
+    }
+    // A cent per million tokens is a micro-cent per token; prices are kept to a millionth of one.
+    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    const share = BATCH_PRICE_SHARE * target.priceShare
+    const price = (cents: number) => BigInt(Math.round(cents * share * 1e6))
+    const total = Number((BigInt(prompt) * price(input) + BigInt(answer) * price(output)) / 1_000_000n)
+    ledger.chargeTokens(row.id, total - row.charged)
+    row.charged = total
+  }
+
+  #expire(ordinal: number, row: BatchRow): void {
+    // What is being written is in time; it was done before the window closed.
+    if (row.status === 'finalizing' || row.status === 'cancelling') return
+    if (row.status === 'in_progress') {
+      this.#world.cancel(row.next)
+      row.next = 0
+      this.#compose(row, 'batch_expired', 'the batch expired before this request ran')
+      this.#writeFiles(row)
+    }
+    this.#enter(row, 'expired')
+    this.#over(ordinal, row)
+  }
+
+  /** Writes the output of the lines that are over, and an error line for each of the others. */
+  #compose(row: BatchRow, code: string, message: string): void {
+    const world = this.#world
+    const { chance, clock } = world
+    const { model, lines, answers, cut } = row.work!
+    const output = new LineWriter()
+    const error = new LineWriter()
+    const created = clock.unix()
+    const chat = row.spec.endpoint === '/v1/chat/completions'
+    for (const [i, line] of lines.entries()) {
+      const suffix = chance.letters(16, row.key, REQUEST_ID + i)
+      const id = `batch_req_${suffix}`
+      if (i >= row.done || line.error) {
+        const because = i >= row.done ? { code, message } : line.error!
+        error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: because }))
+        continue
+      }
+      const tokens = answers[i]!
+      const text = answerText(chance, answerKey(chance, model, line.prompt), tokens)
+      const finish_reason = cut[i] ? 'length' : 'stop'
+      const usage = {
+        prompt_tokens: line.promptTokens,
+        completion_tokens: tokens,
+        total_tokens: line.promptTokens + tokens,
+      }
+      const body = chat
+        ? {
+            id: `chatcmpl-${suffix}`,
+            object: 'chat.completion',
+            created,
+            model,
+            choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason }],
+            usage,
+          }
+        : {
+            id: `cmpl-${suffix}`,
+            object: 'text_completion',
+            created,
+            model,
+            choices: [{ index: 0, text, logprobs: null, finish_reason }],
+            usage,
+          }
+      const response = { status_code: 200, request_id: `req_${suffix}`, body }
+      output.push(JSON.stringify({ id, custom_id: line.customId, response, error: null }))
+    }
+    row.output = { output: output.end(), error: error.end() }
+  }
+
+  #writeFiles(row: BatchRow): void {
+    const { files } = this.#world
+    if (!row.output) throw new Error(`Failed to write the files of ${row.id}: nothing was composed.`)
+    const file = { purpose: 'batch_output' }
+    files.create({ ...file, ...row.output.output, id: `${row.id}_output`, filename: `${row.id}_output.jsonl` })
+    files.create({ ...file, ...row.output.error, id: `${row.id}_error`, filename: `${row.id}_error.jsonl` })
+    row.output = undefined
+    row.filesWritten = true
+  }
+
+  #enter(row: BatchRow, status: Exclude<BatchStatus, 'validating'>, fields?: Record<string, string | number>): void {
+    row.status = status
+    row.at = { ...row.at, [status]: this.#world.clock.now }
+    this.#world.happened(row, `batch.${status}`, fields)
+    this.#world.seen()
+  }
+
+  #over(ordinal: number, row: BatchRow): void {
+    this.#world.cancel(row.expiry)
+    row.expiry = 0
+    this.#active = this.#active.filter(other => other !== ordinal)
+    this.#changed(ordinal)
+  }
+
+  #changed(ordinal: number): void {
+    this.#texts[ordinal] = undefined
+    this.#world.seen()
+  }
+
+  /** What a model name means now: an own deployment by name or id, an adapter's base, or a model of the catalog. */
+  #targetOf(model: string): Target {
+    const { deployments, store } = this.#world
+    const named = model.startsWith('deploy_id:')
+      ? deployments.get(model.slice('deploy_id:'.length))
+      : (deployments.live(model) ?? deployments.live(`${store.account.display_name}/${model}`))
+    if (named && named.status !== 'deleted' && named.type !== 'legacy' && named.type !== 'tts') {
+      if (named.type !== 'lora') return { kind: 'own', deployment: named.ordinal }
+      const { base, baseModel } = deployments.read(named.ordinal).plan
+      // An adapter on a model of the catalog costs half as much again as the model.
+      return base >= 0 ? { kind: 'own', deployment: base } : { kind: 'catalog', model: baseModel, priceShare: 1.5 }
+    }
+    const entry = store.models.get(model)
+    if (entry?.type === 'text-generation' && entry.deprecated === null) return { kind: 'catalog', model, priceShare: 1 }
+    return undefined
+  }
+
+  /** Tokens per second that a batch of this model has now. */
+  #capacity(model: string): number {
+    const target = this.#targetOf(model)
+    if (target === undefined) return 0
+    if (target.kind === 'catalog') return this.#world.timings.batchSharedTokensPerSecond
+    const row = this.#world.deployments.read(target.deployment)
+    return (
+      this.#world.deployments.ready(target.deployment) * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)
+    )
+  }
+}
+
+function countLines(chunks: readonly Uint8Array[]): number {
+  let lines = 0
+  for (const chunk of chunks) for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
+  return lines
+}
+
+/** Collects lines into chunks of bytes, hashed on the way. */
+class LineWriter {
+  readonly #encoder = new TextEncoder()
+  readonly #hash = new ByteHash()
+  readonly #chunks: Uint8Array[] = []
+  #text = ''
+  #bytes = 0
+
+  push(line: string): void {
+    this.#text += `${line}\n`
+    if (this.#text.length > 65_536) this.#flush()
+  }
+
+  end(): Content {
+    this.#flush()
+    return { chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
+  }
+
+  #flush(): void {
+    if (this.#text === '') return
+    const chunk = this.#encoder.encode(this.#text)
+    this.#hash.update(chunk)
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    this.#text = ''
+  }
+}

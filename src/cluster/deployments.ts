@@ -1,0 +1,656 @@
+import type { Micros } from '../kernel/duration.ts'
+import { Layers } from '../kernel/layers.ts'
+import { type Key, purpose } from '../kernel/random.ts'
+import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
+import { hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
+import type { World } from './world.ts'
+
+const ID = purpose('deployment.id')
+
+/** Statuses in which a deployment is neither there nor coming. */
+const OVER: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
+const FURTHEST = { pending: 0, placed: 0, pulling: 1, loading: 2, warming: 2, ready: 3, draining: -1 } as const
+const STATUS_OF_FURTHEST = ['initializing', 'downloading', 'deploying', 'running'] as const
+
+/** Where weights come from: a hub repository, or a model of the catalog (`source: 'catalog'`). */
+export interface WeightsSource {
+  readonly source: 'hub' | 'catalog'
+  readonly repo: string
+  readonly revision: string
+  readonly token: string
+}
+
+/** A deployment as the API asks for it, checked. */
+export interface LlmSpec {
+  readonly model_name: string
+  readonly gpu: GpuType
+  readonly num_gpus: number
+  readonly max_batch_size: number
+  readonly weights: { readonly repo: string; readonly revision: string; readonly token: string } | undefined
+  readonly base_model?: string | undefined
+  readonly container_image?: string | undefined
+  readonly extra_args?: readonly string[] | undefined
+  readonly min_instances: number
+  readonly max_instances: number
+}
+
+/** An adapter as the API asks for it, checked. */
+export interface AdapterSpec {
+  /** `owner/lora_name`. */
+  readonly model_name: string
+  readonly base_model: string
+  readonly modelhub_url: string
+  readonly private: boolean
+  readonly description: string
+}
+
+/** The deployment record of the interface document (2.3). */
+export interface DeploymentRecord {
+  deploy_id: string
+  model_name: string
+  version: string
+  task: string
+  status: DeploymentStatus
+  fail_reason: string
+  created_at: string
+  updated_at: string
+  type: DeploymentType
+  instances: { running: number; pending: number }
+  config?: {
+    gpu: GpuType
+    num_gpus: number
+    max_batch_size: number
+    weights: { repo: string; revision: string; token: string }
+  }
+  settings?: { min_instances: number; max_instances: number }
+}
+
+/** What a new row is made of and never changes. */
+interface DeploymentPlan {
+  readonly key: Key
+  readonly modelName: string
+  readonly version: string
+  readonly task: ModelTask
+  readonly type: DeploymentType
+  readonly createdAt: Micros
+  readonly gpu: GpuType
+  readonly numGpus: number
+  readonly maxBatchSize: number
+  readonly weights: WeightsSource
+  readonly size: Weights
+  readonly containerImage: string
+  readonly extraArgs: readonly string[]
+  /** Adapters: their base; -1 when it is a model of the catalog, -2 for what is no adapter. */
+  readonly base: number
+  readonly baseModel: string
+  readonly modelhubUrl: string
+  readonly isPrivate: boolean
+  readonly description: string
+}
+
+export class DeploymentRow extends Row {
+  readonly plan: DeploymentPlan
+  status: DeploymentStatus = 'initializing'
+  failReason = ''
+  updatedAt: Micros
+  minInstances = 1
+  maxInstances = 1
+  instances: readonly number[] = []
+  nextInstance = 0
+  /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
+  wasReady = false
+  lostStarts = 0
+  /** Shown last: what `updated_at` follows. */
+  shownRunning = 0
+  shownPending = 0
+  /** The meter of its GPU time; -1 for what has none. */
+  meter = -1
+  idle = 0
+  /** Adapters: the next event of their life, and whether they only follow their base's stop. */
+  next = 0
+  stoppedWithBase = false
+  adapters: readonly number[] = []
+
+  constructor(generation: Generation, id: string, plan: DeploymentPlan) {
+    super(generation, id)
+    this.plan = plan
+    this.updatedAt = plan.createdAt
+  }
+
+  get key(): Key {
+    return this.plan.key
+  }
+  get gpu(): GpuType {
+    return this.plan.gpu
+  }
+  get numGpus(): number {
+    return this.plan.numGpus
+  }
+  get maxBatchSize(): number {
+    return this.plan.maxBatchSize
+  }
+  get weights(): WeightsSource {
+    return this.plan.weights
+  }
+  get size(): Weights {
+    return this.plan.size
+  }
+
+  copy(generation: Generation): DeploymentRow {
+    const copy = new DeploymentRow(generation, this.id, this.plan)
+    copy.status = this.status
+    copy.failReason = this.failReason
+    copy.updatedAt = this.updatedAt
+    copy.minInstances = this.minInstances
+    copy.maxInstances = this.maxInstances
+    copy.instances = this.instances
+    copy.nextInstance = this.nextInstance
+    copy.wasReady = this.wasReady
+    copy.lostStarts = this.lostStarts
+    copy.shownRunning = this.shownRunning
+    copy.shownPending = this.shownPending
+    copy.meter = this.meter
+    copy.idle = this.idle
+    copy.next = this.next
+    copy.stoppedWithBase = this.stoppedWithBase
+    copy.adapters = this.adapters
+    return copy.takeHash(this)
+  }
+}
+
+/** What a fixture knows of a deployment and a request does not. */
+export interface GivenIdentity {
+  readonly deploy_id?: string | undefined
+  readonly version?: string | undefined
+  readonly created_at?: Micros | undefined
+  readonly updated_at?: Micros | undefined
+  readonly task?: ModelTask | undefined
+  readonly type?: DeploymentType | undefined
+}
+
+/** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
+export class Deployments {
+  readonly #world: World
+  readonly #table: Table<DeploymentRow>
+  readonly #byId: Layers<number>
+  /** The live deployment of each model name. */
+  readonly #live: Layers<number>
+  /** JSON of each, kept until something visible changes. */
+  readonly #texts: (string | undefined)[]
+
+  constructor(world: World, from?: { table: Table<DeploymentRow>; deployments: Deployments }) {
+    this.#world = world
+    this.#table = from?.table ?? new Table(world.generation)
+    this.#byId = from ? from.deployments.#byId.fork() : new Layers()
+    this.#live = from ? from.deployments.#live.fork() : new Layers()
+    this.#texts = from ? from.deployments.#texts.slice() : []
+  }
+
+  fork(world: World, theirs: Generation): Deployments {
+    return new Deployments(world, { table: this.#table.fork(theirs, world.generation), deployments: this })
+  }
+
+  get count(): number {
+    return this.#table.count
+  }
+
+  read(ordinal: number): Readonly<DeploymentRow> {
+    return this.#table.read(ordinal)
+  }
+
+  own(ordinal: number): DeploymentRow {
+    return this.#table.own(ordinal)
+  }
+
+  entries(): Generator<[number, Readonly<DeploymentRow>]> {
+    return this.#table.entries()
+  }
+
+  ordinalOf(deploy_id: string): number | undefined {
+    return this.#byId.get(deploy_id)
+  }
+
+  /** The deployment with this id, a deleted one too. */
+  get(deploy_id: string): Deployment | undefined {
+    const ordinal = this.#byId.get(deploy_id)
+    return ordinal === undefined ? undefined : new Deployment(this.#world, ordinal)
+  }
+
+  handle(ordinal: number): Deployment {
+    return new Deployment(this.#world, ordinal)
+  }
+
+  /** The deployment that has this name now; a deleted one has given it back. */
+  live(modelName: string): Deployment | undefined {
+    const ordinal = this.#live.get(modelName)
+    return ordinal === undefined ? undefined : new Deployment(this.#world, ordinal)
+  }
+
+  /** By creation, then id. Without a filter everything but the deleted. */
+  list(statuses?: ReadonlySet<DeploymentStatus>): Deployment[] {
+    const found: { ordinal: number; row: Readonly<DeploymentRow> }[] = []
+    for (const [ordinal, row] of this.#table.entries()) {
+      if (statuses ? statuses.has(row.status) : row.status !== 'deleted') found.push({ ordinal, row })
+    }
+    found.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
+    return found.map(({ ordinal }) => new Deployment(this.#world, ordinal))
+  }
+
+  /** Creates a deployment and asks for its first instances. Nothing is checked here: the API has. */
+  createLlm(spec: LlmSpec): Deployment {
+    const ordinal = this.add(spec)
+    this.begin(ordinal)
+    return new Deployment(this.#world, ordinal)
+  }
+
+  createAdapter(spec: AdapterSpec): Deployment {
+    const ordinal = this.#world.adapters.add(spec)
+    this.#world.adapters.begin(ordinal)
+    return new Deployment(this.#world, ordinal)
+  }
+
+  /** Puts a deployment in without setting anything in motion. */
+  add(spec: LlmSpec, given: GivenIdentity = {}): number {
+    const world = this.#world
+    const { weights, size } = this.#weightsOf(spec)
+    const ordinal = this.insert(
+      {
+        modelName: spec.model_name,
+        task: given.task ?? 'text-generation',
+        type: given.type ?? 'llm',
+        gpu: spec.gpu,
+        numGpus: spec.num_gpus,
+        maxBatchSize: spec.max_batch_size,
+        weights,
+        size,
+        containerImage: spec.container_image ?? '',
+        extraArgs: spec.extra_args ?? [],
+        base: -2,
+        baseModel: spec.base_model ?? '',
+        modelhubUrl: '',
+        isPrivate: true,
+        description: '',
+      },
+      given,
+    )
+    const row = this.#table.own(ordinal)
+    row.minInstances = spec.min_instances
+    row.maxInstances = spec.max_instances
+    if (row.plan.type === 'llm') {
+      row.meter = world.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
+    }
+    world.happened(row, 'deployment.created', { model_name: spec.model_name, gpu: spec.gpu, num_gpus: spec.num_gpus })
+    return ordinal
+  }
+
+  insert(plan: Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>, given: GivenIdentity): number {
+    const world = this.#world
+    const key = world.newKey('deployment', plan.modelName)
+    const id = given.deploy_id ?? world.chance.letters(16, key, ID)
+    const listed = world.store.models.get(plan.modelName)
+    const version = listed
+      ? (given.version ?? listed.versions[listed.versions.length - 1] ?? '')
+      : world.models.addVersion(plan.modelName, plan.task, plan.type, given.version)
+    const row = new DeploymentRow(this.#table.generation, id, {
+      ...plan,
+      key,
+      version,
+      createdAt: given.created_at ?? world.clock.now,
+    })
+    row.updatedAt = given.updated_at ?? row.plan.createdAt
+    const ordinal = this.#table.add(row)
+    this.#byId.set(id, ordinal)
+    this.#live.set(plan.modelName, ordinal)
+    world.seen()
+    return ordinal
+  }
+
+  /** A start: the instances it needs are asked for. */
+  begin(ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    row.wasReady = false
+    row.lostStarts = 0
+    this.#setStatus(row, 'initializing')
+    this.ask(ordinal, Math.max(1, row.minInstances), this.#world.timings.placementDelay)
+    this.refresh(ordinal)
+  }
+
+  /** Asks for instances until there are `wanted`; those over the GPU limit are not asked for. */
+  ask(ordinal: number, wanted: number, delay: Micros): void {
+    const { limits, instances } = this.#world
+    for (let missing = wanted - this.#alive(ordinal); missing > 0; missing--) {
+      const row = this.#table.read(ordinal)
+      if (!limits.allows(row.gpu, row.numGpus)) {
+        this.#world.happened(this.#table.own(ordinal), 'deployment.limited', { gpu: row.gpu })
+        return
+      }
+      instances.ask(ordinal, delay)
+    }
+  }
+
+  /** A GPU limit rose or GPUs were given back: who was held back may ask again. */
+  limitRaised(gpu: GpuType): void {
+    const { timings } = this.#world
+    for (const deployment of this.list()) {
+      const row = this.#table.read(deployment.ordinal)
+      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || OVER.has(row.status)) continue
+      const wanted = row.wasReady ? row.minInstances : Math.max(1, row.minInstances)
+      if (this.#alive(deployment.ordinal) < wanted) {
+        this.ask(deployment.ordinal, wanted, timings.placementDelay)
+        this.refresh(deployment.ordinal)
+      }
+    }
+  }
+
+  stop(ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    if (OVER.has(row.status)) return
+    this.#end(row, 'stopped', '')
+  }
+
+  delete(ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    if (row.status === 'deleted') return
+    this.#end(row, 'deleted', '')
+    if (this.#live.get(row.plan.modelName) === ordinal) this.#live.delete(row.plan.modelName)
+  }
+
+  fail(ordinal: number, reason: string): void {
+    const row = this.#table.own(ordinal)
+    if (OVER.has(row.status)) return
+    this.#end(row, 'failed', reason)
+  }
+
+  /** An instance is ready: the deployment runs. */
+  instanceReady(ordinal: number): void {
+    const world = this.#world
+    const row = this.#table.own(ordinal)
+    row.wasReady = true
+    row.lostStarts = 0
+    this.meter(ordinal)
+    this.refresh(ordinal)
+    if (row.minInstances === 0) {
+      world.cancel(row.idle)
+      row.idle = world.plan(world.timings.idleToZero, 'deployment.idle', ordinal)
+    }
+  }
+
+  /** Nobody has asked for a while and the deployment may go to zero. It stays `running` with no instance. */
+  idled(ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    row.idle = 0
+    if (row.minInstances > 0) return
+    this.#world.happened(row, 'deployment.idled')
+    for (const instance of row.instances) this.#world.instances.release(instance)
+    this.refresh(ordinal)
+  }
+
+  /** An instance was lost: another is asked for after a while, until the retries are spent. */
+  lostInstance(ordinal: number, reason: string): void {
+    const { retryAfter } = this.#world.timings
+    const row = this.#table.own(ordinal)
+    if (OVER.has(row.status)) {
+      this.refresh(ordinal)
+      return
+    }
+    if (row.lostStarts >= retryAfter.length && this.ready(ordinal) === 0) {
+      this.fail(ordinal, `the last of ${row.lostStarts + 1} starts was lost: ${reason}`)
+      return
+    }
+    const delay = retryAfter[Math.min(row.lostStarts, retryAfter.length - 1)] ?? 0
+    row.lostStarts++
+    this.ask(ordinal, row.wasReady ? row.minInstances : Math.max(1, row.minInstances), delay)
+    this.refresh(ordinal)
+  }
+
+  /** Follows the furthest instance, and `updated_at` follows whatever of it a client can see. */
+  refresh(ordinal: number): void {
+    const { instances, clock } = this.#world
+    const seen = this.#table.read(ordinal)
+    let running = 0
+    let pending = 0
+    let furthest = 0
+    for (const instance of seen.instances) {
+      const { state } = instances.read(instance)
+      if (state === 'ready') running++
+      else if (state !== 'draining') pending++
+      furthest = Math.max(furthest, FURTHEST[state])
+    }
+    if (running !== seen.shownRunning || pending !== seen.shownPending) {
+      const row = this.#table.own(ordinal)
+      row.shownRunning = running
+      row.shownPending = pending
+      row.updatedAt = clock.now
+      this.changed(ordinal)
+    }
+    if (OVER.has(seen.status)) return
+    this.#setStatus(this.#table.own(ordinal), seen.wasReady ? 'running' : STATUS_OF_FURTHEST[furthest]!)
+  }
+
+  /** Something a client can see has changed. */
+  changed(ordinal: number): void {
+    this.#texts[ordinal] = undefined
+    this.#world.seen()
+  }
+
+  setStatus(ordinal: number, status: DeploymentStatus, failReason = ''): void {
+    const row = this.#table.own(ordinal)
+    row.failReason = failReason
+    this.#setStatus(row, status)
+  }
+
+  /** Tells the ledger how many instances are billable: from ready to gone. */
+  meter(ordinal: number): void {
+    const row = this.#table.read(ordinal)
+    if (row.meter < 0) return
+    let units = 0
+    for (const instance of row.instances) {
+      const { state } = this.#world.instances.read(instance)
+      if (state === 'ready' || state === 'draining') units++
+    }
+    this.#world.ledger.setUnits(row.meter, units)
+    this.#world.batches.capacityChanged(ordinal)
+  }
+
+  /** Why the hub refuses the weights of a deployment, as things stand now. */
+  refusal(row: Readonly<DeploymentRow>): string | undefined {
+    const { weights } = row
+    if (weights.source === 'catalog') return undefined
+    const { hub, hubPolicy } = this.#world.store
+    return hubRefusal(hub.get(weights.repo), hubPolicy, weights)?.reason
+  }
+
+  /** Instances that serve now. */
+  ready(ordinal: number): number {
+    const { instances } = this.#world
+    return this.#table.read(ordinal).instances.filter(one => instances.read(one).state === 'ready').length
+  }
+
+  text(ordinal: number): string {
+    let text = this.#texts[ordinal]
+    if (text === undefined) {
+      text = JSON.stringify(this.record(ordinal))
+      this.#texts[ordinal] = text
+    }
+    return text
+  }
+
+  record(ordinal: number): DeploymentRecord {
+    const { clock } = this.#world
+    const row = this.#table.read(ordinal)
+    const { plan } = row
+    const record: DeploymentRecord = {
+      deploy_id: row.id,
+      model_name: plan.modelName,
+      version: plan.version,
+      task: plan.task,
+      status: row.status,
+      fail_reason: row.failReason,
+      created_at: clock.iso(plan.createdAt),
+      updated_at: clock.iso(row.updatedAt),
+      type: plan.type,
+      instances: shownInstances(row),
+    }
+    if (plan.type === 'llm' || plan.type === 'lora') {
+      record.config = {
+        gpu: plan.gpu,
+        num_gpus: plan.numGpus,
+        max_batch_size: plan.maxBatchSize,
+        weights: {
+          repo: plan.weights.repo,
+          revision: plan.weights.revision,
+          token: plan.weights.token === '' ? '' : '********',
+        },
+      }
+      record.settings = { min_instances: row.minInstances, max_instances: row.maxInstances }
+    }
+    return record
+  }
+
+  #alive(ordinal: number): number {
+    const { instances } = this.#world
+    return this.#table.read(ordinal).instances.filter(one => instances.read(one).state !== 'draining').length
+  }
+
+  #end(row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
+    const world = this.#world
+    const ordinal = this.#byId.get(row.id)!
+    world.cancel(row.idle)
+    world.cancel(row.next)
+    row.idle = 0
+    row.next = 0
+    row.failReason = reason
+    this.#setStatus(row, status)
+    for (const instance of row.instances) world.instances.release(instance)
+    this.refresh(ordinal)
+    world.placement.wake()
+  }
+
+  #setStatus(row: DeploymentRow, status: DeploymentStatus): void {
+    if (row.status === status) return
+    const { clock } = this.#world
+    row.status = status
+    row.updatedAt = clock.now
+    this.#world.happened(row, `deployment.${status}`, row.failReason === '' ? undefined : { reason: row.failReason })
+    const ordinal = this.#byId.get(row.id)!
+    this.changed(ordinal)
+    this.#world.batches.capacityChanged(ordinal)
+    if (row.adapters.length > 0) this.#world.adapters.baseChanged(ordinal)
+  }
+
+  #weightsOf(spec: LlmSpec): { weights: WeightsSource; size: Weights } {
+    const { store } = this.#world
+    if (spec.weights) {
+      return {
+        weights: { source: 'hub', ...spec.weights },
+        size: repositoryWeights(store.hub.get(spec.weights.repo), spec.weights.repo),
+      }
+    }
+    const base = spec.base_model === undefined ? undefined : store.models.get(spec.base_model)
+    const repo = spec.base_model ?? spec.model_name
+    if (!base) {
+      return {
+        weights: { source: 'hub', repo, revision: 'main', token: '' },
+        size: repositoryWeights(store.hub.get(repo), repo),
+      }
+    }
+    return {
+      weights: { source: 'catalog', repo, revision: base.versions[base.versions.length - 1] ?? '', token: '' },
+      size: {
+        bytes: weightBytes(base.parameters_b, base.quantization),
+        parametersB: base.parameters_b,
+        context: base.max_tokens ?? 8192,
+      },
+    }
+  }
+}
+
+/** An adapter has no instances of its own: it counts as one copy, there or coming. */
+function shownInstances(row: Readonly<DeploymentRow>): { running: number; pending: number } {
+  if (row.plan.base === -2) return { running: row.shownRunning, pending: row.shownPending }
+  const running = row.status === 'running' ? 1 : 0
+  return { running, pending: running === 0 && !OVER.has(row.status) ? 1 : 0 }
+}
+
+/** A deployment as code outside the simulation holds it: reads the present row each time. */
+export class Deployment {
+  readonly #world: World
+  readonly ordinal: number
+
+  constructor(world: World, ordinal: number) {
+    this.#world = world
+    this.ordinal = ordinal
+  }
+
+  get #row(): Readonly<DeploymentRow> {
+    return this.#world.deployments.read(this.ordinal)
+  }
+
+  get deploy_id(): string {
+    return this.#row.id
+  }
+  get model_name(): string {
+    return this.#row.plan.modelName
+  }
+  get version(): string {
+    return this.#row.plan.version
+  }
+  get task(): ModelTask {
+    return this.#row.plan.task
+  }
+  get type(): DeploymentType {
+    return this.#row.plan.type
+  }
+  get status(): DeploymentStatus {
+    return this.#row.status
+  }
+  get fail_reason(): string {
+    return this.#row.failReason
+  }
+  get gpu(): GpuType {
+    return this.#row.gpu
+  }
+  get num_gpus(): number {
+    return this.#row.numGpus
+  }
+  get min_instances(): number {
+    return this.#row.minInstances
+  }
+  get max_instances(): number {
+    return this.#row.maxInstances
+  }
+  get is_private(): boolean {
+    return this.#row.plan.isPrivate
+  }
+  get description(): string {
+    return this.#row.plan.description
+  }
+  /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
+  get blockedByBase(): string | undefined {
+    return this.#world.adapters.blockedBy(this.ordinal)
+  }
+
+  /** The wire's record. */
+  record(): DeploymentRecord {
+    return this.#world.deployments.record(this.ordinal)
+  }
+
+  /** The wire's record as JSON text, kept until it changes. */
+  text(): string {
+    return this.#world.deployments.text(this.ordinal)
+  }
+
+  start(): void {
+    if (this.type === 'lora') this.#world.adapters.begin(this.ordinal)
+    else this.#world.deployments.begin(this.ordinal)
+  }
+
+  stop(): void {
+    this.#world.deployments.stop(this.ordinal)
+  }
+
+  delete(): void {
+    this.#world.deployments.delete(this.ordinal)
+  }
+}

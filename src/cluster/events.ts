@@ -1,0 +1,48 @@
+import { PRIORITY, type Priority } from '../kernel/agenda.ts'
+
+/** What can stand on the agenda: `subject` and `arg` of each are said here, order at one instant comes from its priority. */
+export const EVENTS = [
+  // subject: an instance; arg: how often its slot was used
+  { name: 'instance.placementDue', priority: PRIORITY.controller },
+  { name: 'instance.containerStarted', priority: PRIORITY.completion },
+  { name: 'instance.imagePulled', priority: PRIORITY.completion },
+  { name: 'instance.weightsRefused', priority: PRIORITY.failure },
+  { name: 'instance.weightsPulled', priority: PRIORITY.completion },
+  { name: 'instance.outOfMemory', priority: PRIORITY.failure },
+  { name: 'instance.loaded', priority: PRIORITY.completion },
+  { name: 'instance.warmed', priority: PRIORITY.completion },
+  { name: 'instance.overdue', priority: PRIORITY.failure },
+  { name: 'instance.drained', priority: PRIORITY.completion },
+  // no subject: whoever waits for GPUs is served in one round an instant
+  { name: 'placement.round', priority: PRIORITY.observer },
+  // subject: a deployment
+  { name: 'deployment.idle', priority: PRIORITY.controller },
+  { name: 'adapter.downloaded', priority: PRIORITY.completion },
+  { name: 'adapter.loaded', priority: PRIORITY.completion },
+  { name: 'adapter.downloading', priority: PRIORITY.completion },
+  // subject: a batch
+  { name: 'batch.validated', priority: PRIORITY.completion },
+  { name: 'batch.resumed', priority: PRIORITY.completion },
+  { name: 'batch.chunkDone', priority: PRIORITY.completion },
+  { name: 'batch.finalized', priority: PRIORITY.completion },
+  { name: 'batch.cancelSettled', priority: PRIORITY.completion },
+  { name: 'batch.expired', priority: PRIORITY.failure },
+  // subject: a file
+  { name: 'file.expired', priority: PRIORITY.failure },
+  // subject: a hosted instance
+  { name: 'hosted.expanded', priority: PRIORITY.completion },
+  // subject: a limit request
+  { name: 'limit.decided', priority: PRIORITY.controller },
+  // subject: a GPU type, by its position
+  { name: 'limit.freed', priority: PRIORITY.controller },
+  // no subject: the account
+  { name: 'account.crossing', priority: PRIORITY.controller },
+  { name: 'account.graceEnded', priority: PRIORITY.controller },
+] as const satisfies readonly { name: string; priority: Priority }[]
+
+export type EventName = (typeof EVENTS)[number]['name']
+
+/** Position of each event in `EVENTS`: the number that the agenda keeps. */
+export const EVENT_KIND = Object.fromEntries(EVENTS.map(({ name }, kind) => [name, kind])) as Readonly<
+  Record<EventName, number>
+>

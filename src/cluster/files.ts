@@ -1,0 +1,140 @@
+import type { Micros } from '../kernel/duration.ts'
+import { Layers } from '../kernel/layers.ts'
+import { purpose } from '../kernel/random.ts'
+import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { World } from './world.ts'
+
+const ID = purpose('file.id')
+
+/** Bytes of a file as they came: never changed, so forks share them. */
+export interface Content {
+  readonly chunks: readonly Uint8Array[]
+  readonly bytes: number
+  /** Names the content: part of the file's identity. */
+  readonly hash: string
+}
+
+export class FileRow extends Row {
+  readonly filename: string
+  readonly purpose: string
+  readonly createdAt: Micros
+  readonly expiresAt: Micros
+  /** Undefined once the file has expired. */
+  content: Content | undefined
+  readonly bytes: number
+
+  constructor(
+    generation: Generation,
+    id: string,
+    about: { filename: string; purpose: string; createdAt: Micros; expiresAt: Micros; bytes: number },
+    content: Content | undefined,
+  ) {
+    super(generation, id)
+    this.filename = about.filename
+    this.purpose = about.purpose
+    this.createdAt = about.createdAt
+    this.expiresAt = about.expiresAt
+    this.bytes = about.bytes
+    this.content = content
+  }
+
+  copy(generation: Generation): FileRow {
+    return new FileRow(generation, this.id, this, this.content).takeHash(this)
+  }
+}
+
+/** A file to read. */
+export interface FileHandle {
+  readonly id: string
+  readonly filename: string
+  readonly purpose: string
+  readonly bytes: number
+  /** Microseconds since the epoch of the world. */
+  readonly createdAt: Micros
+  readonly expiresAt: Micros
+  chunks(): readonly Uint8Array[]
+}
+
+export interface NewFile extends Content {
+  readonly filename: string
+  readonly purpose: string
+  /** Given by fixtures and batches; drawn otherwise. */
+  readonly id?: string
+  readonly createdAt?: Micros
+  readonly expiresAt?: Micros
+}
+
+/** Uploaded files and the files that batches write. A file is gone at its `expires_at`. */
+export class Files {
+  readonly #world: World
+  readonly #table: Table<FileRow>
+  readonly #byId: Layers<number>
+  #stored: number
+
+  constructor(world: World, from?: { table: Table<FileRow>; files: Files }) {
+    this.#world = world
+    this.#table = from?.table ?? new Table(world.generation)
+    this.#byId = from ? from.files.#byId.fork() : new Layers()
+    this.#stored = from ? from.files.#stored : 0
+  }
+
+  fork(world: World, theirs: Generation): Files {
+    return new Files(world, { table: this.#table.fork(theirs, world.generation), files: this })
+  }
+
+  /** Bytes of all files that are there. */
+  get storedBytes(): number {
+    return this.#stored
+  }
+
+  get(id: string): FileHandle | undefined {
+    const ordinal = this.#byId.get(id)
+    const row = ordinal === undefined ? undefined : this.#table.read(ordinal)
+    const content = row?.content
+    if (!row || !content) return undefined
+    const { filename, bytes, createdAt, expiresAt } = row
+    return { id, filename, purpose: row.purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
+  }
+
+  create(file: NewFile): FileHandle {
+    const world = this.#world
+    const { filename, chunks, bytes, hash } = file
+    const id = file.id ?? `file_${world.chance.letters(24, world.newKey('file', `${filename}\u0000${hash}`), ID)}`
+    const createdAt = file.createdAt ?? world.clock.now
+    const expiresAt = file.expiresAt ?? createdAt + world.timings.fileLife
+    const about = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
+    const row = new FileRow(this.#table.generation, id, about, { chunks, bytes, hash })
+    const ordinal = this.#table.add(row)
+    this.#byId.set(id, ordinal)
+    this.#stored += bytes
+    world.happened(row, 'file.created', { filename, bytes, hash })
+    world.planAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
+    world.seen()
+    return this.get(id)!
+  }
+
+  expire(ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    this.#stored -= row.bytes
+    row.content = undefined
+    this.#world.happened(row, 'file.expired')
+    this.#world.seen()
+  }
+}
+
+/** The lines of a file without their line ends, decoded as UTF-8; an empty last line does not count. */
+export function* linesOf(chunks: readonly Uint8Array[]): Generator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (const chunk of chunks) {
+    const text = rest + decoder.decode(chunk, { stream: true })
+    let start = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      yield text.charCodeAt(end - 1) === 13 ? text.slice(start, end - 1) : text.slice(start, end)
+      start = end + 1
+    }
+    rest = text.slice(start)
+  }
+  rest += decoder.decode()
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,439 @@
+import type { Micros } from '../kernel/duration.ts'
+import { AppendLog } from '../kernel/layers.ts'
+import { type Generation, Row, Table } from '../kernel/table.ts'
+import { GPU_TYPES, type GpuType } from '../store/records.ts'
+import { gpuFigures, gpuIndex } from './gpus.ts'
+import type { World } from './world.ts'
+
+/** Micro-cents: the ledger's only unit, an integer. 1 cent is 1,000,000 of them. */
+export type Microcents = number
+
+export const MICROCENTS_PER_CENT = 1_000_000
+/** Microseconds of an hour: what turns GPU-microseconds × micro-cents an hour into micro-cents. */
+const MICROS_PER_HOUR = 3_600_000_000n
+
+export interface TopupRule {
+  /** Cents that are added. */
+  readonly amount: number
+  /** Balance in cents below which they are. */
+  readonly threshold: number
+  readonly enabled: boolean
+}
+
+/** A posting, or, with `open`, what ran and is not posted yet. */
+export interface LedgerEntry {
+  /** Microseconds since the epoch of the world. */
+  readonly time: Micros
+  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens'
+  /** Wire id of what was billed; the account's for funds. */
+  readonly subject: string
+  /** Positive is money in, negative money out. */
+  readonly microcents: Microcents
+  readonly open?: true
+}
+
+/** A stretch of time in which a constant number of units ran. Newest first, shared by forks. */
+interface Stretch {
+  readonly from: Micros
+  readonly to: Micros
+  readonly units: number
+  readonly before: Stretch | undefined
+}
+
+/** Counts the GPU time of one thing that is billed. */
+export class MeterRow extends Row {
+  readonly kind: 'deployment' | 'hosted' | 'container'
+  readonly gpu: GpuType
+  readonly gpusPerUnit: number
+  units = 0
+  since: Micros = 0
+  /** Σ GPU-microseconds × micro-cents per hour up to `since`. */
+  weighted = 0n
+  posted: Microcents = 0
+  stretches: Stretch | undefined = undefined
+
+  constructor(generation: Generation, id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number) {
+    super(generation, id)
+    this.kind = kind
+    this.gpu = gpu
+    this.gpusPerUnit = gpusPerUnit
+  }
+
+  copy(generation: Generation): MeterRow {
+    const copy = new MeterRow(generation, this.id, this.kind, this.gpu, this.gpusPerUnit)
+    copy.units = this.units
+    copy.since = this.since
+    copy.weighted = this.weighted
+    copy.posted = this.posted
+    copy.stretches = this.stretches
+    return copy.takeHash(this)
+  }
+}
+
+/** The account itself, as a thing that events happen to. */
+export class AccountRow extends Row {
+  copy(generation: Generation): AccountRow {
+    return new AccountRow(generation, this.id).takeHash(this)
+  }
+}
+
+/** Why an account is suspended. */
+export type SuspendReason = 'balance' | 'payment-method' | 'overdue-invoices' | 'limit-reached' | 'admin' | 'bad-cc'
+
+/**
+ * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is
+ * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
+ */
+export class Ledger {
+  readonly #world: World
+  readonly #meters: Table<MeterRow>
+  readonly #accounts: Table<AccountRow>
+  readonly #entries: AppendLog<LedgerEntry>
+  /** Micro-cents per hour of one GPU, by type. */
+  readonly #prices: Float64Array
+  #funds: Microcents = 0
+  #tokens: Microcents = 0
+  /** All meters together, not floored: what the next crossing is planned by. */
+  #rate = 0n
+  #weighted = 0n
+  #weightedAt: Micros = 0
+  #rule: TopupRule = { amount: 0, threshold: 0, enabled: false }
+  #armed = false
+  #cardGood = true
+  #retryTopupAt: Micros = -1
+  #suspended: SuspendReason | undefined
+  #topupFailed = false
+  #crossing = 0
+  #grace = 0
+
+  constructor(world: World, from?: { meters: Table<MeterRow>; accounts: Table<AccountRow>; ledger: Ledger }) {
+    this.#world = world
+    this.#meters = from?.meters ?? new Table(world.generation)
+    this.#accounts = from?.accounts ?? new Table(world.generation)
+    this.#entries = from ? from.ledger.#entries.fork() : new AppendLog()
+    this.#prices = from
+      ? from.ledger.#prices.slice()
+      : Float64Array.from(GPU_TYPES, gpu => (gpu === 'other' ? 0 : gpuFigures(gpu).centsPerHour * MICROCENTS_PER_CENT))
+    if (!from) return
+    const { ledger } = from
+    this.#funds = ledger.#funds
+    this.#tokens = ledger.#tokens
+    this.#rate = ledger.#rate
+    this.#weighted = ledger.#weighted
+    this.#weightedAt = ledger.#weightedAt
+    this.#rule = ledger.#rule
+    this.#armed = ledger.#armed
+    this.#cardGood = ledger.#cardGood
+    this.#retryTopupAt = ledger.#retryTopupAt
+    this.#suspended = ledger.#suspended
+    this.#topupFailed = ledger.#topupFailed
+    this.#crossing = ledger.#crossing
+    this.#grace = ledger.#grace
+  }
+
+  fork(world: World, theirs: Generation): Ledger {
+    return new Ledger(world, {
+      meters: this.#meters.fork(theirs, world.generation),
+      accounts: this.#accounts.fork(theirs, world.generation),
+      ledger: this,
+    })
+  }
+
+  /** Opens the account with its funds at the world's epoch. */
+  open(uid: string, fundsCents: number, rule: TopupRule, cardGood: boolean): void {
+    this.#accounts.add(new AccountRow(this.#accounts.generation, uid))
+    this.#funds = fundsCents * MICROCENTS_PER_CENT
+    this.#rule = rule
+    this.#cardGood = cardGood
+    this.#armed = this.#topupIsOn
+    if (this.#funds <= 0) this.#suspended = 'balance'
+    this.#planCrossing()
+  }
+
+  /** The account's row, to record what happens to it. */
+  get account(): AccountRow {
+    return this.#accounts.own(0)
+  }
+
+  get suspended(): SuspendReason | undefined {
+    return this.#suspended
+  }
+
+  get topupFailed(): boolean {
+    return this.#topupFailed
+  }
+
+  get topupRule(): TopupRule {
+    return this.#rule
+  }
+
+  /** Whether anything new may be started: not suspended, for which there must be funds. */
+  canSpend(): boolean {
+    return this.#suspended === undefined
+  }
+
+  /** Remaining funds, computed to now. */
+  get balance(): Microcents {
+    return this.#funds - this.#tokens - this.#rent()
+  }
+
+  priceCentsPerHour(gpu: GpuType): number {
+    return this.#prices[gpuIndex(gpu)]! / MICROCENTS_PER_CENT
+  }
+
+  /** Adds prepaid funds by card; false when the card is declined. */
+  addFunds(cents: number): boolean {
+    const world = this.#world
+    if (!this.#cardGood) {
+      world.happened(this.account, 'funds.declined', { cents })
+      return false
+    }
+    this.#credit('funds', cents)
+    world.happened(this.account, 'funds.added', { cents })
+    this.#afterCredit()
+    return true
+  }
+
+  setTopup(rule: TopupRule): void {
+    this.#rule = rule
+    this.#armed = this.#topupIsOn
+    this.#retryTopupAt = -1
+    this.#world.happened(this.account, 'topup.set', { ...rule })
+    this.#planCrossing()
+  }
+
+  /** The card goes through, or does not: a fault and its repair. */
+  setCard(good: boolean): void {
+    if (this.#cardGood === good) return
+    this.#cardGood = good
+    this.#world.command(this.account, good ? 'card.accepted' : 'card.declined')
+    if (good && this.#topupFailed) {
+      this.#retryTopupAt = -1
+      this.#armed = this.#topupIsOn
+      this.#planCrossing()
+    }
+  }
+
+  /** Opens the meter of a thing that can be billed. */
+  openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
+    const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
+    row.since = this.#world.clock.now
+    return this.#meters.add(row)
+  }
+
+  /** Says how many units of a thing run from now on. */
+  setUnits(meter: number, units: number): void {
+    const { now } = this.#world.clock
+    const seen = this.#meters.read(meter)
+    if (seen.units === units) return
+    const row = this.#meters.own(meter)
+    const price = this.#priceOf(row)
+    this.#advanceAll(now)
+    this.#close(row, now)
+    this.#rate += BigInt((units - row.units) * row.gpusPerUnit) * price
+    row.units = units
+    this.#post(row, now)
+    this.#planCrossing()
+  }
+
+  /** Sets the price of a GPU type from now on: what ran before keeps its price. */
+  setPrice(gpu: GpuType, centsPerHour: number): void {
+    const { now } = this.#world.clock
+    this.#advanceAll(now)
+    for (const [ordinal, seen] of this.#meters.entries()) {
+      if (seen.gpu !== gpu || seen.units === 0) continue
+      const row = this.#meters.own(ordinal)
+      this.#rate -= BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
+      this.#close(row, now)
+    }
+    this.#prices[gpuIndex(gpu)] = Math.round(centsPerHour * MICROCENTS_PER_CENT)
+    for (const [, row] of this.#meters.entries()) {
+      if (row.gpu === gpu) this.#rate += BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
+    }
+    this.#world.command(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
+    this.#planCrossing()
+  }
+
+  /** Charges tokens: `microcents` more for this subject. */
+  chargeTokens(subject: string, microcents: Microcents): void {
+    if (microcents === 0) return
+    this.#tokens += microcents
+    this.#entries.push({ time: this.#world.clock.now, kind: 'tokens', subject, microcents: -microcents })
+    this.#planCrossing()
+  }
+
+  /** Whole seconds that each thing ran between two Unix times, summed over its instances and floored once. */
+  rent(fromUnix: number, toUnix: number): Record<string, number> {
+    const { clock } = this.#world
+    const from = clock.fromUnix(fromUnix)
+    const to = Math.min(clock.fromUnix(toUnix), clock.now)
+    const found: [string, number][] = []
+    for (const [, row] of this.#meters.entries()) {
+      let total = row.units > 0 ? overlap(row.since, clock.now, from, to) * row.units : 0
+      for (let stretch = row.stretches; stretch; stretch = stretch.before) {
+        total += overlap(stretch.from, stretch.to, from, to) * stretch.units
+      }
+      if (total > 0) found.push([row.id, Math.floor(total / 1_000_000)])
+    }
+    return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /** Postings between two moments, and what runs and is not posted yet, computed to now. */
+  entries(from: Micros = Number.NEGATIVE_INFINITY, to: Micros = Number.POSITIVE_INFINITY): LedgerEntry[] {
+    const { now } = this.#world.clock
+    const found: LedgerEntry[] = []
+    for (const entry of this.#entries) if (entry.time >= from && entry.time <= to) found.push(entry)
+    if (now < from || now > to) return found
+    const open: LedgerEntry[] = []
+    for (const [, row] of this.#meters.entries()) {
+      const due = this.#due(row, now)
+      if (due > 0) open.push({ time: now, kind: 'rent', subject: row.id, microcents: -due, open: true })
+    }
+    return [...found, ...open.sort((a, b) => (a.subject < b.subject ? -1 : 1))]
+  }
+
+  /** The balance may have reached the top-up threshold or zero. */
+  crossed(): void {
+    const world = this.#world
+    this.#crossing = 0
+    const { balance } = this
+    if (this.#armed && balance < this.#rule.threshold * MICROCENTS_PER_CENT) this.#topUp()
+    if (this.balance <= 0 && this.#suspended === undefined) {
+      this.#suspended = 'balance'
+      world.happened(this.account, 'account.suspended', { reason: 'balance' })
+      this.#grace = world.plan(world.timings.suspensionGrace, 'account.graceEnded')
+      world.seen()
+    }
+    this.#planCrossing()
+  }
+
+  /** The grace is over: what runs stops. */
+  graceEnded(): void {
+    const world = this.#world
+    this.#grace = 0
+    world.happened(this.account, 'account.graceEnded')
+    for (const deployment of world.deployments.list()) {
+      if (deployment.type === 'llm' || deployment.type === 'lora') deployment.stop()
+    }
+    world.hosted.stopAll()
+  }
+
+  get #topupIsOn(): boolean {
+    return this.#rule.enabled && this.#rule.amount > 0 && this.#rule.threshold > 0
+  }
+
+  #topUp(): void {
+    const world = this.#world
+    this.#armed = false
+    if (!this.#cardGood) {
+      this.#topupFailed = true
+      this.#retryTopupAt = world.clock.now + world.timings.topupRetry
+      world.happened(this.account, 'topup.declined', { cents: this.#rule.amount })
+      return
+    }
+    this.#topupFailed = false
+    this.#retryTopupAt = -1
+    this.#credit('topup', this.#rule.amount)
+    world.happened(this.account, 'topup.charged', { cents: this.#rule.amount })
+    this.#afterCredit()
+  }
+
+  #credit(kind: 'funds' | 'topup', cents: number): void {
+    const microcents = cents * MICROCENTS_PER_CENT
+    this.#funds += microcents
+    this.#entries.push({ time: this.#world.clock.now, kind, subject: this.#accounts.read(0).id, microcents })
+  }
+
+  #afterCredit(): void {
+    const world = this.#world
+    const { balance } = this
+    if (balance >= this.#rule.threshold * MICROCENTS_PER_CENT) this.#armed = this.#topupIsOn
+    if (this.#suspended === 'balance' && balance > 0) {
+      this.#suspended = undefined
+      world.cancel(this.#grace)
+      this.#grace = 0
+      world.happened(this.account, 'account.resumed')
+    }
+    world.seen()
+    this.#planCrossing()
+  }
+
+  #priceOf(row: Readonly<MeterRow>): bigint {
+    return BigInt(this.#prices[gpuIndex(row.gpu)]!)
+  }
+
+  #rent(): Microcents {
+    const { now } = this.#world.clock
+    let sum = 0
+    for (const [, row] of this.#meters.entries()) sum += row.posted + this.#due(row, now)
+    return sum
+  }
+
+  /** What has run since it was posted last. */
+  #due(row: Readonly<MeterRow>, now: Micros): Microcents {
+    if (row.units === 0) return 0
+    const running = BigInt((now - row.since) * row.units * row.gpusPerUnit) * this.#priceOf(row)
+    return Number((row.weighted + running) / MICROS_PER_HOUR) - row.posted
+  }
+
+  /** Brings a meter to now. */
+  #close(row: MeterRow, now: Micros): void {
+    if (row.units > 0 && now > row.since) {
+      row.weighted += BigInt((now - row.since) * row.units * row.gpusPerUnit) * this.#priceOf(row)
+      row.stretches = { from: row.since, to: now, units: row.units, before: row.stretches }
+    }
+    row.since = now
+  }
+
+  #post(row: MeterRow, now: Micros): void {
+    const total = Number(row.weighted / MICROS_PER_HOUR)
+    if (total === row.posted) return
+    this.#entries.push({ time: now, kind: 'rent', subject: row.id, microcents: row.posted - total })
+    row.posted = total
+  }
+
+  #advanceAll(now: Micros): void {
+    this.#weighted += this.#rate * BigInt(now - this.#weightedAt)
+    this.#weightedAt = now
+  }
+
+  /**
+   * Plans the moment at which the balance reaches the next level that matters. The sum of all meters without floors
+   * reaches it no later than the floored one, so at that moment `crossed` looks and, if need be, plans again.
+   */
+  #planCrossing(): void {
+    const world = this.#world
+    world.cancel(this.#crossing)
+    this.#crossing = 0
+    const { now } = world.clock
+    this.#advanceAll(now)
+    if (this.#retryTopupAt >= 0 && this.#retryTopupAt <= now) {
+      this.#retryTopupAt = -1
+      this.#armed = this.#topupIsOn
+    }
+    const funds = BigInt(this.#funds - this.#tokens) * MICROS_PER_HOUR - this.#weighted
+    let at = Number.POSITIVE_INFINITY
+    if (this.#retryTopupAt > now) at = this.#retryTopupAt
+    // Below the threshold is one micro-cent under it; empty is at zero.
+    if (this.#armed) at = Math.min(at, this.#reaches(funds, this.#rule.threshold * MICROCENTS_PER_CENT - 1))
+    if (this.#suspended === undefined) at = Math.min(at, this.#reaches(funds, 0))
+    if (at < Number.POSITIVE_INFINITY) this.#crossing = world.planAt(Math.max(at, now), 'account.crossing')
+  }
+
+  #reaches(funds: bigint, level: Microcents): Micros {
+    const { now } = this.#world.clock
+    const above = funds - BigInt(level) * MICROS_PER_HOUR
+    if (above <= 0n) {
+      const exact = this.balance - level
+      // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
+      if (exact <= 0 || this.#rate === 0n) return exact <= 0 ? now : Number.POSITIVE_INFINITY
+      return now + Number((BigInt(exact) * MICROS_PER_HOUR) / this.#rate) + 1
+    }
+    if (this.#rate === 0n) return Number.POSITIVE_INFINITY
+    return now + Number((above + this.#rate - 1n) / this.#rate)
+  }
+}
+
+function overlap(from: Micros, to: Micros, windowFrom: Micros, windowTo: Micros): Micros {
+  return Math.max(0, Math.min(to, windowTo) - Math.max(from, windowFrom))
+}

@@ -1,0 +1,129 @@
+import { type Generation, Row, Table } from '../kernel/table.ts'
+import { GPU_TYPES, type GpuType } from '../store/records.ts'
+import { gpuIndex } from './gpus.ts'
+import { DEFAULT_GPU_LIMIT } from './timings.ts'
+import type { World } from './world.ts'
+
+/** A request for a higher GPU limit, decided after a review. */
+export class LimitRequestRow extends Row {
+  readonly gpu: GpuType
+  readonly requested: number
+  readonly reason: string
+  decision: 'pending' | 'approved' | 'denied' = 'pending'
+
+  constructor(generation: Generation, id: string, gpu: GpuType, requested: number, reason: string) {
+    super(generation, id)
+    this.gpu = gpu
+    this.requested = requested
+    this.reason = reason
+  }
+
+  copy(generation: Generation): LimitRequestRow {
+    const copy = new LimitRequestRow(generation, this.id, this.gpu, this.requested, this.reason)
+    copy.decision = this.decision
+    return copy.takeHash(this)
+  }
+}
+
+/** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
+export class GpuLimits {
+  readonly #world: World
+  readonly #table: Table<LimitRequestRow>
+  /** By type; -1 means no limit. */
+  readonly #limit: Int32Array
+  readonly #held: Int32Array
+  /** Types for which somebody was held back, as bits. */
+  #heldBack: number
+
+  constructor(world: World, from?: { table: Table<LimitRequestRow>; limits: GpuLimits }) {
+    this.#world = world
+    this.#table = from?.table ?? new Table(world.generation)
+    this.#limit = from ? from.limits.#limit.slice() : new Int32Array(GPU_TYPES.length).fill(DEFAULT_GPU_LIMIT)
+    this.#held = from ? from.limits.#held.slice() : new Int32Array(GPU_TYPES.length)
+    this.#heldBack = from ? from.limits.#heldBack : 0
+  }
+
+  fork(world: World, theirs: Generation): GpuLimits {
+    return new GpuLimits(world, { table: this.#table.fork(theirs, world.generation), limits: this })
+  }
+
+  /** The limit of a type; null means none. */
+  of(gpu: GpuType): number | null {
+    const limit = this.#limit[gpuIndex(gpu)]!
+    return limit < 0 ? null : limit
+  }
+
+  /** GPUs of a type that the account holds or has asked for. */
+  held(gpu: GpuType): number {
+    return this.#held[gpuIndex(gpu)]!
+  }
+
+  /** Whether the account may have this many more. Who is told no here is told when some are given back. */
+  allows(gpu: GpuType, gpus: number): boolean {
+    const limit = this.of(gpu)
+    if (limit === null || this.held(gpu) + gpus <= limit) return true
+    this.#heldBack |= 1 << gpuIndex(gpu)
+    return false
+  }
+
+  hold(gpu: GpuType, gpus: number): void {
+    const index = gpuIndex(gpu)
+    this.#held[index] = this.#held[index]! + gpus
+  }
+
+  release(gpu: GpuType, gpus: number): void {
+    const index = gpuIndex(gpu)
+    this.#held[index] = this.#held[index]! - gpus
+    if (this.#heldBack & (1 << index)) this.#tellHeldBack(index)
+  }
+
+  /** Sets the limit of a type; null means none. */
+  set(gpu: GpuType, limit: number | null): void {
+    const index = gpuIndex(gpu)
+    this.#limit[index] = limit ?? -1
+    if (this.#heldBack & (1 << index)) this.#tellHeldBack(index)
+  }
+
+  /** The same, by the user of the simulator: a fault or its repair. */
+  command(gpu: GpuType, limit: number | null): void {
+    this.#world.command(this.#world.ledger.account, 'limit.set', { gpu, limit })
+    this.set(gpu, limit)
+  }
+
+  pending(gpu: GpuType): boolean {
+    for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return true
+    return false
+  }
+
+  /** Files a request; the review decides it later. */
+  request(gpu: GpuType, requested: number, reason: string): void {
+    const world = this.#world
+    const key = world.newKey('limit', gpu)
+    const id = `limit_${world.chance.letters(24, key, 0)}`
+    const row = new LimitRequestRow(this.#table.generation, id, gpu, requested, reason)
+    const ordinal = this.#table.add(row)
+    world.happened(row, 'limit.requested', { gpu, requested_limit: requested })
+    world.plan(world.timings.limitReview, 'limit.decided', ordinal)
+    world.seen()
+  }
+
+  decide(ordinal: number): void {
+    const world = this.#world
+    const row = this.#table.own(ordinal)
+    row.decision = row.requested <= world.timings.limitApprovedUpTo ? 'approved' : 'denied'
+    world.happened(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
+    const present = this.of(row.gpu)
+    if (row.decision === 'approved' && present !== null && row.requested > present) this.set(row.gpu, row.requested)
+    world.seen()
+  }
+
+  freed(index: number): void {
+    this.#heldBack &= ~(1 << index)
+    this.#world.deployments.limitRaised(GPU_TYPES[index]!)
+  }
+
+  #tellHeldBack(index: number): void {
+    this.#heldBack &= ~(1 << index)
+    this.#world.plan(0, 'limit.freed', index)
+  }
+}

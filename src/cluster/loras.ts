@@ -1,0 +1,132 @@
+import { purpose } from '../kernel/random.ts'
+import type { AdapterSpec, DeploymentRow, GivenIdentity } from './deployments.ts'
+import type { EventName } from './events.ts'
+import type { World } from './world.ts'
+
+const DOWNLOAD = purpose('adapter.download')
+
+/**
+ * LoRA adapters: rows of the deployment table whose GPU time is their base's. The base is the account's newest live
+ * deployment of that name, else the catalog's model on shared capacity.
+ */
+export class Adapters {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Puts an adapter in without setting anything in motion. */
+  add(spec: AdapterSpec, given: GivenIdentity = {}): number {
+    const world = this.#world
+    const base = world.deployments.live(spec.base_model)
+    const baseRow = base === undefined ? undefined : world.deployments.read(base.ordinal)
+    const ordinal = world.deployments.insert(
+      {
+        modelName: spec.model_name,
+        task: baseRow?.plan.task ?? 'text-generation',
+        type: 'lora',
+        gpu: baseRow?.gpu ?? 'other',
+        numGpus: baseRow?.numGpus ?? 0,
+        maxBatchSize: baseRow?.maxBatchSize ?? 0,
+        weights: baseRow?.weights ?? { source: 'catalog', repo: '', revision: '', token: '' },
+        size: baseRow?.size ?? { bytes: 0, parametersB: 0, context: 0 },
+        containerImage: '',
+        extraArgs: [],
+        base: base?.ordinal ?? -1,
+        baseModel: spec.base_model,
+        modelhubUrl: spec.modelhub_url,
+        isPrivate: spec.private,
+        description: spec.description,
+      },
+      given,
+    )
+    if (base) {
+      const row = world.deployments.own(base.ordinal)
+      row.adapters = [...row.adapters, ordinal]
+    }
+    const row = world.deployments.own(ordinal)
+    row.minInstances = baseRow?.minInstances ?? 0
+    row.maxInstances = baseRow?.maxInstances ?? 0
+    world.happened(row, 'adapter.created', { base: spec.base_model })
+    return ordinal
+  }
+
+  /** Starts an adapter, as far as its base lets it. */
+  begin(ordinal: number): void {
+    const world = this.#world
+    const row = world.deployments.own(ordinal)
+    row.stoppedWithBase = false
+    const base = this.#baseOf(row)
+    if (base?.status === 'stopped') {
+      row.stoppedWithBase = true
+      world.deployments.setStatus(ordinal, 'stopped')
+      return
+    }
+    if (base?.status === 'failed' || base?.status === 'deleted') {
+      world.deployments.setStatus(ordinal, 'failed', this.#lostBase(row, base.status))
+      return
+    }
+    world.deployments.setStatus(ordinal, 'initializing')
+    // A base of the catalog is served on shared capacity and is always there.
+    if (base === undefined || base.status === 'running') this.#fetch(ordinal)
+  }
+
+  on(event: EventName, ordinal: number): void {
+    const world = this.#world
+    const row = world.deployments.own(ordinal)
+    row.next = 0
+    if (event === 'adapter.downloading') {
+      const { median, sigma, cap } = world.timings.adapterDownload
+      const duration = Math.min(cap, world.chance.lognormal(median, sigma, row.key, DOWNLOAD, row.nextInstance++))
+      world.deployments.setStatus(ordinal, 'downloading')
+      row.next = world.plan(duration, 'adapter.downloaded', ordinal)
+    } else if (event === 'adapter.downloaded') {
+      world.deployments.setStatus(ordinal, 'deploying')
+      row.next = world.plan(world.timings.adapterLoad, 'adapter.loaded', ordinal)
+    } else {
+      row.wasReady = true
+      world.deployments.setStatus(ordinal, 'running')
+    }
+  }
+
+  /** Adapters follow their base: they stop, fail and come back with it. */
+  baseChanged(base: number): void {
+    const { deployments } = this.#world
+    const { status, adapters } = deployments.read(base)
+    for (const ordinal of adapters) {
+      const row = deployments.read(ordinal)
+      if (row.status === 'deleted' || row.status === 'failed') continue
+      if (status === 'stopped' && row.status !== 'stopped') {
+        deployments.stop(ordinal)
+        deployments.own(ordinal).stoppedWithBase = true
+      } else if (status === 'failed' || status === 'deleted') {
+        deployments.fail(ordinal, this.#lostBase(row, status))
+        if (deployments.read(ordinal).status === 'stopped') {
+          deployments.setStatus(ordinal, 'failed', this.#lostBase(row, status))
+        }
+      } else if (status === 'running' && row.status === 'initializing' && row.next === 0) this.#fetch(ordinal)
+      else if (status !== 'stopped' && row.status === 'stopped' && row.stoppedWithBase) this.begin(ordinal)
+    }
+  }
+
+  /** Why an adapter can not be started by itself. */
+  blockedBy(ordinal: number): string | undefined {
+    const row = this.#world.deployments.read(ordinal)
+    const base = this.#baseOf(row)
+    return base?.status === 'stopped' ? `its base ${row.plan.baseModel} is stopped` : undefined
+  }
+
+  #fetch(ordinal: number): void {
+    const row = this.#world.deployments.own(ordinal)
+    row.next = this.#world.plan(this.#world.timings.placementDelay, 'adapter.downloading', ordinal)
+  }
+
+  #baseOf(row: Readonly<DeploymentRow>): Readonly<DeploymentRow> | undefined {
+    return row.plan.base >= 0 ? this.#world.deployments.read(row.plan.base) : undefined
+  }
+
+  #lostBase(row: Readonly<DeploymentRow>, status: 'failed' | 'deleted'): string {
+    return `base ${row.plan.baseModel} ${status === 'failed' ? 'failed' : 'was deleted'}`
+  }
+}

@@ -1,0 +1,182 @@
+import { ByteHash } from '../kernel/random.ts'
+import { FixtureError } from '../store/fixture.ts'
+import type { BatchSeed, DeploymentSeed, Fixture, GpuType } from '../store/records.ts'
+import type { GivenIdentity } from './deployments.ts'
+import type { InstanceState } from './instances.ts'
+import type { World } from './world.ts'
+
+/** The furthest instance that each status shows. */
+const INSTANCE_OF_STATUS: Readonly<Record<string, InstanceState>> = {
+  initializing: 'pending',
+  downloading: 'pulling',
+  deploying: 'loading',
+  running: 'ready',
+}
+
+/**
+ * Settles a new world with the living things of a fixture: for each status what makes it true, that is instances, their
+ * nodes, and what happens next.
+ *
+ * @throws FixtureError for what can not be, such as a running deployment without a free GPU; it names file and position.
+ */
+export function settleFixture(world: World, fixture: Fixture): void {
+  const problems: string[] = []
+  const { account } = fixture
+  world.ledger.open(account.uid, account.funds_cents, account.topup, account.card === 'good')
+  world.nodes.build(fixture.nodes.pools)
+  for (const [gpu, limit] of Object.entries(account.gpu_limits)) {
+    if (limit !== undefined) world.limits.set(gpu as GpuType, limit)
+  }
+  for (const [i, seed] of fixture.files.entries()) {
+    if (seed.content === undefined) {
+      problems.push(`files.json: $[${i}]: expected the file's content. Give 'path' or 'content'.`)
+      continue
+    }
+    const bytes = new TextEncoder().encode(seed.content)
+    const hash = new ByteHash()
+    hash.update(bytes)
+    world.files.create({
+      id: seed.id,
+      filename: seed.filename,
+      purpose: seed.purpose,
+      chunks: [bytes],
+      bytes: bytes.length,
+      hash: hash.digest(),
+      createdAt: world.clock.fromUnix(seed.created_at),
+      ...(seed.expires_at === undefined ? {} : { expiresAt: world.clock.fromUnix(seed.expires_at) }),
+    })
+  }
+  // Adapters come after what they stand on.
+  const inOrder = [...fixture.deployments.entries()].sort(
+    ([a, one], [b, other]) => Number(one.type === 'lora') - Number(other.type === 'lora') || a - b,
+  )
+  for (const [i, seed] of inOrder) {
+    const problem = seed.type === 'lora' ? settleAdapter(world, seed) : settleDeployment(world, seed)
+    if (problem) problems.push(`deployments.json: $[${i}]: ${problem}`)
+  }
+  for (const [i, seed] of fixture.hosted.entries()) {
+    if (!world.hosted.settle(seed)) {
+      problems.push(
+        `hosted.json: $[${i}]: no node has ${seed.num_gpus} free ${seed.gpu} for it. Add nodes, or stop it.`,
+      )
+    }
+  }
+  for (const [i, seed] of fixture.batches.entries()) {
+    const problem = settleBatch(world, seed)
+    if (problem) problems.push(`batches.json: $[${i}]: ${problem}`)
+  }
+  if (problems.length > 0) {
+    throw new FixtureError(`Failed to settle the fixture: ${problems.slice(0, 10).join(' ')}`, problems)
+  }
+}
+
+function identityOf(world: World, seed: DeploymentSeed): GivenIdentity {
+  const { clock } = world
+  return {
+    deploy_id: seed.deploy_id,
+    version: seed.version,
+    created_at: seed.created_at === undefined ? undefined : clock.fromIso(seed.created_at),
+    updated_at: seed.updated_at === undefined ? undefined : clock.fromIso(seed.updated_at),
+    task: seed.task,
+    type: seed.type,
+  }
+}
+
+function settleDeployment(world: World, seed: DeploymentSeed): string | undefined {
+  const { deployments, instances } = world
+  const given = identityOf(world, seed)
+  const ordinal = deployments.add(
+    {
+      model_name: seed.model_name,
+      gpu: seed.gpu,
+      num_gpus: seed.num_gpus,
+      max_batch_size: seed.max_batch_size,
+      weights: seed.weights,
+      base_model: seed.base_model,
+      container_image: seed.container_image,
+      extra_args: seed.extra_args,
+      min_instances: seed.settings.min_instances,
+      max_instances: seed.settings.max_instances,
+    },
+    given,
+  )
+  const state = seed.type === 'llm' ? INSTANCE_OF_STATUS[seed.status] : undefined
+  if (state === undefined) {
+    endAs(world, ordinal, seed)
+    return undefined
+  }
+  const wanted = Math.max(1, seed.settings.min_instances)
+  for (let i = 0; i < wanted; i++) {
+    instances.ask(ordinal, 0)
+    const instance = deployments.read(ordinal).instances[i]!
+    if (!instances.settle(instance, state)) {
+      return (
+        `no node has ${seed.num_gpus} free ${seed.gpu} for ${seed.model_name}, so it can not be ${seed.status}. ` +
+        "Add nodes, or give it the status 'stopped'."
+      )
+    }
+  }
+  deployments.refresh(ordinal)
+  deployments.own(ordinal).updatedAt = given.updated_at ?? given.created_at ?? world.clock.now
+  return undefined
+}
+
+function settleAdapter(world: World, seed: DeploymentSeed): string | undefined {
+  const given = identityOf(world, seed)
+  if (seed.base_model === undefined) return "an adapter needs 'base_model'."
+  if (!world.deployments.live(seed.base_model) && !world.store.models.has(seed.base_model)) {
+    return `base_model ${seed.base_model} is neither a deployment nor a model of the catalog.`
+  }
+  const ordinal = world.adapters.add(
+    {
+      model_name: seed.model_name,
+      base_model: seed.base_model,
+      modelhub_url: seed.source?.modelhub_url ?? '',
+      private: seed.private,
+      description: seed.description,
+    },
+    given,
+  )
+  if (seed.status === 'initializing' || seed.status === 'downloading' || seed.status === 'deploying') {
+    world.adapters.begin(ordinal)
+  } else endAs(world, ordinal, seed)
+  return undefined
+}
+
+/** Gives a row a status that needs nothing to make it true. */
+function endAs(world: World, ordinal: number, seed: DeploymentSeed): void {
+  const { deployments } = world
+  if (seed.status === 'deleted') deployments.delete(ordinal)
+  else deployments.setStatus(ordinal, seed.status, seed.fail_reason)
+  const given = identityOf(world, seed)
+  deployments.own(ordinal).updatedAt = given.updated_at ?? given.created_at ?? world.clock.now
+}
+
+function settleBatch(world: World, seed: BatchSeed): string | undefined {
+  const { batches, clock } = world
+  const created_at = clock.fromUnix(seed.created_at)
+  const ordinal = batches.add(
+    {
+      input_file_id: seed.input_file_id,
+      endpoint: seed.endpoint,
+      completion_window: seed.completion_window,
+      metadata: seed.metadata,
+    },
+    { id: seed.id, created_at },
+  )
+  if (seed.status === 'validating') {
+    batches.begin(ordinal)
+    return undefined
+  }
+  const at = (unix: number | undefined) => (unix === undefined ? created_at : clock.fromUnix(unix))
+  const moments =
+    seed.status === 'in_progress'
+      ? { in_progress: at(seed.in_progress_at) }
+      : {
+          in_progress: at(seed.in_progress_at),
+          finalizing: at(seed.finalizing_at),
+          completed: at(seed.completed_at),
+        }
+  const [error] = batches.settle(ordinal, seed.status, moments)
+  return error && `its input can not be run: line ${error.line}: ${error.message}.`
+}

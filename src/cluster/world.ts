@@ -1,0 +1,290 @@
+import { Agenda, type EntryHandle } from '../kernel/agenda.ts'
+import { Clock } from '../kernel/clock.ts'
+import type { Micros } from '../kernel/duration.ts'
+import { type Entry, type Fields, Journal, type RequestEntry } from '../kernel/journal.ts'
+import { Layers } from '../kernel/layers.ts'
+import { type Bounds, DEFAULT_BOUNDS, Loop } from '../kernel/loop.ts'
+import { Chance, type Key } from '../kernel/random.ts'
+import { Generation, type Row } from '../kernel/table.ts'
+import type { Fixture } from '../store/records.ts'
+import { Store } from '../store/store.ts'
+import { Batches } from './batches.ts'
+import { Deployments } from './deployments.ts'
+import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
+import { Files } from './files.ts'
+import { HostedInstances } from './hosted.ts'
+import { Instances } from './instances.ts'
+import { Ledger } from './ledger.ts'
+import { GpuLimits } from './limits.ts'
+import { Adapters } from './loras.ts'
+import { OwnModels } from './models.ts'
+import { Nodes } from './nodes.ts'
+import { Placement } from './placement.ts'
+import { settleFixture } from './settlement.ts'
+import { REALISTIC, type Timings } from './timings.ts'
+
+export interface WorldOptions {
+  readonly fixture: Fixture
+  readonly seed?: string | number
+  /** Milliseconds since 1970 of the world's time zero. */
+  readonly epochMs?: number
+  readonly timings?: Timings
+  /** Entries the journal keeps. */
+  readonly journalLimit?: number
+  /** Bytes of files that the world holds at most. */
+  readonly maxStorageBytes?: number
+  readonly bounds?: Bounds
+}
+
+/** Counts the tokens of a text; the doors load a real tokenizer and hand it in. */
+export type TokenCounter = (text: string) => number
+
+const GIB = 1024 ** 3
+
+/**
+ * One simulated account on one simulated fleet: everything that lives, and the time it lives in.
+ *
+ * Nothing in here waits. An event is one step, a request is one step, and what happens is a function of seed, fixture
+ * and requests in order.
+ */
+export class World {
+  readonly seed: string
+  readonly clock: Clock
+  readonly agenda: Agenda
+  readonly journal: Journal
+  readonly chance: Chance
+  readonly timings: Timings
+  readonly store: Store
+  readonly maxStorageBytes: number
+  readonly bounds: Bounds
+  /** Handed in by a door before the first event of an unfinished batch. */
+  countTokens: TokenCounter | undefined
+
+  readonly generation: Generation
+  readonly nodes: Nodes
+  readonly placement: Placement
+  readonly instances: Instances
+  readonly deployments: Deployments
+  readonly adapters: Adapters
+  readonly models: OwnModels
+  readonly files: Files
+  readonly batches: Batches
+  readonly hosted: HostedInstances
+  readonly limits: GpuLimits
+  readonly ledger: Ledger
+
+  readonly #counters: Layers<number>
+  readonly #loop: Loop
+  #causeIsFresh = false
+  #visibleChanges = 0
+
+  constructor(options: WorldOptions, origin?: World) {
+    this.seed = String(origin?.seed ?? options.seed ?? '1')
+    this.timings = options.timings ?? origin?.timings ?? REALISTIC
+    this.maxStorageBytes = options.maxStorageBytes ?? origin?.maxStorageBytes ?? GIB
+    this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_BOUNDS
+    this.chance = origin?.chance ?? new Chance(this.seed)
+    this.countTokens = origin?.countTokens
+    this.generation = new Generation()
+    if (origin) {
+      const theirs = new Generation()
+      this.clock = origin.clock.fork()
+      this.agenda = origin.agenda.fork()
+      this.journal = origin.journal.fork()
+      this.store = origin.store.fork()
+      this.#counters = origin.#counters.fork()
+      this.nodes = origin.nodes.fork(this, theirs)
+      this.placement = origin.placement.fork(this)
+      this.instances = origin.instances.fork(this, theirs)
+      this.deployments = origin.deployments.fork(this, theirs)
+      this.adapters = new Adapters(this)
+      this.models = origin.models.fork(this, theirs)
+      this.files = origin.files.fork(this, theirs)
+      this.batches = origin.batches.fork(this, theirs)
+      this.hosted = origin.hosted.fork(this, theirs)
+      this.limits = origin.limits.fork(this, theirs)
+      this.ledger = origin.ledger.fork(this, theirs)
+    } else {
+      this.clock = new Clock(options.epochMs)
+      this.agenda = new Agenda()
+      this.journal = new Journal(options.journalLimit)
+      this.store = new Store(options.fixture)
+      this.#counters = new Layers()
+      this.nodes = new Nodes(this)
+      this.placement = new Placement(this)
+      this.instances = new Instances(this)
+      this.deployments = new Deployments(this)
+      this.adapters = new Adapters(this)
+      this.models = new OwnModels(this)
+      this.files = new Files(this)
+      this.batches = new Batches(this)
+      this.hosted = new HostedInstances(this)
+      this.limits = new GpuLimits(this)
+      this.ledger = new Ledger(this)
+    }
+    this.#loop = new Loop(
+      this.clock,
+      this.agenda,
+      () => this.#fire(),
+      kind => EVENTS[kind]?.name ?? 'unknown',
+      this.bounds,
+    )
+    if (!origin) settleFixture(this, options.fixture)
+  }
+
+  /** Another world that goes on from here on its own. What neither writes, both share. */
+  fork(): World {
+    return new World({} as WorldOptions, this)
+  }
+
+  get digest(): string {
+    return this.journal.digest
+  }
+
+  /** Counts every change that a client could see: `until` looks again only when it has moved. */
+  get visibleChanges(): number {
+    return this.#visibleChanges
+  }
+
+  /** Fires everything due up to `target` and rests there. Returns the number of events. */
+  runTo(target: Micros): number {
+    this.#needTokenizer()
+    return this.#loop.runTo(target)
+  }
+
+  /** Fires the next event; false when none is due up to `limit`. */
+  next(limit: Micros = Number.POSITIVE_INFINITY): boolean {
+    this.#needTokenizer()
+    return this.#loop.next(limit)
+  }
+
+  /** Whether time can not move before a door has handed a tokenizer in. */
+  get needsTokenizer(): boolean {
+    return this.countTokens === undefined && this.batches.underWay > 0
+  }
+
+  /** Opens a request: what happens until it is closed is caused by it. */
+  openRequest(operation: string, method: string, path: string): RequestEntry {
+    const entry = this.journal.requested(this.clock.now, operation, `${method} ${path}`)
+    this.journal.cause = entry.seq
+    this.#causeIsFresh = false
+    return entry
+  }
+
+  closeRequest(entry: RequestEntry, status: number): void {
+    entry.fields.status = status
+    this.journal.cause = 0
+  }
+
+  /** Records something the user of the simulator did to the world: a fault, a repair. */
+  command(row: Row, kind: string, fields?: Fields): void {
+    this.journal.cause = 0
+    this.#causeIsFresh = true
+    this.happened(row, kind, fields)
+  }
+
+  /** Records that something happened to a thing now; what follows in the same step is caused by it. */
+  happened(row: Row, kind: string, fields?: Fields): void {
+    const seq = this.journal.happened(row, this.clock.now, kind, fields)
+    if (this.#causeIsFresh) {
+      this.journal.cause = seq
+      this.#causeIsFresh = false
+    }
+  }
+
+  /** Says that something a client could see has changed. */
+  seen(): void {
+    this.#visibleChanges++
+  }
+
+  /** Plans an event `delay` microseconds from now. */
+  plan(delay: Micros, event: EventName, subject = 0, arg = 0): EntryHandle {
+    return this.planAt(this.clock.now + Math.max(0, Math.round(delay)), event, subject, arg)
+  }
+
+  planAt(time: Micros, event: EventName, subject = 0, arg = 0): EntryHandle {
+    const kind = EVENT_KIND[event]
+    return this.agenda.schedule(time, EVENTS[kind]!.priority, kind, subject, arg, this.journal.cause)
+  }
+
+  cancel(handle: EntryHandle): void {
+    if (handle !== 0) this.agenda.cancel(handle)
+  }
+
+  /** The key of the next entity of this kind and natural name: ids depend on names, never on a global count. */
+  newKey(kind: string, name: string): Key {
+    const counter = `${kind}\u0000${name}`
+    const nth = this.#counters.get(counter) ?? 0
+    this.#counters.set(counter, nth + 1)
+    return this.chance.key(kind, name, nth)
+  }
+
+  /** Entries of the journal, for doors. */
+  history(after?: number): Entry[] {
+    return this.journal.entries(after)
+  }
+
+  #needTokenizer(): void {
+    if (this.needsTokenizer) {
+      throw new Error('Failed to move time: a batch is under way and no tokenizer was loaded. Await the door first.')
+    }
+  }
+
+  #fire(): void {
+    const { kind, subject, arg, cause } = this.agenda
+    this.journal.cause = cause
+    this.#causeIsFresh = true
+    switch (EVENTS[kind]!.name) {
+      case 'instance.placementDue':
+      case 'instance.containerStarted':
+      case 'instance.imagePulled':
+      case 'instance.weightsRefused':
+      case 'instance.weightsPulled':
+      case 'instance.outOfMemory':
+      case 'instance.loaded':
+      case 'instance.warmed':
+      case 'instance.overdue':
+      case 'instance.drained':
+        this.instances.on(EVENTS[kind]!.name, subject, arg)
+        break
+      case 'placement.round':
+        this.placement.round()
+        break
+      case 'deployment.idle':
+        this.deployments.idled(subject)
+        break
+      case 'adapter.downloading':
+      case 'adapter.downloaded':
+      case 'adapter.loaded':
+        this.adapters.on(EVENTS[kind]!.name, subject)
+        break
+      case 'batch.validated':
+      case 'batch.resumed':
+      case 'batch.chunkDone':
+      case 'batch.finalized':
+      case 'batch.cancelSettled':
+      case 'batch.expired':
+        this.batches.on(EVENTS[kind]!.name, subject)
+        break
+      case 'file.expired':
+        this.files.expire(subject)
+        break
+      case 'hosted.expanded':
+        this.hosted.expanded(subject)
+        break
+      case 'limit.decided':
+        this.limits.decide(subject)
+        break
+      case 'limit.freed':
+        this.limits.freed(subject)
+        break
+      case 'account.crossing':
+        this.ledger.crossed()
+        break
+      case 'account.graceEnded':
+        this.ledger.graceEnded()
+        break
+    }
+    this.journal.cause = 0
+  }
+}

@@ -1,0 +1,13 @@
+/** What a user may import from `modelhost-sim`. */
+export type { Client, RequestOf, ResponseOf } from './api/client.ts'
+export { Refusal } from './api/client.ts'
+export type { LedgerEntry } from './cluster/ledger.ts'
+export type { NodeView } from './cluster/nodes.ts'
+export type { ClusterVerbs, NodeVerbs } from './cluster/verbs.ts'
+export type { Duration } from './kernel/duration.ts'
+export type { Entry } from './kernel/journal.ts'
+export { EventCapError } from './kernel/loop.ts'
+export { type ClockMode, type ClockSetting, type Happened, UntilError } from './settle.ts'
+export { createSimulator, type FetchOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
+export { FixtureError } from './store/fixture.ts'
+export type { BatchStatus, DeploymentStatus, FixtureInput, GpuType } from './store/records.ts'

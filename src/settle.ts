@@ -1,0 +1,390 @@
+/**
+ * Moving time for clients that wait: the public clock. The kernel's advance is synchronous; the public one also lets
+ * whoever it woke go on before the next step. With kernel/pacer.ts the only file that may name timers.
+ */
+import type { World } from './cluster/world.ts'
+import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
+import { traceLine } from './kernel/journal.ts'
+import { monotonicMs, Pacer } from './kernel/pacer.ts'
+
+/** How time moves: by hand, or with a real clock times a speed. */
+export type ClockMode = 'manual' | 'scaled'
+
+/** A clock as a user asks for it. */
+export type ClockSetting = ClockMode | { readonly mode: ClockMode; readonly speed?: number }
+
+/** What an advance did. */
+export interface Happened {
+  /** Time before and after, ISO 8601. */
+  readonly from: string
+  readonly to: string
+  /** Events that happened. */
+  readonly events: number
+  /** The same by kind, as in `{ 'instance.ready': 1 }`. */
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** The speed of a scaled clock unless told otherwise: an hour in a minute. */
+export const DEFAULT_SPEED = 60
+/** How long one slice of an advance may hold a server's process. */
+const SLICE_MS = 20
+/** Turns of the event loop without a sign of the client after which it counts as waiting. */
+const QUIET_TURNS = 3
+
+/** `until` gave up. */
+export class UntilError extends Error {
+  override readonly name = 'UntilError'
+}
+
+interface Sleeper {
+  readonly at: Micros
+  readonly wake: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** What the clock needs of the simulator it belongs to. */
+export interface ClockHost {
+  readonly world: World
+  /** Loads what the world needs before it can move. */
+  prepare(): Promise<void>
+  /** Counts the signs of life of clients: requests that entered, bodies that were read. */
+  readonly activity: number
+  /** Requests that entered and are not answered yet. */
+  readonly inFlight: number
+}
+
+/**
+ * The clock of a simulator.
+ *
+ * @example
+ * await sim.clock.advance('10m')
+ * await sim.clock.until(() => deployment.status === 'running', { within: '15m' })
+ */
+export class SimulatorClock {
+  readonly #host: ClockHost
+  #pacer: Pacer | undefined
+  #sleepers: readonly Sleeper[] = []
+  #queue: Promise<unknown> = Promise.resolve()
+  #slicing: Promise<void> | undefined
+
+  constructor(host: ClockHost, setting: ClockSetting) {
+    this.#host = host
+    const { mode, speed } = readSetting(setting)
+    if (mode === 'scaled') this.#pacer = new Pacer(speed, 0)
+    this.sleep = this.sleep.bind(this)
+  }
+
+  get mode(): ClockMode {
+    return this.#pacer ? 'scaled' : 'manual'
+  }
+
+  /** Simulated seconds in a real second; undefined when time moves by hand. */
+  get speed(): number | undefined {
+    return this.#pacer?.speed
+  }
+
+  /** The world's time. */
+  get now(): Date {
+    const { clock } = this.#host.world
+    return new Date(clock.epochMs + Math.floor(clock.now / 1000))
+  }
+
+  /** The world's time as the wire writes it: ISO 8601 with microseconds and offset. */
+  get iso(): string {
+    return this.#host.world.clock.iso()
+  }
+
+  /** Microseconds since the epoch of the world. */
+  get elapsed(): Micros {
+    return this.#host.world.clock.now
+  }
+
+  /** How long until the next event is due, in microseconds; undefined when nothing is planned. */
+  get nextIn(): Micros | undefined {
+    const { agenda, clock } = this.#host.world
+    return agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : undefined
+  }
+
+  /**
+   * Moves time on; everything due on the way happens, in order, and clients that sleep are woken in between.
+   *
+   * @throws RangeError for a duration that is none, and EventCapError when too much happens
+   */
+  advance(duration: Duration): Promise<Happened> {
+    const delta = micros(duration)
+    return this.#inTurn(() => this.#moveTo(this.elapsed + delta))
+  }
+
+  /** Moves time to a moment: ISO 8601 with offset, or a Date. Throws RangeError for one that has passed. */
+  advanceTo(moment: string | Date): Promise<Happened> {
+    const { clock } = this.#host.world
+    const ms = moment instanceof Date ? moment.getTime() : Date.parse(moment)
+    const target = (ms - clock.epochMs) * 1000
+    if (!Number.isFinite(target)) {
+      throw new RangeError(
+        `Failed to advance to ${JSON.stringify(moment)}: no time. Give ISO 8601 with an offset, as in '2026-01-02T00:00:00Z'.`,
+      )
+    }
+    if (target < clock.now) {
+      throw new RangeError(
+        `Failed to advance to ${String(moment)}: it is ${clock.iso()} already, and time never goes back.`,
+      )
+    }
+    return this.#inTurn(() => this.#moveTo(target))
+  }
+
+  /** Moves time to the next event and lets it happen; `events` is 0 when nothing is planned. */
+  next(): Promise<Happened> {
+    return this.#inTurn(async () => {
+      const began = this.#begin()
+      await this.#settle()
+      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (wake <= this.#host.world.agenda.nextTime && wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
+      else this.#host.world.next()
+      await this.#settle()
+      return this.#end(began)
+    })
+  }
+
+  /**
+   * Moves time until `predicate` holds: looked at now, and after every event that changes something a client could see.
+   *
+   * @throws UntilError when it does not hold `within` that time, with what happened last
+   */
+  until(
+    predicate: () => boolean | Promise<boolean>,
+    options: { readonly within?: Duration | undefined } = {},
+  ): Promise<Happened> {
+    const within = micros(options.within ?? '24h')
+    return this.#inTurn(async () => {
+      const began = this.#begin()
+      const limit = this.elapsed + within
+      await this.#settle()
+      for (;;) {
+        if (await predicate()) return this.#end(began)
+        if (!(await this.#toNextChange(limit))) break
+      }
+      throw new UntilError(this.#gaveUp(within))
+    })
+  }
+
+  /** Resolves when time has been moved past `duration` from now: a client's sleep on this clock. */
+  sleep(duration: Duration): Promise<void> {
+    const at = this.elapsed + micros(duration)
+    return new Promise((wake, reject) => {
+      const place = this.#sleepers.findIndex(other => other.at > at)
+      const sleeper: Sleeper = { at, wake, reject }
+      this.#sleepers =
+        place < 0
+          ? [...this.#sleepers, sleeper]
+          : [...this.#sleepers.slice(0, place), sleeper, ...this.#sleepers.slice(place)]
+    })
+  }
+
+  /** Switches how time moves, without a jump. */
+  set(setting: ClockSetting): void {
+    const { mode, speed } = readSetting(setting)
+    if (mode === 'manual') this.#pacer = undefined
+    else if (this.#pacer) this.#pacer.setSpeed(speed)
+    else this.#pacer = new Pacer(speed, this.elapsed)
+  }
+
+  /** Where a scaled clock says the world should be by now; where it is, when time moves by hand. */
+  get due(): Micros {
+    return this.#pacer ? Math.max(this.#pacer.target, this.elapsed) : this.elapsed
+  }
+
+  /** Brings a world on a scaled clock up to date: at once, unless a slice or a tokenizer is in the way. */
+  catchUp(): void | Promise<void> {
+    if (this.#slicing) return this.#slicing.then(() => this.catchUp())
+    if (!this.#pacer) return
+    const { due } = this
+    if (this.#host.world.needsTokenizer) {
+      return this.#host.prepare().then(() => {
+        this.#fire(due)
+      })
+    }
+    this.#fire(due)
+  }
+
+  /** Rejects whoever sleeps: the world they slept in is gone. */
+  reset(): void {
+    const sleepers = this.#sleepers
+    this.#sleepers = []
+    for (const { reject } of sleepers) {
+      reject(new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
+    }
+    this.#pacer?.rebase(this.elapsed)
+  }
+
+  /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */
+  advanceInSlices(duration: Duration): Promise<Happened> {
+    const delta = micros(duration)
+    return this.#inTurn(() => this.#sliced(() => this.elapsed + delta))
+  }
+
+  /** The same as `advanceTo`, for a server. */
+  advanceToInSlices(target: Micros): Promise<Happened> {
+    return this.#inTurn(() => this.#sliced(() => target))
+  }
+
+  async #sliced(target: () => Micros): Promise<Happened> {
+    await this.#host.prepare()
+    const began = this.#begin()
+    let done = () => {}
+    this.#slicing = new Promise(resolve => {
+      done = resolve
+    })
+    try {
+      this.#catchUpNow()
+      const end = target()
+      const { world } = this.#host
+      for (let since = monotonicMs(); world.next(end); ) {
+        if (monotonicMs() - since < SLICE_MS) continue
+        await turn()
+        since = monotonicMs()
+      }
+      this.#fire(end)
+      this.#pacer?.rebase(this.elapsed)
+    } finally {
+      this.#slicing = undefined
+      done()
+    }
+    return this.#end(began)
+  }
+
+  async #moveTo(target: Micros): Promise<Happened> {
+    const began = this.#begin()
+    await this.#settle()
+    for (;;) {
+      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (wake > target) break
+      await this.#runTo(wake)
+      await this.#settle()
+    }
+    await this.#runTo(target)
+    this.#pacer?.rebase(this.elapsed)
+    return this.#end(began)
+  }
+
+  /** Steps to the next change a client could see, or a sleeper's waking; false when there is none up to `limit`. */
+  async #toNextChange(limit: Micros): Promise<boolean> {
+    const { world } = this.#host
+    const seen = world.visibleChanges
+    while (world.visibleChanges === seen) {
+      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (wake <= limit && wake <= world.agenda.nextTime) {
+        await this.#runTo(wake)
+        await this.#settle()
+        this.#pacer?.rebase(this.elapsed)
+        return true
+      }
+      if (world.needsTokenizer) await this.#host.prepare()
+      if (!world.next(limit)) {
+        await this.#runTo(limit)
+        this.#pacer?.rebase(this.elapsed)
+        return false
+      }
+    }
+    this.#pacer?.rebase(this.elapsed)
+    return true
+  }
+
+  async #runTo(target: Micros): Promise<void> {
+    if (this.#host.world.needsTokenizer) await this.#host.prepare()
+    this.#fire(target)
+  }
+
+  #catchUpNow(): void {
+    if (this.#pacer) this.#fire(this.due)
+  }
+
+  #fire(target: Micros): void {
+    const { world } = this.#host
+    if (target > world.clock.now || world.agenda.nextTime <= target) world.runTo(Math.max(target, world.clock.now))
+    while (this.#sleepers.length > 0 && this.#sleepers[0]!.at <= this.elapsed) {
+      const [first, ...rest] = this.#sleepers
+      this.#sleepers = rest
+      first!.wake()
+    }
+  }
+
+  /** Waits until clients have nothing left to do but wait. */
+  async #settle(): Promise<void> {
+    await this.#host.prepare()
+    this.#catchUpNow()
+    let calm = 0
+    let seen = this.#host.activity
+    while (calm < QUIET_TURNS) {
+      await turn()
+      const { activity, inFlight } = this.#host
+      calm = activity === seen && inFlight === 0 ? calm + 1 : 0
+      seen = activity
+    }
+  }
+
+  #begin(): { from: string; counts: ReadonlyMap<string, number> } {
+    return { from: this.iso, counts: new Map(this.#host.world.journal.counts) }
+  }
+
+  #end(began: { from: string; counts: ReadonlyMap<string, number> }): Happened {
+    const counts: Record<string, number> = {}
+    let events = 0
+    for (const [kind, count] of this.#host.world.journal.counts) {
+      const more = count - (began.counts.get(kind) ?? 0)
+      if (more === 0) continue
+      counts[kind] = more
+      events += more
+    }
+    return { from: began.from, to: this.iso, events, counts }
+  }
+
+  #gaveUp(within: Micros): string {
+    const { world } = this.#host
+    const last = world
+      .history()
+      .filter(entry => entry.kind !== 'request')
+      .slice(-5)
+      .map(entry => `\n  ${traceLine(entry)}`)
+      .join('')
+    return (
+      `Failed to reach the condition within ${readable(within)}: it does not hold at ${this.iso}. ` +
+      `Allow more with { within }, or see what happened last (seed ${world.seed}):${last || '\n  nothing'}`
+    )
+  }
+
+  /** One move at a time: a second one queues behind the first. */
+  #inTurn<T>(move: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(move)
+    this.#queue = result.catch(() => {})
+    return result
+  }
+}
+
+/** Reads a clock setting. Throws RangeError for a mode that does not exist or a speed that is none. */
+export function readSetting(setting: ClockSetting): { mode: ClockMode; speed: number } {
+  const { mode, speed = DEFAULT_SPEED } = typeof setting === 'string' ? { mode: setting } : setting
+  if (mode !== 'manual' && mode !== 'scaled') {
+    throw new RangeError(
+      `Failed to set the clock: there is no mode '${String(mode)}'. Modes are 'manual' and 'scaled'.`,
+    )
+  }
+  if (!Number.isFinite(speed) || speed <= 0 || speed > 1e6) {
+    throw new RangeError(
+      `Failed to set the clock: a speed of ${String(speed)} is none. Give a number above 0 and up to 1,000,000.`,
+    )
+  }
+  return { mode, speed }
+}
+
+// Captured at import: a test runner's fake timers must not stop the turns that wait for a client.
+const realImmediate: ((callback: () => void) => unknown) | undefined = globalThis.setImmediate
+const realTimeout = globalThis.setTimeout
+
+/** One turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise(resolve => {
+    if (realImmediate) realImmediate(() => resolve())
+    else realTimeout(() => resolve(), 0)
+  })
+}

@@ -1,0 +1,266 @@
+import { type Api, createApi } from './api/serve-request.ts'
+import { loadTokenizer } from './api/tokenizer.ts'
+import type { LedgerEntry } from './cluster/ledger.ts'
+import { type ClusterVerbs, clusterVerbs } from './cluster/verbs.ts'
+import { World } from './cluster/world.ts'
+import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
+import type { Micros } from './kernel/duration.ts'
+import type { Entry } from './kernel/journal.ts'
+import { nearest } from './kernel/nearest.ts'
+import { type ClockSetting, SimulatorClock } from './settle.ts'
+import { createData, type Data } from './store/collections.ts'
+import { type FixturePatch, loadFixture } from './store/fixture.ts'
+import type { FixtureInput } from './store/records.ts'
+
+export interface SimulatorOptions {
+  /** The world to start from: a name (`default`, `empty`, `full`, `two-nodes`), a folder, or the fixture itself. */
+  readonly fixtures?: string | FixtureInput
+  /** Records beside those of the fixture: `{ deployments: [{ model_name: 'acme/chat', status: 'running' }] }`. */
+  readonly with?: FixturePatch
+  /** Equal seeds and equal requests give equal worlds. 1 unless given. */
+  readonly seed?: string | number
+  /** How time moves; by hand unless given. */
+  readonly clock?: ClockSetting
+  /** The world's time zero, ISO 8601; 2026-01-01T00:00:00Z unless given. */
+  readonly epoch?: string
+  /** Serves the interface document's own endpoints alone. */
+  readonly documentedOnly?: boolean
+  /** Entries that the journal keeps; 20,000 unless given. */
+  readonly journalLimit?: number
+  /** Bytes of files that the world holds at most; 1 GiB unless given. */
+  readonly maxStorageBytes?: number
+  /** Hears of exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
+  readonly onBug?: (error: unknown, operation: string) => void
+}
+
+/** What a door knows of a request beside the request. */
+export interface FetchOptions {
+  /** The caller's address, which a token's `allowed_ips` is held against; 127.0.0.1 unless given. */
+  readonly clientAddress?: string
+  /** Path and query below a base address, where the request's own URL has a prefix. */
+  readonly path?: string
+}
+
+/**
+ * A simulator: one world and its doors.
+ *
+ * @example
+ * const sim = createSimulator({ fixtures: 'default', seed: 1 })
+ * const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+ * await sim.clock.advance('10m')
+ */
+export interface Simulator {
+  /** A `fetch` that reaches the simulator whatever the host: give it to a client as its `fetch`. */
+  fetch(input: Request | URL | string, init?: RequestInit & FetchOptions): Promise<Response>
+  readonly clock: SimulatorClock
+  /** The fleet, and what goes wrong with it. */
+  readonly cluster: ClusterVerbs
+  readonly journal: {
+    /** What happened, oldest first: events of things and requests. */
+    entries(options?: { readonly after?: number }): Entry[]
+    /** Why: an entry and what led to it, nearest cause first. */
+    why(seq: number): Entry[]
+    /** Calls `listener` with everything that happens from now on, across resets; returns the way to stop it. */
+    listen(listener: (entry: Entry) => void): () => void
+  }
+  readonly ledger: {
+    /** Remaining funds in micro-cents, computed to now. */
+    readonly balance: number
+    /** Postings, and what runs and is not posted yet (`open`). */
+    entries(window?: { readonly from?: Micros; readonly to?: Micros }): LedgerEntry[]
+  }
+  readonly seed: string
+  /** The first API token of the world. */
+  readonly token: string
+  /** Equal for equal seeds, fixtures and requests, whatever the order of independent ones. */
+  readonly digest: string
+  /** Back to the world as it was loaded: the same time, ids and digest as at first. */
+  reset(): void
+  /** The reference data as `@msw/data` collections; the first call fills them. */
+  data(): Promise<Data>
+  /** The world itself, for doors of this package. */
+  readonly world: World
+  readonly api: Api
+}
+
+/**
+ * Makes a simulator. It opens no port and starts no timer.
+ *
+ * @throws FixtureError for a fixture that can be no world, RangeError for an option that makes no sense
+ */
+export function createSimulator(options: SimulatorOptions = {}): Simulator {
+  checkOptions(options)
+  const epochMs = readEpoch(options.epoch)
+  const fixture = loadFixture(options.fixtures ?? 'default', {
+    epochMs,
+    ...(options.with && { patch: options.with }),
+  })
+  const pristine = new World({
+    fixture,
+    epochMs,
+    seed: options.seed ?? 1,
+    ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
+    ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
+  })
+  return new OneWorld(pristine, options)
+}
+
+class OneWorld implements Simulator {
+  readonly clock: SimulatorClock
+  readonly cluster: ClusterVerbs
+  readonly api: Api
+  readonly fetch: Simulator['fetch']
+  readonly #pristine: World
+  #world: World
+  #data: Promise<Data> | undefined
+  #activity = 0
+  #inFlight = 0
+  #listeners: readonly ((entry: Entry) => void)[] = []
+
+  constructor(pristine: World, options: SimulatorOptions) {
+    this.#pristine = pristine
+    this.#world = pristine.fork()
+    this.api = createApi({
+      ...(options.documentedOnly && { neighbours: false }),
+      ...(options.onBug && { onBug: options.onBug }),
+    })
+    const simulator = this
+    this.clock = new SimulatorClock(
+      {
+        get world() {
+          return simulator.#world
+        },
+        get activity() {
+          return simulator.#activity
+        },
+        get inFlight() {
+          return simulator.#inFlight
+        },
+        prepare: () => simulator.#prepare(),
+      },
+      options.clock ?? 'manual',
+    )
+    this.cluster = clusterVerbs(() => this.#world)
+    this.fetch = (input, init) => this.#fetch(input, init)
+  }
+
+  get world(): World {
+    return this.#world
+  }
+
+  get seed(): string {
+    return this.#world.seed
+  }
+
+  get token(): string {
+    return this.#world.store.tokens.all()[0]?.token ?? ''
+  }
+
+  get digest(): string {
+    return this.#world.digest
+  }
+
+  readonly journal = {
+    entries: (options: { readonly after?: number } = {}) => this.#world.history(options.after),
+    why: (seq: number) => this.#world.journal.chain(seq),
+    listen: (listener: (entry: Entry) => void) => {
+      this.#listeners = [...this.#listeners, listener]
+      this.#tellListeners()
+      return () => {
+        this.#listeners = this.#listeners.filter(other => other !== listener)
+      }
+    },
+  }
+
+  get ledger(): Simulator['ledger'] {
+    const world = this.#world
+    return {
+      balance: world.ledger.balance,
+      entries: (window = {}) => world.ledger.entries(window.from, window.to),
+    }
+  }
+
+  reset(): void {
+    this.#world = this.#pristine.fork()
+    this.#data?.then(data => data.dispose())
+    this.#data = undefined
+    this.#stopTelling = undefined
+    if (this.#listeners.length > 0) this.#tellListeners()
+    this.clock.reset()
+  }
+
+  data(): Promise<Data> {
+    const world = this.#world
+    this.#data ??= createData(world.store, {
+      onUserWrite: ({ kind, key, action }) => world.command(world.ledger.account, `data.${action}d`, { kind, key }),
+    })
+    return this.#data
+  }
+
+  #stopTelling: (() => void) | undefined
+
+  #tellListeners(): void {
+    this.#stopTelling ??= this.#world.journal.listen(entry => {
+      for (const listener of this.#listeners) listener(entry)
+    })
+  }
+
+  async #fetch(input: Request | URL | string, init: RequestInit & FetchOptions = {}): Promise<Response> {
+    const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
+    this.#activity++
+    this.#inFlight++
+    try {
+      return await this.api.answer(this.#world, request, {
+        ...(init.clientAddress !== undefined && { clientAddress: init.clientAddress }),
+        ...(init.path !== undefined && { path: init.path }),
+        enter: () => this.clock.catchUp(),
+      })
+    } finally {
+      this.#inFlight--
+      this.#activity++
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#world.needsTokenizer) this.#world.countTokens = await loadTokenizer()
+  }
+}
+
+const OPTIONS = [
+  'fixtures',
+  'with',
+  'seed',
+  'clock',
+  'epoch',
+  'documentedOnly',
+  'journalLimit',
+  'maxStorageBytes',
+  'onBug',
+] as const satisfies readonly (keyof SimulatorOptions)[]
+
+function checkOptions(options: SimulatorOptions): void {
+  for (const name of Object.keys(options)) {
+    if ((OPTIONS as readonly string[]).includes(name)) continue
+    const hint = nearest(name, OPTIONS)
+    throw new RangeError(
+      `Failed to make a simulator: there is no option '${name}'. ` +
+        (hint ? `Did you mean '${hint}'?` : `Options are ${OPTIONS.join(', ')}.`),
+    )
+  }
+  for (const name of ['journalLimit', 'maxStorageBytes'] as const) {
+    const value = options[name]
+    if (value === undefined || (Number.isInteger(value) && value > 0)) continue
+    throw new RangeError(`Failed to make a simulator: ${name} is ${String(value)}. Give an integer above 0.`)
+  }
+}
+
+function readEpoch(epoch: string | undefined): number {
+  if (epoch === undefined) return DEFAULT_EPOCH_MS
+  const ms = Date.parse(epoch)
+  if (!Number.isFinite(ms) || !/(Z|[+-]\d\d:?\d\d)$/i.test(epoch)) {
+    throw new RangeError(
+      `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
+    )
+  }
+  return ms
+}
