@@ -91,7 +91,8 @@ export class Instances {
   on(event: EventName, ordinal: number, use: number): void {
     if (this.#table.use(ordinal) !== use) throw new Error(`Failed to fire ${event}: its instance has gone.`)
     const instance = this.#table.own(ordinal)
-    instance.next = 0
+    if (event === 'instance.overdue') instance.overdue = 0
+    else instance.next = 0
     switch (event) {
       case 'instance.placementDue':
         this.#world.placement.enqueue(ordinal, use)
@@ -118,7 +119,6 @@ export class Instances {
         this.#ready(instance)
         break
       case 'instance.overdue':
-        instance.overdue = 0
         this.lose([ordinal], 'it was not ready in time')
         return
       case 'instance.drained':

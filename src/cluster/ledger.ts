@@ -91,6 +91,8 @@ export class Ledger {
   readonly #entries: AppendLog<LedgerEntry>
   /** Micro-cents per hour of one GPU, by type. */
   readonly #prices: Float64Array
+  /** Funds at the world's epoch. */
+  #opening: Microcents = 0
   #funds: Microcents = 0
   #tokens: Microcents = 0
   /** All meters together, not floored: what the next crossing is planned by. */
@@ -116,6 +118,7 @@ export class Ledger {
       : Float64Array.from(GPU_TYPES, gpu => (gpu === 'other' ? 0 : gpuFigures(gpu).centsPerHour * MICROCENTS_PER_CENT))
     if (!from) return
     const { ledger } = from
+    this.#opening = ledger.#opening
     this.#funds = ledger.#funds
     this.#tokens = ledger.#tokens
     this.#rate = ledger.#rate
@@ -142,7 +145,8 @@ export class Ledger {
   /** Opens the account with its funds at the world's epoch. */
   open(uid: string, fundsCents: number, rule: TopupRule, cardGood: boolean): void {
     this.#accounts.add(new AccountRow(this.#accounts.generation, uid))
-    this.#funds = fundsCents * MICROCENTS_PER_CENT
+    this.#opening = fundsCents * MICROCENTS_PER_CENT
+    this.#funds = this.#opening
     this.#rule = rule
     this.#cardGood = cardGood
     this.#armed = this.#topupIsOn
@@ -172,6 +176,11 @@ export class Ledger {
     return this.#suspended === undefined
   }
 
+  /** Funds at the world's epoch: balance = opening + the sum of all entries. */
+  get opening(): Microcents {
+    return this.#opening
+  }
+
   /** Remaining funds, computed to now. */
   get balance(): Microcents {
     return this.#funds - this.#tokens - this.#rent()
@@ -184,10 +193,7 @@ export class Ledger {
   /** Adds prepaid funds by card; false when the card is declined. */
   addFunds(cents: number): boolean {
     const world = this.#world
-    if (!this.#cardGood) {
-      world.happened(this.account, 'funds.declined', { cents })
-      return false
-    }
+    if (!this.#cardGood) return false
     this.#credit('funds', cents)
     world.happened(this.account, 'funds.added', { cents })
     this.#afterCredit()

@@ -19,7 +19,9 @@ export class Adapters {
   /** Puts an adapter in without setting anything in motion. */
   add(spec: AdapterSpec, given: GivenIdentity = {}): number {
     const world = this.#world
-    const base = world.deployments.live(spec.base_model)
+    const named = world.deployments.live(spec.base_model)
+    // References to the catalog have rows too; what they name is served on shared capacity.
+    const base = named?.type === 'llm' ? named : undefined
     const baseRow = base === undefined ? undefined : world.deployments.read(base.ordinal)
     const ordinal = world.deployments.insert(
       {

@@ -1,6 +1,6 @@
 import { nearest } from '../kernel/nearest.ts'
+import { GPUS } from '../store/gpus.ts'
 import type { GpuType } from '../store/records.ts'
-import { GPUS } from './gpus.ts'
 import type { NodeView } from './nodes.ts'
 import type { World } from './world.ts'
 

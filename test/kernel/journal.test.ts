@@ -16,21 +16,25 @@ describe('the digest', () => {
   test('does not show the order of independent things, and shows the order of one thing', () => {
     const event = fc.record({ thing: fc.nat(4), kind: fc.constantFrom(...kinds), value: fc.integer() })
     fc.assert(
-      fc.property(fc.array(event, { minLength: 1, maxLength: 40 }), fc.infiniteStream(fc.nat(1000)), (events, order) => {
-        // Shuffled, but what happens to one thing keeps its order.
-        const queues = new Map<number, typeof events>()
-        for (const one of events) queues.set(one.thing, [...(queues.get(one.thing) ?? []), one])
-        const shuffled: typeof events = []
-        while (queues.size > 0) {
-          const things = [...queues.keys()]
-          const thing = things[order.next().value! % things.length]!
-          const [first, ...rest] = queues.get(thing)!
-          shuffled.push(first!)
-          if (rest.length > 0) queues.set(thing, rest)
-          else queues.delete(thing)
-        }
-        expect(digestOf(shuffled)).toBe(digestOf(events))
-      }),
+      fc.property(
+        fc.array(event, { minLength: 1, maxLength: 40 }),
+        fc.infiniteStream(fc.nat(1000)),
+        (events, order) => {
+          // Shuffled, but what happens to one thing keeps its order.
+          const queues = new Map<number, typeof events>()
+          for (const one of events) queues.set(one.thing, [...(queues.get(one.thing) ?? []), one])
+          const shuffled: typeof events = []
+          while (queues.size > 0) {
+            const things = [...queues.keys()]
+            const thing = things[order.next().value! % things.length]!
+            const [first, ...rest] = queues.get(thing)!
+            shuffled.push(first!)
+            if (rest.length > 0) queues.set(thing, rest)
+            else queues.delete(thing)
+          }
+          expect(digestOf(shuffled)).toBe(digestOf(events))
+        },
+      ),
     )
     const one = { thing: 1, kind: 'thing.made', value: 1 }
     const other = { thing: 1, kind: 'thing.moved', value: 1 }

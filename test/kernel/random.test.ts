@@ -43,7 +43,9 @@ describe('chance', () => {
   test('a lognormal has its median in the middle and its sigma in its logarithm', () => {
     const chance = new Chance(1)
     const key = chance.key('thing', 'lognormal')
-    const draws = Array.from({ length: 20_001 }, (_, i) => chance.lognormal(45, 0.35, key, DRAW, i)).sort((a, b) => a - b)
+    const draws = Array.from({ length: 20_001 }, (_, i) => chance.lognormal(45, 0.35, key, DRAW, i)).sort(
+      (a, b) => a - b,
+    )
     expect(draws[10_000]!).toBeCloseTo(45, 0)
     const logs = draws.map(draw => Math.log(draw / 45))
     const sigma = Math.sqrt(logs.reduce((sum, log) => sum + log * log, 0) / logs.length)

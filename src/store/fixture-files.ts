@@ -1,0 +1,88 @@
+/**
+ * Fixtures on disk. The only file of the store that knows of a file system: a browser build gets
+ * `fixture-files.browser.ts` in its place.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { nearest } from '../kernel/nearest.ts'
+
+/** A fixture's folder, found and not yet read. */
+export interface FixtureFiles {
+  /** The resolved folder: two spellings of one folder have the same. */
+  folder: string
+  /** Changes when a file of the folder does, so that an edited fixture is read anew. */
+  stamp: string
+  /** Names of the files and folders that lie directly in it. */
+  names: readonly string[]
+  /** The text of a file by its path below the folder; undefined when there is none, or when it lies outside. */
+  read(path: string): string | undefined
+}
+
+/**
+ * Finds a fixture by the name of one that comes with the package, or by a folder's path.
+ *
+ * @throws Error when there is no such name or folder
+ */
+export function openFixture(source: string): FixtureFiles {
+  const folder = isName(source) ? namedFolder(source) : resolve(source)
+  if (!isFolder(folder)) {
+    throw new Error(
+      `Failed to read fixture '${source}': there is no such folder. Give the path of a folder that holds account.json.`,
+    )
+  }
+  const names = readdirSync(folder).sort()
+  return {
+    folder,
+    stamp: names.includes('account.json') ? stampOf(folder) : '',
+    names,
+    read(path) {
+      const file = resolve(folder, path)
+      const below = relative(folder, file)
+      if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) return undefined
+      return existsSync(file) && statSync(file).isFile() ? readFileSync(file, 'utf8') : undefined
+    },
+  }
+}
+
+/** Contents lie in folders below, so a look at the top alone would miss an edit. */
+function stampOf(folder: string): string {
+  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+  return entries
+    .map(entry => {
+      const { mtimeMs, size } = statSync(join(folder, entry))
+      return `${entry}:${size}:${mtimeMs}`
+    })
+    .join('|')
+}
+
+function isName(source: string): boolean {
+  return /^[A-Za-z0-9][\w-]*$/.test(source)
+}
+
+function namedFolder(name: string): string {
+  const home = fixturesHome()
+  const known = home === undefined ? [] : readdirSync(home).filter(entry => isFolder(join(home, entry)))
+  if (home !== undefined && known.includes(name)) return join(home, name)
+  if (isFolder(resolve(name))) return resolve(name)
+  const meant = nearest(name, known)
+  throw new Error(
+    `Failed to read fixture '${name}': there is no fixture of that name.${meant === undefined ? '' : ` Did you mean '${meant}'?`} ` +
+      `Give ${known.length > 0 ? `one of ${known.map(each => `'${each}'`).join(', ')}, or ` : ''}the path of a folder.`,
+  )
+}
+
+/** `fixtures/` beside the nearest package.json above: two levels up from the source, one or two from the bundle. */
+function fixturesHome(): string | undefined {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  for (;;) {
+    if (existsSync(join(folder, 'package.json')) && isFolder(join(folder, 'fixtures'))) return join(folder, 'fixtures')
+    const above = dirname(folder)
+    if (above === folder) return undefined
+    folder = above
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}

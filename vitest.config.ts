@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
+
+export default defineConfig({
+  resolve: {
+    conditions,
+    // Vite does not resolve a package's own name through its exports, which scenarios and examples import by.
+    alias: [
+      { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
+      { find: /^modelhost-sim\/msw$/, replacement: source('src/msw.ts') },
+      { find: /^modelhost-sim\/scenario$/, replacement: source('src/scenario/index.ts') },
+    ],
+  },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 15_000,
+  },
+})
