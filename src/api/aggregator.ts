@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import type { AggregatorModel } from '../store/records.ts'
+import { AggregatorEntry } from './answers.ts'
+import { endpoint, JsonText } from './endpoint.ts'
+
+export const listAggregatorModels = endpoint({
+  route: 'GET /aggregator/models',
+  summary: 'The models as an aggregator lists them',
+  provenance: 'documented',
+  assumed: [
+    'the path word aggregator is served literally',
+    'prices are decimal strings in USD per token',
+    "deprecation_date is '' when there is none",
+    'aggregator is a map of strings',
+  ],
+  auth: 'none',
+  returns: z.object({ data: z.array(AggregatorEntry) }),
+  handle: ({ world }) => new JsonText(listText(world.store.aggregator.all())),
+})
+
+/** The text of a list, kept as long as the list is: a pure function's memory. */
+const texts = new WeakMap<readonly AggregatorModel[], string>()
+
+function listText(data: readonly AggregatorModel[]): string {
+  let text = texts.get(data)
+  if (text === undefined) {
+    text = JSON.stringify({ data })
+    texts.set(data, text)
+  }
+  return text
+}

@@ -1,0 +1,209 @@
+/** The records that the service answers with, field by field as part 2 of the interface document has them. */
+import { z } from 'zod'
+import { BATCH_STATUSES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, GPU_TYPES, VARIANT_KEYS } from '../store/records.ts'
+
+const unixSeconds = z.int()
+const isoTime = z.iso.datetime({ offset: true })
+const anyJson = z.unknown()
+const jsonObject = z.record(z.string(), anyJson)
+
+/** A success that says nothing. */
+export const Nothing = z.object({}).meta({ id: 'Empty' })
+
+export const ApiTokenRecord = z
+  .object({
+    token: z.string(),
+    created_at: unixSeconds,
+    name: z.string(),
+    token_id: z.string(),
+    allowed_ips: z.array(z.string()),
+  })
+  .meta({ id: 'ApiToken' })
+
+export const RentUsage = z
+  .object({ id_to_duration: z.record(z.string(), z.int()).describe('Seconds by id') })
+  .meta({ id: 'RentUsage' })
+
+export const FileRecord = z
+  .object({
+    id: z.string(),
+    object: z.literal('file'),
+    bytes: z.int(),
+    created_at: unixSeconds,
+    filename: z.string(),
+    purpose: z.string(),
+    expires_at: unixSeconds,
+  })
+  .meta({ id: 'File' })
+
+const maybeTime = unixSeconds.nullable().optional()
+
+export const BatchRecord = z
+  .object({
+    id: z.string(),
+    object: z.literal('batch'),
+    endpoint: z.string(),
+    input_file_id: z.string(),
+    completion_window: z.string(),
+    status: z.enum(BATCH_STATUSES),
+    created_at: unixSeconds,
+    expires_at: unixSeconds,
+    errors: z
+      .object({
+        object: z.literal('list'),
+        data: z.array(
+          z.object({
+            code: z.string(),
+            line: z.int().nullable(),
+            message: z.string(),
+            param: z.string().nullable(),
+          }),
+        ),
+      })
+      .nullable()
+      .optional(),
+    output_file_id: z.string().nullable().optional(),
+    error_file_id: z.string().nullable().optional(),
+    in_progress_at: maybeTime,
+    completed_at: maybeTime,
+    failed_at: maybeTime,
+    finalizing_at: maybeTime,
+    expired_at: maybeTime,
+    cancelled_at: maybeTime,
+    cancelling_at: maybeTime,
+    request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }).nullable().optional(),
+    metadata: z.record(z.string(), z.string()).nullable().optional(),
+  })
+  .meta({ id: 'Batch' })
+
+export const DeploymentRecord = z
+  .object({
+    deploy_id: z.string(),
+    model_name: z.string(),
+    version: z.string(),
+    task: z.string(),
+    status: z.enum(DEPLOYMENT_STATUSES),
+    fail_reason: z.string(),
+    created_at: isoTime,
+    updated_at: isoTime,
+    type: z.enum(DEPLOYMENT_TYPES).default('legacy'),
+    instances: z.object({ running: z.int(), pending: z.int() }).optional(),
+    config: z
+      .object({
+        gpu: z.enum(GPU_TYPES),
+        num_gpus: z.int(),
+        max_batch_size: z.int(),
+        weights: z.object({ repo: z.string(), revision: z.string(), token: z.string() }),
+      })
+      .partial()
+      .optional(),
+    settings: z.object({ min_instances: z.int(), max_instances: z.int() }).optional(),
+  })
+  .meta({ id: 'Deployment' })
+
+export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
+
+const Pricing = z.object({
+  type: z.literal('time'),
+  cents_per_sec: z.number(),
+  short: z.string(),
+  full: z.string(),
+  table: z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.string())) }),
+})
+
+export const ModelEntry = z
+  .object({
+    model_name: z.string(),
+    type: z.string(),
+    reported_type: z.string(),
+    pricing: Pricing,
+    description: z.string().default(''),
+    cover_img_url: z.string().default(''),
+    tags: z.array(z.string()).optional(),
+    max_tokens: z.int().nullable().optional(),
+    replaced_by: z.string().nullable().optional(),
+    deprecated: unixSeconds.nullable().optional(),
+    quantization: z.string().nullable().optional(),
+    mmlu: z.number().nullable().optional(),
+    expected: z.string().nullable().optional(),
+    private: z.int().default(0),
+    is_partner: z.boolean().default(false),
+  })
+  .meta({ id: 'Model' })
+
+const FieldDescription = z.object({
+  name: z.string(),
+  ftype: z.string(),
+  parent: z.string().optional(),
+  description: z.string().optional(),
+  allowed: z.array(anyJson).optional(),
+  default: anyJson.optional(),
+  examples: z.array(anyJson).optional(),
+  minimum: z.number().optional(),
+  exclusiveMinimum: z.number().optional(),
+  maximum: z.number().optional(),
+  exclusiveMaximum: z.number().optional(),
+})
+
+export const ModelSchemaRecord = z
+  .object({
+    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string() }),
+    fields_in: z.array(FieldDescription),
+    schema_in: jsonObject.optional(),
+    schema_out: jsonObject.optional(),
+    schema_stream: jsonObject.optional(),
+  })
+  .meta({ id: 'ModelSchema' })
+
+export const HardwareRecord = z
+  .discriminatedUnion('type', [
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      type: z.literal('serverless'),
+      pricing: z.object({ cents_per_million_input_tokens: z.number(), cents_per_million_output_tokens: z.number() }),
+    }),
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      type: z.literal('dedicated'),
+      pricing: z.object({ cents_per_minute: z.number() }),
+    }),
+  ])
+  .meta({ id: 'Hardware' })
+
+export const AggregatorEntry = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    created: unixSeconds,
+    input_modalities: z.array(z.string()),
+    output_modalities: z.array(z.string()),
+    quantization: z.string(),
+    context_length: z.int(),
+    max_output_length: z.int(),
+    pricing: z.object({
+      prompt: z.string(),
+      completion: z.string(),
+      input_cache_read: z.string().default('0'),
+    }),
+    supported_sampling_parameters: z.array(z.string()),
+    supported_features: z.array(z.string()),
+    datacenters: z.array(z.object({ country_code: z.string() })),
+    hub_id: z.string().default(''),
+    description: z.string(),
+    deprecation_date: z.string(),
+    aggregator: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'AggregatorModel' })
+
+export const VoiceRecord = z
+  .object({
+    user_id: z.string(),
+    voice_id: z.string(),
+    name: z.string(),
+    description: z.string().default(''),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'Voice' })

@@ -1,0 +1,70 @@
+/** Who is asking: API tokens in `Authorization` or `alt-api-key`, and the addresses a token may be used from. */
+import type { ApiToken } from '../store/records.ts'
+import { type AuthRule, Refused } from './endpoint.ts'
+import { isAllowed } from './ip-ranges.ts'
+
+/** The first header of a name, or null; a door that rewrites headers hands in its own. */
+export type HeaderReader = (name: string) => string | null
+
+/** What authentication asks of the account. */
+export interface TokenLookup {
+  tokenByValue(value: string): ApiToken | undefined
+}
+
+/**
+ * The token of a request, undefined where the endpoint asks for none and none was sent.
+ *
+ * With both headers `Authorization` decides. An empty header and the word `null` count as absent.
+ *
+ * @throws Refused 401 without a usable token or with an unknown one, 403 from an address outside `allowed_ips`
+ */
+export function authenticate(
+  tokens: TokenLookup,
+  rule: AuthRule,
+  header: HeaderReader,
+  clientAddress: string,
+): ApiToken | undefined {
+  if (rule === 'none') return undefined
+  const value = bearer(header('authorization')) ?? alternative(header('alt-api-key'))
+  if (value === undefined) {
+    if (rule === 'optional') return undefined
+    throw notAuthenticated()
+  }
+  const token = value === MALFORMED ? undefined : tokens.tokenByValue(value)
+  if (token === undefined) throw value === MALFORMED ? notAuthenticated() : notAuthorized()
+  if (token.allowed_ips.length > 0 && !isAllowed(clientAddress, token.allowed_ips)) {
+    throw new Refused(403, '', undefined, {
+      error: `token ${token.name} is not allowed from ${clientAddress}; its allowed_ips are ${token.allowed_ips.join(', ')}`,
+    })
+  }
+  return token
+}
+
+/** Stands for a credential that cannot be read; no token has spaces. */
+const MALFORMED = ' '
+
+/** The token of `Bearer <token>`, exactly one; undefined when the header is absent. */
+function bearer(authorization: string | null): string | undefined {
+  if (authorization === null) return undefined
+  if (authorization.startsWith('Bearer ') && authorization.indexOf(' ', 7) < 0 && authorization.length > 7) {
+    return authorization.slice(7)
+  }
+  if (authorization.trim() === '') return undefined
+  return /^bearer[ \t]+(\S+)$/i.exec(authorization.trim())?.[1] ?? MALFORMED
+}
+
+function alternative(key: string | null): string | undefined {
+  const value = key?.trim()
+  if (value === undefined || value === '' || value === 'null') return undefined
+  return /\s/.test(value) ? MALFORMED : value
+}
+
+function notAuthenticated(): Refused {
+  const body = { detail: { error: 'not authenticated' } }
+  return new Refused(401, 'not authenticated', { 'www-authenticate': 'Bearer' }, body)
+}
+
+function notAuthorized(): Refused {
+  const body = { detail: 'User is not authorized to access this resource' }
+  return new Refused(401, body.detail, { 'www-authenticate': 'Bearer' }, body)
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { BatchRecord } from './answers.ts'
+import { endpoint, JsonText, refuse } from './endpoint.ts'
+import { pairs, text } from './fields.ts'
+
+const MOST_UNDER_WAY = 100
+
+export const createBatch = endpoint({
+  route: 'POST /v1/batches',
+  summary: 'Run the requests of an uploaded file',
+  provenance: 'documented',
+  assumed: [
+    'metadata may be absent or null; at most 16 pairs of strings, keys to 64 and values to 512 characters',
+    'timestamps in Unix seconds; expires_at is created_at + 86,400',
+    'errors, request_counts and the file ids are null until they are known',
+  ],
+  refusals: {
+    402: 'no funds, or the account is suspended',
+    404: 'unknown input_file_id',
+    429: `${MOST_UNDER_WAY} batches are under way`,
+  },
+  alt: true,
+  errors: 'wrapped',
+  body: z.object({
+    input_file_id: text(),
+    endpoint: z.enum(['/v1/chat/completions', '/v1/completions']),
+    completion_window: z.enum(['24h']),
+    metadata: pairs({ max: 16, key: 64, value: 512 }).nullable().optional(),
+  }),
+  returns: BatchRecord,
+  handle: ({ body, world }) => {
+    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
+    if (world.batches.underWay >= MOST_UNDER_WAY) {
+      refuse(429, `${MOST_UNDER_WAY} batches are under way: wait for one to end`, { 'retry-after': '60' })
+    }
+    return new JsonText(world.batches.create({ ...body, metadata: body.metadata ?? null }).text())
+  },
+})
+
+export const getBatch = endpoint({
+  route: 'GET /v1/batches/{batch_id}',
+  summary: 'One batch',
+  provenance: 'neighbour',
+  assumed: [],
+  refusals: { 404: 'unknown batch' },
+  errors: 'wrapped',
+  returns: BatchRecord,
+  handle: ({ params, world }) => {
+    const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
+    return new JsonText(batch.text())
+  },
+})

@@ -1,0 +1,189 @@
+/** The typed client, derived from the declarations: a method an operation, named as its export. */
+import type { z } from 'zod'
+import {
+  type AnyEndpoint,
+  type Endpoint,
+  type Fields,
+  type Operations,
+  type RouteNames,
+  routeNames,
+} from './endpoint.ts'
+import { operations } from './index.ts'
+
+/** The content of a file to upload; a string is sent as UTF-8. */
+export type FileContent = string | Uint8Array | Blob
+
+// biome-ignore lint/suspicious/noExplicitAny: only `any` is bivariant enough to infer from every declaration
+type Any = any
+
+type Simplify<T> = { [K in keyof T]: T[K] } & {}
+type Inputs<F> = keyof F extends never
+  ? unknown
+  : F extends Fields
+    ? z.input<z.ZodObject<{ -readonly [K in keyof F]: F[K] }>>
+    : unknown
+
+type PathInput<Route extends string, Params> = {
+  [Name in RouteNames<Route>]: Name extends keyof Params
+    ? Params[Name] extends z.ZodType
+      ? z.input<Params[Name]>
+      : string
+    : string
+}
+
+/** What a caller gives to an endpoint: the fields of path, query and body in one object. */
+export type RequestFor<E> =
+  E extends Endpoint<Any, infer Route, infer Params, infer Query, infer Body, infer Form, Any>
+    ? Simplify<
+        PathInput<Route, Params> &
+          Inputs<Query> &
+          (Body extends z.ZodType ? z.input<Body> : unknown) &
+          (Form extends Fields ? Inputs<Form> & { file: FileContent; filename?: string } : unknown)
+      >
+    : never
+
+/** What an endpoint answers. */
+export type ResponseFor<E> = E extends Endpoint<Any, Any, Any, Any, Any, Any, infer Returns> ? z.output<Returns> : never
+
+export type OperationName = keyof typeof operations
+/** @example RequestOf<'createLlmDeployment'> */
+export type RequestOf<Name extends OperationName> = RequestFor<(typeof operations)[Name]>
+/** @example ResponseOf<'getDeployment'> */
+export type ResponseOf<Name extends OperationName> = ResponseFor<(typeof operations)[Name]>
+
+type Arguments<Request> = keyof Request extends never
+  ? []
+  : Record<never, never> extends Request
+    ? [request?: Request]
+    : [request: Request]
+
+export type ClientOf<Served extends Operations> = {
+  [Name in keyof Served]: (...args: Arguments<RequestFor<Served[Name]>>) => Promise<ResponseFor<Served[Name]>>
+} & {
+  /** The same client with another token; without one, no Authorization is sent. */
+  as(token: string | undefined): ClientOf<Served>
+  /** Sends a request of your own, below the same base address and with the same token unless it has one. */
+  raw(request: Request): Promise<Response>
+}
+
+export type Client = ClientOf<typeof operations>
+
+/**
+ * What the service refused.
+ *
+ * @example
+ * await api.getDeployment({ deploy_id: 'none' }).catch(error => error.status) // 404
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly status: number
+  /** The parsed body, or its text where it is no JSON. */
+  readonly body: Any
+  readonly headers: Headers
+  constructor(operation: string, status: number, body: unknown, headers: Headers) {
+    super(`${operation}: ${status} ${typeof body === 'string' ? body : JSON.stringify(body)}`)
+    this.status = status
+    this.body = body
+    this.headers = headers
+  }
+}
+
+export interface ClientOptions {
+  /** Address that paths are appended to; a trailing slash does not matter. */
+  baseUrl: string
+  token?: string | undefined
+}
+
+export type Send = (request: Request) => Response | Promise<Response>
+
+/**
+ * A typed client of the service.
+ *
+ * @param send hands a request to the service: `sim.fetch`, `fetch`
+ * @throws Refusal from every method when the answer is not a success
+ * @example
+ * const api = createClient(sim.fetch, { baseUrl: 'http://sim', token })
+ * const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo } })
+ */
+export function createClient(send: Send, options: ClientOptions): Client {
+  return createClientOf(operations, send, options)
+}
+
+/** A typed client of other operations than the service's own: the control plane's. */
+export function createClientOf<Served extends Operations>(
+  served: Served,
+  send: Send,
+  { baseUrl, token }: ClientOptions,
+): ClientOf<Served> {
+  const base = baseUrl.replace(/\/+$/, '')
+  const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const methods = Object.entries(served).map(([operation, endpoint]) => [
+    operation,
+    async (request: Record<string, unknown> = {}) => {
+      const response = await send(encode(endpoint as AnyEndpoint, base, authorization, request))
+      return decode(operation, endpoint as AnyEndpoint, response)
+    },
+  ])
+  return {
+    ...Object.fromEntries(methods),
+    as: (other: string | undefined) => createClientOf(served, send, { baseUrl, token: other }),
+    raw: async (request: Request) => {
+      if (token !== undefined && !request.headers.has('authorization')) {
+        request.headers.set('authorization', `Bearer ${token}`)
+      }
+      return send(request)
+    },
+  } as ClientOf<Served>
+}
+
+function encode(
+  endpoint: AnyEndpoint,
+  base: string,
+  authorization: Record<string, string>,
+  request: Record<string, unknown>,
+): Request {
+  const rest: Record<string, unknown> = { ...request }
+  let path = endpoint.path
+  for (const name of routeNames(endpoint.path)) {
+    path = path.replace(`{${name}}`, encodeURIComponent(String(rest[name])))
+    delete rest[name]
+  }
+  const query = new URLSearchParams()
+  for (const name of Object.keys(endpoint.query)) {
+    const value = rest[name]
+    if (value !== undefined && value !== null) query.set(name, String(value))
+    delete rest[name]
+  }
+  const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
+  const { method } = endpoint
+  if (endpoint.upload !== undefined) return new Request(url, { method, headers: authorization, body: form(rest) })
+  if (endpoint.body === undefined) return new Request(url, { method, headers: authorization })
+  const headers = { ...authorization, 'content-type': 'application/json' }
+  return new Request(url, { method, headers, body: JSON.stringify(rest) })
+}
+
+function form({ file, filename, ...fields }: Record<string, unknown>): FormData {
+  const data = new FormData()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) data.set(name, String(value))
+  if (file !== undefined) {
+    const blob = file instanceof Blob ? file : new Blob([file as string | Uint8Array<ArrayBuffer>])
+    data.set('file', blob, typeof filename === 'string' ? filename : 'file.jsonl')
+  }
+  return data
+}
+
+async function decode(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
+  const text = await response.text()
+  if (response.ok && endpoint.produces !== 'application/json') return text
+  const body = parsed(text)
+  if (!response.ok) throw new Refusal(operation, response.status, body, response.headers)
+  return body
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

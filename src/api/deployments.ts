@@ -1,0 +1,213 @@
+import { z } from 'zod'
+import type { World } from '../cluster/world.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES, type GpuType } from '../store/records.ts'
+import { DeployId, DeploymentRecord } from './answers.ts'
+import { endpoint, invalid, JsonText, refuse } from './endpoint.ts'
+import { integer, text, words } from './fields.ts'
+import { isForeign, ModelName, ownName } from './model-names.ts'
+
+/** Where a simulated world stops; far beyond any account's limit. */
+const MOST_INSTANCES = 10_000
+const MOST_DEPLOYMENTS = 100_000
+
+const ScaleSettings = z
+  .object({
+    min_instances: integer({ min: 0, max: MOST_INSTANCES }).default(1),
+    max_instances: integer({ min: 1, max: MOST_INSTANCES }).default(1),
+  })
+  .check(({ value, issues }) => {
+    if (value.max_instances >= value.min_instances) return
+    issues.push({
+      code: 'custom',
+      path: ['max_instances'],
+      message: `max_instances (${value.max_instances}) should not be below min_instances (${value.min_instances})`,
+      input: value,
+    })
+  })
+
+export const createLlmDeployment = endpoint({
+  route: 'POST /deploy/llm',
+  summary: 'Deploy a language model on GPUs of its own',
+  provenance: 'documented',
+  assumed: [
+    "a bare model_name gets the account's owner prefix",
+    'weights: hub.repo, else base_model, else a hub repository named like model_name, else 422 on hub',
+    'hub.repo is required inside hub; revision defaults to main, token to none',
+    "config.weights.token answers '' when none was given, else ********",
+    'settings default to 1 and 1; min_instances from 0, max_instances from 1 and from min_instances, both to 10,000',
+    'model_name is letters, digits, dot, dash and underscore, with one slash at most',
+  ],
+  refusals: {
+    402: 'no funds, or the account is suspended',
+    400: 'an owner prefix that is not the account, or gpu "other"',
+    404: 'unknown base_model',
+    403: 'over the GPU limit of the account: num_gpus × min_instances and what it holds or has asked for',
+    409: 'a live deployment has the name',
+    429: 'the world holds 100,000 deployments',
+  },
+  alt: true,
+  body: z.object({
+    model_name: ModelName,
+    gpu: z.enum(GPU_TYPES),
+    num_gpus: integer({ min: 1, max: 8 }).default(1),
+    max_batch_size: integer({ min: 1, max: 256 }).default(96),
+    hub: z.object({ repo: text({ min: 1 }), revision: text().default('main'), token: text().default('') }).optional(),
+    base_model: text().nullable().optional(),
+    container_image: text().nullable().optional(),
+    settings: ScaleSettings.prefault({}),
+    extra_args: z.array(text()).nullable().optional(),
+  }),
+  returns: DeploymentRecord,
+  handle: ({ body, world }) => {
+    const { gpu, num_gpus, base_model, settings } = body
+    const model_name = ownName(world, body.model_name)
+    const listed = world.store.hub.get(model_name)
+    if (body.hub === undefined && base_model == null && listed === undefined) {
+      invalid(['body', 'hub'], `Value error, no weights for ${model_name}: give hub.repo or base_model`)
+    }
+    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    if (isForeign(world, model_name)) {
+      refuse(400, `model_name ${model_name} should start with ${world.store.account.display_name}/`)
+    }
+    if (gpu === 'other') refuse(400, "gpu 'other' cannot be deployed on: it has no pool and no price")
+    if (base_model != null && !world.store.models.has(base_model)) refuse(404, `no base_model ${base_model}`)
+    demandWithinLimit(world, gpu, num_gpus * settings.min_instances)
+    if (world.deployments.live(model_name) !== undefined) {
+      refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)
+    }
+    if (world.deployments.count >= MOST_DEPLOYMENTS) {
+      refuse(429, `this world holds ${MOST_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
+    }
+    const weights =
+      body.hub ??
+      (base_model == null && listed ? { repo: listed.repo, revision: listed.revision, token: '' } : undefined)
+    const created = world.deployments.createLlm({
+      model_name,
+      gpu,
+      num_gpus,
+      max_batch_size: body.max_batch_size,
+      weights,
+      ...(base_model != null && { base_model }),
+      ...(body.container_image != null && { container_image: body.container_image }),
+      ...(body.extra_args != null && { extra_args: body.extra_args }),
+      ...settings,
+    })
+    return new JsonText(created.text())
+  },
+})
+
+export const listDeployments = endpoint({
+  route: 'GET /deploy/list',
+  summary: 'List deployments',
+  provenance: 'documented',
+  assumed: [
+    'a bare array, oldest first',
+    'without a filter, or with an empty one: everything but deleted',
+    'spaces around commas are trimmed',
+  ],
+  refusals: { 400: 'unknown status in the filter' },
+  alt: true,
+  query: { status: z.string().optional() },
+  returns: z.array(DeploymentRecord),
+  handle: ({ query, world }) => {
+    const asked = words(query.status ?? '')
+    const unknown = asked.find(word => !isStatus(word))
+    if (unknown !== undefined) {
+      refuse(400, `unknown status '${unknown}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
+    }
+    const statuses = asked.length > 0 ? new Set(asked as DeploymentStatus[]) : undefined
+    return JsonText.list(world.deployments.list(statuses).map(deployment => deployment.text()))
+  },
+})
+
+export const getDeployment = endpoint({
+  route: 'GET /deploy/{deploy_id}',
+  summary: 'One deployment',
+  provenance: 'neighbour',
+  assumed: ['a deleted deployment still answers, with its status'],
+  refusals: { 404: 'unknown deployment' },
+  alt: true,
+  returns: DeploymentRecord,
+  handle: ({ params, world }) => new JsonText(deploymentOf(world, params.deploy_id).text()),
+})
+
+export const startDeployment = endpoint({
+  route: 'POST /deploy/{deploy_id}/start',
+  summary: 'Start a stopped deployment; its instances come back through the autoscaler',
+  provenance: 'documented',
+  assumed: ['the next state is initializing'],
+  refusals: {
+    404: 'unknown deployment',
+    400: 'not stopped, or an adapter whose base is stopped',
+    402: 'no funds, or the account is suspended',
+    403: 'over the GPU limit of the account',
+  },
+  returns: DeployId,
+  handle: ({ params: { deploy_id }, world }) => {
+    const deployment = deploymentOf(world, deploy_id)
+    if (deployment.status !== 'stopped') refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
+    const blocked = deployment.blockedByBase
+    if (blocked !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blocked}`)
+    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    // An adapter runs on the GPUs of its base.
+    const wanted = deployment.type === 'lora' ? 0 : deployment.num_gpus * deployment.min_instances
+    demandWithinLimit(world, deployment.gpu, wanted)
+    deployment.start()
+    return { deploy_id }
+  },
+})
+
+export const stopDeployment = endpoint({
+  route: 'POST /deploy/{deploy_id}/stop',
+  summary: 'Stop a deployment and let its GPUs go',
+  provenance: 'neighbour',
+  assumed: [],
+  refusals: { 404: 'unknown deployment', 400: 'stopped, failed or deleted already' },
+  returns: DeployId,
+  handle: ({ params: { deploy_id }, world }) => {
+    const deployment = deploymentOf(world, deploy_id)
+    if (STOPPED.has(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
+    deployment.stop()
+    return { deploy_id }
+  },
+})
+
+export const deleteDeployment = endpoint({
+  route: 'DELETE /deploy/{deploy_id}',
+  summary: 'Delete a deployment; its row stays listable under the status deleted',
+  provenance: 'neighbour',
+  assumed: [],
+  refusals: { 404: 'unknown deployment', 400: 'deleted already' },
+  returns: DeployId,
+  handle: ({ params: { deploy_id }, world }) => {
+    const deployment = deploymentOf(world, deploy_id)
+    if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted already`)
+    deployment.delete()
+    return { deploy_id }
+  },
+})
+
+const STOPPED: ReadonlySet<DeploymentStatus> = new Set<DeploymentStatus>(['stopped', 'failed', 'deleted'])
+
+function isStatus(word: string): word is DeploymentStatus {
+  return (DEPLOYMENT_STATUSES as readonly string[]).includes(word)
+}
+
+function deploymentOf(world: World, deploy_id: string) {
+  return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+}
+
+/** What is asked for must fit beside what the account holds or has asked for. */
+function demandWithinLimit(world: World, gpu: GpuType, wanted: number): void {
+  if (wanted === 0 || gpu === 'other') return
+  const limit = world.limits.of(gpu)
+  if (limit === null) return
+  const held = world.limits.held(gpu)
+  if (held + wanted > limit) {
+    refuse(
+      403,
+      `over the GPU limit: ${wanted} ${gpu} beside ${held} held or asked for make more than ${limit}; ` +
+        'ask for more with POST /v1/me/gpu_limit/request',
+    )
+  }
+}

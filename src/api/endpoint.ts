@@ -1,0 +1,279 @@
+/**
+ * The declaration of an endpoint: everything about it that anybody asks, in one object.
+ *
+ * Types, validation, routing, the OpenAPI document, the typed client, the endpoint table and the name in faults and
+ * journal are derived from it and from nothing else.
+ */
+import type { z } from 'zod'
+import type { World } from '../cluster/world.ts'
+import type { ApiToken } from '../store/records.ts'
+
+/** Whether the interface document says it, a neighbour completes it, or it is ours. */
+export type Provenance = 'documented' | 'neighbour' | 'assumed'
+
+/** `token`: an API token is required; `optional`: judged when it is sent; `none`: not looked at. */
+export type AuthRule = 'token' | 'optional' | 'none'
+
+/** Shape of refusals: `{"error": m}`, `{"detail": m}` or `{"detail": {"error": m}}`. */
+export type ErrorShape = 'simple' | 'detail' | 'wrapped'
+
+/** What must be loaded before the request takes its place among the others. */
+export type Need = 'tokenizer'
+
+export type Fields = Readonly<Record<string, z.ZodType>>
+type NoFields = Readonly<Record<never, never>>
+
+/** The names in braces of a route. */
+export type RouteNames<Route extends string> = Route extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | RouteNames<Rest>
+  : never
+
+type Simplify<T> = { [K in keyof T]: T[K] }
+
+/** The path parameters as `handle` gets them: strings unless declared otherwise. */
+export type ParamsOf<Route extends string, Params> = {
+  [Name in RouteNames<Route>]: Name extends keyof Params
+    ? Params[Name] extends z.ZodType
+      ? z.output<Params[Name]>
+      : string
+    : string
+}
+
+// Zod types an object without fields as a map to never, which would swallow every other field beside it.
+type Outputs<F> = keyof F extends never
+  ? NoFields
+  : F extends Fields
+    ? z.output<z.ZodObject<{ -readonly [K in keyof F]: F[K] }>>
+    : never
+
+/** The file of an upload, complete, in the pieces in which it came. */
+export interface UploadedFile {
+  /** `''` when the part names none. */
+  filename: string
+  chunks: Uint8Array[]
+  bytes: number
+  /** 16 hexadecimal digits of the content. */
+  hash: string
+}
+
+/** A limit on the size of a file, and what the 413 says. */
+export interface SizeLimit {
+  bytes: number
+  refusal: string
+}
+
+/** A multipart form with one part `file`, and text fields beside it. */
+export interface UploadRules<Scope, Form> {
+  fields: Form
+  /** The limit before anything of the form is known; a file that goes over it is cut at once. */
+  limit(scope: Scope): SizeLimit
+  /** The limit once the text fields are known; they may follow the file. */
+  limitFor?(fields: Readonly<Record<string, string>>): SizeLimit | undefined
+}
+
+export interface Input<Route extends string, Params, Query, Body, Form> {
+  params: ParamsOf<Route, Params>
+  query: Outputs<Query>
+  body: Body extends z.ZodType ? z.output<Body> : undefined
+  upload: Form extends Fields ? Simplify<Outputs<Form> & { file: UploadedFile }> : undefined
+  /** The request itself; its body is read already. */
+  request: Request
+}
+
+/** An answer whose JSON text exists already, so that lists of unchanged things are joined, not serialised. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** A JSON array of texts. */
+  static list(texts: readonly string[]): JsonText {
+    return new JsonText(`[${texts.join(',')}]`)
+  }
+}
+
+/** An answer of raw bytes, in pieces. */
+export class Bytes {
+  readonly chunks: readonly Uint8Array[]
+  constructor(chunks: readonly Uint8Array[]) {
+    this.chunks = chunks
+  }
+}
+
+/** A `Response` passes through as it is (event streams, pages). */
+export type Answer<Value> = Value | JsonText | Bytes | Response
+
+/** What the service refuses; anything else thrown by a handler is a bug of ours. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>> | undefined
+  /** The whole body, where the endpoint's error shape does not apply. */
+  readonly body: unknown
+  constructor(status: number, message: string, headers?: Readonly<Record<string, string>>, body?: unknown) {
+    super(message)
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
+/**
+ * Ends the request with a refusal in the endpoint's error shape. Nothing may have been changed before.
+ *
+ * @example world.deployments.get(id) ?? refuse(404, `no deployment ${id}`)
+ */
+export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
+  throw new Refused(status, message, headers)
+}
+
+/** Ends the request with a 422 about one field, for rules that need more than the body to judge. */
+export class Invalid extends Error {
+  override readonly name = 'Invalid'
+  readonly loc: readonly string[]
+  readonly type: string
+  constructor(loc: readonly string[], message: string, type: string) {
+    super(message)
+    this.loc = loc
+    this.type = type
+  }
+}
+
+/** @example invalid(['body', 'hub'], 'no weights for acme/x: name a repository', 'value_error') */
+export function invalid(loc: readonly string[], message: string, type = 'value_error'): never {
+  throw new Invalid(loc, message, type)
+}
+
+export interface Declaration<Scope, Route extends string, Params, Query, Body, Form, Returns, Outcome> {
+  /** Method and path, `{name}` for a parameter: `POST /deploy/{deploy_id}/start`. `{model_name}` may hold a slash. */
+  route: Route
+  summary: string
+  provenance: Provenance
+  /** What the interface document leaves open and this endpoint answers all the same. */
+  assumed: readonly string[]
+  /** Refusals by status and what brings them about. All are assumed: the document shows no status codes. */
+  refusals?: Readonly<Record<number, string>>
+  /** The document marks the endpoint as taking `alt-api-key`. */
+  alt?: boolean
+  auth?: AuthRule
+  errors?: ErrorShape
+  params?: Params
+  query?: Query
+  body?: Body
+  upload?: UploadRules<Scope, Form>
+  returns: Returns
+  /** Content type of a success; JSON unless said. */
+  produces?: string
+  needs?: readonly Need[]
+  handle: (input: Input<Route, Params, Query, Body, Form> & Scope) => Outcome
+}
+
+export interface Endpoint<
+  Scope = unknown,
+  Route extends string = string,
+  Params = Fields,
+  Query = Fields,
+  Body = z.ZodType | undefined,
+  Form = Fields | undefined,
+  Returns extends z.ZodType = z.ZodType,
+> {
+  readonly route: Route
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly provenance: Provenance
+  readonly assumed: readonly string[]
+  readonly refusals: Readonly<Record<number, string>>
+  readonly alt: boolean
+  readonly auth: AuthRule
+  readonly errors: ErrorShape
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly upload: UploadRules<Scope, Form> | undefined
+  readonly returns: Returns
+  readonly produces: string
+  readonly needs: readonly Need[]
+  /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
+  handle(input: Input<Route, Params, Query, Body, Form> & Scope): unknown
+}
+
+/** Any endpoint of a scope, where its own input does not matter. */
+export type AnyEndpoint<Scope = never> = Endpoint<
+  Scope,
+  string,
+  Fields,
+  Fields,
+  z.ZodType | undefined,
+  Fields | undefined
+>
+
+/** Declarations by operation id. */
+export type Operations<Scope = never> = Readonly<Record<string, AnyEndpoint<Scope>>>
+
+/** A synchronous handler keeps a request one step of its world; the control plane's may wait. */
+type OutcomeOf<Value, Waits> = Waits extends true ? Answer<Value> | Promise<Answer<Value>> : Answer<Value>
+
+/**
+ * Makes the function that declares endpoints of one kind: what `handle` gets besides its input is `Scope`.
+ *
+ * @example
+ * export const endpoint = endpointsOf<{ world: World }>()
+ * export const control = endpointsOf<{ sim: Simulator }, true>() // handlers may return a promise
+ */
+export function endpointsOf<Scope extends object, Waits extends boolean = false>() {
+  return function endpoint<
+    const Route extends string,
+    Returns extends z.ZodType,
+    Params extends { readonly [Name in RouteNames<Route>]?: z.ZodType } = NoFields,
+    Query extends Fields = NoFields,
+    Body extends z.ZodType | undefined = undefined,
+    Form extends Fields | undefined = undefined,
+  >(
+    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeOf<z.input<Returns>, Waits>>,
+  ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
+    const { route } = declaration
+    const space = route.indexOf(' ')
+    const path = route.slice(space + 1)
+    const names = routeNames(path)
+    for (const name of Object.keys(declaration.params ?? {})) {
+      if (!names.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
+    }
+    return {
+      route,
+      method: route.slice(0, space),
+      path,
+      summary: declaration.summary,
+      provenance: declaration.provenance,
+      assumed: declaration.assumed,
+      refusals: declaration.refusals ?? {},
+      alt: declaration.alt ?? false,
+      auth: declaration.auth ?? 'token',
+      errors: declaration.errors ?? 'simple',
+      params: (declaration.params ?? {}) as Params,
+      query: (declaration.query ?? {}) as Query,
+      body: declaration.body as Body,
+      upload: declaration.upload,
+      returns: declaration.returns,
+      produces: declaration.produces ?? 'application/json',
+      needs: declaration.needs ?? [],
+      handle: declaration.handle,
+    }
+  }
+}
+
+/** What handlers of the service's API get besides their input. */
+export interface ApiScope {
+  world: World
+  /** The caller's token; undefined where the endpoint asks for none. */
+  token: ApiToken | undefined
+}
+
+/** Declares an endpoint of the service's API; its export name is its operation id. */
+export const endpoint = endpointsOf<ApiScope>()
+
+/** The parameters of a path, in order. */
+export function routeNames(path: string): string[] {
+  return Array.from(path.matchAll(/\{([^}]+)\}/g), found => found[1]!)
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { GPU_TYPES, type GpuType } from '../store/records.ts'
+import { Nothing } from './answers.ts'
+import { endpoint, refuse } from './endpoint.ts'
+import { integer, text } from './fields.ts'
+
+export const requestGpuLimit = endpoint({
+  route: 'POST /v1/me/gpu_limit/request',
+  summary: "Ask for a higher limit of the account's GPUs of a type",
+  provenance: 'documented',
+  assumed: ['200 {}: the decision comes later', 'all three fields required', 'reason at most 2,048 characters'],
+  refusals: {
+    404: 'unknown gpu_type',
+    400: 'requested_limit is not above the present limit',
+    403: 'a request for this type is pending',
+  },
+  body: z.object({ gpu_type: text(), requested_limit: integer(), reason: text({ max: 2048 }) }),
+  returns: Nothing,
+  handle: ({ body: { gpu_type, requested_limit, reason }, world }) => {
+    if (!isLimited(gpu_type)) refuse(404, `no GPU type '${gpu_type}': gpu_type is one of ${LIMITED.join(', ')}`)
+    const limit = world.limits.of(gpu_type)
+    if (limit === null) refuse(400, `the account has no limit for ${gpu_type}: nothing to raise`)
+    if (requested_limit <= limit) {
+      refuse(400, `requested_limit ${requested_limit} is not above the present limit of ${limit} for ${gpu_type}`)
+    }
+    if (world.limits.pending(gpu_type)) refuse(403, `a request for more ${gpu_type} is pending already`)
+    world.limits.request(gpu_type, requested_limit, reason)
+    return {}
+  },
+})
+
+type LimitedGpu = Exclude<GpuType, 'other'>
+const LIMITED: readonly string[] = GPU_TYPES.filter(type => type !== 'other')
+
+function isLimited(type: string): type is LimitedGpu {
+  return LIMITED.includes(type)
+}

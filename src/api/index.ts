@@ -1,0 +1,41 @@
+/** Every operation by its id, which is the name its declaration is exported under. */
+import * as aggregator from './aggregator.ts'
+import * as batches from './batches.ts'
+import * as deployments from './deployments.ts'
+import type { ApiScope, Operations } from './endpoint.ts'
+import * as files from './files.ts'
+import * as gpuLimits from './gpu-limits.ts'
+import * as hardware from './hardware.ts'
+import * as hosted from './hosted.ts'
+import * as loras from './loras.ts'
+import * as messages from './messages.ts'
+import * as models from './models.ts'
+import * as payments from './payments.ts'
+import * as tokens from './tokens.ts'
+import * as voices from './voices.ts'
+
+export const operations = {
+  ...tokens,
+  ...payments,
+  ...gpuLimits,
+  ...files,
+  ...batches,
+  ...deployments,
+  ...loras,
+  ...models,
+  ...hardware,
+  ...aggregator,
+  ...voices,
+  ...messages,
+  ...hosted,
+} satisfies Operations<ApiScope>
+
+/** The surface of the interface document alone, without its neighbours. */
+export const documented: Operations<ApiScope> = only(endpoint => endpoint.provenance !== 'neighbour')
+
+/** What is not in the document, and a client needs to follow what the document starts. */
+export const neighbours: Operations<ApiScope> = only(endpoint => endpoint.provenance === 'neighbour')
+
+function only(wanted: (endpoint: Operations<ApiScope>[string]) => boolean): Operations<ApiScope> {
+  return Object.fromEntries(Object.entries<Operations<ApiScope>[string]>(operations).filter(([, one]) => wanted(one)))
+}

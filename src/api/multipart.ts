@@ -1,0 +1,210 @@
+/** Reading an upload: a multipart form with one file, streamed, at a constant cost in memory beside the file itself. */
+import { ByteHash } from '../kernel/random.ts'
+import { Refused, type SizeLimit, type UploadedFile } from './endpoint.ts'
+import type { Detail } from './validation.ts'
+
+/** Parts of a form, file and fields together; nobody sends more in earnest. */
+const MAX_PARTS = 100
+/** Bytes of one text field. */
+const MAX_FIELD = 1_048_576
+/** What boundaries, part headers and text fields may add to a file before Content-Length alone refuses it. */
+const FRAMING = 2 * MAX_FIELD
+
+export interface Form {
+  fields: Record<string, string>
+  file: UploadedFile | undefined
+  /** `file` came as a plain text field. */
+  fileAsText: boolean
+}
+
+export type Upload = { form: Form } | { refused: Refused } | { issues: Detail[] }
+
+export interface UploadLimits {
+  limit: SizeLimit
+  limitFor?: ((fields: Readonly<Record<string, string>>) => SizeLimit | undefined) | undefined
+}
+
+/** Reads the form. What is refused is cut off where it is noticed: nothing of it is kept. */
+export async function readUpload(request: Request, contentType: string | null, limits: UploadLimits): Promise<Upload> {
+  if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
+    return { issues: [...notMultipart(contentType), ...missing(['purpose', 'file'])] }
+  }
+  if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + FRAMING) {
+    return { refused: tooLarge(limits.limit) }
+  }
+  try {
+    const form = runsUnderNode() ? await streamed(request, contentType!, limits) : await buffered(request, limits)
+    return { form }
+  } catch (error) {
+    if (error instanceof Refused) return { refused: error }
+    const message = error instanceof Error ? error.message : String(error)
+    return { issues: [{ loc: ['body'], msg: `Multipart decode error: ${message}`, type: 'value_error' }] }
+  }
+}
+
+function tooLarge(limit: SizeLimit): Refused {
+  return new Refused(413, limit.refusal)
+}
+
+function notMultipart(contentType: string | null): Detail[] {
+  const got = contentType === null ? 'none' : `'${contentType}'`
+  const msg = `Value error, the content type should be multipart/form-data, got ${got}`
+  return [{ loc: ['header', 'content-type'], msg, type: 'value_error' }]
+}
+
+function missing(names: string[]): Detail[] {
+  return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
+}
+
+function runsUnderNode(): boolean {
+  return typeof globalThis.process?.versions?.node === 'string'
+}
+
+async function streamed(request: Request, contentType: string, limits: UploadLimits): Promise<Form> {
+  const { Busboy } = await import('@fastify/busboy')
+  const form = emptyForm()
+  const parser = new Busboy({
+    headers: { 'content-type': contentType },
+    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD },
+    isPartAFile: (_name, _type, filename) => filename !== undefined,
+  })
+  let failure: unknown
+  const done = new Promise<void>(resolve => {
+    const fail = (error: unknown) => {
+      failure ??= error
+      resolve()
+    }
+    let bytes = 0
+    let { limit } = limits
+    const judge = () => {
+      if (bytes > limit.bytes) fail(tooLarge(limit))
+    }
+    parser.on('error', fail)
+    parser.on('finish', resolve)
+    parser.on('partsLimit', () => fail(new Error(`more than ${MAX_PARTS} parts`)))
+    parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
+      if (valueTruncated) fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${MAX_FIELD} bytes`))
+      addField(form, name, value)
+      limit = tighter(limits, form)
+      judge()
+    })
+    parser.on('file', (name, stream, filename) => {
+      const content = new Content()
+      stream.on('error', fail)
+      stream.on('data', (chunk: Uint8Array) => {
+        bytes += chunk.length
+        judge()
+        if (failure === undefined && name === 'file') content.add(chunk)
+      })
+      stream.on('end', () => {
+        if (name === 'file') form.file = content.close(filename)
+      })
+    })
+  })
+
+  const reader = request.body?.getReader()
+  try {
+    while (reader !== undefined && failure === undefined) {
+      const { done: ended, value } = await reader.read()
+      if (ended) break
+      if (!parser.write(value)) await drained(parser, () => failure !== undefined)
+    }
+    if (failure === undefined) {
+      parser.end()
+      await done
+    }
+  } finally {
+    if (failure !== undefined) {
+      parser.destroy()
+      // The rest of the body is of no use; a client that does not take the hint is the door's business.
+      reader?.cancel().catch(() => {})
+    }
+  }
+  if (failure !== undefined) throw failure
+  return form
+}
+
+function drained(
+  parser: { once(event: 'drain' | 'error' | 'close', listener: () => void): unknown },
+  failed: () => boolean,
+) {
+  return new Promise<void>(resolve => {
+    if (failed()) resolve()
+    parser.once('drain', resolve)
+    parser.once('error', resolve)
+    parser.once('close', resolve)
+  })
+}
+
+/** In a browser's worker: the platform's parser, which holds the whole body. */
+async function buffered(request: Request, limits: UploadLimits): Promise<Form> {
+  const form = emptyForm()
+  let parts = 0
+  for (const [name, value] of await request.formData()) {
+    if (++parts > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} parts`)
+    if (typeof value === 'string') addField(form, name, value)
+    else if (name === 'file') {
+      const content = new Content()
+      content.add(new Uint8Array(await value.arrayBuffer()))
+      form.file = content.close(value.name)
+    }
+    const limit = tighter(limits, form)
+    if (form.file !== undefined && form.file.bytes > limit.bytes) throw tooLarge(limit)
+  }
+  return form
+}
+
+/** The limit as far as the form is known. */
+function tighter({ limit, limitFor }: UploadLimits, { fields }: Form): SizeLimit {
+  const known = limitFor?.(fields)
+  return known !== undefined && known.bytes < limit.bytes ? known : limit
+}
+
+function emptyForm(): Form {
+  // Without a prototype, so that a field named `constructor` is only a field.
+  return { fields: Object.create(null) as Record<string, string>, file: undefined, fileAsText: false }
+}
+
+function addField(form: Form, name: string, value: string): void {
+  if (name === 'file') form.fileAsText = true
+  else form.fields[name] = value
+}
+
+const BLOCK = 65_536
+const LARGE = 16_384
+
+/** The content of a file as it comes: large pieces are kept as they are, small ones gathered into blocks. */
+class Content {
+  readonly #chunks: Uint8Array[] = []
+  readonly #hash = new ByteHash()
+  #bytes = 0
+  #block: Uint8Array | undefined
+  #used = 0
+
+  add(chunk: Uint8Array): void {
+    this.#hash.update(chunk)
+    this.#bytes += chunk.length
+    if (chunk.length >= LARGE) {
+      this.#flush()
+      this.#chunks.push(chunk)
+      return
+    }
+    if (this.#block === undefined || this.#used + chunk.length > BLOCK) {
+      this.#flush()
+      this.#block = new Uint8Array(BLOCK)
+    }
+    this.#block.set(chunk, this.#used)
+    this.#used += chunk.length
+  }
+
+  close(filename: string | undefined): UploadedFile {
+    this.#flush()
+    return { filename: filename ?? '', chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
+  }
+
+  #flush(): void {
+    if (this.#block !== undefined && this.#used > 0) this.#chunks.push(this.#block.slice(0, this.#used))
+    this.#block = undefined
+    this.#used = 0
+  }
+}

@@ -1,0 +1,210 @@
+/** The OpenAPI 3.1 document, from the declarations alone. */
+import { z } from 'zod'
+import { type AnyEndpoint, type Fields, type Operations, routeNames } from './endpoint.ts'
+
+export interface Info {
+  title?: string
+  version?: string
+  description?: string
+}
+
+type Json = Record<string, unknown>
+
+/**
+ * Describes operations as OpenAPI 3.1. `x-provenance` says what the interface document holds, `x-assumed` what is ours.
+ *
+ * @example openapi(operations).paths['/deploy/llm'].post.operationId // 'createLlmDeployment'
+ */
+export function openapi(operations: Operations, info: Info = {}) {
+  const components: Json = { ...ERROR_SCHEMAS }
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const [operationId, endpoint] of Object.entries(operations)) {
+    const described = { [endpoint.method.toLowerCase()]: describe(operationId, endpoint, components) }
+    paths[endpoint.path] = { ...paths[endpoint.path], ...described }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: info.title ?? 'modelhost-sim',
+      version: info.version ?? '0.1.0',
+      description:
+        info.description ??
+        'A simulated model-hosting service. x-provenance: documented, neighbour (not in the document, needed to ' +
+          'follow what it starts) or assumed. x-assumed: what the document leaves open and this service answers.',
+    },
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        'alt-api-key': { type: 'apiKey', in: 'header', name: 'alt-api-key' },
+      },
+    },
+  }
+}
+
+/** Everything assumed about an endpoint, its refusals among it: the document shows no status codes. */
+export function assumptionsOf(endpoint: AnyEndpoint): string[] {
+  const refusals = Object.entries(endpoint.refusals).map(([status, reason]) => `${status}: ${reason}`)
+  return [...endpoint.assumed, ...refusals]
+}
+
+function describe(operationId: string, endpoint: AnyEndpoint, components: Json): Json {
+  const parameters = [
+    ...routeNames(endpoint.path).map(name => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: schemaOf(endpoint.params[name] ?? z.string(), 'output', components),
+    })),
+    ...Object.entries(endpoint.query).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: !isOptional(schema),
+      schema: schemaOf(schema, 'output', components),
+    })),
+    ...(endpoint.alt
+      ? [{ name: 'alt-api-key', in: 'header', required: false, schema: { type: ['string', 'null'] } }]
+      : []),
+  ]
+  const requestBody = requestOf(endpoint, components)
+  return {
+    operationId,
+    summary: endpoint.summary,
+    tags: [tagOf(endpoint.path)],
+    'x-provenance': endpoint.provenance,
+    'x-assumed': assumptionsOf(endpoint),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: responsesOf(endpoint, components),
+    security: securityOf(endpoint),
+  }
+}
+
+function requestOf(endpoint: AnyEndpoint, components: Json): Json | undefined {
+  if (endpoint.upload !== undefined) {
+    const form = schemaOf(z.object((endpoint.upload.fields ?? {}) as Fields), 'input', components)
+    const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+    const schema = {
+      ...form,
+      properties: { ...(form.properties as Json), file },
+      required: [...((form.required as string[] | undefined) ?? []), 'file'],
+    }
+    return { required: true, content: { 'multipart/form-data': { schema } } }
+  }
+  if (endpoint.body === undefined) return undefined
+  const schema = schemaOf(endpoint.body, 'input', components)
+  return { required: !isOptional(endpoint.body), content: { 'application/json': { schema } } }
+}
+
+function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
+  const responses: Json = {
+    200: {
+      description: 'Success',
+      content: { [endpoint.produces]: { schema: schemaOf(endpoint.returns, 'output', components) } },
+    },
+  }
+  const refusals: Record<string, string> = { ...endpoint.refusals }
+  if (endpoint.auth !== 'none') responses[401] = refusal('no token, or an unknown one', 'AuthenticationError')
+  if (endpoint.auth !== 'none') refusals[403] ??= 'the token is not allowed from this address'
+  for (const [status, reason] of Object.entries(refusals)) {
+    responses[status] = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors])
+  }
+  const takesInput =
+    endpoint.body !== undefined ||
+    endpoint.upload !== undefined ||
+    Object.keys(endpoint.params).length > 0 ||
+    Object.keys(endpoint.query).length > 0
+  if (takesInput) responses[422] = refusal('what was sent is not valid', 'ValidationError')
+  return responses
+}
+
+const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
+
+function refusal(description: string, schema: string): Json {
+  return { description, content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } }
+}
+
+function securityOf(endpoint: AnyEndpoint): Json[] {
+  if (endpoint.auth === 'none') return []
+  const either = [{ bearer: [] }, { 'alt-api-key': [] }]
+  return endpoint.auth === 'optional' ? [{}, ...either] : either
+}
+
+function isOptional(schema: z.ZodType): boolean {
+  return schema.safeParse(undefined).success
+}
+
+/** Named schemas go to `components`, the rest stands in place. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const {
+    $schema: _,
+    $defs,
+    ...described
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // An integer without a bound of its own; the safe range goes without saying.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+      // More fields are never a breach: requests ignore them, answers may grow.
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+    },
+  }) as Json
+  const { id, ...inPlace } = described
+  for (const [name, definition] of Object.entries(($defs ?? {}) as Json)) components[name] = referring(definition)
+  if (typeof id !== 'string') return referring(inPlace) as Json
+  components[id] = referring(inPlace)
+  return { $ref: `#/components/schemas/${id}` }
+}
+
+function referring(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(referring)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, inner]) => !(key === 'id' && typeof inner === 'string'))
+      .map(([key, inner]) => [
+        key,
+        key === '$ref' && typeof inner === 'string'
+          ? inner.replace('#/$defs/', '#/components/schemas/')
+          : referring(inner),
+      ]),
+  )
+}
+
+/** The first word of a path that is neither a version nor a parameter. */
+function tagOf(path: string): string {
+  return path.split('/').find(word => word !== '' && !/^v\d+$/.test(word) && !word.startsWith('{')) ?? 'other'
+}
+
+const text = { type: 'string' }
+const ERROR_SCHEMAS: Json = {
+  ValidationError: {
+    type: 'object',
+    required: ['detail'],
+    properties: {
+      detail: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['loc', 'msg', 'type'],
+          properties: { loc: { type: 'array', items: text }, msg: text, type: text },
+        },
+      },
+    },
+  },
+  SimpleError: { type: 'object', required: ['error'], properties: { error: text } },
+  DetailError: { type: 'object', required: ['detail'], properties: { detail: text } },
+  WrappedError: {
+    type: 'object',
+    required: ['detail'],
+    properties: { detail: { type: 'object', required: ['error'], properties: { error: text } } },
+  },
+  AuthenticationError: {
+    type: 'object',
+    required: ['detail'],
+    properties: { detail: { anyOf: [text, { type: 'object', properties: { error: text } }] } },
+  },
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { Nothing, RentUsage } from './answers.ts'
+import { endpoint, invalid, refuse } from './endpoint.ts'
+import { integer, queryInteger } from './fields.ts'
+
+export const setTopup = endpoint({
+  route: 'POST /payment/topup',
+  summary: 'Set the automatic top-up: amount is added when the balance falls below threshold',
+  provenance: 'documented',
+  assumed: [
+    'amount and threshold are integer cents from 0; each field optional (0, 0, true)',
+    'enabled: false never fires',
+    '200 {}',
+  ],
+  body: z.object({
+    amount: integer({ min: 0 }).default(0),
+    threshold: integer({ min: 0 }).default(0),
+    enabled: z.boolean().default(true),
+  }),
+  returns: Nothing,
+  handle: ({ body, world }) => {
+    world.ledger.setTopup(body)
+    return {}
+  },
+})
+
+export const addFunds = endpoint({
+  route: 'POST /payment/funds',
+  summary: 'Add prepaid funds from the card on file',
+  provenance: 'documented',
+  assumed: ['amount in integer cents, required, above 0', 'the balance grows at once', '200 {}'],
+  refusals: { 402: 'the card is declined' },
+  body: z.object({ amount: integer({ above: 0 }) }),
+  returns: Nothing,
+  handle: ({ body, world }) => {
+    if (!world.ledger.addFunds(body.amount)) refuse(402, `the card was declined: ${body.amount} cents were not added`)
+    return {}
+  },
+})
+
+export const getRentUsage = endpoint({
+  route: 'GET /payment/usage/rent',
+  summary: 'Seconds for which rented things ran within a period',
+  provenance: 'documented',
+  assumed: [
+    'the parameters are named from (required) and to (default: now)',
+    'from above to is 422 when both are given; from later than now gives an empty map',
+    'ids of containers, hosted instances and deployments; instance seconds, floored once',
+  ],
+  query: { from: queryInteger(), to: queryInteger().optional() },
+  returns: RentUsage,
+  handle: ({ query: { from, to }, world }) => {
+    if (to !== undefined && from > to) {
+      invalid(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)
+    }
+    return { id_to_duration: world.ledger.rent(from, to ?? Number.MAX_SAFE_INTEGER) }
+  },
+})

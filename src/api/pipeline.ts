@@ -1,0 +1,411 @@
+/**
+ * From a request to its answer: route, faults around the rest, authentication, validation, handler, response.
+ *
+ * A request enters its world in one synchronous step, when its body is complete. What takes no body is answered
+ * without a promise.
+ */
+import { z } from 'zod'
+import {
+  type AnyEndpoint,
+  Bytes,
+  type ErrorShape,
+  type Fields,
+  Invalid,
+  JsonText,
+  type Operations,
+  Refused,
+} from './endpoint.ts'
+import { parseBody } from './json-body.ts'
+import { readUpload, type Upload } from './multipart.ts'
+import { Router } from './router.ts'
+import { loadTokenizer, tokenizer } from './tokenizer.ts'
+import { type Detail, details, type Place } from './validation.ts'
+
+/** Largest JSON body in bytes. */
+export const MAX_JSON_BYTES = 64 * 1_048_576
+
+/** What a door knows of a request beside the request. */
+export interface Call {
+  /** Where the caller is; 127.0.0.1 unless said. */
+  clientAddress?: string | undefined
+  /** Path and query below the base address, where the request's own URL has a prefix. */
+  path?: string | undefined
+  /** Reads a header, where the door rewrites some. */
+  header?: ((name: string) => string | null) | undefined
+  /** Called when the request takes its place, right before its one step: to move the clock, or to wait in a queue. */
+  enter?: (() => void | Promise<void>) | undefined
+}
+
+/** A request on its way, as faults see it. */
+export interface Passage<Context> {
+  context: Context
+  operation: string
+  endpoint: AnyEndpoint
+  method: string
+  path: string
+  request: Request
+  call: Call
+}
+
+export interface PipelineOptions<Context, Scope> {
+  operations: Operations<Scope>
+  /** Judges who is asking and returns what handlers get besides their input. Throws `Refused`. */
+  admit(context: Context, endpoint: AnyEndpoint, header: (name: string) => string | null, call: Call): Scope
+  /** Milliseconds since 1970 of the context's time, for the `Date` header. */
+  time(context: Context): number
+  /** Opens and closes a request in the journal; `operation` is `''` where no route matched. */
+  open?(context: Context, operation: string, method: string, path: string): unknown
+  close?(context: Context, entry: unknown, status: number): void
+  /** Wraps everything behind the route: faults of the wire. */
+  around?(passage: Passage<Context>, proceed: () => Response | Promise<Response>): Response | Promise<Response>
+  /** Hears of what no handler should throw; the caller gets a 500. */
+  onBug?(error: unknown, operation: string): void
+}
+
+export interface Pipeline<Context> {
+  /** Answers a request; at once where it has no body. */
+  answer(context: Context, request: Request, call?: Call): Response | Promise<Response>
+  /** The operation a method and path lead to. */
+  operationOf(method: string, path: string): string | undefined
+}
+
+/** An operation with what can be settled before the first request. */
+interface Prepared {
+  operation: string
+  endpoint: AnyEndpoint
+  params: z.ZodObject | undefined
+  query: z.ZodObject | undefined
+  /** The query when there is none, where that is valid. */
+  emptyQuery: unknown
+  readsBody: boolean
+}
+
+type Payload = { text: string } | { refused: Refused } | Upload | undefined
+
+export function createPipeline<Context, Scope extends object>(
+  options: PipelineOptions<Context, Scope>,
+): Pipeline<Context> {
+  const prepared = Object.entries(options.operations).map(([operation, endpoint]) =>
+    prepare(operation, endpoint as AnyEndpoint),
+  )
+  const router = new Router(prepared.map(one => [one.endpoint, one] as const))
+  let dateSecond = Number.NaN
+  let dateText = ''
+
+  return { answer, operationOf }
+
+  function answer(context: Context, request: Request, call: Call = {}): Response | Promise<Response> {
+    const { method } = request
+    const target = call.path ?? pathOf(request.url)
+    const mark = target.indexOf('?')
+    const path = mark < 0 ? target : target.slice(0, mark)
+    const match = router.match(method, path)
+    if (match === undefined) return astray(context, method, path, call, 404, 'Not Found')
+    if ('allow' in match) {
+      return astray(context, method, path, call, 405, 'Method Not Allowed', { allow: match.allow.join(', ') })
+    }
+    const { target: one, params } = match
+    const search = mark < 0 ? '' : target.slice(mark + 1)
+    const proceed = () => run(context, request, call, one, path, params, search)
+    if (options.around === undefined) return proceed()
+    const { operation, endpoint } = one
+    return options.around({ context, operation, endpoint, method, path, request, call }, proceed)
+  }
+
+  function operationOf(method: string, path: string): string | undefined {
+    const match = router.match(method, path)
+    return match !== undefined && 'target' in match ? match.target.operation : undefined
+  }
+
+  /** A request that no route leads anywhere still is a request of its world. */
+  function astray(
+    context: Context,
+    method: string,
+    path: string,
+    call: Call,
+    status: number,
+    detail: string,
+    headers?: Record<string, string>,
+  ): Response | Promise<Response> {
+    const respond = () => {
+      const entry = options.open?.(context, '', method, path)
+      options.close?.(context, entry, status)
+      const response = json(context, status, JSON.stringify({ detail }), headers)
+      return method === 'HEAD' ? headOf(response) : response
+    }
+    const waiting = call.enter?.()
+    return waiting instanceof Promise ? waiting.then(respond) : respond()
+  }
+
+  function run(
+    context: Context,
+    request: Request,
+    call: Call,
+    one: Prepared,
+    path: string,
+    params: Readonly<Record<string, string>>,
+    search: string,
+  ): Response | Promise<Response> {
+    const serveWith = (payload: Payload) => serve(context, request, call, one, path, params, search, payload)
+    if (one.readsBody || isLacking(one.endpoint)) return later()
+    const waiting = call.enter?.()
+    return waiting instanceof Promise ? waiting.then(() => serveWith(undefined)) : serveWith(undefined)
+
+    async function later(): Promise<Response> {
+      // Judged now as well, so that nobody makes us read half a gigabyte without a token.
+      const scope = admitted(context, request, call, one.endpoint)
+      const payload = scope instanceof Refused ? { refused: scope } : await read(request, call, one.endpoint, scope)
+      if (isLacking(one.endpoint)) await loadTokenizer()
+      await call.enter?.()
+      return serveWith(payload)
+    }
+  }
+
+  function admitted(context: Context, request: Request, call: Call, endpoint: AnyEndpoint): Scope | Refused {
+    try {
+      return options.admit(context, endpoint, headerReader(request, call), call)
+    } catch (error) {
+      // What is no refusal is a bug; it comes again, and is told, when the request takes its place.
+      return error instanceof Refused ? error : new Refused(500, String(error))
+    }
+  }
+
+  function serve(
+    context: Context,
+    request: Request,
+    call: Call,
+    one: Prepared,
+    path: string,
+    params: Readonly<Record<string, string>>,
+    search: string,
+    payload: Payload,
+  ): Response | Promise<Response> {
+    const { operation, endpoint } = one
+    const entry = options.open?.(context, operation, request.method, path)
+    const finish = (response: Response): Response => {
+      options.close?.(context, entry, response.status)
+      return request.method === 'HEAD' ? headOf(response) : response
+    }
+    try {
+      const scope = options.admit(context, endpoint, headerReader(request, call), call)
+      const input = validate(one, params, search, payload)
+      if (Array.isArray(input)) return finish(json(context, 422, JSON.stringify({ detail: input })))
+      const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
+      if (!(value instanceof Promise)) return finish(success(context, endpoint, value))
+      return value.then(
+        settled => finish(success(context, endpoint, settled)),
+        (error: unknown) => finish(failure(context, one, error)),
+      )
+    } catch (error) {
+      return finish(failure(context, one, error))
+    }
+  }
+
+  function success(context: Context, endpoint: AnyEndpoint, value: unknown): Response {
+    if (value instanceof JsonText) return json(context, 200, value.text)
+    if (value instanceof Response) return value
+    if (value instanceof Bytes) return bytes(value, { 'content-type': endpoint.produces, date: dateOf(context) })
+    return json(context, 200, JSON.stringify(value))
+  }
+
+  function failure(context: Context, one: Prepared, error: unknown): Response {
+    if (error instanceof Refused) {
+      const body = error.body ?? errorBody(one.endpoint.errors, error.message)
+      return json(context, error.status, JSON.stringify(body), error.headers)
+    }
+    if (error instanceof Invalid) {
+      const detail = [{ loc: error.loc, msg: error.message, type: error.type }]
+      return json(context, 422, JSON.stringify({ detail }))
+    }
+    options.onBug?.(error, one.operation)
+    const headers = { 'x-sim-error': headerSafe(`${one.operation}: ${String(error)}`) }
+    return json(context, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)
+  }
+
+  function json(context: Context, status: number, text: string, more?: Readonly<Record<string, string>>): Response {
+    const headers = { 'content-type': 'application/json', date: dateOf(context) }
+    return new Response(text, { status, headers: more === undefined ? headers : { ...headers, ...more } })
+  }
+
+  function dateOf(context: Context): string {
+    const second = Math.floor(options.time(context) / 1000)
+    if (second !== dateSecond) {
+      dateSecond = second
+      dateText = new Date(second * 1000).toUTCString()
+    }
+    return dateText
+  }
+}
+
+function prepare(operation: string, endpoint: AnyEndpoint): Prepared {
+  const query = Object.keys(endpoint.query).length > 0 ? z.object(endpoint.query) : undefined
+  const empty = query?.safeParse({})
+  return {
+    operation,
+    endpoint,
+    params: Object.values(endpoint.params).every(isPlainString) ? undefined : z.object(endpoint.params),
+    query,
+    emptyQuery: empty?.success ? Object.freeze(empty.data) : undefined,
+    readsBody: endpoint.body !== undefined || endpoint.upload !== undefined,
+  }
+}
+
+/** Any string will do: nothing to check per request. */
+function isPlainString(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
+}
+
+function isLacking(endpoint: AnyEndpoint): boolean {
+  return endpoint.needs.includes('tokenizer') && tokenizer() === undefined
+}
+
+/** The input of `handle`, or every issue: path, query, body. */
+function validate(
+  one: Prepared,
+  params: Readonly<Record<string, string>>,
+  search: string,
+  payload: Payload,
+): { params: unknown; query: unknown; body: unknown; upload: unknown } | Detail[] {
+  const issues: Detail[] = []
+  let typedParams: unknown = params
+  if (one.params !== undefined) {
+    typedParams = { ...params, ...(parse('path', one.params, params, issues) as object) }
+  }
+  let query: unknown = EMPTY
+  if (one.query !== undefined) {
+    query =
+      search === '' && one.emptyQuery !== undefined
+        ? one.emptyQuery
+        : parse('query', one.query, queryOf(search, one.endpoint.query), issues)
+  }
+  let body: unknown
+  let upload: unknown
+  if (payload !== undefined) {
+    if ('refused' in payload) throw payload.refused
+    if ('issues' in payload) issues.push(...payload.issues)
+    else if ('form' in payload) upload = parseForm(one.endpoint.upload!.fields as Fields, payload.form, issues)
+    else body = parseText(one.endpoint.body!, payload.text, issues)
+  }
+  return issues.length > 0 ? issues : { params: typedParams, query, body, upload }
+}
+
+const EMPTY = Object.freeze({})
+
+function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  // Reporting the input costs; only a refusal needs it.
+  issues.push(...details(place, schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues))
+  return undefined
+}
+
+function parseText(schema: z.ZodType, text: string, issues: Detail[]): unknown {
+  const parsed = parseBody(text)
+  if ('value' in parsed) return parse('body', schema, parsed.value, issues)
+  issues.push(parsed.issue)
+  return undefined
+}
+
+function parseForm(fields: Fields, form: Extract<Upload, { form: unknown }>['form'], issues: Detail[]): unknown {
+  const values = parse('body', z.object(fields), form.fields, issues)
+  if (form.file !== undefined) return Object.assign({}, values, { file: form.file })
+  const msg = 'Value error, the part should be a file: give it a filename'
+  issues.push(
+    form.fileAsText
+      ? { loc: ['body', 'file'], msg, type: 'value_error' }
+      : { loc: ['body', 'file'], msg: 'Field required', type: 'missing' },
+  )
+  return undefined
+}
+
+/** The declared parameters; of one that is given twice the last counts. */
+function queryOf(search: string, fields: Fields): Record<string, string> {
+  const query: Record<string, string> = {}
+  for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
+  return query
+}
+
+async function read(request: Request, call: Call, endpoint: AnyEndpoint, scope: unknown): Promise<Payload> {
+  const header = headerReader(request, call)
+  const encoding = header('content-encoding') ?? 'identity'
+  if (encoding !== 'identity') return { refused: detail(415, 'Unsupported Media Type') }
+  const contentType = header('content-type')
+  if (endpoint.upload !== undefined) {
+    const { limit, limitFor } = endpoint.upload
+    return readUpload(request, contentType, { limit: limit(scope as never), limitFor })
+  }
+  if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
+    return { refused: detail(415, 'Unsupported Media Type') }
+  }
+  if (Number(header('content-length') ?? 0) > MAX_JSON_BYTES)
+    return { refused: detail(413, 'Request Entity Too Large') }
+  try {
+    // Only a chunked body can be longer than it says.
+    if (header('transfer-encoding') === null) return { text: await request.text() }
+    return await readCounted(request)
+  } catch {
+    return { refused: detail(400, 'There was an error parsing the body') }
+  }
+}
+
+async function readCounted(request: Request): Promise<Payload> {
+  const reader = request.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    bytes += value.length
+    if (bytes > MAX_JSON_BYTES) {
+      reader.cancel().catch(() => {})
+      return { refused: detail(413, 'Request Entity Too Large') }
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+  return { text: text + decoder.decode() }
+}
+
+function headerReader(request: Request, call: Call): (name: string) => string | null {
+  return call.header ?? (name => request.headers.get(name))
+}
+
+function detail(status: number, message: string): Refused {
+  return new Refused(status, message, undefined, { detail: message })
+}
+
+function errorBody(shape: ErrorShape, message: string): unknown {
+  if (shape === 'simple') return { error: message }
+  return { detail: shape === 'detail' ? message : { error: message } }
+}
+
+/** Path and query of an absolute URL, without parsing the rest of it. */
+export function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (start < 0) return '/'
+  const hash = url.indexOf('#', start)
+  return hash < 0 ? url.slice(start) : url.slice(start, hash)
+}
+
+function headOf(response: Response): Response {
+  return new Response(null, { status: response.status, headers: response.headers })
+}
+
+function bytes(answer: Bytes, headers: Record<string, string>): Response {
+  const { chunks } = answer
+  if (chunks.length < 2) return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers })
+  let next = 0
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (next < chunks.length) controller.enqueue(chunks[next++]!)
+      else controller.close()
+    },
+  })
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  return new Response(stream, { headers: { ...headers, 'content-length': String(length) } })
+}
+
+/** Header values are printable ASCII. */
+function headerSafe(message: string): string {
+  return message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}

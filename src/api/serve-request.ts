@@ -1,0 +1,75 @@
+/** The service's API over a world: `Request` in, `Response` out. */
+import type { World } from '../cluster/world.ts'
+import { authenticate } from './auth.ts'
+import type { ApiScope, Operations } from './endpoint.ts'
+import { documented, operations } from './index.ts'
+import { openapi } from './openapi.ts'
+import { type Call, createPipeline, type Passage, pathOf } from './pipeline.ts'
+
+export interface ApiOptions {
+  /** Serves the endpoints that the interface document does not have but its lifecycles need. On by default. */
+  neighbours?: boolean | undefined
+  /** Wraps everything behind the route: faults of the wire. */
+  around?:
+    | ((passage: Passage<World>, proceed: () => Response | Promise<Response>) => Response | Promise<Response>)
+    | undefined
+  /** Hears of exceptions that are bugs of ours; the caller gets a 500 with `x-sim-error`. */
+  onBug?: ((error: unknown, operation: string) => void) | undefined
+}
+
+export interface Api {
+  /** The operations it serves, by operation id. */
+  readonly operations: Operations<ApiScope>
+  /**
+   * Answers a request to a world; at once, without a promise, where the request has no body to read.
+   *
+   * @example await api.answer(world, new Request('http://sim/v1/voices', { headers: { authorization: 'Bearer …' } }))
+   */
+  answer(world: World, request: Request, call?: Call): Response | Promise<Response>
+  /** The operation a method and path lead to, undefined where none does. */
+  operationOf(method: string, path: string): string | undefined
+}
+
+const LOCALHOST = '127.0.0.1'
+const OPENAPI_PATH = '/openapi.json'
+
+export function createApi(options: ApiOptions = {}): Api {
+  const served: Operations<ApiScope> = options.neighbours === false ? documented : operations
+  const pipeline = createPipeline<World, ApiScope>({
+    operations: served,
+    admit: (world, endpoint, header, call) => ({
+      world,
+      token: authenticate(world.store, endpoint.auth, header, call.clientAddress ?? LOCALHOST),
+    }),
+    time,
+    open: (world, operation, method, path) => world.openRequest(operation, method, path),
+    close: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
+    ...(options.around && { around: options.around }),
+    ...(options.onBug && { onBug: options.onBug }),
+  })
+  let document: string | undefined
+  const describe = (world: World): Response => {
+    document ??= JSON.stringify(openapi(served))
+    const headers = { 'content-type': 'application/json', date: new Date(time(world)).toUTCString() }
+    return new Response(document, { headers })
+  }
+
+  return {
+    operations: served,
+    operationOf: pipeline.operationOf,
+    answer(world, request, call) {
+      return asksForOpenapi(request, call) ? describe(world) : pipeline.answer(world, request, call)
+    },
+  }
+}
+
+/** Milliseconds since 1970 of a world's time. */
+function time(world: World): number {
+  return world.clock.epochMs + world.clock.now / 1000
+}
+
+function asksForOpenapi(request: Request, call: Call | undefined): boolean {
+  const target = call?.path ?? request.url
+  // The cheap look first: it is asked of every request.
+  return target.endsWith(OPENAPI_PATH) && request.method === 'GET' && (call?.path ?? pathOf(target)) === OPENAPI_PATH
+}

@@ -1,0 +1,156 @@
+/** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
+import type { z } from 'zod'
+
+export interface Detail {
+  /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */
+  loc: string[]
+  msg: string
+  type: string
+}
+
+export type Place = 'path' | 'query' | 'header' | 'body'
+
+type Issue = z.core.$ZodIssue
+
+/** The message that `integer()` of fields.ts gives to its issues. */
+export const NOT_AN_INTEGER = 'Input should be a valid integer'
+
+/** Every issue of one place, in the order of the fields. The parse must have run with `reportInput`. */
+export function details(place: Place, issues: readonly Issue[]): Detail[] {
+  return issues.filter(issue => !isImplied(issue, issues)).flatMap(issue => explain([place], issue))
+}
+
+/** Out of the safe range of integers says nothing new where the field has a bound of its own. */
+function isImplied(issue: Issue, all: readonly Issue[]): boolean {
+  return (
+    (issue.code === 'too_big' || issue.code === 'too_small') &&
+    issue.origin === 'int' &&
+    all.some(other => other !== issue && other.code === issue.code && other.path.join('/') === issue.path.join('/'))
+  )
+}
+
+function explain(prefix: readonly string[], issue: Issue): Detail[] {
+  const loc = [...prefix, ...issue.path.map(String)]
+  if (issue.code === 'invalid_union') return explainUnion(loc, issue)
+  if (issue.code === 'invalid_key') return issue.issues.flatMap(inner => explain([...loc, '[key]'], inner))
+  if (issue.code === 'invalid_element') return issue.issues.flatMap(inner => explain(loc, inner))
+  return [{ loc, ...describe(issue) }]
+}
+
+/** The branch that got furthest into the value is the one the caller meant. */
+function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_union' }>): Detail[] {
+  const input = issue.input
+  if (input === undefined) return [{ loc, ...MISSING }]
+  const meant = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
+  const branch = meant ?? issue.errors[0] ?? []
+  return branch.flatMap(inner => explain(loc, inner))
+}
+
+function isType(issue: Issue): boolean {
+  return issue.code === 'invalid_type' || issue.code === 'invalid_value'
+}
+
+const MISSING = { msg: 'Field required', type: 'missing' }
+
+function describe(issue: Issue): { msg: string; type: string } {
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(issue.message === NOT_AN_INTEGER ? 'integer' : issue.expected, issue.input)
+    case 'invalid_value':
+      if (issue.input === undefined) return MISSING
+      return { msg: `Input should be ${alternatives(issue.values)}`, type: 'literal_error' }
+    case 'too_small':
+      return describeBound(issue.origin, 'least', issue.minimum, issue.inclusive ?? true, issue.input)
+    case 'too_big':
+      return describeBound(issue.origin, 'most', issue.maximum, issue.inclusive ?? true, issue.input)
+    case 'invalid_format':
+      if (issue.format === 'regex' && issue.pattern !== undefined) {
+        return { msg: `String should match pattern '${unslashed(issue.pattern)}'`, type: 'string_pattern_mismatch' }
+      }
+      return { msg: `Value error, ${issue.message}`, type: 'value_error' }
+    case 'unrecognized_keys':
+      return { msg: `Extra inputs are not permitted: ${issue.keys.join(', ')}`, type: 'extra_forbidden' }
+    default:
+      return { msg: `Value error, ${issue.message}`, type: 'value_error' }
+  }
+}
+
+function describeType(expected: string, input: unknown): { msg: string; type: string } {
+  if (input === undefined) return MISSING
+  switch (expected) {
+    case 'integer':
+      return describeInteger(input)
+    case 'int':
+    case 'number':
+      return { msg: 'Input should be a valid number', type: 'float_type' }
+    case 'string':
+      return { msg: 'Input should be a valid string', type: 'string_type' }
+    case 'boolean':
+      return { msg: 'Input should be a valid boolean', type: 'bool_type' }
+    case 'array':
+    case 'tuple':
+      return { msg: 'Input should be a valid list', type: 'list_type' }
+    case 'record':
+      return { msg: 'Input should be a valid dictionary', type: 'dict_type' }
+    case 'object':
+      return {
+        msg: 'Input should be a valid dictionary or object to extract fields from',
+        type: 'model_attributes_type',
+      }
+    default:
+      return { msg: `Input should be a valid ${expected}`, type: `${expected}_type` }
+  }
+}
+
+function describeInteger(input: unknown): { msg: string; type: string } {
+  if (typeof input === 'number') {
+    return Number.isFinite(input)
+      ? { msg: `${NOT_AN_INTEGER}, got a number with a fractional part`, type: 'int_from_float' }
+      : { msg: 'Input should be a finite number', type: 'finite_number' }
+  }
+  if (typeof input === 'string' && !/^\s*[+-]?\d+\s*$/.test(input)) {
+    return { msg: `${NOT_AN_INTEGER}, unable to parse string as an integer`, type: 'int_parsing' }
+  }
+  return { msg: NOT_AN_INTEGER, type: 'int_type' }
+}
+
+function describeBound(
+  origin: string,
+  edge: 'least' | 'most',
+  limit: number | bigint,
+  inclusive: boolean,
+  input: unknown,
+): { msg: string; type: string } {
+  if (origin === 'string') {
+    const unit = Number(limit) === 1 ? 'character' : 'characters'
+    return { msg: `String should have at ${edge} ${limit} ${unit}`, type: `string_too_${short(edge)}` }
+  }
+  if (origin === 'array' || origin === 'object' || origin === 'set' || origin === 'map') {
+    const what = origin === 'array' ? 'List' : 'Dictionary'
+    const unit = Number(limit) === 1 ? 'item' : 'items'
+    const size = Array.isArray(input) ? input.length : Object.keys(Object(input)).length
+    return {
+      msg: `${what} should have at ${edge} ${limit} ${unit} after validation, not ${size}`,
+      type: `too_${short(edge)}`,
+    }
+  }
+  const word = edge === 'least' ? 'greater' : 'less'
+  return inclusive
+    ? { msg: `Input should be ${word} than or equal to ${limit}`, type: `${word}_than_equal` }
+    : { msg: `Input should be ${word} than ${limit}`, type: `${word}_than` }
+}
+
+function short(edge: 'least' | 'most'): string {
+  return edge === 'least' ? 'short' : 'long'
+}
+
+/** `'a', 'b' or 'c'` */
+function alternatives(values: readonly unknown[]): string {
+  const quoted = values.map(value => (typeof value === 'string' ? `'${value}'` : String(value)))
+  const last = quoted.pop() ?? ''
+  return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
+}
+
+function unslashed(pattern: string): string {
+  return pattern.replace(/^\//, '').replace(/\/[a-z]*$/, '')
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { operations } from '../../src/api/index.ts'
+import { openapi } from '../../src/api/openapi.ts'
+import { createApi } from '../../src/api/serve-request.ts'
+import { World } from '../../src/cluster/world.ts'
+import { loadFixture } from '../../src/store/fixture.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a document to look into
+const document = openapi(operations) as any
+const at = (method: string, path: string) => document.paths[path][method]
+
+test('every operation is there, under its export name', () => {
+  const ids = Object.values(document.paths).flatMap(path =>
+    Object.values(path as Record<string, { operationId: string }>).map(one => one.operationId),
+  )
+  expect(ids.sort()).toEqual(Object.keys(operations).sort())
+  expect(document.openapi).toBe('3.1.0')
+})
+
+describe('what a client generator needs to see', () => {
+  const llm = document.paths['/deploy/llm'].post.requestBody.content['application/json'].schema
+
+  test('bounds, defaults and enums', () => {
+    expect(llm.properties.num_gpus).toEqual({ type: 'integer', minimum: 1, maximum: 8, default: 1 })
+    expect(llm.properties.max_batch_size).toEqual({ type: 'integer', minimum: 1, maximum: 256, default: 96 })
+    expect(llm.properties.gpu.enum).toHaveLength(9)
+    expect(llm.required).toEqual(['model_name', 'gpu'])
+  })
+
+  test('null where null may be', () => {
+    expect(llm.properties.base_model).toEqual({ type: ['string', 'null'] })
+    const { metadata } = document.components.schemas.Batch.properties
+    expect(JSON.stringify(metadata)).toContain('null')
+  })
+
+  test('lengths in code points', () => {
+    const { schema } = at('patch', '/v1/hosted/{instance_id}').requestBody.content['application/json']
+    expect(schema.properties.name).toMatchObject({ type: 'string', minLength: 1, maxLength: 64 })
+  })
+
+  test('parameters', () => {
+    expect(at('get', '/payment/usage/rent').parameters).toEqual([
+      { name: 'from', in: 'query', required: true, schema: { type: 'integer' } },
+      { name: 'to', in: 'query', required: false, schema: { type: 'integer' } },
+    ])
+    const [model, variant, version, key] = at('get', '/models/{model_name}/schema/{variantKey}').parameters
+    expect([model.in, variant.in, version.in, key.in]).toEqual(['path', 'path', 'query', 'header'])
+    expect(variant.schema.enum).toHaveLength(16)
+    expect(key.name).toBe('alt-api-key')
+  })
+
+  test('both content types', () => {
+    const form = at('post', '/v1/files').requestBody.content['multipart/form-data'].schema
+    expect(form.properties.purpose).toEqual({ type: 'string', enum: ['batch'] })
+    expect(form.required).toEqual(['purpose', 'file'])
+    expect(at('get', '/v1/files/{file_id}/content').responses[200].content).toHaveProperty('application/octet-stream')
+  })
+
+  test('refusals in the shape of the endpoint', () => {
+    const shape = (
+      operation: { responses: Record<number, { content: Record<string, { schema: { $ref: string } }> }> },
+      status: number,
+    ) => operation.responses[status]?.content['application/json']?.schema.$ref.split('/').at(-1)
+    expect(shape(at('post', '/deploy/llm'), 402)).toBe('SimpleError')
+    expect(shape(at('post', '/v1/batches'), 404)).toBe('WrappedError')
+    expect(shape(at('post', '/payment/funds'), 422)).toBe('ValidationError')
+    expect(shape(at('get', '/aggregator/models'), 401)).toBeUndefined()
+  })
+
+  test('provenance, assumptions and security', () => {
+    expect(at('get', '/deploy/{deploy_id}')['x-provenance']).toBe('neighbour')
+    expect(at('post', '/deploy/{deploy_id}/start')['x-assumed']).toContain('404: unknown deployment')
+    expect(at('get', '/aggregator/models').security).toEqual([])
+    expect(at('get', '/v1/voices').security).toEqual([{ bearer: [] }, { 'alt-api-key': [] }])
+  })
+
+  test('every reference leads somewhere', () => {
+    const references = new Set(JSON.stringify(document).match(/#\/components\/schemas\/\w+/g))
+    for (const reference of references) {
+      expect(document.components.schemas, reference).toHaveProperty(reference.split('/').at(-1)!)
+    }
+    expect(JSON.stringify(document)).not.toContain('$defs')
+  })
+})
+
+test('it is served without a token, and with one option the document alone is', async () => {
+  const world = new World({ fixture: loadFixture('empty') })
+  const get = async (options = {}) =>
+    (await createApi(options).answer(world, new Request('http://sim/openapi.json'))).json()
+  const response = await createApi().answer(world, new Request('http://sim/openapi.json'))
+  expect(response.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
+  expect(Object.keys((await get()).paths)).toContain('/deploy/{deploy_id}')
+  expect(Object.keys((await get({ neighbours: false })).paths)).not.toContain('/deploy/{deploy_id}')
+})
+
+test('without neighbours their paths are unknown', async () => {
+  const world = new World({ fixture: loadFixture('empty') })
+  const ask = async (method: string, path: string) =>
+    (await createApi({ neighbours: false }).answer(world, new Request(`http://sim${path}`, { method }))).status
+  expect(await ask('GET', '/deploy/x')).toBe(404)
+  expect(await ask('GET', '/v1/batches/x')).toBe(404)
+  expect(await ask('GET', '/deploy/list')).toBe(401)
+})
