@@ -3,18 +3,23 @@ import { Nothing, RentUsage } from './answers.ts'
 import { endpoint, invalid, refuse } from './endpoint.ts'
 import { integer, queryInteger } from './fields.ts'
 
+/** Cents that one payment or rule may name: far beyond any card, and far within what integers count exactly. */
+const MOST_CENTS = 1_000_000_000
+/** Micro-cents that an account may hold, so that every sum stays an exact integer. */
+const MOST_FUNDS = 4_000_000_000_000_000
+
 export const setTopup = endpoint({
   route: 'POST /payment/topup',
   summary: 'Set the automatic top-up: amount is added when the balance falls below threshold',
   provenance: 'documented',
   assumed: [
-    'amount and threshold are integer cents from 0; each field optional (0, 0, true)',
+    'amount and threshold are integer cents from 0 to 1,000,000,000; each field optional (0, 0, true)',
     'enabled: false never fires',
     '200 {}',
   ],
   body: z.object({
-    amount: integer({ min: 0 }).default(0),
-    threshold: integer({ min: 0 }).default(0),
+    amount: integer({ min: 0, max: MOST_CENTS }).default(0),
+    threshold: integer({ min: 0, max: MOST_CENTS }).default(0),
     enabled: z.boolean().default(true),
   }),
   returns: Nothing,
@@ -28,11 +33,14 @@ export const addFunds = endpoint({
   route: 'POST /payment/funds',
   summary: 'Add prepaid funds from the card on file',
   provenance: 'documented',
-  assumed: ['amount in integer cents, required, above 0', 'the balance grows at once', '200 {}'],
-  refusals: { 402: 'the card is declined' },
-  body: z.object({ amount: integer({ above: 0 }) }),
+  assumed: ['amount in integer cents, required, from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
+  refusals: { 402: 'the card is declined', 400: 'the account would hold more than 40 million dollars' },
+  body: z.object({ amount: integer({ above: 0, max: MOST_CENTS }) }),
   returns: Nothing,
   handle: ({ body, world }) => {
+    if (world.ledger.balance + body.amount * 1_000_000 > MOST_FUNDS) {
+      refuse(400, `amount ${body.amount} is too much: the account may hold ${MOST_FUNDS / 1_000_000} cents`)
+    }
     if (!world.ledger.addFunds(body.amount)) refuse(402, `the card was declined: ${body.amount} cents were not added`)
     return {}
   },

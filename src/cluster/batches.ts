@@ -544,9 +544,7 @@ export class Batches {
     if (target === undefined) return 0
     if (target.kind === 'catalog') return this.#world.timings.batchSharedTokensPerSecond
     const row = this.#world.deployments.read(target.deployment)
-    return (
-      this.#world.deployments.ready(target.deployment) * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)
-    )
+    return row.ready * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)
   }
 }
 

@@ -4,14 +4,23 @@ import { type Key, purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
 import { hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
+import type { InstanceState } from './instances.ts'
 import type { World } from './world.ts'
 
 const ID = purpose('deployment.id')
 
 /** Statuses in which a deployment is neither there nor coming. */
 const OVER: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
-const FURTHEST = { pending: 0, placed: 0, pulling: 1, loading: 2, warming: 2, ready: 3, draining: -1 } as const
-const STATUS_OF_FURTHEST = ['initializing', 'downloading', 'deploying', 'running'] as const
+/** Which count of its deployment an instance in each state is part of. */
+const COUNT_OF = {
+  pending: 'waiting',
+  placed: 'waiting',
+  pulling: 'pulling',
+  loading: 'starting',
+  warming: 'starting',
+  ready: 'ready',
+  draining: 'draining',
+} as const satisfies Readonly<Record<InstanceState, string>>
 
 /** Where weights come from: a hub repository, or a model of the catalog (`source: 'catalog'`). */
 export interface WeightsSource {
@@ -101,6 +110,12 @@ export class DeploymentRow extends Row {
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
   wasReady = false
   lostStarts = 0
+  /** Instances by what they are doing, kept as they move. */
+  waiting = 0
+  pulling = 0
+  starting = 0
+  ready = 0
+  draining = 0
   /** Shown last: what `updated_at` follows. */
   shownRunning = 0
   shownPending = 0
@@ -148,6 +163,11 @@ export class DeploymentRow extends Row {
     copy.nextInstance = this.nextInstance
     copy.wasReady = this.wasReady
     copy.lostStarts = this.lostStarts
+    copy.waiting = this.waiting
+    copy.pulling = this.pulling
+    copy.starting = this.starting
+    copy.ready = this.ready
+    copy.draining = this.draining
     copy.shownRunning = this.shownRunning
     copy.shownPending = this.shownPending
     copy.meter = this.meter
@@ -319,7 +339,7 @@ export class Deployments {
   /** Asks for instances until there are `wanted`; those over the GPU limit are not asked for. */
   ask(ordinal: number, wanted: number, delay: Micros): void {
     const { limits, instances } = this.#world
-    for (let missing = wanted - this.#alive(ordinal); missing > 0; missing--) {
+    for (let missing = wanted - alive(this.#table.read(ordinal)); missing > 0; missing--) {
       const row = this.#table.read(ordinal)
       if (!limits.allows(row.gpu, row.numGpus)) {
         this.#world.happened(this.#table.own(ordinal), 'deployment.limited', { gpu: row.gpu })
@@ -336,7 +356,7 @@ export class Deployments {
       const row = this.#table.read(deployment.ordinal)
       if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || OVER.has(row.status)) continue
       const wanted = row.wasReady ? row.minInstances : Math.max(1, row.minInstances)
-      if (this.#alive(deployment.ordinal) < wanted) {
+      if (alive(row) < wanted) {
         this.ask(deployment.ordinal, wanted, timings.placementDelay)
         this.refresh(deployment.ordinal)
       }
@@ -394,7 +414,7 @@ export class Deployments {
       this.refresh(ordinal)
       return
     }
-    if (row.lostStarts >= retryAfter.length && this.ready(ordinal) === 0) {
+    if (row.lostStarts >= retryAfter.length && row.ready === 0) {
       this.fail(ordinal, `the last of ${row.lostStarts + 1} starts was lost: ${reason}`)
       return
     }
@@ -404,19 +424,19 @@ export class Deployments {
     this.refresh(ordinal)
   }
 
+  /** An instance came, moved from one state to another, or left: the counts follow. */
+  moved(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void {
+    const row = this.#table.own(ordinal)
+    if (from !== undefined) row[COUNT_OF[from]]--
+    if (to !== undefined) row[COUNT_OF[to]]++
+  }
+
   /** Follows the furthest instance, and `updated_at` follows whatever of it a client can see. */
   refresh(ordinal: number): void {
-    const { instances, clock } = this.#world
+    const { clock } = this.#world
     const seen = this.#table.read(ordinal)
-    let running = 0
-    let pending = 0
-    let furthest = 0
-    for (const instance of seen.instances) {
-      const { state } = instances.read(instance)
-      if (state === 'ready') running++
-      else if (state !== 'draining') pending++
-      furthest = Math.max(furthest, FURTHEST[state])
-    }
+    const running = seen.ready
+    const pending = seen.waiting + seen.pulling + seen.starting
     if (running !== seen.shownRunning || pending !== seen.shownPending) {
       const row = this.#table.own(ordinal)
       row.shownRunning = running
@@ -425,7 +445,8 @@ export class Deployments {
       this.changed(ordinal)
     }
     if (OVER.has(seen.status)) return
-    this.#setStatus(this.#table.own(ordinal), seen.wasReady ? 'running' : STATUS_OF_FURTHEST[furthest]!)
+    const status = seen.wasReady ? 'running' : statusOfFurthest(seen)
+    if (seen.status !== status) this.#setStatus(this.#table.own(ordinal), status)
   }
 
   /** Something a client can see has changed. */
@@ -444,12 +465,7 @@ export class Deployments {
   meter(ordinal: number): void {
     const row = this.#table.read(ordinal)
     if (row.meter < 0) return
-    let units = 0
-    for (const instance of row.instances) {
-      const { state } = this.#world.instances.read(instance)
-      if (state === 'ready' || state === 'draining') units++
-    }
-    this.#world.ledger.setUnits(row.meter, units)
+    this.#world.ledger.setUnits(row.meter, row.ready + row.draining)
     this.#world.batches.capacityChanged(ordinal)
   }
 
@@ -459,12 +475,6 @@ export class Deployments {
     if (weights.source === 'catalog') return undefined
     const { hub, hubPolicy } = this.#world.store
     return hubRefusal(hub.get(weights.repo), hubPolicy, weights)?.reason
-  }
-
-  /** Instances that serve now. */
-  ready(ordinal: number): number {
-    const { instances } = this.#world
-    return this.#table.read(ordinal).instances.filter(one => instances.read(one).state === 'ready').length
   }
 
   text(ordinal: number): string {
@@ -506,11 +516,6 @@ export class Deployments {
       record.settings = { min_instances: row.minInstances, max_instances: row.maxInstances }
     }
     return record
-  }
-
-  #alive(ordinal: number): number {
-    const { instances } = this.#world
-    return this.#table.read(ordinal).instances.filter(one => instances.read(one).state !== 'draining').length
   }
 
   #end(row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
@@ -564,6 +569,17 @@ export class Deployments {
       },
     }
   }
+}
+
+/** Instances that serve or are coming. */
+function alive(row: Readonly<DeploymentRow>): number {
+  return row.waiting + row.pulling + row.starting + row.ready
+}
+
+function statusOfFurthest(row: Readonly<DeploymentRow>): DeploymentStatus {
+  if (row.ready > 0) return 'running'
+  if (row.starting > 0) return 'deploying'
+  return row.pulling > 0 ? 'downloading' : 'initializing'
 }
 
 /** An adapter has no instances of its own: it counts as one copy, there or coming. */

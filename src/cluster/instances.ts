@@ -83,6 +83,7 @@ export class Instances {
     const instance = new InstanceRow(this.#table.generation, `${row.id}-${nth}`, deployment, nth, world.clock.now)
     const ordinal = this.#table.add(instance)
     row.instances = [...row.instances, ordinal]
+    world.deployments.moved(deployment, undefined, 'pending')
     world.limits.hold(row.gpu, row.numGpus)
     world.happened(instance, 'instance.pending', { deployment: row.id })
     instance.next = world.plan(delay, 'instance.placementDue', ordinal, this.#table.use(ordinal))
@@ -201,6 +202,7 @@ export class Instances {
   }
 
   #enter(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
+    this.#world.deployments.moved(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = this.#world.clock.now
     this.#world.happened(instance, `instance.${state}`, fields)
@@ -294,6 +296,7 @@ export class Instances {
     else world.placement.leave(ordinal)
     const deployment = world.deployments.own(instance.deployment)
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
+    world.deployments.moved(instance.deployment, instance.state, undefined)
     world.limits.release(deployment.gpu, deployment.numGpus)
     this.#table.remove(ordinal)
     if (instance.state === 'ready' || instance.state === 'draining') world.deployments.meter(instance.deployment)

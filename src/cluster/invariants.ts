@@ -86,6 +86,10 @@ function checkDeployments(world: World, broken: Broken): void {
     const states = row.instances.map(instance => instances.read(instance).state)
     const ready = states.filter(state => state === 'ready').length
     const pending = states.filter(state => state !== 'ready' && state !== 'draining').length
+    const counted = row.waiting + row.pulling + row.starting
+    if (row.ready !== ready || counted !== pending || row.draining !== states.length - ready - pending) {
+      broken('I5', `${row.id} counts ${row.ready}/${counted} instances, it has ${ready}/${pending}`)
+    }
     if (row.shownRunning !== ready || row.shownPending !== pending) {
       broken('I5', `${row.id} shows ${row.shownRunning}/${row.shownPending} instances, it has ${ready}/${pending}`)
     }

@@ -2,6 +2,7 @@ import type { Micros } from '../kernel/duration.ts'
 import { AppendLog } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
+import type { EventName } from './events.ts'
 import { gpuFigures, gpuIndex } from './gpus.ts'
 import type { World } from './world.ts'
 
@@ -298,8 +299,13 @@ export class Ledger {
     return [...found, ...open.sort((a, b) => (a.subject < b.subject ? -1 : 1))]
   }
 
+  on(event: EventName): void {
+    if (event === 'account.crossing') this.#crossed()
+    else this.#graceEnded()
+  }
+
   /** The balance may have reached the top-up threshold or zero. */
-  crossed(): void {
+  #crossed(): void {
     const world = this.#world
     this.#crossing = 0
     const { balance } = this
@@ -314,7 +320,7 @@ export class Ledger {
   }
 
   /** The grace is over: what runs stops. */
-  graceEnded(): void {
+  #graceEnded(): void {
     const world = this.#world
     this.#grace = 0
     world.happened(this.account, 'account.graceEnded')

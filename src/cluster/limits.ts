@@ -1,5 +1,6 @@
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
+import type { EventName } from './events.ts'
 import { gpuIndex } from './gpus.ts'
 import { DEFAULT_GPU_LIMIT } from './timings.ts'
 import type { World } from './world.ts'
@@ -107,7 +108,12 @@ export class GpuLimits {
     world.seen()
   }
 
-  decide(ordinal: number): void {
+  on(event: EventName, subject: number): void {
+    if (event === 'limit.decided') this.#decide(subject)
+    else this.#freed(subject)
+  }
+
+  #decide(ordinal: number): void {
     const world = this.#world
     const row = this.#table.own(ordinal)
     row.decision = row.requested <= world.timings.limitApprovedUpTo ? 'approved' : 'denied'
@@ -117,7 +123,7 @@ export class GpuLimits {
     world.seen()
   }
 
-  freed(index: number): void {
+  #freed(index: number): void {
     this.#heldBack &= ~(1 << index)
     this.#world.deployments.limitRaised(GPU_TYPES[index]!)
   }
