@@ -550,8 +550,13 @@ export class Batches {
 
 function countLines(chunks: readonly Uint8Array[]): number {
   let lines = 0
-  for (const chunk of chunks) for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
-  return lines
+  let last = 10
+  for (const chunk of chunks) {
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
+    last = chunk.at(-1) ?? last
+  }
+  // The last line counts without a line feed as well.
+  return last === 10 ? lines : lines + 1
 }
 
 /** Collects lines into chunks of bytes, hashed on the way. */

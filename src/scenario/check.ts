@@ -1,0 +1,204 @@
+import { Refusal } from '../api/client.ts'
+import type { Fields } from '../kernel/journal.ts'
+
+/** What a value should be: the fields that matter, a pattern for a text, a whole list element by element. */
+export type Expected<T> = T extends string
+  ? T | RegExp
+  : T extends readonly (infer Item)[]
+    ? readonly Expected<Item>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: Expected<T[K]> | undefined }
+      : T
+
+/**
+ * Holds a value against what it should be. Fields that are not named do not matter; lists have their full length.
+ *
+ * @param what names the value in the report, where it does not speak for itself
+ * @throws CheckError naming each path that differs, with what was expected and found
+ * @example check(await api.getDeployment({ deploy_id }), { status: 'running', instances: { running: 1 } })
+ */
+export type Check = <T>(actual: T, expected: NoInfer<Expected<T>>, what?: string) => void
+
+/**
+ * Holds a call against the refusal it should meet, and returns that refusal.
+ *
+ * @param message a part of what the service says, or a pattern for it
+ * @throws CheckError when the call succeeds or is refused otherwise
+ * @example await expectRefusal(api.createLlmDeployment({ … }), 403, /over the GPU limit/)
+ */
+export type ExpectRefusal = (call: Promise<unknown>, status: number, message?: string | RegExp) => Promise<Refusal>
+
+/** Where a value is not what it should be. */
+export interface Difference {
+  /** As in `instances.running` or `data[0].code`; empty for the value itself. */
+  readonly path: string
+  readonly expected: string
+  readonly found: string
+}
+
+/** A check that did not hold. */
+export class CheckError extends Error {
+  override readonly name = 'CheckError'
+  readonly differences: readonly Difference[]
+  /** The value that was checked. */
+  readonly actual: unknown
+
+  constructor(what: string, differences: readonly Difference[], actual: unknown) {
+    const lines = differences.map(
+      ({ path, expected, found }) => `\n  ${path === '' ? '' : `${path}: `}expected ${expected}, found ${found}`,
+    )
+    super(`${what} does not hold:${lines.join('')}`)
+    this.differences = differences
+    this.actual = actual
+  }
+}
+
+/** Longest text of a value in a report. */
+const MOST_SHOWN = 200
+/** Longest text of a value in a trace. */
+const MOST_TRACED = 80
+
+/** Where `actual` is not what `expected` names. */
+export function differences(actual: unknown, expected: unknown, path = ''): Difference[] {
+  if (expected instanceof RegExp) {
+    return typeof actual === 'string' && new RegExp(expected.source, expected.flags.replace(/[gy]/g, '')).test(actual)
+      ? []
+      : [differs(path, `text like ${String(expected)}`, actual)]
+  }
+  if (typeof expected === 'function') {
+    throw new TypeError(
+      `Failed to check${path === '' ? '' : ` ${path}`}: a function can be no expectation. ` +
+        'Give the value or a pattern, or check(condition, true).',
+    )
+  }
+  if (typeof expected !== 'object' || expected === null) {
+    return Object.is(actual, expected) ? [] : [differs(path, shown(expected), actual)]
+  }
+  if (expected instanceof Date) {
+    return actual instanceof Date && actual.getTime() === expected.getTime()
+      ? []
+      : [differs(path, shown(expected), actual)]
+  }
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual)) return [differs(path, `a list of ${expected.length}`, actual)]
+    const found = expected.slice(0, actual.length).flatMap((item, i) => differences(actual[i], item, `${path}[${i}]`))
+    if (actual.length !== expected.length) {
+      found.unshift({
+        path: join(path, 'length'),
+        expected: String(expected.length),
+        found: `${actual.length}: ${shown(actual)}`,
+      })
+    }
+    return found
+  }
+  if (typeof actual !== 'object' || actual === null || Array.isArray(actual)) {
+    return [differs(path, shown(expected), actual)]
+  }
+  return Object.entries(expected).flatMap(([key, value]) =>
+    differences((actual as Record<string, unknown>)[key], value, join(path, key)),
+  )
+}
+
+/** An expectation as the fields of a trace line: its leaves by path; `is` for a plain value. */
+export function leaves(expected: unknown): Fields {
+  const fields: Record<string, string | number | boolean | null> = {}
+  collect(expected, '', fields)
+  return fields
+}
+
+/**
+ * Judges a refusal: what there is to say against it.
+ *
+ * @throws the error itself when it is no refusal
+ */
+export function refusalDifferences(error: unknown, status: number, message: string | RegExp | undefined): Difference[] {
+  if (!isRefusal(error)) throw error
+  const said = messageOf(error.body)
+  const found = differences(error.status, status, 'status')
+  if (typeof message === 'string' && !said.includes(message)) {
+    found.push(differs('message', `text with ${shown(message)}`, said))
+  } else if (message instanceof RegExp) found.push(...differences(said, message, 'message'))
+  // With another status the message explains why.
+  if (found.length === 1 && found[0]!.path === 'status') {
+    return [{ ...found[0]!, found: `${error.status} ${shown(said)}` }]
+  }
+  return found
+}
+
+function isRefusal(error: unknown): error is Refusal {
+  return error instanceof Refusal
+}
+
+/** What the service says in a refusal, whatever the shape. */
+function messageOf(body: unknown): string {
+  if (typeof body === 'string') return body
+  if (typeof body !== 'object' || body === null) return String(body)
+  const { error, detail } = body as { error?: unknown; detail?: unknown }
+  if (typeof error === 'string') return error
+  if (typeof detail === 'string') return detail
+  if (Array.isArray(detail)) return detail.map(({ loc, msg }) => `${(loc ?? []).join('.')}: ${msg}`).join('; ')
+  if (typeof detail === 'object' && detail !== null) return messageOf(detail)
+  return JSON.stringify(body)
+}
+
+function collect(value: unknown, path: string, fields: Record<string, string | number | boolean | null>): void {
+  const isObject = typeof value === 'object' && value !== null && !(value instanceof RegExp || value instanceof Date)
+  if (isObject && Object.keys(value).length > 0) {
+    for (const [key, item] of Object.entries(value)) {
+      collect(item, Array.isArray(value) ? `${path}[${key}]` : join(path, key), fields)
+    }
+    return
+  }
+  fields[path === '' ? 'is' : path] =
+    typeof value === 'number' || typeof value === 'boolean' || value === null
+      ? value
+      : short(typeof value === 'string' ? value : shown(value), MOST_TRACED)
+}
+
+function differs(path: string, expected: string, actual: unknown): Difference {
+  return { path, expected, found: shown(actual) }
+}
+
+function join(path: string, key: string): string {
+  const step = /^[A-Za-z_$][\w$-]*$/.test(key) ? key : JSON.stringify(key)
+  return path === '' ? step : `${path}.${step}`
+}
+
+/**
+ * The records of a JSON Lines text, as in a batch's output and error files.
+ *
+ * @throws SyntaxError naming the line that is no JSON
+ * @example jsonLines(await api.getFileContent({ file_id })).map(line => line.custom_id)
+ */
+// biome-ignore lint/suspicious/noExplicitAny: what a line holds is for the reader to know
+export function jsonLines(text: string): any[] {
+  return text.split('\n').flatMap((line, i) => {
+    if (line.trim() === '') return []
+    try {
+      return [JSON.parse(line)]
+    } catch (error) {
+      throw new SyntaxError(`Failed to read line ${i + 1}: ${(error as Error).message}. It should be a JSON value.`)
+    }
+  })
+}
+
+/** A value for people, in one line. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value instanceof RegExp || typeof value === 'bigint' || typeof value === 'symbol') return String(value)
+  if (typeof value === 'function') return `a function ${value.name}`.trim()
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (Object.is(value, -0)) return '-0'
+  try {
+    return short(
+      JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}n` : item)) ?? String(value),
+      MOST_SHOWN,
+    )
+  } catch {
+    return String(value)
+  }
+}
+
+function short(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text
+}

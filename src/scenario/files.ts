@@ -1,0 +1,213 @@
+/** Finds and loads scenario files. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { register } from 'node:module'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { nearest } from '../kernel/nearest.ts'
+import { isScenario, type Scenario } from './scenario.ts'
+
+/** Scenarios that could not even begin: no such file, nothing in it to play, a mistake in its syntax. */
+export class LoadError extends Error {
+  override readonly name = 'LoadError'
+}
+
+const SCRIPT = /\.(ts|mts|js|mjs)$/
+const WILD = /[*?{[]/
+const NO_SCENARIO = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
+
+/**
+ * The scenario files that patterns name: files, folders (the scripts that lie directly in them) and globs (`*`, `**`,
+ * `?`, `{a,b}`, `[ab]`), sorted, each once.
+ *
+ * @throws LoadError for a pattern that names nothing, with the nearest name
+ */
+export function findScenarioFiles(patterns: readonly string[], folder = process.cwd()): string[] {
+  const found = patterns.flatMap(pattern => {
+    const path = resolve(folder, pattern)
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat?.isFile()) return [path]
+    const files = stat?.isDirectory()
+      ? scriptsIn(path)
+      : WILD.test(pattern)
+        ? glob(pattern, folder).filter(file => SCRIPT.test(file) && !NO_SCENARIO.test(file))
+        : undefined
+    if (files === undefined) throw new LoadError(noFile(pattern, path, folder))
+    if (files.length === 0) {
+      throw new LoadError(
+        `Failed to find scenarios: '${pattern}' holds no scenario file. Give .ts or .js files, folders of them, or globs.`,
+      )
+    }
+    return files
+  })
+  return [...new Set(found)].sort()
+}
+
+/**
+ * Loads the scenarios that a file exports as its default.
+ *
+ * @throws LoadError when it can not be read as a module or exports no scenario
+ */
+export async function loadScenarios(file: string, folder = process.cwd()): Promise<Scenario[]> {
+  const name = relative(folder, file)
+  if (!SCRIPT.test(file)) {
+    throw new LoadError(`Failed to load ${name}: it is no script. Give a .ts or .js file.`)
+  }
+  let module: Record<string, unknown>
+  try {
+    if (/\.m?ts$/.test(file)) await readTypeScript(file)
+    module = await import(/* @vite-ignore */ pathToFileURL(file).href)
+  } catch (error) {
+    throw new LoadError(`Failed to load ${name}: ${loadProblem(error, file, name, folder)}`, { cause: error })
+  }
+  const scenarios = [module.default].flat()
+  if (scenarios.length > 0 && scenarios.every(isScenario)) {
+    demandTitles(scenarios, name)
+    return scenarios
+  }
+  const elsewhere = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
+  throw new LoadError(
+    `Failed to load ${name}: its default export is no scenario. ` +
+      (elsewhere
+        ? `Write 'export default' for '${elsewhere[0]}'.`
+        : "Write export default scenario('…', { … }, async ({ api, clock, check }) => { … })."),
+  )
+}
+
+/** Traces of one file are told apart by titles. */
+function demandTitles(scenarios: readonly Scenario[], name: string): void {
+  const titles = scenarios.map(({ title }) => title)
+  const twice = titles.find((title, i) => titles.indexOf(title) !== i)
+  if (twice !== undefined) {
+    throw new LoadError(`Failed to load ${name}: two of its scenarios are titled '${twice}'. Give each its own title.`)
+  }
+}
+
+/** What reads TypeScript in this process: put in once, when the first script of that kind is loaded. */
+let reader: Promise<unknown> | undefined
+let modulesOnly = false
+
+async function readTypeScript(file: string): Promise<void> {
+  // Whoever loaded this module as TypeScript loads the scenario as well.
+  if (!import.meta.url.endsWith('.ts')) {
+    reader ??= import('tsx/esm/api').then(({ register }) => register())
+    await reader
+  }
+  if (modulesOnly || isModule(file)) return
+  modulesOnly = true
+  register(`data:text/javascript,${encodeURIComponent(AS_MODULES)}`)
+}
+
+/** In a project without `"type": "module"` a .ts file would be read as CommonJS, which scenarios never are. */
+const AS_MODULES = `export const resolve = async (specifier, context, next) => {
+  const found = await next(specifier, context)
+  return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
+}`
+
+function isModule(file: string): boolean {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json')
+    if (existsSync(manifest)) return /"type"\s*:\s*"module"/.test(readFileSync(manifest, 'utf8'))
+    if (folder === dirname(folder)) return false
+  }
+}
+
+function loadProblem(error: unknown, file: string, name: string, folder: string): string {
+  if (!(error instanceof Error)) return `it threw ${String(error)}. Mend it.`
+  const { code } = error as { code?: string }
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
+    if (/'modelhost-sim(\/|')/.test(error.message)) {
+      return (
+        "it imports 'modelhost-sim', which is not installed beside it. " +
+        'Run npm install --save-dev modelhost-sim in its project.'
+      )
+    }
+    return `${relativePaths(error.message, folder)}. Mend that import.`
+  }
+  const said = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
+    /\.$/,
+    '',
+  )
+  const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
+  const text = `${error.message}\n${error.stack ?? ''}`
+  const place = placeIn(text, file) ?? (isSyntax ? syntaxPlace(file) : undefined)
+  const what = isSyntax ? `syntax error: ${said}` : said
+  return place ? `${name}:${place}: ${what}. Mend that line.` : `${what}. Mend it.`
+}
+
+/** Line and column at which a text of an error names the file. */
+function placeIn(text: string, file: string): string | undefined {
+  const paths = [file, pathToFileURL(file).href].map(literal)
+  return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
+}
+
+/** Node tells the line of a syntax error in JavaScript only when it prints the error itself, as in `[stdin]:3`. */
+function syntaxPlace(file: string): string | undefined {
+  const input = readFileSync(file)
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--check', '-'], { input, encoding: 'utf8' })
+  const [, line, indent] = /^\[stdin\]:(\d+)\n.*\n( *)\^/.exec(stderr) ?? []
+  return line && `${line}:${indent!.length + 1}`
+}
+
+function relativePaths(text: string, folder: string): string {
+  return text.replaceAll(`${pathToFileURL(folder).href}/`, '').replaceAll(`${folder}${sep}`, '')
+}
+
+function noFile(pattern: string, path: string, folder: string): string {
+  const home = dirname(path)
+  const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
+  const hint = nearest(basename(path), names) ?? nearest(`${basename(path)}.ts`, names)
+  return (
+    `Failed to find the scenario '${pattern}': there is no such file. ` +
+    (hint === undefined
+      ? 'Give .ts or .js files, folders of them, or globs.'
+      : `Did you mean '${relative(folder, join(home, hint))}'?`)
+  )
+}
+
+function scriptsIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(entry => entry.isFile() && SCRIPT.test(entry.name) && !NO_SCENARIO.test(entry.name))
+    .map(entry => join(folder, entry.name))
+}
+
+/** Files that a pattern matches. What a shell leaves unexpanded; Node's own `fs.glob` comes only with 22. */
+function glob(pattern: string, folder: string): string[] {
+  const parts = pattern.split(/[\\/]/)
+  const firstWild = parts.findIndex(part => WILD.test(part))
+  const home = resolve(folder, parts.slice(0, firstWild).join(sep) || (pattern.startsWith('/') ? sep : '.'))
+  return expand(home, parts.slice(firstWild))
+}
+
+function expand(folder: string, parts: readonly string[]): string[] {
+  const [part, ...rest] = parts
+  if (part === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return []
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(
+    entry => entry.name !== 'node_modules' && !entry.name.startsWith('.'),
+  )
+  const folders = entries.filter(entry => entry.isDirectory())
+  if (part === '**') {
+    return [...expand(folder, rest), ...folders.flatMap(entry => expand(join(folder, entry.name), parts))]
+  }
+  const matches = wildcard(part)
+  if (rest.length > 0) {
+    return folders.filter(entry => matches.test(entry.name)).flatMap(entry => expand(join(folder, entry.name), rest))
+  }
+  return entries.filter(entry => entry.isFile() && matches.test(entry.name)).map(entry => join(folder, entry.name))
+}
+
+/** One part of a glob as a pattern for names: `*`, `?`, `{a,b}`, `[abc]`, `[!abc]`. */
+function wildcard(part: string): RegExp {
+  const source = part.replace(/\{[^}]*\}|\[[^\]]+\]|[\s\S]/g, piece => {
+    if (piece === '*') return '.*'
+    if (piece === '?') return '.'
+    if (piece.length > 1 && piece.startsWith('[')) return piece.replace('[!', '[^')
+    if (piece.length > 1) return `(?:${piece.slice(1, -1).split(',').map(literal).join('|')})`
+    return literal(piece)
+  })
+  return new RegExp(`^${source}$`)
+}
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

@@ -1,0 +1,163 @@
+import type { LedgerEntry } from '../cluster/ledger.ts'
+import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
+import type { Entry, Fields } from '../kernel/journal.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { createSimulator, type Simulator } from '../simulator.ts'
+import type { ScenarioOptions } from './scenario.ts'
+import type { Order, Stage, StageClock } from './stage.ts'
+
+/** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
+const MOST_LOOKS = 20_000
+
+/** A world of this process. */
+export class InProcessStage implements Stage {
+  readonly baseUrl = 'http://sim'
+  readonly clock: StageClock
+  bug: unknown
+  readonly #sim: Simulator
+  readonly #record: Entry[] = []
+  readonly #stopListening: () => void
+  #sleeps: { readonly at: Micros; readonly duration: Duration }[] = []
+  #changes = 0
+  #looks = 0
+  #pulseAtLook = 0
+
+  /** @throws FixtureError or RangeError for options that make no world */
+  constructor(options: ScenarioOptions) {
+    const { tags: _, ...world } = options
+    this.#sim = createSimulator({
+      ...world,
+      onBug: error => {
+        this.bug ??= error
+      },
+    })
+    this.#stopListening = this.#sim.journal.listen(entry => {
+      if (!isLook(entry)) this.#changes++
+      else if (isLook(this.#record.at(-1))) this.#record.pop()
+      this.#record.push(entry)
+    })
+    this.clock = this.#clock()
+  }
+
+  get seed(): string {
+    return this.#sim.seed
+  }
+
+  get token(): string {
+    return this.#sim.token
+  }
+
+  get pulse(): number {
+    return this.#sim.clock.elapsed + this.#changes
+  }
+
+  get waiting(): string | undefined {
+    const now = this.#sim.clock.elapsed
+    const open = this.#sleeps.filter(({ at }) => at > now)
+    if (open.length === 0) return undefined
+    const first = open.reduce((one, other) => (other.at < one.at ? other : one))
+    return `clock.sleep(${JSON.stringify(first.duration)}) ends in ${readable(first.at - now)}, and nothing moves the clock while the script awaits it`
+  }
+
+  async send(request: Request): Promise<Response> {
+    this.#look()
+    return this.#sim.fetch(request)
+  }
+
+  async command(order: Order): Promise<unknown> {
+    this.#look()
+    let target: unknown = this.#sim.cluster
+    for (const { name, args } of order) {
+      if (name === 'view') return viewOf(target as object)
+      const member = (target as Record<string, unknown>)[name]
+      if (args === undefined) target = member
+      else if (typeof member === 'function') target = member.apply(target, args)
+      else throw noVerb(order, name, Object.keys(target as object))
+    }
+    return target
+  }
+
+  async balance(): Promise<number> {
+    this.#look()
+    return this.#sim.ledger.balance
+  }
+
+  async ledgerEntries(): Promise<readonly LedgerEntry[]> {
+    this.#look()
+    return this.#sim.ledger.entries()
+  }
+
+  note(kind: string, subject: string, fields: Fields): void {
+    this.#record.push({ seq: 0, time: this.#sim.clock.elapsed, kind, subject, cause: 0, fields })
+  }
+
+  async record(): Promise<readonly Entry[]> {
+    return this.#record
+  }
+
+  async digest(): Promise<string> {
+    return this.#sim.digest
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening()
+  }
+
+  #clock(): StageClock {
+    const { clock } = this.#sim
+    return {
+      get now() {
+        return clock.now
+      },
+      get iso() {
+        return clock.iso
+      },
+      get elapsed() {
+        return clock.elapsed
+      },
+      advance: duration => clock.advance(duration),
+      advanceTo: moment => clock.advanceTo(moment),
+      next: () => clock.next(),
+      until: (predicate, options) => clock.until(predicate, options),
+      sleep: async duration => {
+        const sleep = { at: clock.elapsed + micros(duration), duration }
+        this.#sleeps.push(sleep)
+        try {
+          await clock.sleep(duration)
+        } finally {
+          this.#sleeps = this.#sleeps.filter(other => other !== sleep)
+        }
+      },
+    }
+  }
+
+  /** Answers come without a turn of the event loop, so a script that polls a standing clock would never let go. */
+  #look(): void {
+    if (this.pulse !== this.#pulseAtLook) this.#looks = 0
+    this.#pulseAtLook = this.pulse
+    if (++this.#looks > MOST_LOOKS) {
+      throw new Error(
+        `Failed to go on: the script has asked ${MOST_LOOKS} times at ${this.#sim.clock.iso} and nothing changed. ` +
+          'Time moves only by the clock: use clock.until or clock.advance instead of polling.',
+      )
+    }
+  }
+}
+
+/** A request that changes nothing. Only the last of a row of them is kept: it says what a script was looking at. */
+function isLook(entry: Entry | undefined): boolean {
+  return entry?.kind === 'request' && /^(GET|HEAD) /.test(entry.subject)
+}
+
+function viewOf(target: object): unknown {
+  return Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value !== 'function'))
+}
+
+function noVerb(order: Order, name: string, names: readonly string[]): Error {
+  const path = order.map(step => step.name).join('.')
+  const hint = nearest(name, names)
+  return new RangeError(
+    `Failed to do cluster.${path}: there is no verb '${name}'. ` +
+      (hint ? `Did you mean '${hint}'?` : `There are ${names.join(', ')}.`),
+  )
+}

@@ -1,0 +1,22 @@
+/** What a scenario, and a test that plays scenarios, may import from `modelhost-sim/scenario`. */
+export type { RequestOf, ResponseOf } from '../api/client.ts'
+export { Refusal } from '../api/client.ts'
+export type { LedgerEntry } from '../cluster/ledger.ts'
+export type { NodeView } from '../cluster/nodes.ts'
+export type { Duration } from '../kernel/duration.ts'
+export type { Entry } from '../kernel/journal.ts'
+export { type Happened, UntilError } from '../settle.ts'
+export { type Check, CheckError, type Difference, type Expected, type ExpectRefusal, jsonLines } from './check.ts'
+export type { ScenarioCluster, ScenarioNode } from './orders.ts'
+export { type Failure, type Result, type RunOptions, runScenario } from './run-scenario.ts'
+export { type FileResult, type RunFilesOptions, runFiles } from './runner.ts'
+export {
+  type Play,
+  type Props,
+  type Scenario,
+  type ScenarioLedger,
+  type ScenarioOptions,
+  scenario,
+} from './scenario.ts'
+export type { StageClock } from './stage.ts'
+export type { TraceDifference } from './trace.ts'

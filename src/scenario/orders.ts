@@ -1,0 +1,137 @@
+import type { NodeView } from '../cluster/nodes.ts'
+import type { ClusterVerbs, NodeVerbs } from '../cluster/verbs.ts'
+import type { Order } from './stage.ts'
+
+type Promised<T> = { [K in keyof T as T[K] extends Callable ? K : never]: PromisedCall<T[K]> }
+type PromisedCall<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never
+type Callable = (...args: never[]) => unknown
+
+/** A node in the hands of a scenario: chosen when the verb is sent, so that it is the node of that moment. */
+export type ScenarioNode = Promised<NodeVerbs> & { view(): Promise<NodeView> }
+
+/** The verbs of `sim.cluster`, each returning a promise. */
+export type ScenarioCluster = {
+  [K in keyof ClusterVerbs]: ClusterVerbs[K] extends (...args: infer Args) => NodeVerbs
+    ? (...args: Args) => ScenarioNode
+    : ClusterVerbs[K] extends Callable
+      ? PromisedCall<ClusterVerbs[K]>
+      : Promised<ClusterVerbs[K]>
+}
+
+type Selectors = {
+  [K in keyof ClusterVerbs]: ClusterVerbs[K] extends (...args: never[]) => NodeVerbs ? K : never
+}[keyof ClusterVerbs]
+type Groups = { [K in keyof ClusterVerbs]: ClusterVerbs[K] extends Callable ? never : K }[keyof ClusterVerbs]
+
+/** What of the cluster is no verb yet; written out, and complete or it does not compile. */
+const SELECTORS: Readonly<Record<Selectors, true>> = { node: true, nodeOf: true }
+const GROUPS: Readonly<Record<Groups, true>> = { card: true, limit: true, price: true }
+
+/** A failure, and where in the script it was asked for. */
+interface Stray {
+  readonly error: unknown
+}
+
+/** A promise that knows whether anybody looks at its outcome. `await` asks a subclass through its `then`. */
+class Watched<T> extends Promise<T> {
+  seen = false
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: to be told when somebody awaits is what this class is for
+  override then<A = T, B = never>(
+    fulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.seen = true
+    return super.then(fulfilled, rejected)
+  }
+
+  /** The same without counting as looking at it. */
+  peek(settled: () => void, rejected: (reason: unknown) => void): void {
+    super.then(settled, rejected)
+  }
+}
+
+/**
+ * Keeps what a script asks for in order: verbs are sent one after the other, everything else waits for the verbs before
+ * it, and a failure that nobody awaited is kept for the end.
+ */
+export class Orders {
+  #tail: Promise<unknown> | undefined
+  #open = new Set<Promise<unknown>>()
+  #strays: { readonly promise: Watched<unknown>; readonly error: unknown }[] = []
+
+  /** Sends a verb once those before it are done. */
+  verb<T>(send: () => Promise<T>): Promise<T> {
+    const outcome = this.#tail === undefined ? send() : this.#tail.then(send)
+    const done = outcome.then(
+      () => {},
+      () => {},
+    )
+    this.#tail = done
+    done.then(() => {
+      if (this.#tail === done) this.#tail = undefined
+    })
+    return this.#watch(outcome)
+  }
+
+  /** Does something else once the verbs before it are done. */
+  after<T>(act: () => Promise<T>): Promise<T> {
+    return this.#watch(this.#tail === undefined ? act() : this.#tail.then(act))
+  }
+
+  /** Waits for everything that was asked for; the first failure that nobody awaited, if there is one. */
+  async settled(): Promise<Stray | undefined> {
+    while (this.#open.size > 0) await Promise.all(this.#open)
+    return this.#strays.find(({ promise }) => !promise.seen)
+  }
+
+  /** The first failure that nobody has awaited until now. */
+  get stray(): Stray | undefined {
+    return this.#strays.find(({ promise }) => !promise.seen)
+  }
+
+  #watch<T>(outcome: Promise<T>): Promise<T> {
+    const asked = new Error()
+    const promise = new Watched<T>((resolve, reject) =>
+      outcome.then(resolve, (error: unknown) => {
+        // What fails here has left the script behind; its error still has to say which line asked for it.
+        if (error instanceof Error) error.stack += `\n${asked.stack ?? ''}`
+        reject(error)
+      }),
+    )
+    const over = new Promise<void>(resolve => {
+      promise.peek(resolve, error => {
+        this.#strays.push({ promise, error })
+        resolve()
+      })
+    })
+    this.#open.add(over)
+    over.then(() => this.#open.delete(over))
+    return promise
+  }
+}
+
+/** The cluster of a scenario: `cluster.nodeOf(id).crash()` becomes one order. */
+export function clusterOf(send: (order: Order) => Promise<unknown>): ScenarioCluster {
+  return named(name => {
+    if (name in GROUPS) return named(verb => call([{ name }], verb))
+    if (name in SELECTORS) return (...args: unknown[]) => named(verb => call([{ name, args }], verb))
+    return call([], name)
+  }) as ScenarioCluster
+
+  function call(path: Order, name: string) {
+    return (...args: unknown[]) => send([...path, { name, args }])
+  }
+}
+
+function named(get: (name: string) => unknown): object {
+  return new Proxy(
+    {},
+    // Without a `then`, or awaiting the cluster itself would send an order of that name.
+    { get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : get(name)) },
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * Where a scenario is played. What `play` gets is made from this interface alone, so the same script can be played in
+ * this process or on a server.
+ */
+import type { LedgerEntry } from '../cluster/ledger.ts'
+import type { Duration, Micros } from '../kernel/duration.ts'
+import type { Entry, Fields } from '../kernel/journal.ts'
+import type { Happened } from '../settle.ts'
+
+/** The clock of a stage; the times are those of the last thing that was awaited. */
+export interface StageClock {
+  /** The world's time. */
+  readonly now: Date
+  /** The world's time as the wire writes it. */
+  readonly iso: string
+  /** Microseconds since the epoch of the world. */
+  readonly elapsed: Micros
+  /** Moves time on; everything due on the way happens. */
+  advance(duration: Duration): Promise<Happened>
+  /** Moves time to a moment: ISO 8601 with offset, or a Date. */
+  advanceTo(moment: string | Date): Promise<Happened>
+  /** Moves time to the next event and lets it happen. */
+  next(): Promise<Happened>
+  /** Moves time until the predicate holds; fails when it does not hold `within` that time. */
+  until(
+    predicate: () => boolean | Promise<boolean>,
+    options?: { readonly within?: Duration | undefined },
+  ): Promise<Happened>
+  /** A sleep on this clock, for clients that take one: it ends when time has been moved past it. */
+  sleep(duration: Duration): Promise<void>
+}
+
+/** One step to a verb: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`; without `args` a property. */
+export interface Step {
+  readonly name: string
+  readonly args?: readonly unknown[]
+}
+
+/** What is asked of the fleet. */
+export type Order = readonly Step[]
+
+/** A world that a scenario is played in. */
+export interface Stage {
+  readonly seed: string
+  /** Address of the service, and a token for it. */
+  readonly baseUrl: string
+  readonly token: string
+  readonly clock: StageClock
+  /** Changes whenever the world does: time moved, something happened. A look at the world is no change. */
+  readonly pulse: number
+  /** What the scenario waits for, as far as the stage knows: for the error of one that never ends. */
+  readonly waiting: string | undefined
+  /** The first exception that is a bug of the simulator: whatever the script makes of it, it fails. */
+  readonly bug: unknown
+  /** Hands a request to the service. */
+  send(request: Request): Promise<Response>
+  /** Does something to the fleet, or looks at it. */
+  command(order: Order): Promise<unknown>
+  /** Remaining funds in micro-cents, computed to now. */
+  balance(): Promise<number>
+  ledgerEntries(): Promise<readonly LedgerEntry[]>
+  /** Puts something of the script's own, a check, on record after all that has happened so far. */
+  note(kind: string, subject: string, fields: Fields): void
+  /** What happened since the curtain rose, in order, with the notes in their places. */
+  record(): Promise<readonly Entry[]>
+  digest(): Promise<string>
+  close(): Promise<void>
+}

@@ -1,0 +1,317 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type RunArguments, run } from '../../src/cli/run.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'scenarios-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const STORY = `
+import { scenario } from 'modelhost-sim/scenario'
+export default scenario('a deployment starts', { fixtures: 'two-nodes', seed: 7, tags: ['quick'] }, async ({ api, clock, check }) => {
+  const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await clock.advance('20m')
+  check(await api.getDeployment({ deploy_id }), { status: 'running' })
+})
+`
+const BROKEN = STORY.replace("'20m'", "'20s'").replace('a deployment starts', 'a deployment starts too fast')
+
+function write(name: string, text: string): void {
+  mkdirSync(join(folder, name, '..'), { recursive: true })
+  writeFileSync(join(folder, name), text)
+}
+
+async function play(args: RunArguments): Promise<{ code: number; out: string; error: string }> {
+  let out = ''
+  let error = ''
+  const code = await run(args, {
+    out: text => {
+      out += text
+    },
+    error: text => {
+      error += text
+    },
+    folder,
+  })
+  return { code, out: out.replace(/\d+ ms/g, 'N ms').replace(/in \d+\.\d s/, 'in N s'), error }
+}
+
+describe('traces', () => {
+  test('one that is not there is an error, --update writes it, then it holds', async () => {
+    write('story.ts', STORY)
+    const before = await play({ scenarios: ['story.ts'] })
+    expect(before.code).toBe(1)
+    expect(before.out).toContain(
+      "Failed to compare the trace: story.trace holds none of 'a deployment starts'. Write it with --update, and look through it before you commit it.",
+    )
+    expect(readdirSync(folder)).toEqual(['story.ts'])
+
+    const written = await play({ scenarios: ['story.ts'], update: true })
+    expect(written).toMatchObject({ code: 0, error: '' })
+    expect(written.out).toBe('✓ a deployment starts  20m virtual, N ms, trace written\n\n1 scenario passed in N s\n')
+    expect(readdirSync(folder).sort()).toEqual(['story.trace', 'story.ts'])
+    expect(readFileSync(join(folder, 'story.trace'), 'utf8')).toMatch(
+      /^# a deployment starts \(seed 7\)\n0\.000000 request/,
+    )
+
+    expect((await play({ scenarios: ['story.ts'] })).out).toBe(
+      '✓ a deployment starts  20m virtual, N ms\n\n1 scenario passed in N s\n',
+    )
+  })
+
+  test('the first line that differs is shown, with its number', async () => {
+    write('story.ts', STORY)
+    await play({ scenarios: ['story.ts'], update: true })
+    const trace = readFileSync(join(folder, 'story.trace'), 'utf8')
+    write('story.trace', trace.replace('node=h100-0', 'node=h100-1').replace('check 1 status=running', 'check 1'))
+    const { code, out } = await play({ scenarios: ['story.ts'] })
+    expect(code).toBe(1)
+    expect(out).toContain(
+      '    the trace differs from story.trace at line 6:\n' +
+        '      expected 10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-1\n' +
+        '      found    10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0\n',
+    )
+  })
+
+  test('a trace that ends too early, or goes on, differs at its end', async () => {
+    write('story.ts', STORY)
+    await play({ scenarios: ['story.ts'], update: true })
+    const trace = readFileSync(join(folder, 'story.trace'), 'utf8')
+    write('story.trace', trace.replace(/.*check.*\n/, ''))
+    expect((await play({ scenarios: ['story.ts'] })).out).toMatch(/expected its end\n {6}found {4}1200\.000000 check 1/)
+    write('story.trace', `${trace}1300.000000 more of it\n`)
+    expect((await play({ scenarios: ['story.ts'] })).out).toMatch(
+      /expected 1300\.000000 more of it\n {6}found {4}its end/,
+    )
+  })
+
+  test('line ends of another system are no difference', async () => {
+    write('story.ts', STORY)
+    await play({ scenarios: ['story.ts'], update: true })
+    write('story.trace', readFileSync(join(folder, 'story.trace'), 'utf8').replaceAll('\n', '\r\n'))
+    expect((await play({ scenarios: ['story.ts'] })).code).toBe(0)
+  })
+
+  test('another seed is not compared, the own one is', async () => {
+    write('story.ts', STORY)
+    expect((await play({ scenarios: ['story.ts'], seed: '8' })).code).toBe(0)
+    expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
+  })
+
+  test('a failed scenario writes no trace, and one of several scenarios keeps the others', async () => {
+    write('broken.ts', BROKEN)
+    expect((await play({ scenarios: ['broken.ts'], update: true })).code).toBe(1)
+    expect(readdirSync(folder)).toEqual(['broken.ts'])
+
+    const both = STORY.replace('export default scenario', 'const first = scenario')
+    write(
+      'both.ts',
+      `${both}\nexport default [first, scenario('a second', { fixtures: 'empty' }, ({ check }) => check(1, 1))]`,
+    )
+    expect((await play({ scenarios: ['both.ts'], update: true })).code).toBe(0)
+    const whole = readFileSync(join(folder, 'both.trace'), 'utf8')
+    expect(whole).toContain('# a second (seed 1)\n0.000000 check 1 is=1\n')
+    expect((await play({ scenarios: ['both.ts'], update: true, filter: 'second' })).code).toBe(0)
+    expect(readFileSync(join(folder, 'both.trace'), 'utf8')).toBe(whole)
+    expect((await play({ scenarios: ['both.ts'] })).code).toBe(0)
+  })
+})
+
+describe('a failure', () => {
+  test('shows the step, the time, what happened, the seed and the way to play it again', async () => {
+    write('broken.ts', BROKEN)
+    const { code, out } = await play({ scenarios: ['broken.ts'] })
+    expect(code).toBe(1)
+    expect(out.replace(/broken\.ts:\d+:\d+/, 'broken.ts:L:C').replace(/\n {4}> .*/, '')).toMatchInlineSnapshot(`
+      "✗ a deployment starts too fast  20s virtual, N ms
+          broken.ts:L:C at 20s (20.000000), seed 7
+          check 1 does not hold:
+            status: expected "running", found "downloading"
+          what happened last:
+            0.000000 model.versionAdded acme/chat version=e6a72036
+            0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=1
+            0.000000 instance.pending aQyG2ENBHyUv6BnO-0 deployment=aQyG2ENBHyUv6BnO
+            10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0
+            11.000000 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched
+            11.000000 deployment.downloading aQyG2ENBHyUv6BnO
+          play it again: npx modelhost-sim run broken.ts --seed 7
+
+      1 of 1 scenario failed in N s
+      "
+    `)
+  })
+
+  test('--bail stops at it', async () => {
+    write('a.ts', BROKEN)
+    write('b.ts', STORY)
+    expect((await play({ scenarios: ['.'], bail: true })).out).toContain('1 of 1 scenario failed')
+    expect((await play({ scenarios: ['.'] })).out).toContain('2 of 2 scenarios failed')
+  })
+
+  test('as JSON', async () => {
+    write('a.ts', BROKEN)
+    write('b.ts', STORY)
+    await play({ scenarios: ['b.ts'], update: true })
+    const { code, out, error } = await play({ scenarios: ['.'], reporter: 'json' })
+    expect({ code, error }).toEqual({ code: 1, error: '' })
+    const told = JSON.parse(out.replaceAll('N ms', '0'))
+    expect(told).toMatchObject({
+      passed: 1,
+      failed: 1,
+      scenarios: [
+        {
+          title: 'a deployment starts too fast',
+          file: 'a.ts',
+          passed: false,
+          virtual_s: 20,
+          trace: 'not compared',
+          failure: {
+            at_s: 20,
+            differences: [{ path: 'status', expected: '"running"', found: '"downloading"' }],
+            replay: 'npx modelhost-sim run a.ts --seed 7',
+          },
+        },
+        { title: 'a deployment starts', passed: true, seed: '7', trace: 'equal', failure: null },
+      ],
+    })
+  })
+
+  test('as JUnit, whatever the characters', async () => {
+    write('odd.ts', STORY.replace('a deployment starts', 'a < b & "c" \\u0001').replace("'20m'", "'20s'"))
+    const { out } = await play({ scenarios: ['odd.ts'], reporter: 'junit' })
+    expect(out).toContain('<testsuites tests="1" failures="1"')
+    expect(out).toContain('<testcase classname="odd.ts" name="a &lt; b &amp; &quot;c&quot; "')
+    expect(out).toContain('<failure message="check 1 does not hold:">check 1 does not hold:\n')
+  })
+})
+
+describe('what cannot be run ends with 2, before anything is played', () => {
+  test.each([
+    [['stroy.ts'], "Failed to find the scenario 'stroy.ts': there is no such file. Did you mean 'story.ts'?"],
+    [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
+    [
+      ['q/*.ts'],
+      "Failed to find scenarios: 'q/*.ts' holds no scenario file. Give .ts or .js files, folders of them, or globs.",
+    ],
+    [
+      ['empty'],
+      "Failed to find scenarios: 'empty' holds no scenario file. Give .ts or .js files, folders of them, or globs.",
+    ],
+    [['note.md'], 'Failed to load note.md: it is no script. Give a .ts or .js file.'],
+    [
+      ['story.ts', 'nothing.ts'],
+      "Failed to load nothing.ts: its default export is no scenario. Write export default scenario('…', { … }, async ({ api, clock, check }) => { … }).",
+    ],
+    [['named.ts'], "Failed to load named.ts: its default export is no scenario. Write 'export default' for 'mine'."],
+    [['none.ts'], /^Failed to load none\.ts: its default export is no scenario/],
+    [['twice.ts'], "Failed to load twice.ts: two of its scenarios are titled 'same'. Give each its own title."],
+  ] satisfies [string[], string | RegExp][])('%j', async (scenarios, expected) => {
+    write('story.ts', STORY)
+    write('note.md', '')
+    write('nothing.ts', 'export default 3')
+    write('named.ts', STORY.replace('export default', 'export const mine ='))
+    write('none.ts', 'export default []')
+    write(
+      'twice.ts',
+      STORY.replace('export default scenario(', 'const one = scenario(')
+        .replace('a deployment starts', 'same')
+        .concat('\nexport default [one, one]'),
+    )
+    mkdirSync(join(folder, 'empty'))
+    const { code, out, error } = await play({ scenarios })
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(error.trimEnd()).toEqual(expected instanceof RegExp ? expect.stringMatching(expected) : expected)
+  })
+
+  test('a filter that nothing matches', async () => {
+    write('story.ts', STORY)
+    expect(await play({ scenarios: ['story.ts'], filter: 'slow' })).toMatchObject({
+      code: 2,
+      error: "Failed to run scenarios: none matches 'slow' in title, file or tags. Try a shorter word.\n",
+    })
+    expect((await play({ scenarios: ['story.ts'], filter: 'QUICK', seed: '1' })).code).toBe(0)
+  })
+
+  test('--update with --seed', async () => {
+    write('story.ts', STORY)
+    expect(await play({ scenarios: ['story.ts'], update: true, seed: '3' })).toMatchObject({ code: 2, out: '' })
+  })
+})
+
+test('globs and folders name what they hold, each file once', async () => {
+  write('one/a.ts', STORY)
+  write('one/deep/b.ts', STORY)
+  write('one/a.test.ts', 'not a scenario')
+  write('two/c.ts', STORY)
+  write('two/d.md', '')
+  const titles = async (...scenarios: string[]) => {
+    const { out } = await play({ scenarios, reporter: 'json', seed: '1' })
+    return JSON.parse(out.replaceAll('N ms', '0')).scenarios.map(({ file }: { file: string }) => file)
+  }
+  expect(await titles('one')).toEqual(['one/a.ts'])
+  expect(await titles('one/**/*.ts')).toEqual(['one/a.ts', 'one/deep/b.ts'])
+  expect(await titles('{one,two}/?.ts', 'one/a.ts')).toEqual(['one/a.ts', 'two/c.ts'])
+  expect(await titles('**/[ac].ts', '*/c*')).toEqual(['one/a.ts', 'two/c.ts'])
+  expect(await titles('*/[!a].ts')).toEqual(['two/c.ts'])
+})
+
+describe('npx modelhost-sim run', () => {
+  const bin = join(process.cwd(), 'bin', 'modelhost-sim.js')
+  const spawn = (...args: string[]) =>
+    spawnSync(process.execPath, [bin, 'run', ...args], { encoding: 'utf8', cwd: process.cwd() })
+
+  test('plays, tells and ends with its code', () => {
+    const passed = spawn('scenarios/cold-start.ts', '--reporter', 'json')
+    expect({ status: passed.status, stderr: passed.stderr }).toEqual({ status: 0, stderr: '' })
+    expect(JSON.parse(passed.stdout)).toMatchObject({ passed: 1, failed: 0, scenarios: [{ trace: 'equal' }] })
+    const missing = spawn('scenarios/cold-strat.ts')
+    expect(missing).toMatchObject({ status: 2, stdout: '' })
+    expect(missing.stderr).toContain("Did you mean 'scenarios/cold-start.ts'?")
+  })
+
+  test('says where a failure is, where a syntax error is, and leaves no script hanging', () => {
+    const ours = join(process.cwd(), '.tmp')
+    mkdirSync(ours, { recursive: true })
+    // Inside the package, so that its own name leads to it.
+    const home = mkdtempSync(join(ours, 'scenarios-'))
+    try {
+      const file = (name: string, text: string) => {
+        writeFileSync(join(home, name), text)
+        return join(home, name)
+      }
+      const failed = spawn(file('broken.ts', BROKEN))
+      expect(failed.status).toBe(1)
+      expect(failed.stdout).toMatch(
+        /broken\.ts:6:3 at 20s \(20\.000000\), seed 7\n {4}> check\(await api\.getDeployment/,
+      )
+      const ts = spawn(file('syntax.ts', 'const a = 1\nconst b = = 2\n'))
+      expect(ts).toMatchObject({ status: 2 })
+      expect(ts.stderr).toMatch(/syntax\.ts:2:10: syntax error: Unexpected "="\. Mend that line\.\n$/)
+      const js = spawn(file('syntax.js', 'const a = 1\nexport const b = = 2\n'))
+      expect(js).toMatchObject({ status: 2 })
+      expect(js.stderr).toMatch(/syntax\.js:2:18: syntax error: Unexpected .*=.*\. Mend that line\.\n$/)
+      const astray = (title: string, play: string) =>
+        `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${title}', {}, ${play})\n`
+      const hanging = spawn(
+        file('a.ts', astray('hangs', '() => new Promise(() => {})')),
+        file('b.ts', astray('floats', "() => { Promise.reject(new Error('unheard')) }")),
+        file('c.ts', astray('sleeps', "({ clock }) => clock.sleep('1h')")),
+      )
+      expect(hanging.status).toBe(1)
+      expect(hanging.stdout).toContain('nothing is left that could happen, and the script has not ended')
+      expect(hanging.stdout).toContain('a promise that nobody awaits failed: unheard')
+      expect(hanging.stdout).toContain('clock.sleep("1h") ends in 1h')
+      expect(hanging.stdout).toContain('3 of 3 scenarios failed')
+    } finally {
+      rmSync(home, { recursive: true })
+    }
+  })
+})
