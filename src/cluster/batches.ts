@@ -8,7 +8,6 @@ import { type BatchEndpoint, type BatchError, type BatchLine, readBatchLines } f
 import type { EventName } from './events.ts'
 import { type Content, linesOf } from './files.ts'
 import { tokensPerSecond } from './gpus.ts'
-import { BATCH_PRICE_SHARE } from './timings.ts'
 import type { TokenCounter, World } from './world.ts'
 
 const ID = purpose('batch.id')
@@ -179,7 +178,7 @@ export class Batches {
     this.#active = [...this.#active, ordinal]
     world.happened(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
     row.expiry = world.planAt(
-      Math.max(world.clock.now, row.createdAt + world.timings.batchWindow),
+      Math.max(world.clock.now, row.createdAt + world.profile.timings.batchWindow),
       'batch.expired',
       ordinal,
     )
@@ -191,7 +190,7 @@ export class Batches {
     const world = this.#world
     const row = this.#table.own(ordinal)
     const chunks = world.files.get(row.spec.input_file_id)?.chunks() ?? []
-    const { batchValidation, batchValidationPerLine } = world.timings
+    const { batchValidation, batchValidationPerLine } = world.profile.timings
     row.next = world.plan(batchValidation + countLines(chunks) * batchValidationPerLine, 'batch.validated', ordinal)
   }
 
@@ -277,7 +276,7 @@ export class Batches {
       completion_window: row.spec.completion_window,
       status: row.status,
       created_at: clock.unix(row.createdAt),
-      expires_at: clock.unix(row.createdAt + this.#world.timings.batchWindow),
+      expires_at: clock.unix(row.createdAt + this.#world.profile.timings.batchWindow),
       errors: row.errors ? { object: 'list', data: [...row.errors] } : null,
       output_file_id: row.filesWritten ? `${row.id}_output` : null,
       error_file_id: row.filesWritten ? `${row.id}_error` : null,
@@ -322,7 +321,7 @@ export class Batches {
     this.#pace(ordinal, row)
     world.cancel(row.next)
     this.#enter(row, 'cancelling')
-    row.next = world.plan(world.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
+    row.next = world.plan(world.profile.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
     this.#changed(ordinal)
     return true
   }
@@ -375,7 +374,7 @@ export class Batches {
     if (row.done === lines.length) {
       this.#compose(row, 'batch_expired', '')
       this.#enter(row, 'finalizing')
-      const { batchFinalizing, batchFinalizingRate } = this.#world.timings
+      const { batchFinalizing, batchFinalizingRate } = this.#world.profile.timings
       const bytes = row.output!.output.bytes + row.output!.error.bytes
       row.next = this.#world.plan(batchFinalizing + (bytes / batchFinalizingRate) * 1e6, 'batch.finalized', ordinal)
       return
@@ -424,7 +423,7 @@ export class Batches {
     }
     // A cent per million tokens is a micro-cent per token; prices are kept to a millionth of one.
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
-    const share = BATCH_PRICE_SHARE * target.priceShare
+    const share = this.#world.profile.prices.batchShare * target.priceShare
     const price = (cents: number) => BigInt(Math.round(cents * share * 1e6))
     const total = Number((BigInt(prompt) * price(input) + BigInt(answer) * price(output)) / 1_000_000n)
     ledger.chargeTokens(row.id, total - row.charged)
@@ -531,7 +530,9 @@ export class Batches {
       if (named.type !== 'lora') return { kind: 'own', deployment: named.ordinal }
       const { base, baseModel } = deployments.read(named.ordinal).plan
       // An adapter on a model of the catalog costs half as much again as the model.
-      return base >= 0 ? { kind: 'own', deployment: base } : { kind: 'catalog', model: baseModel, priceShare: 1.5 }
+      return base >= 0
+        ? { kind: 'own', deployment: base }
+        : { kind: 'catalog', model: baseModel, priceShare: this.#world.profile.prices.adapterFactor }
     }
     const entry = store.models.get(model)
     if (entry?.type === 'text-generation' && entry.deprecated === null) return { kind: 'catalog', model, priceShare: 1 }
@@ -542,7 +543,7 @@ export class Batches {
   #capacity(model: string): number {
     const target = this.#targetOf(model)
     if (target === undefined) return 0
-    if (target.kind === 'catalog') return this.#world.timings.batchSharedTokensPerSecond
+    if (target.kind === 'catalog') return this.#world.profile.timings.batchSharedTokensPerSecond
     const row = this.#world.deployments.read(target.deployment)
     return row.ready * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)
   }

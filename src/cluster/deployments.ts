@@ -2,9 +2,13 @@ import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { type Key, purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { OfferedLoad } from '../store/load.ts'
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
+import type { EventName } from './events.ts'
 import { hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
 import type { InstanceState } from './instances.ts'
+import { LoadCurve } from './load-curve.ts'
+import { type InstanceSpeed, instanceSpeed, NOTHING_SERVED, type Served } from './serving.ts'
 import type { World } from './world.ts'
 
 const ID = purpose('deployment.id')
@@ -110,6 +114,22 @@ export class DeploymentRow extends Row {
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
   wasReady = false
   lostStarts = 0
+  /** Whether it was stopped for lack of funds. */
+  stoppedForFunds = false
+  /** Instances that it should have: what settings and load want. */
+  desired = 1
+  /** Whether load has been asking for more (1) or fewer (-1) instances, and since when. */
+  leaning = 0
+  leaningSince: Micros = 0
+  /** The next look of the autoscaler. */
+  scale = 0
+  /** Its offered load, compiled, and what an instance makes of it. Shared, never changed. */
+  load: Load | undefined
+  /** What became of its requests up to `servedAt`. */
+  served: Served = NOTHING_SERVED
+  servedAt: Micros = 0
+  /** Ready instances, each counted by its speed: 1 for a sound one. */
+  servingShare = 0
   /** Instances by what they are doing, kept as they move. */
   waiting = 0
   pulling = 0
@@ -163,6 +183,15 @@ export class DeploymentRow extends Row {
     copy.nextInstance = this.nextInstance
     copy.wasReady = this.wasReady
     copy.lostStarts = this.lostStarts
+    copy.stoppedForFunds = this.stoppedForFunds
+    copy.desired = this.desired
+    copy.leaning = this.leaning
+    copy.leaningSince = this.leaningSince
+    copy.scale = this.scale
+    copy.load = this.load
+    copy.served = this.served
+    copy.servedAt = this.servedAt
+    copy.servingShare = this.servingShare
     copy.waiting = this.waiting
     copy.pulling = this.pulling
     copy.starting = this.starting
@@ -177,6 +206,12 @@ export class DeploymentRow extends Row {
     copy.adapters = this.adapters
     return copy.takeHash(this)
   }
+}
+
+/** Load that is offered to a deployment. */
+export interface Load {
+  readonly curve: LoadCurve
+  readonly speed: InstanceSpeed
 }
 
 /** What a fixture knows of a deployment and a request does not. */
@@ -331,8 +366,11 @@ export class Deployments {
     const row = this.#table.own(ordinal)
     row.wasReady = false
     row.lostStarts = 0
+    row.stoppedForFunds = false
+    row.desired = Math.max(1, this.#world.autoscaler.wanted(row))
+    row.leaning = 0
     this.#setStatus(row, 'initializing')
-    this.ask(ordinal, Math.max(1, row.minInstances), this.#world.timings.placementDelay)
+    this.ask(ordinal, row.desired, this.#world.profile.timings.placementDelay)
     this.refresh(ordinal)
   }
 
@@ -349,17 +387,78 @@ export class Deployments {
     }
   }
 
+  /** Gives a deployment its offered load. */
+  offer(ordinal: number, load: OfferedLoad): void {
+    const { chance, clock } = this.#world
+    const row = this.#table.own(ordinal)
+    const { gpu, numGpus: gpus, maxBatchSize, size } = row
+    const curve = new LoadCurve(load, { chance, key: row.key })
+    const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
+    const speed = instanceSpeed({
+      gpu,
+      gpus,
+      parametersB: size.parametersB,
+      maxBatchSize,
+      promptTokens,
+      outputTokens,
+    })
+    row.load = { curve, speed }
+    row.servedAt = clock.now
+  }
+
+  /** Asks for the instances that it lacks, unless the autoscaler is frozen. */
+  replenish(ordinal: number, delay: Micros = this.#world.profile.timings.placementDelay): void {
+    const row = this.#table.read(ordinal)
+    if (OVER.has(row.status) || this.#world.conditions.autoscalerFrozen) return
+    this.ask(ordinal, row.desired, delay)
+    this.refresh(ordinal)
+  }
+
+  /** Lets the instances go that it has too many: those that are coming before those that serve, the youngest first. */
+  thin(ordinal: number): void {
+    const { instances } = this.#world
+    const row = this.#table.read(ordinal)
+    const spare = alive(row) - row.desired
+    if (spare <= 0) return
+    const order = row.instances
+      .map(one => ({ one, instance: instances.read(one) }))
+      .filter(({ instance }) => instance.state !== 'draining')
+      .sort(
+        (a, b) =>
+          Number(a.instance.state === 'ready') - Number(b.instance.state === 'ready') ||
+          b.instance.nth - a.instance.nth,
+      )
+    for (const { one } of order.slice(0, spare)) instances.release(one)
+    this.refresh(ordinal)
+  }
+
+  /** Instances serve faster, slower, more or fewer of them: load flows on at another rate. */
+  capacityChanged(ordinal: number): void {
+    const world = this.#world
+    const seen = this.#table.read(ordinal)
+    const share = this.#servingShare(seen)
+    if (share === seen.servingShare) return
+    world.autoscaler.settle(ordinal)
+    this.#table.own(ordinal).servingShare = share
+    world.batches.capacityChanged(ordinal)
+  }
+
+  #servingShare(row: Readonly<DeploymentRow>): number {
+    const { instances, nodes } = this.#world
+    let share = 0
+    for (const one of row.instances) {
+      const { state, node } = instances.read(one)
+      if (state === 'ready') share += 1 / nodes.read(node).slowdown
+    }
+    return share
+  }
+
   /** A GPU limit rose or GPUs were given back: who was held back may ask again. */
   limitRaised(gpu: GpuType): void {
-    const { timings } = this.#world
     for (const deployment of this.list()) {
       const row = this.#table.read(deployment.ordinal)
       if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || OVER.has(row.status)) continue
-      const wanted = row.wasReady ? row.minInstances : Math.max(1, row.minInstances)
-      if (alive(row) < wanted) {
-        this.ask(deployment.ordinal, wanted, timings.placementDelay)
-        this.refresh(deployment.ordinal)
-      }
+      if (alive(row) < row.desired) this.replenish(deployment.ordinal)
     }
   }
 
@@ -390,25 +489,53 @@ export class Deployments {
     row.lostStarts = 0
     this.meter(ordinal)
     this.refresh(ordinal)
-    if (row.minInstances === 0) {
+    if (row.load) world.autoscaler.look(ordinal)
+    else if (row.minInstances === 0) {
       world.cancel(row.idle)
-      row.idle = world.plan(world.timings.idleToZero, 'deployment.idle', ordinal)
+      row.idle = world.plan(world.profile.timings.idleToZero, 'deployment.idle', ordinal)
     }
   }
 
+  on(event: EventName, ordinal: number): void {
+    if (event === 'deployment.scaleDue') {
+      this.#table.own(ordinal).scale = 0
+      this.#world.autoscaler.look(ordinal)
+    } else this.#idled(ordinal)
+  }
+
   /** Nobody has asked for a while and the deployment may go to zero. It stays `running` with no instance. */
-  idled(ordinal: number): void {
+  #idled(ordinal: number): void {
     const row = this.#table.own(ordinal)
     row.idle = 0
     if (row.minInstances > 0) return
+    row.desired = 0
     this.#world.happened(row, 'deployment.idled')
-    for (const instance of row.instances) this.#world.instances.release(instance)
-    this.refresh(ordinal)
+    this.wentToZero(ordinal)
+  }
+
+  /** Its last instance goes: it stays `running` with none, or stops, as the provider's policy says. */
+  wentToZero(ordinal: number): void {
+    if (this.#world.profile.policies.idleToZero === 'stopped') this.stop(ordinal)
+    else this.thin(ordinal)
+  }
+
+  /** Stops for lack of funds: funds may bring it back. */
+  stopForFunds(ordinal: number): void {
+    this.stop(ordinal)
+    this.#table.own(ordinal).stoppedForFunds = true
+  }
+
+  /** Funds are back: what was stopped for lack of them starts, where the provider's policy says so. */
+  fundsReturned(): void {
+    if (this.#world.profile.policies.balanceReturns !== 'restart') return
+    for (const deployment of this.list(new Set<DeploymentStatus>(['stopped']))) {
+      if (this.#table.read(deployment.ordinal).stoppedForFunds) deployment.start()
+    }
   }
 
   /** An instance was lost: another is asked for after a while, until the retries are spent. */
   lostInstance(ordinal: number, reason: string): void {
-    const { retryAfter } = this.#world.timings
+    const { retryAfter } = this.#world.profile.timings
     const row = this.#table.own(ordinal)
     if (OVER.has(row.status)) {
       this.refresh(ordinal)
@@ -420,7 +547,7 @@ export class Deployments {
     }
     const delay = retryAfter[Math.min(row.lostStarts, retryAfter.length - 1)] ?? 0
     row.lostStarts++
-    this.ask(ordinal, row.wasReady ? row.minInstances : Math.max(1, row.minInstances), delay)
+    this.replenish(ordinal, delay)
     this.refresh(ordinal)
   }
 
@@ -445,7 +572,7 @@ export class Deployments {
       this.changed(ordinal)
     }
     if (OVER.has(seen.status)) return
-    const status = seen.wasReady ? 'running' : statusOfFurthest(seen)
+    const status = seen.wasReady ? 'running' : this.#statusOfFurthest(seen)
     if (seen.status !== status) this.#setStatus(this.#table.own(ordinal), status)
   }
 
@@ -465,8 +592,11 @@ export class Deployments {
   meter(ordinal: number): void {
     const row = this.#table.read(ordinal)
     if (row.meter < 0) return
-    this.#world.ledger.setUnits(row.meter, row.ready + row.draining)
-    this.#world.batches.capacityChanged(ordinal)
+    const placed = this.#world.profile.policies.billFrom === 'placed'
+    const units = placed
+      ? row.instances.filter(one => this.#world.instances.read(one).node >= 0).length
+      : row.ready + row.draining
+    this.#world.ledger.setUnits(row.meter, units)
   }
 
   /** Why the hub refuses the weights of a deployment, as things stand now. */
@@ -474,7 +604,8 @@ export class Deployments {
     const { weights } = row
     if (weights.source === 'catalog') return undefined
     const { hub, hubPolicy } = this.#world.store
-    return hubRefusal(hub.get(weights.repo), hubPolicy, weights)?.reason
+    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#world.conditions.repository(weights.repo))
+      ?.reason
   }
 
   text(ordinal: number): string {
@@ -518,11 +649,21 @@ export class Deployments {
     return record
   }
 
+  #statusOfFurthest(row: Readonly<DeploymentRow>): DeploymentStatus {
+    if (row.ready > 0) return 'running'
+    if (row.starting > 0) return 'deploying'
+    if (row.pulling === 0) return 'initializing'
+    return this.#world.profile.policies.foldDownloadingIntoDeploying ? 'deploying' : 'downloading'
+  }
+
   #end(row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
     const world = this.#world
     const ordinal = this.#byId.get(row.id)!
     world.cancel(row.idle)
     world.cancel(row.next)
+    world.cancel(row.scale)
+    row.scale = 0
+    row.desired = 0
     row.idle = 0
     row.next = 0
     row.failReason = reason
@@ -574,12 +715,6 @@ export class Deployments {
 /** Instances that serve or are coming. */
 function alive(row: Readonly<DeploymentRow>): number {
   return row.waiting + row.pulling + row.starting + row.ready
-}
-
-function statusOfFurthest(row: Readonly<DeploymentRow>): DeploymentStatus {
-  if (row.ready > 0) return 'running'
-  if (row.starting > 0) return 'deploying'
-  return row.pulling > 0 ? 'downloading' : 'initializing'
 }
 
 /** An adapter has no instances of its own: it counts as one copy, there or coming. */

@@ -13,10 +13,22 @@ export const EVENTS = [
   { name: 'instance.warmed', priority: PRIORITY.completion },
   { name: 'instance.overdue', priority: PRIORITY.failure },
   { name: 'instance.drained', priority: PRIORITY.completion },
+  { name: 'instance.imageTimedOut', priority: PRIORITY.failure },
+  { name: 'instance.downloadTimedOut', priority: PRIORITY.failure },
+  // subject: a node; arg: how often its slot was used
+  { name: 'node.provisioned', priority: PRIORITY.completion },
+  { name: 'node.keptEmpty', priority: PRIORITY.controller },
+  { name: 'node.preempted', priority: PRIORITY.failure },
+  // subject: a command that waits for its moment
+  { name: 'command.due', priority: PRIORITY.failure },
+  // subject: a source of weather
+  { name: 'weather.strikes', priority: PRIORITY.failure },
+  { name: 'weather.passes', priority: PRIORITY.completion },
   // no subject: whoever waits for GPUs is served in one round an instant
   { name: 'placement.round', priority: PRIORITY.observer },
   // subject: a deployment
   { name: 'deployment.idle', priority: PRIORITY.controller },
+  { name: 'deployment.scaleDue', priority: PRIORITY.controller },
   { name: 'adapter.downloaded', priority: PRIORITY.completion },
   { name: 'adapter.loaded', priority: PRIORITY.completion },
   { name: 'adapter.downloading', priority: PRIORITY.completion },

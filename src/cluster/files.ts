@@ -101,7 +101,7 @@ export class Files {
     const { filename, chunks, bytes, hash } = file
     const id = file.id ?? `file_${world.chance.letters(24, world.newKey('file', `${filename}\u0000${hash}`), ID)}`
     const createdAt = file.createdAt ?? world.clock.now
-    const expiresAt = file.expiresAt ?? createdAt + world.timings.fileLife
+    const expiresAt = file.expiresAt ?? createdAt + world.profile.timings.fileLife
     const about = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
     const row = new FileRow(this.#table.generation, id, about, { chunks, bytes, hash })
     const ordinal = this.#table.add(row)

@@ -102,7 +102,7 @@ export class HostedInstances {
     row.meter = world.ledger.openMeter(row.id, 'hosted', row.gpu, row.numGpus)
     world.happened(row, 'hosted.created', { name: row.name, gpu: row.gpu, num_gpus: row.numGpus })
     if (row.state !== 'running') return true
-    const node = world.nodes.bestFit(row.gpu, row.numGpus, '')
+    const node = world.nodes.choose(row.gpu, row.numGpus, '')
     if (node < 0) return false
     row.node = node
     // Its ordinal is kept apart from those of instances by its sign.
@@ -125,6 +125,13 @@ export class HostedInstances {
     for (const [ordinal, row] of this.#table.entries()) if (row.node === node) this.#end(ordinal, 'failed')
   }
 
+  /** A GPU of these broke. */
+  loseGpu(node: number, bit: number): void {
+    for (const [ordinal, row] of this.#table.entries()) {
+      if (row.node === node && row.gpuBits & bit) this.#end(ordinal, 'failed')
+    }
+  }
+
   /** No funds: what runs stops. */
   stopAll(): void {
     for (const [ordinal, row] of this.#table.entries()) if (row.state === 'running') this.#end(ordinal, 'stopped')
@@ -145,7 +152,7 @@ export class HostedInstances {
     const row = this.#table.own(ordinal)
     row.expandingTo = sizeGb
     this.#world.happened(row, 'hosted.expanding', { storage_gb: sizeGb })
-    this.#world.plan(this.#world.timings.storageExpansion, 'hosted.expanded', ordinal)
+    this.#world.plan(this.#world.profile.timings.storageExpansion, 'hosted.expanded', ordinal)
     this.#world.seen()
   }
 

@@ -1,4 +1,5 @@
 import type { GpuType, Hub, HubRepository } from '../store/records.ts'
+import type { RepositoryState } from './conditions.ts'
 import { gpuFigures } from './gpus.ts'
 
 /** Weights as the simulation sees them: how much to download, hold and compute. */
@@ -68,15 +69,20 @@ export function hubRefusal(
   repository: HubRepository | undefined,
   policy: Hub['policy'],
   asked: { repo: string; revision: string; token: string },
+  changed?: RepositoryState,
 ): HubRefusal | undefined {
   const { repo, revision, token } = asked
+  if (changed === 'missing') return { status: 404, reason: `hub repository ${repo} not found (404)` }
+  if (changed === 'gated' && token === '') {
+    return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
+  }
   if (!repository) {
     return policy === 'refuse' ? { status: 404, reason: `hub repository ${repo} not found (404)` } : undefined
   }
   if (revision !== repository.revision && revision !== 'main' && revision !== '') {
     return { status: 404, reason: `hub repository ${repo} has no revision ${revision} (404)` }
   }
-  if (!repository.gated) return undefined
+  if (!repository.gated || changed === 'open') return undefined
   if (token === '') return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
   if (repository.tokens.length > 0 && !repository.tokens.includes(token)) {
     return { status: 401, reason: `hub repository ${repo} is gated and refused the token (401)` }

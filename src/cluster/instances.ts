@@ -1,10 +1,11 @@
 import type { Micros } from '../kernel/duration.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployments.ts'
 import type { EventName } from './events.ts'
 import { memoryShortage } from './hub.ts'
-import { bitCount } from './nodes.ts'
+import { bitCount, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
 /** The life of an instance, in order. */
@@ -15,6 +16,15 @@ export type InstanceState = (typeof INSTANCE_STATES)[number]
 const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
+
+/** A LoRA adapter in a slot of an instance. */
+export interface ResidentAdapter {
+  /** Ordinal of the adapter. */
+  readonly adapter: number
+  readonly usedAt: Micros
+  /** Requests that use it now: while there are any it keeps its slot. */
+  readonly users: number
+}
 
 /** One running copy of a deployment on GPUs of one node. */
 export class InstanceRow extends Row {
@@ -30,6 +40,13 @@ export class InstanceRow extends Row {
   next = 0
   /** When it counts as lost for not becoming ready. */
   overdue = 0
+  /** Its download: bytes that are left, the rate it could have, the rate it has, and since when. 0 when there is none. */
+  bytesLeft = 0
+  ownRate = 0
+  rate = 0
+  rateSince: Micros = 0
+  /** Adapters in its slots. Replaced, never edited. */
+  adapters: readonly ResidentAdapter[] = []
 
   constructor(generation: Generation, id: string, deployment: number, nth: number, since: Micros) {
     super(generation, id)
@@ -45,6 +62,11 @@ export class InstanceRow extends Row {
     copy.gpus = this.gpus
     copy.next = this.next
     copy.overdue = this.overdue
+    copy.bytesLeft = this.bytesLeft
+    copy.ownRate = this.ownRate
+    copy.rate = this.rate
+    copy.rateSince = this.rateSince
+    copy.adapters = this.adapters
     return copy.takeHash(this)
   }
 }
@@ -71,6 +93,20 @@ export class Instances {
     return this.#table.read(ordinal)
   }
 
+  own(ordinal: number): InstanceRow {
+    return this.#table.own(ordinal)
+  }
+
+  /** The repository whose weights an instance reads. */
+  weightsOf(ordinal: number): string {
+    return this.#deploymentOf(ordinal).weights.repo
+  }
+
+  /** Plans the next event of an instance; it happens only while the instance is there. */
+  plan(ordinal: number, delay: Micros, event: EventName): number {
+    return this.#world.plan(delay, event, ordinal, this.#table.use(ordinal))
+  }
+
   entries(): Generator<[number, Readonly<InstanceRow>]> {
     return this.#table.entries()
   }
@@ -86,7 +122,7 @@ export class Instances {
     world.deployments.moved(deployment, undefined, 'pending')
     world.limits.hold(row.gpu, row.numGpus)
     world.happened(instance, 'instance.pending', { deployment: row.id })
-    instance.next = world.plan(delay, 'instance.placementDue', ordinal, this.#table.use(ordinal))
+    instance.next = this.plan(ordinal, delay, 'instance.placementDue')
   }
 
   on(event: EventName, ordinal: number, use: number): void {
@@ -107,7 +143,14 @@ export class Instances {
       case 'instance.weightsRefused':
         this.#refuse(ordinal, instance)
         return
+      case 'instance.imageTimedOut':
+        this.lose([ordinal], 'the image registry did not answer')
+        return
+      case 'instance.downloadTimedOut':
+        this.lose([ordinal], 'the hub did not answer')
+        return
       case 'instance.weightsPulled':
+        this.#world.downloads.end(instance)
         this.#load(ordinal, instance)
         break
       case 'instance.outOfMemory':
@@ -133,13 +176,14 @@ export class Instances {
   place(ordinal: number): boolean {
     const world = this.#world
     const deployment = this.#deploymentOf(ordinal)
-    const node = world.nodes.bestFit(deployment.gpu, deployment.numGpus, deployment.weights.repo)
+    const node = world.nodes.choose(deployment.gpu, deployment.numGpus, deployment.weights.repo)
     if (node < 0) return false
     const instance = this.#table.own(ordinal)
     instance.node = node
     instance.gpus = world.nodes.take(node, deployment.numGpus, ordinal)
+    if (world.profile.policies.billFrom === 'placed') world.deployments.meter(instance.deployment)
     this.#enter(instance, 'placed', { node: world.nodes.read(node).id, gpus: bitCount(instance.gpus) })
-    this.#plan(ordinal, instance, world.timings.containerStart, 'instance.containerStarted')
+    instance.next = this.plan(ordinal, world.profile.timings.containerStart, 'instance.containerStarted')
     world.deployments.refresh(instance.deployment)
     return true
   }
@@ -170,7 +214,7 @@ export class Instances {
       return
     }
     this.#enter(instance, 'draining')
-    this.#plan(ordinal, instance, this.#world.timings.drain, 'instance.drained')
+    instance.next = this.plan(ordinal, this.#world.profile.timings.drain, 'instance.drained')
   }
 
   /** Builds an instance of a fixture in a later state than pending; false when no node has room. */
@@ -181,7 +225,7 @@ export class Instances {
     instance.next = 0
     if (state === 'pending') {
       instance.next = world.plan(
-        world.timings.placementDelay,
+        world.profile.timings.placementDelay,
         'instance.placementDue',
         ordinal,
         this.#table.use(ordinal),
@@ -202,40 +246,49 @@ export class Instances {
   }
 
   #enter(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
-    this.#world.deployments.moved(instance.deployment, instance.state, state)
+    const { deployments, clock } = this.#world
+    const served = instance.state === 'ready'
+    deployments.moved(instance.deployment, instance.state, state)
     instance.state = state
-    instance.since = this.#world.clock.now
+    instance.since = clock.now
     this.#world.happened(instance, `instance.${state}`, fields)
-  }
-
-  #plan(ordinal: number, instance: InstanceRow, delay: Micros, event: EventName): void {
-    instance.next = this.#world.plan(delay, event, ordinal, this.#table.use(ordinal))
+    if (served || state === 'ready') deployments.capacityChanged(instance.deployment)
   }
 
   #pull(ordinal: number, instance: InstanceRow): void {
-    const { chance, timings, nodes } = this.#world
+    const { chance, profile, nodes, conditions } = this.#world
     const cached = nodes.read(instance.node).imageCached
     this.#enter(instance, 'pulling', { image: cached ? 'cached' : 'fetched' })
-    const { median, sigma, cap } = timings.imagePull
+    if (!cached && conditions.registryDown) {
+      instance.next = this.plan(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
+      return
+    }
     const { key } = this.#deploymentOf(ordinal)
-    const pull = cached ? 0 : Math.min(cap, chance.lognormal(median, sigma, key, IMAGE_PULL, instance.nth))
-    this.#plan(ordinal, instance, pull, 'instance.imagePulled')
+    const pull = cached ? 0 : draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.nth)
+    instance.next = this.plan(ordinal, pull, 'instance.imagePulled')
   }
 
   #download(ordinal: number, instance: InstanceRow): void {
     const world = this.#world
+    const { timings } = world.profile
     const deployment = this.#deploymentOf(ordinal)
     world.nodes.cacheImage(instance.node)
+    const node = world.nodes.read(instance.node)
+    const cached = hasWeights(node, deployment.weights.repo)
     if (world.deployments.refusal(deployment) !== undefined) {
-      this.#plan(ordinal, instance, world.timings.hubRefusal, 'instance.weightsRefused')
+      instance.next = this.plan(ordinal, timings.hubRefusal, 'instance.weightsRefused')
       return
     }
-    const cached = world.nodes.read(instance.node).weightsCached.includes(deployment.weights.repo)
-    const { median, sigma, cap } = world.timings.downloadRate
-    const rate = Math.min(cap, world.chance.lognormal(median, sigma, deployment.key, DOWNLOAD, instance.nth))
-    const duration = cached ? 0 : (deployment.size.bytes / rate) * 1e6
+    if (!cached && node.diskFull) {
+      this.lose([ordinal], `no space left on ${node.id}`)
+      return
+    }
     world.happened(instance, 'instance.imagePulled', { weights: cached ? 'cached' : 'fetched' })
-    this.#plan(ordinal, instance, duration, 'instance.weightsPulled')
+    if (cached) instance.next = this.plan(ordinal, 0, 'instance.weightsPulled')
+    else {
+      const rate = draw(timings.downloadRate, world.chance, deployment.key, DOWNLOAD, instance.nth)
+      world.downloads.begin(ordinal, deployment.size.bytes, rate)
+    }
   }
 
   #refuse(ordinal: number, instance: InstanceRow): void {
@@ -246,14 +299,15 @@ export class Instances {
   }
 
   #load(ordinal: number, instance: InstanceRow): void {
-    const { timings, nodes } = this.#world
+    const { nodes } = this.#world
+    const { timings } = this.#world.profile
     const deployment = this.#deploymentOf(ordinal)
-    nodes.cacheWeights(instance.node, deployment.weights.repo)
+    nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.size.bytes)
     this.#enter(instance, 'loading')
-    instance.overdue = this.#world.plan(timings.readyWithin, 'instance.overdue', ordinal, this.#table.use(ordinal))
+    instance.overdue = this.plan(ordinal, timings.readyWithin, 'instance.overdue')
     const duration = timings.loadFixed + (deployment.size.bytes / timings.loadRate) * 1e6
     const short = memoryShortage(deployment.size, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
-    this.#plan(ordinal, instance, duration, short === undefined ? 'instance.loaded' : 'instance.outOfMemory')
+    instance.next = this.plan(ordinal, duration, short === undefined ? 'instance.loaded' : 'instance.outOfMemory')
   }
 
   #outOfMemory(instance: InstanceRow): void {
@@ -263,12 +317,13 @@ export class Instances {
   }
 
   #warm(ordinal: number, instance: InstanceRow): void {
-    const { chance, timings } = this.#world
+    const { chance } = this.#world
+    const { timings } = this.#world.profile
     const { size, key } = this.#deploymentOf(ordinal)
     this.#enter(instance, 'warming')
     const { median, perGigabyte, sigma } = timings.warmUp
     const middle = median + (size.bytes / 1e9) * perGigabyte
-    this.#plan(ordinal, instance, chance.lognormal(middle, sigma, key, WARM_UP, instance.nth), 'instance.warmed')
+    instance.next = this.plan(ordinal, chance.lognormal(middle, sigma, key, WARM_UP, instance.nth), 'instance.warmed')
   }
 
   #ready(instance: InstanceRow): void {
@@ -292,6 +347,7 @@ export class Instances {
     const instance = this.#table.own(ordinal)
     world.cancel(instance.next)
     world.cancel(instance.overdue)
+    if (instance.ownRate > 0) world.downloads.end(instance)
     if (instance.node >= 0) world.nodes.release(instance.node, instance.gpus, ordinal)
     else world.placement.leave(ordinal)
     const deployment = world.deployments.own(instance.deployment)
@@ -299,6 +355,7 @@ export class Instances {
     world.deployments.moved(instance.deployment, instance.state, undefined)
     world.limits.release(deployment.gpu, deployment.numGpus)
     this.#table.remove(ordinal)
-    if (instance.state === 'ready' || instance.state === 'draining') world.deployments.meter(instance.deployment)
+    world.deployments.meter(instance.deployment)
+    if (instance.state === 'ready') world.deployments.capacityChanged(instance.deployment)
   }
 }

@@ -49,8 +49,8 @@ function checkFleet(world: World, broken: Broken): void {
     const node = nodes.read(row.node)
     claim(row.id, row.node, row.gpus)
     if (node.state === 'down') broken('I2', `${row.id} is ${row.state} on ${node.id}, which is down`)
-    if (node.gpu !== deployment.gpu || bitCount(row.gpus) !== deployment.numGpus) {
-      broken('I3', `${row.id} has ${bitCount(row.gpus)} ${node.gpu}, not ${deployment.numGpus} ${deployment.gpu}`)
+    if (node.group.gpu !== deployment.gpu || bitCount(row.gpus) !== deployment.numGpus) {
+      broken('I3', `${row.id} has ${bitCount(row.gpus)} ${node.group.gpu}, not ${deployment.numGpus} ${deployment.gpu}`)
     }
     if (
       row.state === 'ready' &&
@@ -66,11 +66,10 @@ function checkFleet(world: World, broken: Broken): void {
     claim(row.id, row.node, row.gpuBits)
     if (row.storageGb > 512) broken('I18', `${row.id} has ${row.storageGb} GB`)
   }
-  for (const name of nodes.names) {
-    const ordinal = nodes.find(name)!
-    const node = nodes.read(ordinal)
+  for (const [ordinal, node] of nodes.entries()) {
+    const name = node.id
     if (node.taken !== (taken.get(ordinal) ?? 0)) broken('I1', `${name} counts GPUs as taken that nobody holds`)
-    if (node.taken & node.occupied) broken('I1', `${name} gave away GPUs that others hold`)
+    if (node.taken & node.group.occupied) broken('I1', `${name} gave away GPUs that others hold`)
   }
   for (const [, deployment] of deployments.entries()) {
     const { gpu } = deployment

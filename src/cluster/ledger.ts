@@ -3,7 +3,7 @@ import { AppendLog } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import type { EventName } from './events.ts'
-import { gpuFigures, gpuIndex } from './gpus.ts'
+import { gpuIndex } from './gpus.ts'
 import type { World } from './world.ts'
 
 /** Micro-cents: the ledger's only unit, an integer. 1 cent is 1,000,000 of them. */
@@ -116,7 +116,9 @@ export class Ledger {
     this.#entries = from ? from.ledger.#entries.fork() : new AppendLog()
     this.#prices = from
       ? from.ledger.#prices.slice()
-      : Float64Array.from(GPU_TYPES, gpu => (gpu === 'other' ? 0 : gpuFigures(gpu).centsPerHour * MICROCENTS_PER_CENT))
+      : Float64Array.from(GPU_TYPES, gpu =>
+          gpu === 'other' ? 0 : Math.round(world.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
+        )
     if (!from) return
     const { ledger } = from
     this.#opening = ledger.#opening
@@ -221,6 +223,38 @@ export class Ledger {
     }
   }
 
+  /** Suspends the account: creates are refused, and what runs stops when the grace is over. */
+  suspend(reason: SuspendReason): void {
+    if (this.#suspended !== undefined) return
+    this.#world.command(this.account, 'account.suspended', { reason })
+    this.#beginGrace(reason)
+  }
+
+  /** Ends a suspension, unless there are no funds. */
+  resume(): void {
+    if (this.#suspended === undefined) return
+    this.#world.command(this.account, 'account.resumed')
+    this.#endSuspension()
+    this.#planCrossing()
+  }
+
+  #beginGrace(reason: SuspendReason): void {
+    const world = this.#world
+    this.#suspended = reason
+    world.cancel(this.#grace)
+    this.#grace = world.plan(world.profile.policies.suspensionGrace, 'account.graceEnded')
+    world.seen()
+  }
+
+  #endSuspension(): void {
+    const world = this.#world
+    this.#suspended = undefined
+    world.cancel(this.#grace)
+    this.#grace = 0
+    world.deployments.fundsReturned()
+    world.seen()
+  }
+
   /** Opens the meter of a thing that can be billed. */
   openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
     const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
@@ -310,11 +344,9 @@ export class Ledger {
     this.#crossing = 0
     const { balance } = this
     if (this.#armed && balance < this.#rule.threshold * MICROCENTS_PER_CENT) this.#topUp()
-    if (this.balance <= 0 && this.#suspended === undefined) {
-      this.#suspended = 'balance'
+    if (this.balance <= this.#empty && this.#suspended === undefined) {
       world.happened(this.account, 'account.suspended', { reason: 'balance' })
-      this.#grace = world.plan(world.timings.suspensionGrace, 'account.graceEnded')
-      world.seen()
+      this.#beginGrace('balance')
     }
     this.#planCrossing()
   }
@@ -325,9 +357,14 @@ export class Ledger {
     this.#grace = 0
     world.happened(this.account, 'account.graceEnded')
     for (const deployment of world.deployments.list()) {
-      if (deployment.type === 'llm' || deployment.type === 'lora') deployment.stop()
+      if (deployment.type === 'llm' || deployment.type === 'lora') world.deployments.stopForFunds(deployment.ordinal)
     }
     world.hosted.stopAll()
+  }
+
+  /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
+  get #empty(): Microcents {
+    return -this.#world.profile.policies.overdraftCents * MICROCENTS_PER_CENT
   }
 
   get #topupIsOn(): boolean {
@@ -339,7 +376,7 @@ export class Ledger {
     this.#armed = false
     if (!this.#cardGood) {
       this.#topupFailed = true
-      this.#retryTopupAt = world.clock.now + world.timings.topupRetry
+      this.#retryTopupAt = world.clock.now + world.profile.timings.topupRetry
       world.happened(this.account, 'topup.declined', { cents: this.#rule.amount })
       return
     }
@@ -361,10 +398,8 @@ export class Ledger {
     const { balance } = this
     if (balance >= this.#rule.threshold * MICROCENTS_PER_CENT) this.#armed = this.#topupIsOn
     if (this.#suspended === 'balance' && balance > 0) {
-      this.#suspended = undefined
-      world.cancel(this.#grace)
-      this.#grace = 0
       world.happened(this.account, 'account.resumed')
+      this.#endSuspension()
     }
     world.seen()
     this.#planCrossing()
@@ -428,7 +463,7 @@ export class Ledger {
     if (this.#retryTopupAt > now) at = this.#retryTopupAt
     // Below the threshold is one micro-cent under it; empty is at zero.
     if (this.#armed) at = Math.min(at, this.#reaches(funds, this.#rule.threshold * MICROCENTS_PER_CENT - 1))
-    if (this.#suspended === undefined) at = Math.min(at, this.#reaches(funds, 0))
+    if (this.#suspended === undefined) at = Math.min(at, this.#reaches(funds, this.#empty))
     if (at < Number.POSITIVE_INFINITY) this.#crossing = world.planAt(Math.max(at, now), 'account.crossing')
   }
 

@@ -2,7 +2,6 @@ import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import type { EventName } from './events.ts'
 import { gpuIndex } from './gpus.ts'
-import { DEFAULT_GPU_LIMIT } from './timings.ts'
 import type { World } from './world.ts'
 
 /** A request for a higher GPU limit, decided after a review. */
@@ -11,6 +10,8 @@ export class LimitRequestRow extends Row {
   readonly requested: number
   readonly reason: string
   decision: 'pending' | 'approved' | 'denied' = 'pending'
+  /** The end of its review. */
+  next = 0
 
   constructor(generation: Generation, id: string, gpu: GpuType, requested: number, reason: string) {
     super(generation, id)
@@ -22,6 +23,7 @@ export class LimitRequestRow extends Row {
   copy(generation: Generation): LimitRequestRow {
     const copy = new LimitRequestRow(generation, this.id, this.gpu, this.requested, this.reason)
     copy.decision = this.decision
+    copy.next = this.next
     return copy.takeHash(this)
   }
 }
@@ -39,7 +41,9 @@ export class GpuLimits {
   constructor(world: World, from?: { table: Table<LimitRequestRow>; limits: GpuLimits }) {
     this.#world = world
     this.#table = from?.table ?? new Table(world.generation)
-    this.#limit = from ? from.limits.#limit.slice() : new Int32Array(GPU_TYPES.length).fill(DEFAULT_GPU_LIMIT)
+    this.#limit = from
+      ? from.limits.#limit.slice()
+      : new Int32Array(GPU_TYPES.length).fill(world.profile.limits.defaultGpuLimit ?? -1)
     this.#held = from ? from.limits.#held.slice() : new Int32Array(GPU_TYPES.length)
     this.#heldBack = from ? from.limits.#heldBack : 0
   }
@@ -104,7 +108,8 @@ export class GpuLimits {
     const row = new LimitRequestRow(this.#table.generation, id, gpu, requested, reason)
     const ordinal = this.#table.add(row)
     world.happened(row, 'limit.requested', { gpu, requested_limit: requested })
-    world.plan(world.timings.limitReview, 'limit.decided', ordinal)
+    const { limitReview, limitPolicy } = world.profile.reviews
+    if (limitPolicy !== 'manual') row.next = world.plan(limitReview, 'limit.decided', ordinal)
     world.seen()
   }
 
@@ -113,10 +118,26 @@ export class GpuLimits {
     else this.#freed(subject)
   }
 
+  /** Decides the pending request for a type by hand. */
+  settle(gpu: GpuType, decision: 'approved' | 'denied'): void {
+    for (const [ordinal, row] of this.#table.entries()) {
+      if (row.gpu !== gpu || row.decision !== 'pending') continue
+      this.#world.cancel(row.next)
+      this.#settle(this.#table.own(ordinal), decision)
+    }
+  }
+
   #decide(ordinal: number): void {
-    const world = this.#world
+    const { limitApprovedUpTo, limitPolicy } = this.#world.profile.reviews
     const row = this.#table.own(ordinal)
-    row.decision = row.requested <= world.timings.limitApprovedUpTo ? 'approved' : 'denied'
+    const approved = limitPolicy === 'approve' && row.requested <= limitApprovedUpTo
+    this.#settle(row, approved ? 'approved' : 'denied')
+  }
+
+  #settle(row: LimitRequestRow, decision: 'approved' | 'denied'): void {
+    const world = this.#world
+    row.next = 0
+    row.decision = decision
     world.happened(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
     const present = this.of(row.gpu)
     if (row.decision === 'approved' && present !== null && row.requested > present) this.set(row.gpu, row.requested)

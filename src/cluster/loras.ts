@@ -1,4 +1,5 @@
 import { purpose } from '../kernel/random.ts'
+import { draw } from '../store/profile-figures.ts'
 import type { AdapterSpec, DeploymentRow, GivenIdentity } from './deployments.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
@@ -79,13 +80,13 @@ export class Adapters {
     const row = world.deployments.own(ordinal)
     row.next = 0
     if (event === 'adapter.downloading') {
-      const { median, sigma, cap } = world.timings.adapterDownload
-      const duration = Math.min(cap, world.chance.lognormal(median, sigma, row.key, DOWNLOAD, row.nextInstance++))
+      const { adapterDownload } = world.profile.timings
+      const duration = draw(adapterDownload, world.chance, row.key, DOWNLOAD, row.nextInstance++)
       world.deployments.setStatus(ordinal, 'downloading')
       row.next = world.plan(duration, 'adapter.downloaded', ordinal)
     } else if (event === 'adapter.downloaded') {
       world.deployments.setStatus(ordinal, 'deploying')
-      row.next = world.plan(world.timings.adapterLoad, 'adapter.loaded', ordinal)
+      row.next = world.plan(world.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
     } else {
       row.wasReady = true
       world.deployments.setStatus(ordinal, 'running')
@@ -121,7 +122,7 @@ export class Adapters {
 
   #fetch(ordinal: number): void {
     const row = this.#world.deployments.own(ordinal)
-    row.next = this.#world.plan(this.#world.timings.placementDelay, 'adapter.downloading', ordinal)
+    row.next = this.#world.plan(this.#world.profile.timings.placementDelay, 'adapter.downloading', ordinal)
   }
 
   #baseOf(row: Readonly<DeploymentRow>): Readonly<DeploymentRow> | undefined {

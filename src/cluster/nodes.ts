@@ -1,50 +1,82 @@
+import { Layers } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType, type NodePool } from '../store/records.ts'
 import { gpuIndex } from './gpus.ts'
 import type { World } from './world.ts'
 
-/** What a node can do: `ready` takes instances, `cordoned` keeps those it has, `down` has lost them. */
-export type NodeState = 'ready' | 'cordoned' | 'down'
+/**
+ * What a node can do: `ready` takes instances, `cordoned` keeps those it has, `provisioning` is not there yet, `down`
+ * has lost what it had and can be repaired, `gone` was given back.
+ */
+export type NodeState = 'provisioning' | 'ready' | 'cordoned' | 'down' | 'gone'
 
-/** A machine with up to 16 GPUs of one type. Which GPUs are taken is a bit a GPU. */
-export class NodeRow extends Row {
-  state: NodeState = 'ready'
+/** What the nodes of a group have in common. */
+export interface NodeGroup {
   readonly pool: string
   readonly zone: string
   readonly market: NodePool['market']
+  readonly prefix: string
   readonly gpu: GpuType
   readonly gpus: number
   /** GPUs that other customers hold for good, as bits. */
   readonly occupied: number
+  readonly imageCached: boolean
+  readonly min: number
+  readonly max: number
+}
+
+/** Weights on a node's disk. */
+export interface CachedWeights {
+  readonly repo: string
+  readonly bytes: number
+  /** When an instance read them last: the least recently read go first. */
+  readonly usedAt: number
+}
+
+/** A machine with up to 16 GPUs of one type. Which GPUs are taken is a bit a GPU. */
+export class NodeRow extends Row {
+  readonly group: NodeGroup
+  state: NodeState = 'ready'
   /** GPUs that instances of this account hold, as bits. */
   taken = 0
+  /** GPUs that are broken, as bits. */
+  broken = 0
+  /** How much slower its GPUs are than they should be; 1 is sound. */
+  slowdown = 1
   imageCached: boolean
-  weightsCached: readonly string[]
-  /** Ordinals of the instances on it. */
-  instances: readonly number[] = []
+  weights: readonly CachedWeights[] = []
+  diskFull = false
+  /** Taken down with its zone: comes back with it. */
+  downWithZone = false
+  /** Fails more often than its neighbours. */
+  lemon = false
+  /** Ordinals of the instances on it; hosted instances are below zero. */
+  tenants: readonly number[] = []
+  /** What comes next: provisioned, preempted, or given back for standing empty. */
+  next = 0
+  /** Faults that the weather has drawn for it. */
+  faults = 0
 
-  constructor(
-    generation: Generation,
-    id: string,
-    place: { pool: string; zone: string; market: NodePool['market']; gpu: GpuType; gpus: number; occupied: number },
-    caches: { image: boolean; weights: readonly string[] },
-  ) {
+  constructor(generation: Generation, id: string, group: NodeGroup) {
     super(generation, id)
-    this.pool = place.pool
-    this.zone = place.zone
-    this.market = place.market
-    this.gpu = place.gpu
-    this.gpus = place.gpus
-    this.occupied = place.occupied
-    this.imageCached = caches.image
-    this.weightsCached = caches.weights
+    this.group = group
+    this.imageCached = group.imageCached
   }
 
   copy(generation: Generation): NodeRow {
-    const copy = new NodeRow(generation, this.id, this, { image: this.imageCached, weights: this.weightsCached })
+    const copy = new NodeRow(generation, this.id, this.group)
     copy.state = this.state
     copy.taken = this.taken
-    copy.instances = this.instances
+    copy.broken = this.broken
+    copy.slowdown = this.slowdown
+    copy.imageCached = this.imageCached
+    copy.weights = this.weights
+    copy.diskFull = this.diskFull
+    copy.downWithZone = this.downWithZone
+    copy.lemon = this.lemon
+    copy.tenants = this.tenants
+    copy.next = this.next
+    copy.faults = this.faults
     return copy.takeHash(this)
   }
 }
@@ -55,33 +87,39 @@ export interface NodeView {
   readonly state: NodeState
   readonly pool: string
   readonly zone: string
+  readonly market: NodePool['market']
   readonly gpu: GpuType
   readonly gpus: number
+  /** GPUs that an instance could have. */
   readonly free: number
+  readonly broken: number
+  readonly slowdown: number
+}
+
+interface GroupState {
+  readonly group: NodeGroup
+  /** Nodes that are there or coming. */
+  readonly alive: number
+  /** How many it has ever had: the number in the next one's name. */
+  readonly named: number
 }
 
 /** The nodes and their GPUs: what is free where, by type. */
 export class Nodes {
   readonly #world: World
-  #table: Table<NodeRow>
-  /** By GPU type: ordinals of its nodes and, beside them, how many GPUs a placement could have on each. */
+  readonly #table: Table<NodeRow>
+  /** By GPU type: ordinals of its nodes, ascending, and beside them how many GPUs a placement could have on each. */
   #byType: { readonly ordinals: Int32Array; readonly free: Uint8Array }[]
-  #byName: ReadonlyMap<string, number>
-  #stockedOut: number
+  readonly #byName: Layers<number>
+  /** Replaced, never edited: forks share it. */
+  #groups: readonly GroupState[]
 
   constructor(world: World, from?: { table: Table<NodeRow>; nodes: Nodes }) {
     this.#world = world
-    if (from) {
-      this.#table = from.table
-      this.#byType = from.nodes.#byType.map(({ ordinals, free }) => ({ ordinals, free: free.slice() }))
-      this.#byName = from.nodes.#byName
-      this.#stockedOut = from.nodes.#stockedOut
-    } else {
-      this.#table = new Table(world.generation)
-      this.#byType = []
-      this.#byName = new Map()
-      this.#stockedOut = 0
-    }
+    this.#table = from ? from.table : new Table(world.generation)
+    this.#byType = from ? from.nodes.#byType.map(({ ordinals, free }) => ({ ordinals, free: free.slice() })) : []
+    this.#byName = from ? from.nodes.#byName.fork() : new Layers()
+    this.#groups = from ? from.nodes.#groups : []
   }
 
   fork(world: World, theirs: Generation): Nodes {
@@ -91,31 +129,34 @@ export class Nodes {
   /** Builds the fleet of a fixture. */
   build(pools: readonly NodePool[]): void {
     const byType: number[][] = GPU_TYPES.map(() => [])
-    const byName = new Map<string, number>()
+    const groups: GroupState[] = []
     for (const pool of pools) {
-      for (const group of pool.nodes) {
-        for (let i = 0; i < group.count; i++) {
-          const name = `${group.prefix}-${i}`
-          const place = {
-            pool: pool.name,
-            zone: pool.zone,
-            market: pool.market,
-            gpu: group.gpu,
-            gpus: group.gpus_per_node,
-            occupied: (1 << group.occupied) - 1,
-          }
-          const caches = { image: group.image_cached, weights: group.weights_cached }
-          const ordinal = this.#table.add(new NodeRow(this.#table.generation, name, place, caches))
-          byName.set(name, ordinal)
-          byType[gpuIndex(group.gpu)]!.push(ordinal)
+      for (const one of pool.nodes) {
+        const group: NodeGroup = {
+          pool: pool.name,
+          zone: pool.zone,
+          market: pool.market,
+          prefix: one.prefix,
+          gpu: one.gpu,
+          gpus: one.gpus_per_node,
+          occupied: (1 << one.occupied) - 1,
+          imageCached: one.image_cached,
+          min: one.min ?? one.count,
+          max: one.max ?? one.count,
         }
+        const weights = one.weights_cached.map(repo => ({ repo, bytes: this.#world.bytesOf(repo), usedAt: 0 }))
+        for (let i = 0; i < one.count; i++) {
+          const row = new NodeRow(this.#table.generation, `${one.prefix}-${i}`, group)
+          row.weights = weights
+          const ordinal = this.#table.add(row)
+          this.#byName.set(row.id, ordinal)
+          byType[gpuIndex(one.gpu)]!.push(ordinal)
+        }
+        groups.push({ group, alive: one.count, named: one.count })
       }
     }
-    this.#byName = byName
-    this.#byType = byType.map(ordinals => ({
-      ordinals: Int32Array.from(ordinals),
-      free: Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal))),
-    }))
+    this.#groups = groups
+    this.#byType = byType.map(ordinals => this.#indexOf(ordinals))
   }
 
   get count(): number {
@@ -126,24 +167,41 @@ export class Nodes {
     return this.#table.read(ordinal)
   }
 
+  own(ordinal: number): NodeRow {
+    return this.#table.own(ordinal)
+  }
+
+  /** How often a node's slot was used. */
+  useOf(ordinal: number): number {
+    return this.#table.use(ordinal)
+  }
+
   find(name: string): number | undefined {
     return this.#byName.get(name)
   }
 
-  get names(): Iterable<string> {
-    return this.#byName.keys()
+  entries(): Generator<[number, Readonly<NodeRow>]> {
+    return this.#table.entries()
+  }
+
+  get groups(): readonly GroupState[] {
+    return this.#groups
   }
 
   view(ordinal: number): NodeView {
     const row = this.#table.read(ordinal)
+    const { pool, zone, market, gpu, gpus } = row.group
     return {
       name: row.id,
       state: row.state,
-      pool: row.pool,
-      zone: row.zone,
-      gpu: row.gpu,
-      gpus: row.gpus,
+      pool,
+      zone,
+      market,
+      gpu,
+      gpus,
       free: freeGpus(row),
+      broken: bitCount(row.broken),
+      slowdown: row.slowdown,
     }
   }
 
@@ -159,24 +217,25 @@ export class Nodes {
   }
 
   /**
-   * The node for an instance: best fit, that is the fewest free GPUs that suffice, so that large holes stay large; among
-   * equals one that has the weights, then the first by position. -1 when no single node has enough.
+   * The node for an instance. Best fit: the fewest free GPUs that suffice, so that large holes stay large. Spread: the
+   * most. Among equals one that has the weights, then the first by position. -1 when no single node has enough.
    */
-  bestFit(gpu: GpuType, gpus: number, weights: string): number {
-    const index = gpuIndex(gpu)
-    if (this.#stockedOut & (1 << index)) return -1
-    const type = this.#byType[index]
-    if (!type) return -1
-    let best = -1
-    let bestFree = 255
-    let bestCached = false
+  choose(gpu: GpuType, gpus: number, weights: string): number {
+    const type = this.#byType[gpuIndex(gpu)]
+    if (!type || this.#world.conditions.isStockedOut(gpu)) return -1
+    const spread = this.#world.profile.policies.placement === 'spread'
     const { ordinals, free } = type
+    let best = -1
+    let bestFree = spread ? -1 : 255
+    let bestCached = false
     for (let i = 0; i < free.length; i++) {
       const here = free[i]!
-      if (here < gpus || here > bestFree) continue
+      if (here < gpus || (spread ? here < bestFree : here > bestFree)) continue
       const ordinal = ordinals[i]!
-      const cached = weights !== '' && this.#table.read(ordinal).weightsCached.includes(weights)
-      if (here < bestFree || (cached && !bestCached)) {
+      const row = this.#table.read(ordinal)
+      const cached = weights !== '' && hasWeights(row, weights)
+      if (row.diskFull && !cached) continue
+      if (here !== bestFree || (cached && !bestCached)) {
         best = ordinal
         bestFree = here
         bestCached = cached
@@ -185,112 +244,114 @@ export class Nodes {
     return best
   }
 
-  /** Takes GPUs of a node for an instance; returns them as bits. */
-  take(node: number, gpus: number, instance: number): number {
+  /** Takes GPUs of a node for a tenant; returns them as bits. */
+  take(node: number, gpus: number, tenant: number): number {
     const row = this.#table.own(node)
+    const held = row.taken | row.group.occupied | row.broken
     let bits = 0
     let wanted = gpus
-    for (let gpu = 0; gpu < row.gpus && wanted > 0; gpu++) {
+    for (let gpu = 0; gpu < row.group.gpus && wanted > 0; gpu++) {
       const bit = 1 << gpu
-      if ((row.taken | row.occupied) & bit) continue
+      if (held & bit) continue
       bits |= bit
       wanted--
     }
     if (wanted > 0) throw new Error(`Failed to place an instance on ${row.id}: it lacks ${wanted} GPUs.`)
     row.taken |= bits
-    row.instances = [...row.instances, instance]
-    this.#count(node, row)
+    row.tenants = [...row.tenants, tenant]
+    this.recount(node)
     return bits
   }
 
   /** Gives GPUs back. */
-  release(node: number, bits: number, instance: number): void {
+  release(node: number, bits: number, tenant: number): void {
     const row = this.#table.own(node)
     row.taken &= ~bits
-    row.instances = row.instances.filter(other => other !== instance)
-    this.#count(node, row)
+    row.tenants = row.tenants.filter(other => other !== tenant)
+    this.recount(node)
+    if (row.tenants.length === 0) this.#world.provisioning.emptied(node)
   }
 
-  /** Remembers that the image, and the weights of a repository, are on a node now. */
+  /** Remembers that the image is on a node now. */
   cacheImage(node: number): void {
     if (!this.#table.read(node).imageCached) this.#table.own(node).imageCached = true
   }
 
-  cacheWeights(node: number, repo: string): void {
-    const { weightsCached } = this.#table.read(node)
-    if (!weightsCached.includes(repo)) this.#table.own(node).weightsCached = [...weightsCached, repo]
+  /** Remembers that weights are on a node now and were read; the least recently read make room, those in use stay. */
+  cacheWeights(node: number, repo: string, bytes: number): void {
+    const row = this.#table.own(node)
+    const now = this.#world.clock.now
+    const kept = row.weights.filter(one => one.repo !== repo)
+    kept.push({ repo, bytes, usedAt: now })
+    let total = kept.reduce((sum, one) => sum + one.bytes, 0)
+    const room = this.#world.profile.timings.weightCacheBytes
+    if (total > room) {
+      const used = new Set(row.tenants.filter(one => one >= 0).map(one => this.#world.instances.weightsOf(one)))
+      const oldest = kept
+        .filter(one => one.repo !== repo && !used.has(one.repo))
+        .sort((a, b) => a.usedAt - b.usedAt || (a.repo < b.repo ? -1 : 1))
+      for (const one of oldest) {
+        if (total <= room) break
+        kept.splice(kept.indexOf(one), 1)
+        total -= one.bytes
+        this.#world.happened(row, 'node.weightsEvicted', { repo: one.repo })
+      }
+    }
+    row.weights = kept
   }
 
-  /** The node dies: every instance on it is lost. */
-  crash(ordinal: number): void {
-    const row = this.#table.own(ordinal)
-    if (row.state === 'down') return
-    row.state = 'down'
-    this.#world.command(row, 'node.crashed')
-    const lost = row.instances
-    this.#count(ordinal, row)
-    this.#world.instances.lose(
-      lost.filter(instance => instance >= 0),
-      `node ${row.id} crashed`,
-    )
-    this.#world.hosted.loseOn(ordinal)
+  /** Adds a node to a group; it is provisioning. */
+  add(index: number): number {
+    const { group, alive, named } = this.#groups[index]!
+    const row = new NodeRow(this.#table.generation, `${group.prefix}-${named}`, group)
+    row.state = 'provisioning'
+    const ordinal = this.#table.add(row)
+    this.#byName.set(row.id, ordinal)
+    this.#groups = this.#groups.with(index, { group, alive: alive + 1, named: named + 1 })
+    const type = gpuIndex(group.gpu)
+    this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b))
+    return ordinal
   }
 
-  /** The node is back, its caches empty: a repaired machine is a fresh one. */
-  repair(ordinal: number): void {
-    const row = this.#table.own(ordinal)
-    if (row.state !== 'down') return
-    row.state = 'ready'
-    row.imageCached = false
-    row.weightsCached = []
-    this.#world.command(row, 'node.repaired')
-    this.#count(ordinal, row)
-    this.#world.placement.wake()
+  /** Takes a node out of the fleet for good: its row leaves the table. */
+  remove(ordinal: number): void {
+    const row = this.#table.read(ordinal)
+    const index = this.groupOf(ordinal)
+    const { group, alive, named } = this.#groups[index]!
+    this.#groups = this.#groups.with(index, { group, alive: alive - 1, named })
+    const type = gpuIndex(group.gpu)
+    this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))
+    this.#byName.delete(row.id)
+    this.#table.remove(ordinal)
   }
 
-  /** The node takes nothing new; what runs on it stays. */
-  cordon(ordinal: number): void {
-    const row = this.#table.own(ordinal)
-    if (row.state !== 'ready') return
-    row.state = 'cordoned'
-    this.#world.command(row, 'node.cordoned')
-    this.#count(ordinal, row)
+  groupOf(ordinal: number): number {
+    const { group } = this.#table.read(ordinal)
+    return this.#groups.findIndex(one => one.group === group)
   }
 
-  uncordon(ordinal: number): void {
-    const row = this.#table.own(ordinal)
-    if (row.state !== 'cordoned') return
-    row.state = 'ready'
-    this.#world.command(row, 'node.uncordoned')
-    this.#count(ordinal, row)
-    this.#world.placement.wake()
+  /** Counts a node's free GPUs anew: after anything that changes what a placement could have. */
+  recount(ordinal: number): void {
+    const row = this.#table.read(ordinal)
+    const type = this.#byType[gpuIndex(row.group.gpu)]!
+    type.free[positionOf(type.ordinals, ordinal)] = freeGpus(row)
   }
 
-  /** From now on no GPU of this type is handed out, until `restock`. */
-  stockOut(gpu: GpuType): void {
-    const bit = 1 << gpuIndex(gpu)
-    if (this.#stockedOut & bit) return
-    this.#stockedOut |= bit
-    this.#world.command(this.#world.ledger.account, 'pool.stockedOut', { gpu })
-  }
-
-  restock(gpu: GpuType): void {
-    const bit = 1 << gpuIndex(gpu)
-    if (!(this.#stockedOut & bit)) return
-    this.#stockedOut &= ~bit
-    this.#world.command(this.#world.ledger.account, 'pool.restocked', { gpu })
-    this.#world.placement.wake()
-  }
-
-  #count(ordinal: number, row: Readonly<NodeRow>): void {
-    const type = this.#byType[gpuIndex(row.gpu)]!
-    type.free[lowerBound(type.ordinals, ordinal)] = freeGpus(row)
+  #indexOf(ordinals: readonly number[]): { ordinals: Int32Array; free: Uint8Array } {
+    return {
+      ordinals: Int32Array.from(ordinals),
+      free: Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal))),
+    }
   }
 }
 
 /** GPUs of a node that a placement could have. */
 export function freeGpus(row: Readonly<NodeRow>): number {
-  return row.state === 'ready' ? row.gpus - bitCount(row.taken | row.occupied) : 0
+  return row.state === 'ready' ? row.group.gpus - bitCount(row.taken | row.group.occupied | row.broken) : 0
+}
+
+export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {
+  return row.weights.some(one => one.repo === repo)
 }
 
 export function bitCount(bits: number): number {
@@ -299,7 +360,7 @@ export function bitCount(bits: number): number {
   return count
 }
 
-function lowerBound(sorted: Int32Array, value: number): number {
+function positionOf(sorted: Int32Array, value: number): number {
   let low = 0
   let high = sorted.length
   while (low < high) {

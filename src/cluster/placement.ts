@@ -51,5 +51,13 @@ export class Placement {
       .map(one => ({ one, row: instances.read(one.instance) }))
       .sort((a, b) => a.row.since - b.row.since || (a.row.id < b.row.id ? -1 : 1))
     this.#waiting = order.filter(({ one }) => !instances.place(one.instance)).map(({ one }) => one)
+    if (this.#waiting.length === 0) return
+    const { deployments, provisioning } = this.#world
+    provisioning.demand(
+      this.#waiting.map(one => {
+        const { gpu, numGpus } = deployments.read(instances.read(one.instance).deployment)
+        return { gpu, gpus: numGpus }
+      }),
+    )
   }
 }

@@ -24,6 +24,7 @@ export function settleFixture(world: World, fixture: Fixture): void {
   const { account } = fixture
   world.ledger.open(account.uid, account.funds_cents, account.topup, account.card === 'good')
   world.nodes.build(fixture.nodes.pools)
+  world.weather.begin()
   for (const [gpu, limit] of Object.entries(account.gpu_limits)) {
     if (limit !== undefined) world.limits.set(gpu as GpuType, limit)
   }

@@ -1,114 +1,172 @@
-import { nearest } from '../kernel/nearest.ts'
-import { GPUS } from '../store/gpus.ts'
+import { type Duration, micros } from '../kernel/duration.ts'
 import type { GpuType } from '../store/records.ts'
+import { type Command, CommandError } from './commands.ts'
 import type { NodeView } from './nodes.ts'
 import type { World } from './world.ts'
 
-/** What can happen to a node, in pairs: what is lost can be repaired. */
+/** When a verb takes effect: now, or after a while. */
+export interface When {
+  /** How long from now. */
+  readonly at?: Duration
+}
+
+/** What can happen to a node. */
 export interface NodeVerbs extends NodeView {
   /** The machine dies; every instance on it is lost. */
-  crash(): void
+  crash(when?: When): void
   /** It is back, with empty caches. */
-  repair(): void
+  repair(when?: When): void
   /** It takes nothing new; what runs stays. */
-  cordon(): void
-  uncordon(): void
+  cordon(when?: When): void
+  uncordon(when?: When): void
+  /** It takes nothing new, and what runs on it moves elsewhere. */
+  drain(when?: When): void
+  /** Its GPUs are slower by a factor; nothing else shows. */
+  degrade(factor: number, when?: When): void
+  recover(when?: When): void
+  /** A spot node is taken back after a notice. */
+  preempt(notice?: Duration, when?: When): void
 }
 
 /**
- * The fleet in the hands of a test: what goes wrong with it, and what puts it right.
+ * The fleet and the account in the hands of a test: what goes wrong, and what puts it right. Verbs come in pairs, each
+ * takes effect now or, with `{ at: '5m' }`, later.
  *
+ * @throws CommandError for a target that does not exist, with the nearest, and for an argument that makes no sense
  * @example
  * sim.cluster.nodeOf(deploy_id).crash()
- * sim.cluster.stockOut('H100-80GB')
+ * sim.cluster.stockOut('H100-80GB', { at: '10m' })
  */
 export interface ClusterVerbs {
-  /** The node of this name, as in `h100-0`. Throws for an unknown one, with the nearest. */
+  /** The node of this name, as in `h100-0`. */
   node(name: string): NodeVerbs
   /** The node of a deployment's oldest instance that has one. Throws when none has. */
   nodeOf(deploy_id: string): NodeVerbs
   nodes(): NodeView[]
+  /** A GPU of a node, counted from 0. */
+  gpu(node: string, index: number): { fail(xid: number, when?: When): void; reset(when?: When): void }
+  pool(name: string): { preempt(notice?: Duration, when?: When): void }
+  zone(name: string): { down(when?: When): void; up(when?: When): void }
   /** No GPU of this type is handed out any more; what runs goes on. */
-  stockOut(gpu: GpuType): void
-  restock(gpu: GpuType): void
-  readonly card: { decline(): void; accept(): void }
-  readonly limit: { set(gpu: GpuType, limit: number | null): void }
-  readonly price: { set(gpu: GpuType, centsPerHour: number): void }
+  stockOut(gpu: GpuType, when?: When): void
+  restock(gpu: GpuType, when?: When): void
+  readonly hub: {
+    down(when?: When): void
+    up(when?: When): void
+    /** Downloads run at this share of their rate. */
+    throttle(share: number, when?: When): void
+    unthrottle(when?: When): void
+    gate(repo: string, when?: When): void
+    open(repo: string, when?: When): void
+    remove(repo: string, when?: When): void
+  }
+  readonly registry: { down(when?: When): void; up(when?: When): void }
+  readonly disk: { fill(node: string, when?: When): void; free(node: string, when?: When): void }
+  readonly autoscaler: { freeze(when?: When): void; free(when?: When): void }
+  readonly provisioning: { slow(factor: number, when?: When): void; normal(when?: When): void }
+  readonly card: { decline(when?: When): void; accept(when?: When): void }
+  readonly limit: {
+    set(gpu: GpuType, limit: number | null, when?: When): void
+    approve(gpu: GpuType, when?: When): void
+    deny(gpu: GpuType, when?: When): void
+  }
+  readonly price: { set(gpu: GpuType, centsPerHour: number, when?: When): void }
+  readonly account: { suspend(reason?: string, when?: When): void; resume(when?: When): void }
+  /** A token by its id or name. */
+  readonly token: {
+    revoke(token: string, when?: When): void
+    restore(token: string, when?: When): void
+    allowIps(token: string, addresses: readonly string[], when?: When): void
+  }
 }
 
 export function clusterVerbs(world: () => World): ClusterVerbs {
-  const verbsOf = (ordinal: number): NodeVerbs => {
+  const give = (command: Command, when: When = {}) =>
+    world().commands.give(command, when.at === undefined ? 0 : micros(when.at))
+  const plain = (verb: string) => (when?: When) => give({ verb }, when)
+  const on = (verb: string) => (target: string, when?: When) => give({ verb, target }, when)
+  const preempt = (verb: string, target: string) => (notice?: Duration, when?: When) =>
+    give({ verb, target, ...(notice !== undefined && { args: { notice } }) }, when)
+
+  const nodeVerbs = (name: string): NodeVerbs => {
     const { nodes } = world()
+    const ordinal = nodes.find(name)
+    // Asked of the commands, which know what to say of a name that nobody has.
+    if (ordinal === undefined) give({ verb: 'node.cordon', target: name })
     return {
-      ...nodes.view(ordinal),
-      crash: () => world().nodes.crash(ordinal),
-      repair: () => world().nodes.repair(ordinal),
-      cordon: () => world().nodes.cordon(ordinal),
-      uncordon: () => world().nodes.uncordon(ordinal),
+      ...nodes.view(ordinal!),
+      crash: when => give({ verb: 'node.crash', target: name }, when),
+      repair: when => give({ verb: 'node.repair', target: name }, when),
+      cordon: when => give({ verb: 'node.cordon', target: name }, when),
+      uncordon: when => give({ verb: 'node.uncordon', target: name }, when),
+      drain: when => give({ verb: 'node.drain', target: name }, when),
+      degrade: (factor, when) => give({ verb: 'node.degrade', target: name, args: { factor } }, when),
+      recover: when => give({ verb: 'node.recover', target: name }, when),
+      preempt: preempt('node.preempt', name),
     }
   }
+
   return {
-    node(name) {
-      const { nodes } = world()
-      const ordinal = nodes.find(name)
-      if (ordinal === undefined) {
-        const hint = nearest(name, [...nodes.names])
-        throw new RangeError(
-          `Failed to find the node '${name}': the fleet has none of that name. ` +
-            (hint ? `Did you mean '${hint}'?` : 'cluster.nodes() lists them.'),
-        )
-      }
-      return verbsOf(ordinal)
-    },
+    node: nodeVerbs,
     nodeOf(deploy_id) {
-      const { deployments, instances } = world()
+      const { deployments, instances, nodes } = world()
       const deployment = deployments.ordinalOf(deploy_id)
       if (deployment === undefined) {
-        throw new RangeError(`Failed to find a node of deployment '${deploy_id}': no such deployment. Check the id.`)
+        throw new CommandError(`Failed to find a node of deployment '${deploy_id}': no such deployment. Check the id.`)
       }
       for (const instance of deployments.read(deployment).instances) {
         const { node } = instances.read(instance)
-        if (node >= 0) return verbsOf(node)
+        if (node >= 0) return nodeVerbs(nodes.read(node).id)
       }
-      throw new RangeError(
+      throw new CommandError(
         `Failed to find a node of deployment '${deploy_id}': no instance of it has been placed. ` +
           'Advance the clock past its placement first.',
       )
     },
     nodes: () => world().nodes.list(),
-    stockOut: gpu => world().nodes.stockOut(realGpu(gpu)),
-    restock: gpu => world().nodes.restock(realGpu(gpu)),
-    card: { decline: () => world().ledger.setCard(false), accept: () => world().ledger.setCard(true) },
-    limit: {
-      set(gpu, limit) {
-        if (limit !== null && (!Number.isInteger(limit) || limit < 0)) {
-          throw new RangeError(
-            `Failed to set the GPU limit of ${gpu}: ${limit} is no count. Give an integer of at least 0, or null for none.`,
-          )
-        }
-        world().limits.command(realGpu(gpu), limit)
-      },
+    gpu: (node, index) => ({
+      fail: (xid, when) => give({ verb: 'gpu.fail', target: `${node}/${index}`, args: { xid } }, when),
+      reset: when => give({ verb: 'gpu.reset', target: `${node}/${index}` }, when),
+    }),
+    pool: name => ({ preempt: preempt('pool.preempt', name) }),
+    zone: name => ({
+      down: when => give({ verb: 'zone.down', target: name }, when),
+      up: when => give({ verb: 'zone.up', target: name }, when),
+    }),
+    stockOut: on('pool.stockOut'),
+    restock: on('pool.restock'),
+    hub: {
+      down: plain('hub.down'),
+      up: plain('hub.up'),
+      throttle: (share, when) => give({ verb: 'hub.throttle', args: { share } }, when),
+      unthrottle: plain('hub.unthrottle'),
+      gate: on('hub.gate'),
+      open: on('hub.open'),
+      remove: on('hub.remove'),
     },
-    price: {
-      set(gpu, centsPerHour) {
-        if (!Number.isFinite(centsPerHour) || centsPerHour < 0) {
-          throw new RangeError(
-            `Failed to set the price of ${gpu}: ${centsPerHour} is no price. Give cents per hour of at least 0.`,
-          )
-        }
-        world().ledger.setPrice(realGpu(gpu), centsPerHour)
-      },
+    registry: { down: plain('registry.down'), up: plain('registry.up') },
+    disk: { fill: on('disk.fill'), free: on('disk.free') },
+    autoscaler: { freeze: plain('autoscaler.freeze'), free: plain('autoscaler.free') },
+    provisioning: {
+      slow: (factor, when) => give({ verb: 'provisioning.slow', args: { factor } }, when),
+      normal: plain('provisioning.normal'),
+    },
+    card: { decline: plain('card.decline'), accept: plain('card.accept') },
+    limit: {
+      set: (gpu, limit, when) => give({ verb: 'limit.set', target: gpu, args: { limit } }, when),
+      approve: on('limit.approve'),
+      deny: on('limit.deny'),
+    },
+    price: { set: (gpu, cents, when) => give({ verb: 'price.set', target: gpu, args: { cents } }, when) },
+    account: {
+      suspend: (reason, when) =>
+        give({ verb: 'account.suspend', ...(reason !== undefined && { args: { reason } }) }, when),
+      resume: plain('account.resume'),
+    },
+    token: {
+      revoke: on('token.revoke'),
+      restore: on('token.restore'),
+      allowIps: (token, addresses, when) => give({ verb: 'token.allowIps', target: token, args: { addresses } }, when),
     },
   }
 }
-
-function realGpu(gpu: GpuType): GpuType {
-  if (gpuTypesWithPool.includes(gpu)) return gpu
-  const hint = nearest(gpu, gpuTypesWithPool)
-  throw new RangeError(
-    `Failed to find the GPU type '${gpu}': no pool has it. ` +
-      (hint ? `Did you mean '${hint}'?` : `Types are ${gpuTypesWithPool.join(', ')}.`),
-  )
-}
-
-const gpuTypesWithPool = Object.keys(GPUS)

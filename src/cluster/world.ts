@@ -6,13 +6,20 @@ import { Layers } from '../kernel/layers.ts'
 import { type Bounds, DEFAULT_BOUNDS, Loop } from '../kernel/loop.ts'
 import { Chance, type Key } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/table.ts'
+import { loadProfile, type Profile } from '../store/profile.ts'
 import type { Fixture } from '../store/records.ts'
 import { Store } from '../store/store.ts'
+import { Autoscaler } from './autoscaler.ts'
 import { Batches } from './batches.ts'
+import { Commands } from './commands.ts'
+import { Conditions } from './conditions.ts'
 import { Deployments } from './deployments.ts'
+import { Downloads } from './downloads.ts'
 import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
 import { Files } from './files.ts'
+import { Hardware } from './hardware.ts'
 import { HostedInstances } from './hosted.ts'
+import { repositoryWeights } from './hub.ts'
 import { Instances } from './instances.ts'
 import { Ledger } from './ledger.ts'
 import { GpuLimits } from './limits.ts'
@@ -20,15 +27,18 @@ import { Adapters } from './loras.ts'
 import { OwnModels } from './models.ts'
 import { Nodes } from './nodes.ts'
 import { Placement } from './placement.ts'
+import { Provisioning } from './provisioning.ts'
 import { settleFixture } from './settlement.ts'
-import { REALISTIC, type Timings } from './timings.ts'
+import { Tokens } from './tokens.ts'
+import { Weather } from './weather.ts'
 
 export interface WorldOptions {
   readonly fixture: Fixture
   readonly seed?: string | number
   /** Milliseconds since 1970 of the world's time zero. */
   readonly epochMs?: number
-  readonly timings?: Timings
+  /** Timings, prices, limits and policies of the provider; `realistic` unless given. */
+  readonly profile?: Profile
   /** Entries the journal keeps. */
   readonly journalLimit?: number
   /** Bytes of files that the world holds at most. */
@@ -53,7 +63,7 @@ export class World {
   readonly agenda: Agenda
   readonly journal: Journal
   readonly chance: Chance
-  readonly timings: Timings
+  readonly profile: Profile
   readonly store: Store
   readonly maxStorageBytes: number
   readonly bounds: Bounds
@@ -61,6 +71,14 @@ export class World {
   countTokens: TokenCounter | undefined
 
   readonly generation: Generation
+  readonly conditions: Conditions
+  readonly hardware: Hardware
+  readonly downloads: Downloads
+  readonly provisioning: Provisioning
+  readonly autoscaler: Autoscaler
+  readonly commands: Commands
+  readonly tokens: Tokens
+  readonly weather: Weather
   readonly nodes: Nodes
   readonly placement: Placement
   readonly instances: Instances
@@ -80,14 +98,22 @@ export class World {
 
   constructor(options: WorldOptions, origin?: World) {
     this.seed = String(origin?.seed ?? options.seed ?? '1')
-    this.timings = options.timings ?? origin?.timings ?? REALISTIC
+    this.profile = options.profile ?? origin?.profile ?? loadProfile('realistic')
     this.maxStorageBytes = options.maxStorageBytes ?? origin?.maxStorageBytes ?? GIB
     this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_BOUNDS
     this.chance = origin?.chance ?? new Chance(this.seed)
     this.countTokens = origin?.countTokens
     this.generation = new Generation()
+    this.hardware = new Hardware(this)
+    this.downloads = new Downloads(this)
+    this.provisioning = new Provisioning(this)
+    this.autoscaler = new Autoscaler(this)
+    this.tokens = new Tokens(this, origin?.tokens)
     if (origin) {
       const theirs = new Generation()
+      this.conditions = origin.conditions.fork()
+      this.commands = origin.commands.fork(this, theirs)
+      this.weather = origin.weather.fork(this, theirs)
       this.clock = origin.clock.fork()
       this.agenda = origin.agenda.fork()
       this.journal = origin.journal.fork()
@@ -105,6 +131,9 @@ export class World {
       this.limits = origin.limits.fork(this, theirs)
       this.ledger = origin.ledger.fork(this, theirs)
     } else {
+      this.conditions = new Conditions()
+      this.commands = new Commands(this)
+      this.weather = new Weather(this)
       this.clock = new Clock(options.epochMs)
       this.agenda = new Agenda()
       this.journal = new Journal(options.journalLimit)
@@ -219,6 +248,11 @@ export class World {
     return this.chance.key(kind, name, nth)
   }
 
+  /** Bytes of the weights of a hub repository. */
+  bytesOf(repo: string): number {
+    return repositoryWeights(this.store.hub.get(repo), repo).bytes
+  }
+
   /** Entries of the journal, for doors. */
   history(after?: number): Entry[] {
     return this.journal.entries(after)
@@ -245,7 +279,10 @@ type Handler = (world: World, subject: number, arg: number) => void
 const HANDLED_BY: Readonly<Record<string, (name: EventName) => Handler>> = {
   instance: name => (world, subject, use) => world.instances.on(name, subject, use),
   placement: () => world => world.placement.round(),
-  deployment: () => (world, subject) => world.deployments.idled(subject),
+  node: name => (world, subject) => world.hardware.on(name, subject),
+  command: () => (world, subject) => world.commands.due(subject),
+  weather: name => (world, subject) => world.weather.on(name, subject),
+  deployment: name => (world, subject) => world.deployments.on(name, subject),
   adapter: name => (world, subject) => world.adapters.on(name, subject),
   batch: name => (world, subject) => world.batches.on(name, subject),
   file: () => (world, subject) => world.files.expire(subject),

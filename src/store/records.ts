@@ -275,7 +275,11 @@ export const NodePool = z.strictObject({
         prefix: z.string().regex(/^[a-z0-9-]+$/),
         gpu: realGpu,
         gpus_per_node: z.int().min(1).max(16),
+        /** Nodes at the world's epoch. */
         count: z.int().min(0),
+        /** The group grows to this when instances wait, and shrinks to `min` when nodes stand empty; both `count` unless given. */
+        max: z.int().min(0).optional(),
+        min: z.int().min(0).optional(),
         /** GPUs of each node that other customers of the cloud hold for good. */
         occupied: z.int().min(0).default(0),
         /** Whether the serving image is on the node already. */

@@ -1,0 +1,120 @@
+import type { Micros } from '../kernel/duration.ts'
+import type { DeploymentRow } from './deployments.ts'
+import { rateFor, required, serve, wholeRequests } from './serving.ts'
+import type { World } from './world.ts'
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/**
+ * Holds `min_instances … max_instances` by a concurrency target, with delays up and down. It never polls: the load is a
+ * curve, so the next moment at which a decision can change is known, and only then it wakes.
+ */
+export class Autoscaler {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** How many instances the load wants now, within the deployment's settings. */
+  wanted(row: Readonly<DeploymentRow>): number {
+    const { load, minInstances, maxInstances } = row
+    if (!load) return minInstances
+    const rate = load.curve.rateAt(this.#world.clock.now)
+    const byLoad = required(rate, load.speed, this.#world.profile.timings.concurrencyTarget)
+    // Whoever waits at a deployment that sleeps wakes it.
+    const least = byLoad === 0 && row.served.backlog > 0 ? 1 : byLoad
+    return Math.min(maxInstances, Math.max(minInstances, least))
+  }
+
+  /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
+  look(ordinal: number): void {
+    const world = this.#world
+    const row = world.deployments.own(ordinal)
+    world.cancel(row.scale)
+    row.scale = 0
+    if (!row.wasReady || world.conditions.autoscalerFrozen || isOver(row)) return
+    const { now } = world.clock
+    const wanted = this.wanted(row)
+    const direction = Math.sign(wanted - row.desired)
+    if (direction !== row.leaning) {
+      row.leaning = direction
+      row.leaningSince = now
+    }
+    if (direction === 0) {
+      this.#planAt(ordinal, row, this.#nextCrossing(row))
+      return
+    }
+    const due = row.leaningSince + this.#delay(row, wanted)
+    if (now < due) {
+      this.#planAt(ordinal, row, Math.min(due, this.#nextCrossing(row)))
+      return
+    }
+    const before = row.desired
+    row.desired = wanted
+    row.leaning = 0
+    world.happened(row, wanted > before ? 'deployment.scaledUp' : 'deployment.scaledDown', { from: before, to: wanted })
+    if (wanted > before) world.deployments.replenish(ordinal)
+    else if (wanted === 0) world.deployments.wentToZero(ordinal)
+    else world.deployments.thin(ordinal)
+    this.#planAt(ordinal, row, this.#nextCrossing(row))
+  }
+
+  /** The autoscaler was frozen and is free again: everything it missed is looked at now. */
+  catchUp(): void {
+    const { deployments } = this.#world
+    for (const deployment of deployments.list()) {
+      if (deployment.type !== 'llm') continue
+      deployments.replenish(deployment.ordinal)
+      this.look(deployment.ordinal)
+    }
+  }
+
+  /** Lets the load of a deployment flow up to now: before what serves it changes, and when somebody reads it. */
+  settle(ordinal: number): void {
+    const { clock, deployments } = this.#world
+    const seen = deployments.read(ordinal)
+    if (!seen.load || seen.servedAt === clock.now) return
+    const row = deployments.own(ordinal)
+    row.served = this.#servedAt(row, clock.now)
+    row.servedAt = clock.now
+  }
+
+  /** What became of the requests of a deployment up to now, in whole requests; reading changes nothing. */
+  served(row: Readonly<DeploymentRow>): ReturnType<typeof wholeRequests> {
+    return wholeRequests(this.#servedAt(row, this.#world.clock.now))
+  }
+
+  #servedAt(row: Readonly<DeploymentRow>, to: Micros): DeploymentRow['served'] {
+    if (!row.load || to <= row.servedAt) return row.served
+    const { load } = row
+    const limit = this.#world.profile.limits.queuePerDeployment
+    return serve(row.served, load.curve, load.speed, row.servingShare, limit, row.servedAt, to)
+  }
+
+  #delay(row: Readonly<DeploymentRow>, wanted: number): Micros {
+    const { scaleUpDelay, scaleDownDelay, idleToZero } = this.#world.profile.timings
+    if (wanted > row.desired) return row.desired === 0 ? 0 : scaleUpDelay
+    return wanted === 0 ? idleToZero : scaleDownDelay
+  }
+
+  /** The next moment at which the load wants another number of instances than it does now. */
+  #nextCrossing(row: Readonly<DeploymentRow>): Micros {
+    const { load, minInstances, maxInstances } = row
+    if (!load) return NEVER
+    const { clock, profile } = this.#world
+    const wanted = this.wanted(row)
+    const level = (instances: number) => rateFor(instances, load.speed, profile.timings.concurrencyTarget)
+    const up = wanted < maxInstances ? load.curve.firstAbove(level(wanted), clock.now, NEVER) : NEVER
+    const down = wanted > minInstances ? load.curve.firstAtMost(level(wanted - 1), clock.now, NEVER) : NEVER
+    return Math.min(up, down)
+  }
+
+  #planAt(ordinal: number, row: DeploymentRow, at: Micros): void {
+    if (at < NEVER) row.scale = this.#world.planAt(at, 'deployment.scaleDue', ordinal)
+  }
+}
+
+function isOver(row: Readonly<DeploymentRow>): boolean {
+  return row.status === 'stopped' || row.status === 'failed' || row.status === 'deleted'
+}

@@ -1,0 +1,492 @@
+import { type Micros, micros } from '../kernel/duration.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { type Generation, Row, Table } from '../kernel/table.ts'
+import { GPUS } from '../store/gpus.ts'
+import type { GpuType } from '../store/records.ts'
+import type { World } from './world.ts'
+import { XIDS } from './xid.ts'
+
+/** What a verb acts on: `h100-0`, `h100-0/3` for a GPU, a pool, a zone, a GPU type, a repository, a token id; '' for what there is one of. */
+export type CommandTarget =
+  | 'node'
+  | 'gpu'
+  | 'pool'
+  | 'zone'
+  | 'gpuType'
+  | 'repository'
+  | 'token'
+  | 'deployment'
+  | 'limitRequest'
+  | 'none'
+
+export type ArgumentKind = 'duration' | 'factor' | 'share' | 'xid' | 'cents' | 'countOrNone' | 'reason' | 'addresses'
+export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
+
+/** Something the user of the simulator does to the world, as data. */
+export interface Command {
+  /** `node.crash`, `hub.throttle`, … */
+  readonly verb: string
+  readonly target?: string
+  readonly args?: CommandArguments
+}
+
+interface Verb {
+  readonly target: CommandTarget
+  /** The verb that puts right what this one does. */
+  readonly undo: string | undefined
+  readonly says: string
+  readonly args?: Readonly<Record<string, { readonly kind: ArgumentKind; readonly optional?: true }>>
+  apply(world: World, target: string, args: CommandArguments): void
+}
+
+const REASONS = ['payment-method', 'overdue-invoices', 'limit-reached', 'admin', 'bad-cc'] as const
+
+/** Every verb there is: the one list for code, scenarios, control plane and command line. */
+export const VERBS = {
+  'node.crash': {
+    target: 'node',
+    undo: 'node.repair',
+    says: 'the machine dies; every instance on it is lost',
+    apply: (world, name) => world.hardware.crash(nodeOf(world, name), 'node.crashed'),
+  },
+  'node.repair': {
+    target: 'node',
+    undo: 'node.crash',
+    says: 'the machine is back, with empty caches',
+    apply: (world, name) => world.hardware.repair(nodeOf(world, name)),
+  },
+  'node.cordon': {
+    target: 'node',
+    undo: 'node.uncordon',
+    says: 'it takes nothing new; what runs stays',
+    apply: (world, name) => world.hardware.cordon(nodeOf(world, name)),
+  },
+  'node.uncordon': {
+    target: 'node',
+    undo: 'node.cordon',
+    says: 'it takes instances again',
+    apply: (world, name) => world.hardware.uncordon(nodeOf(world, name)),
+  },
+  'node.drain': {
+    target: 'node',
+    undo: 'node.uncordon',
+    says: 'it takes nothing new, and what runs on it moves elsewhere',
+    apply: (world, name) => world.hardware.drain(nodeOf(world, name)),
+  },
+  'disk.fill': {
+    target: 'node',
+    undo: 'disk.free',
+    says: 'no weights can be downloaded to it',
+    apply: (world, name) => world.hardware.setDisk(nodeOf(world, name), true),
+  },
+  'disk.free': {
+    target: 'node',
+    undo: 'disk.fill',
+    says: 'there is room on its disk again',
+    apply: (world, name) => world.hardware.setDisk(nodeOf(world, name), false),
+  },
+  'gpu.fail': {
+    target: 'gpu',
+    undo: 'gpu.reset',
+    says: 'an XID error: the instance on it is lost; what else depends on the code',
+    args: { xid: { kind: 'xid' } },
+    apply: (world, name, { xid }) => {
+      const [node, gpu] = gpuOf(world, name)
+      world.hardware.failGpu(node, gpu, Number(xid))
+    },
+  },
+  'gpu.reset': {
+    target: 'gpu',
+    undo: 'gpu.fail',
+    says: 'the GPU is sound again',
+    apply: (world, name) => {
+      const [node, gpu] = gpuOf(world, name)
+      world.hardware.resetGpu(node, gpu)
+    },
+  },
+  'node.degrade': {
+    target: 'node',
+    undo: 'node.recover',
+    says: 'its GPUs are slower by a factor; nothing else shows',
+    args: { factor: { kind: 'factor' } },
+    apply: (world, name, { factor }) => world.hardware.setSlowdown(nodeOf(world, name), Number(factor)),
+  },
+  'node.recover': {
+    target: 'node',
+    undo: 'node.degrade',
+    says: 'its GPUs have their speed back',
+    apply: (world, name) => world.hardware.setSlowdown(nodeOf(world, name), 1),
+  },
+  'node.preempt': {
+    target: 'node',
+    undo: undefined,
+    says: 'a spot node is taken back after a notice',
+    args: { notice: { kind: 'duration', optional: true } },
+    apply: (world, name, { notice }) => world.hardware.preemptNode(nodeOf(world, name), noticeOf(world, notice)),
+  },
+  'pool.preempt': {
+    target: 'pool',
+    undo: undefined,
+    says: 'the spot nodes of a pool are taken back after a notice; new ones may be provisioned',
+    args: { notice: { kind: 'duration', optional: true } },
+    apply: (world, pool, { notice }) => world.hardware.preempt(poolOf(world, pool), noticeOf(world, notice)),
+  },
+  'pool.stockOut': {
+    target: 'gpuType',
+    undo: 'pool.restock',
+    says: 'no GPU of a type is handed out any more; what runs goes on',
+    apply: (world, gpu) => world.hardware.setStock(gpuTypeOf(gpu), false),
+  },
+  'pool.restock': {
+    target: 'gpuType',
+    undo: 'pool.stockOut',
+    says: 'GPUs of a type are to be had again',
+    apply: (world, gpu) => world.hardware.setStock(gpuTypeOf(gpu), true),
+  },
+  'zone.down': {
+    target: 'zone',
+    undo: 'zone.up',
+    says: 'every node of a zone is gone at once',
+    apply: (world, zone) => world.hardware.zoneDown(zoneOf(world, zone)),
+  },
+  'zone.up': {
+    target: 'zone',
+    undo: 'zone.down',
+    says: 'the nodes that went down with their zone are back, caches and all',
+    apply: (world, zone) => world.hardware.zoneUp(zoneOf(world, zone)),
+  },
+  'hub.down': {
+    target: 'none',
+    undo: 'hub.up',
+    says: 'downloads stall and, after a while, are given up',
+    apply: world => world.hardware.setHub({ hubDown: true }, 'hub.down'),
+  },
+  'hub.up': {
+    target: 'none',
+    undo: 'hub.down',
+    says: 'the hub answers again',
+    apply: world => world.hardware.setHub({ hubDown: false }, 'hub.up'),
+  },
+  'hub.throttle': {
+    target: 'none',
+    undo: 'hub.unthrottle',
+    says: 'downloads run at a share of their rate',
+    args: { share: { kind: 'share' } },
+    apply: (world, _, { share }) => world.hardware.setHub({ hubShare: Number(share) }, 'hub.throttled'),
+  },
+  'hub.unthrottle': {
+    target: 'none',
+    undo: 'hub.throttle',
+    says: 'downloads have their rate back',
+    apply: world => world.hardware.setHub({ hubShare: 1 }, 'hub.unthrottled'),
+  },
+  'hub.gate': {
+    target: 'repository',
+    undo: 'hub.open',
+    says: 'a repository answers 401 without a token',
+    apply: (world, repo) => world.hardware.setRepository(repo, 'gated'),
+  },
+  'hub.open': {
+    target: 'repository',
+    undo: 'hub.gate',
+    says: 'a repository is handed out to everybody',
+    apply: (world, repo) => world.hardware.setRepository(repo, 'open'),
+  },
+  'hub.remove': {
+    target: 'repository',
+    undo: 'hub.open',
+    says: 'a repository answers 404',
+    apply: (world, repo) => world.hardware.setRepository(repo, 'missing'),
+  },
+  'registry.down': {
+    target: 'none',
+    undo: 'registry.up',
+    says: 'images can not be pulled',
+    apply: world => world.hardware.setRegistry(true),
+  },
+  'registry.up': {
+    target: 'none',
+    undo: 'registry.down',
+    says: 'images can be pulled again',
+    apply: world => world.hardware.setRegistry(false),
+  },
+  'autoscaler.freeze': {
+    target: 'none',
+    undo: 'autoscaler.free',
+    says: 'nothing is asked for and nothing given up: what is lost stays lost',
+    apply: world => world.hardware.setAutoscaler(true),
+  },
+  'autoscaler.free': {
+    target: 'none',
+    undo: 'autoscaler.freeze',
+    says: 'the autoscaler makes up for what it missed',
+    apply: world => world.hardware.setAutoscaler(false),
+  },
+  'provisioning.slow': {
+    target: 'none',
+    undo: 'provisioning.normal',
+    says: 'new nodes take longer by a factor',
+    args: { factor: { kind: 'factor' } },
+    apply: (world, _, { factor }) => world.hardware.setProvisioning(Number(factor)),
+  },
+  'provisioning.normal': {
+    target: 'none',
+    undo: 'provisioning.slow',
+    says: 'new nodes take their usual time',
+    apply: world => world.hardware.setProvisioning(1),
+  },
+  'card.decline': {
+    target: 'none',
+    undo: 'card.accept',
+    says: 'charges to the card fail',
+    apply: world => world.ledger.setCard(false),
+  },
+  'card.accept': {
+    target: 'none',
+    undo: 'card.decline',
+    says: 'charges to the card go through; a failed top-up is made up for',
+    apply: world => world.ledger.setCard(true),
+  },
+  'price.set': {
+    target: 'gpuType',
+    undo: undefined,
+    says: 'a GPU of a type costs this much an hour from now on',
+    args: { cents: { kind: 'cents' } },
+    apply: (world, gpu, { cents }) => world.ledger.setPrice(gpuTypeOf(gpu), Number(cents)),
+  },
+  'limit.set': {
+    target: 'gpuType',
+    undo: undefined,
+    says: 'the account may hold this many GPUs of a type; null for no limit',
+    args: { limit: { kind: 'countOrNone' } },
+    apply: (world, gpu, { limit }) => world.limits.command(gpuTypeOf(gpu), limit as number | null),
+  },
+  'limit.approve': {
+    target: 'gpuType',
+    undo: 'limit.deny',
+    says: 'the pending request for a type is approved now',
+    apply: (world, gpu) => world.limits.settle(gpuTypeOf(gpu), 'approved'),
+  },
+  'limit.deny': {
+    target: 'gpuType',
+    undo: 'limit.approve',
+    says: 'the pending request for a type is denied now',
+    apply: (world, gpu) => world.limits.settle(gpuTypeOf(gpu), 'denied'),
+  },
+  'account.suspend': {
+    target: 'none',
+    undo: 'account.resume',
+    says: 'creates answer 402, and what runs stops after the grace',
+    args: { reason: { kind: 'reason', optional: true } },
+    apply: (world, _, { reason }) => world.ledger.suspend((reason ?? 'admin') as (typeof REASONS)[number]),
+  },
+  'account.resume': {
+    target: 'none',
+    undo: 'account.suspend',
+    says: 'the account may spend again',
+    apply: world => world.ledger.resume(),
+  },
+  'token.revoke': {
+    target: 'token',
+    undo: 'token.restore',
+    says: 'requests with it answer 401',
+    apply: (world, token) => world.tokens.revoke(token),
+  },
+  'token.restore': {
+    target: 'token',
+    undo: 'token.revoke',
+    says: 'it is good again',
+    apply: (world, token) => world.tokens.restore(token),
+  },
+  'token.allowIps': {
+    target: 'token',
+    undo: undefined,
+    says: 'requests with it are answered from these addresses alone; none means from everywhere',
+    args: { addresses: { kind: 'addresses' } },
+    apply: (world, token, { addresses }) => world.tokens.allow(token, addresses as readonly string[]),
+  },
+} as const satisfies Readonly<Record<string, Verb>>
+
+export type VerbName = keyof typeof VERBS
+
+/** A command that can not be obeyed: unknown verb or target, or an argument that makes no sense. */
+export class CommandError extends RangeError {
+  override readonly name = 'CommandError'
+}
+
+/** A command that waits for its moment. */
+class CommandRow extends Row {
+  readonly command: Command
+
+  constructor(generation: Generation, id: string, command: Command) {
+    super(generation, id)
+    this.command = command
+  }
+
+  copy(generation: Generation): CommandRow {
+    return new CommandRow(generation, this.id, this.command).takeHash(this)
+  }
+}
+
+/** Commands to the world: checked, then obeyed at once or at their moment. */
+export class Commands {
+  readonly #world: World
+  readonly #table: Table<CommandRow>
+
+  constructor(world: World, table?: Table<CommandRow>) {
+    this.#world = world
+    this.#table = table ?? new Table(world.generation)
+  }
+
+  fork(world: World, theirs: Generation): Commands {
+    return new Commands(world, this.#table.fork(theirs, world.generation))
+  }
+
+  /**
+   * Obeys a command now, or `delay` microseconds from now.
+   *
+   * @throws CommandError, before anything has changed
+   */
+  give(command: Command, delay = 0): void {
+    const verb = check(this.#world, command)
+    if (delay === 0) {
+      verb.apply(this.#world, command.target ?? '', command.args ?? {})
+      return
+    }
+    const ordinal = this.#table.add(new CommandRow(this.#table.generation, command.verb, command))
+    this.#world.plan(delay, 'command.due', ordinal)
+  }
+
+  due(ordinal: number): void {
+    const { command } = this.#table.read(ordinal)
+    this.#table.remove(ordinal)
+    try {
+      check(this.#world, command).apply(this.#world, command.target ?? '', command.args ?? {})
+    } catch (error) {
+      // What it was meant for has gone in the meantime: that is how it went, not a fault of anybody's.
+      if (!(error instanceof CommandError)) throw error
+      this.#world.command(this.#world.ledger.account, 'command.missed', { verb: command.verb, reason: error.message })
+    }
+  }
+}
+
+function check(world: World, command: Command): Verb {
+  const verb: Verb | undefined = Object.hasOwn(VERBS, command.verb) ? VERBS[command.verb as VerbName] : undefined
+  if (!verb) {
+    const hint = nearest(command.verb, Object.keys(VERBS))
+    throw new CommandError(
+      `Failed to obey '${command.verb}': there is no such verb. ` +
+        (hint ? `Did you mean '${hint}'?` : `Verbs are ${Object.keys(VERBS).join(', ')}.`),
+    )
+  }
+  const args = command.args ?? {}
+  for (const name of Object.keys(args)) {
+    if (verb.args && name in verb.args) continue
+    const hint = nearest(name, Object.keys(verb.args ?? {}))
+    throw new CommandError(
+      `Failed to obey '${command.verb}': it takes no argument '${name}'. ` +
+        (hint ? `Did you mean '${hint}'?` : `Leave it out.`),
+    )
+  }
+  for (const [name, { kind, optional }] of Object.entries(verb.args ?? {})) {
+    const value = args[name]
+    if (value === undefined && optional) continue
+    const problem = value === undefined ? 'it is missing' : argumentProblem(kind, value)
+    if (problem) throw new CommandError(`Failed to obey '${command.verb}': ${name}: ${problem}.`)
+  }
+  const target = command.target ?? ''
+  if (verb.target === 'node') nodeOf(world, target)
+  else if (verb.target === 'gpu') gpuOf(world, target)
+  else if (verb.target === 'pool') poolOf(world, target)
+  else if (verb.target === 'zone') zoneOf(world, target)
+  else if (verb.target === 'gpuType') gpuTypeOf(target)
+  else if (verb.target === 'token') world.tokens.known(target)
+  else if (verb.target === 'repository' && target === '') {
+    throw new CommandError(`Failed to obey '${command.verb}': name a repository, as in 'owner/name'.`)
+  }
+  return verb
+}
+
+function noticeOf(world: World, notice: CommandArguments[string] | undefined): Micros {
+  return notice === undefined ? world.profile.timings.spotNotice : micros(notice as string)
+}
+
+function argumentProblem(kind: ArgumentKind, value: CommandArguments[string]): string | undefined {
+  const number = typeof value === 'number' ? value : Number.NaN
+  switch (kind) {
+    case 'duration':
+      try {
+        micros(value as string)
+        return undefined
+      } catch (error) {
+        return (error as Error).message
+      }
+    case 'factor':
+      return number >= 1 && number <= 1000 ? undefined : `expected a factor from 1 to 1,000, got ${String(value)}`
+    case 'share':
+      return number > 0 && number <= 1 ? undefined : `expected a share above 0 and up to 1, got ${String(value)}`
+    case 'xid':
+      return XIDS[number]
+        ? undefined
+        : `expected one of the codes ${Object.keys(XIDS).join(', ')}, got ${String(value)}`
+    case 'cents':
+      return number >= 0 && number <= 1e9 ? undefined : `expected cents per hour of at least 0, got ${String(value)}`
+    case 'countOrNone':
+      return value === null || (Number.isInteger(number) && number >= 0)
+        ? undefined
+        : `expected an integer of at least 0, or null for none, got ${String(value)}`
+    case 'reason':
+      return (REASONS as readonly unknown[]).includes(value) ? undefined : `expected one of ${REASONS.join(', ')}`
+    case 'addresses':
+      return Array.isArray(value) && value.every(one => typeof one === 'string')
+        ? undefined
+        : 'expected a list of addresses and ranges'
+  }
+}
+
+function nodeOf(world: World, name: string): number {
+  const ordinal = world.nodes.find(name)
+  if (ordinal !== undefined) return ordinal
+  throw unknown(
+    'node',
+    name,
+    world.nodes.list().map(node => node.name),
+    'cluster.nodes() lists them',
+  )
+}
+
+function gpuOf(world: World, name: string): [node: number, gpu: number] {
+  const slash = name.lastIndexOf('/')
+  const node = nodeOf(world, slash < 0 ? name : name.slice(0, slash))
+  const gpu = slash < 0 ? Number.NaN : Number(name.slice(slash + 1))
+  const { gpus } = world.nodes.read(node).group
+  if (Number.isInteger(gpu) && gpu >= 0 && gpu < gpus) return [node, gpu]
+  throw new CommandError(
+    `Failed to find the GPU '${name}': the node has GPUs 0 to ${gpus - 1}. Write it 'node/number'.`,
+  )
+}
+
+function poolOf(world: World, name: string): string {
+  const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
+  if (pools.includes(name)) return name
+  throw unknown('pool', name, pools, `pools are ${pools.join(', ')}`)
+}
+
+function zoneOf(world: World, name: string): string {
+  const zones = [...new Set(world.nodes.groups.map(({ group }) => group.zone))]
+  if (zones.includes(name)) return name
+  throw unknown('zone', name, zones, `zones are ${zones.join(', ')}`)
+}
+
+function gpuTypeOf(name: string): GpuType {
+  if (Object.hasOwn(GPUS, name)) return name as GpuType
+  throw unknown('GPU type', name, Object.keys(GPUS), `types are ${Object.keys(GPUS).join(', ')}`)
+}
+
+function unknown(what: string, name: string, known: readonly string[], otherwise: string): CommandError {
+  const hint = nearest(name, known)
+  return new CommandError(
+    `Failed to find the ${what} '${name}': there is none of that name. ` +
+      (hint ? `Did you mean '${hint}'?` : `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`),
+  )
+}

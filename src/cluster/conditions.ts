@@ -1,0 +1,88 @@
+import type { GpuType } from '../store/records.ts'
+import { gpuIndex } from './gpus.ts'
+
+/** What is wrong with the world around the nodes: plain values, replaced and never edited, so that forks share them. */
+interface State {
+  /** GPU types of which none is handed out, as bits. */
+  readonly stockedOut: number
+  readonly hubDown: boolean
+  /** Downloads run at this share of their rate. */
+  readonly hubShare: number
+  /** Repositories whose state was changed by hand. */
+  readonly repositories: ReadonlyMap<string, RepositoryState>
+  readonly registryDown: boolean
+  readonly autoscalerFrozen: boolean
+  /** Provisioning takes this many times as long. */
+  readonly provisioningFactor: number
+}
+
+/** `gated` opens to a token only, `open` to everybody, `missing` answers 404. */
+export type RepositoryState = 'gated' | 'open' | 'missing'
+
+const CALM: State = {
+  stockedOut: 0,
+  hubDown: false,
+  hubShare: 1,
+  repositories: new Map(),
+  registryDown: false,
+  autoscalerFrozen: false,
+  provisioningFactor: 1,
+}
+
+/** The hub, the image registry, the stock of GPUs, the autoscaler: up, or not. */
+export class Conditions {
+  #state: State
+
+  constructor(from?: Conditions) {
+    this.#state = from ? from.#state : CALM
+  }
+
+  fork(): Conditions {
+    return new Conditions(this)
+  }
+
+  get hubDown(): boolean {
+    return this.#state.hubDown
+  }
+  get hubShare(): number {
+    return this.#state.hubShare
+  }
+  get registryDown(): boolean {
+    return this.#state.registryDown
+  }
+  get autoscalerFrozen(): boolean {
+    return this.#state.autoscalerFrozen
+  }
+  get provisioningFactor(): number {
+    return this.#state.provisioningFactor
+  }
+
+  isStockedOut(gpu: GpuType): boolean {
+    return (this.#state.stockedOut & (1 << gpuIndex(gpu))) !== 0
+  }
+
+  repository(repo: string): RepositoryState | undefined {
+    return this.#state.repositories.get(repo)
+  }
+
+  /** Changes some of it; false when that changes nothing. */
+  set(change: Partial<Omit<State, 'stockedOut' | 'repositories'>>): boolean {
+    const next = { ...this.#state, ...change }
+    const same = (Object.keys(change) as (keyof typeof change)[]).every(name => next[name] === this.#state[name])
+    this.#state = next
+    return !same
+  }
+
+  setStock(gpu: GpuType, inStock: boolean): boolean {
+    const bit = 1 << gpuIndex(gpu)
+    if (this.isStockedOut(gpu) === !inStock) return false
+    this.#state = { ...this.#state, stockedOut: this.#state.stockedOut ^ bit }
+    return true
+  }
+
+  setRepository(repo: string, state: RepositoryState): boolean {
+    if (this.repository(repo) === state) return false
+    this.#state = { ...this.#state, repositories: new Map(this.#state.repositories).set(repo, state) }
+    return true
+  }
+}

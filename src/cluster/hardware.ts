@@ -1,0 +1,251 @@
+import type { GpuType } from '../store/records.ts'
+import type { Conditions, RepositoryState } from './conditions.ts'
+import type { EventName } from './events.ts'
+import type { NodeRow } from './nodes.ts'
+import type { World } from './world.ts'
+import { XIDS } from './xid.ts'
+
+/**
+ * What breaks and what is put right: the effects behind the verbs. Each records what happened to the thing it happened
+ * to, once, and nothing when it was so already.
+ */
+export class Hardware {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  crash(ordinal: number, kind: string): void {
+    const row = this.#world.nodes.own(ordinal)
+    if (row.state === 'down' || row.state === 'provisioning') return
+    this.#goDown(ordinal, row, kind, `node ${row.id} crashed`)
+  }
+
+  /** Back in service; a repaired machine is a fresh one, so its caches are empty and its GPUs sound. */
+  repair(ordinal: number): void {
+    const row = this.#world.nodes.own(ordinal)
+    if (row.state !== 'down') return
+    row.state = 'ready'
+    row.downWithZone = false
+    row.broken = 0
+    row.slowdown = 1
+    row.imageCached = false
+    row.weights = []
+    row.diskFull = false
+    this.#world.command(row, 'node.repaired')
+    this.#back(ordinal)
+  }
+
+  cordon(ordinal: number): void {
+    const row = this.#world.nodes.own(ordinal)
+    if (row.state !== 'ready') return
+    row.state = 'cordoned'
+    this.#world.command(row, 'node.cordoned')
+    this.#world.nodes.recount(ordinal)
+  }
+
+  uncordon(ordinal: number): void {
+    const row = this.#world.nodes.own(ordinal)
+    if (row.state !== 'cordoned') return
+    row.state = 'ready'
+    this.#world.command(row, 'node.uncordoned')
+    this.#back(ordinal)
+  }
+
+  /** Cordons a node and moves what runs on it elsewhere. */
+  drain(ordinal: number): void {
+    const row = this.#world.nodes.own(ordinal)
+    if (row.state !== 'ready' && row.state !== 'cordoned') return
+    row.state = 'cordoned'
+    this.#world.command(row, 'node.drained')
+    this.#world.nodes.recount(ordinal)
+    this.#moveAway(row)
+  }
+
+  setDisk(ordinal: number, full: boolean): void {
+    const row = this.#world.nodes.own(ordinal)
+    if (row.diskFull === full) return
+    row.diskFull = full
+    this.#world.command(row, full ? 'disk.filled' : 'disk.freed')
+    if (full) {
+      this.#world.instances.lose(
+        row.tenants.filter(one => one >= 0 && this.#world.instances.read(one).ownRate > 0),
+        `no space left on ${row.id}`,
+      )
+    } else this.#world.placement.wake()
+  }
+
+  /** An XID error: the instance on the GPU is lost; a GPU that needs a reset or service takes none until then. */
+  failGpu(ordinal: number, gpu: number, xid: number): void {
+    const world = this.#world
+    const row = world.nodes.own(ordinal)
+    const { title, action } = XIDS[xid]!
+    const bit = 1 << gpu
+    if (row.state === 'down' || row.broken & bit) return
+    if (action !== 'restart') row.broken |= bit
+    world.command(row, 'gpu.failed', { gpu, xid, action })
+    world.nodes.recount(ordinal)
+    const reason = `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}`
+    world.instances.lose(
+      row.tenants.filter(one => one >= 0 && (world.instances.read(one).gpus & bit) !== 0),
+      reason,
+    )
+    world.hosted.loseGpu(ordinal, bit)
+  }
+
+  resetGpu(ordinal: number, gpu: number): void {
+    const row = this.#world.nodes.own(ordinal)
+    const bit = 1 << gpu
+    if (!(row.broken & bit)) return
+    row.broken &= ~bit
+    this.#world.command(row, 'gpu.reset', { gpu })
+    this.#back(ordinal)
+  }
+
+  setSlowdown(ordinal: number, factor: number): void {
+    const world = this.#world
+    const row = world.nodes.own(ordinal)
+    if (row.slowdown === factor) return
+    row.slowdown = factor
+    world.command(row, factor === 1 ? 'node.recovered' : 'node.degraded', { factor })
+    for (const deployment of this.#deploymentsOn(row)) world.deployments.capacityChanged(deployment)
+  }
+
+  /** The spot nodes of a pool are taken back after `notice`: what runs on them moves away as far as there is time. */
+  preempt(pool: string, notice: number): void {
+    for (const [ordinal, row] of [...this.#world.nodes.entries()]) {
+      if (row.group.pool === pool && row.group.market === 'spot') this.preemptNode(ordinal, notice)
+    }
+  }
+
+  preemptNode(ordinal: number, notice: number): void {
+    const world = this.#world
+    const row = world.nodes.own(ordinal)
+    if (row.state !== 'ready' && row.state !== 'cordoned') return
+    row.state = 'cordoned'
+    world.command(row, 'node.preemptionNoticed', { notice_seconds: notice / 1e6 })
+    world.nodes.recount(ordinal)
+    world.cancel(row.next)
+    row.next = world.plan(notice, 'node.preempted', ordinal, world.nodes.useOf(ordinal))
+    this.#moveAway(row)
+  }
+
+  on(event: EventName, ordinal: number): void {
+    const world = this.#world
+    if (event !== 'node.preempted') {
+      world.provisioning.on(event, ordinal)
+      return
+    }
+    const row = world.nodes.own(ordinal)
+    row.next = 0
+    this.#goDown(ordinal, row, 'node.preempted', `node ${row.id} was preempted`)
+    world.provisioning.giveBack(ordinal, world.nodes.own(ordinal))
+    world.placement.wake()
+  }
+
+  zoneDown(zone: string): void {
+    const world = this.#world
+    world.command(world.ledger.account, 'zone.down', { zone })
+    const lost: number[] = []
+    for (const [ordinal, seen] of [...world.nodes.entries()]) {
+      if (seen.group.zone !== zone || (seen.state !== 'ready' && seen.state !== 'cordoned')) continue
+      const row = world.nodes.own(ordinal)
+      row.state = 'down'
+      row.downWithZone = true
+      world.happened(row, 'node.lost', { zone })
+      world.nodes.recount(ordinal)
+      lost.push(...row.tenants.filter(one => one >= 0))
+      world.hosted.loseOn(ordinal)
+    }
+    world.instances.lose(lost, `zone ${zone} is down`)
+  }
+
+  zoneUp(zone: string): void {
+    const world = this.#world
+    world.command(world.ledger.account, 'zone.up', { zone })
+    for (const [ordinal, seen] of [...world.nodes.entries()]) {
+      if (seen.group.zone !== zone || !seen.downWithZone) continue
+      const row = world.nodes.own(ordinal)
+      row.state = 'ready'
+      row.downWithZone = false
+      world.happened(row, 'node.ready')
+      world.nodes.recount(ordinal)
+    }
+    world.placement.wake()
+  }
+
+  setStock(gpu: GpuType, inStock: boolean): void {
+    const world = this.#world
+    if (!world.conditions.setStock(gpu, inStock)) return
+    world.command(world.ledger.account, inStock ? 'pool.restocked' : 'pool.stockedOut', { gpu })
+    if (inStock) world.placement.wake()
+  }
+
+  setHub(change: Parameters<Conditions['set']>[0], kind: string): void {
+    const world = this.#world
+    if (!world.conditions.set(change)) return
+    world.command(world.ledger.account, kind, change as Record<string, number | boolean>)
+    world.downloads.paceAll()
+  }
+
+  setRepository(repo: string, state: RepositoryState): void {
+    const world = this.#world
+    if (!world.conditions.setRepository(repo, state)) return
+    world.command(world.ledger.account, 'hub.repositoryChanged', { repo, state })
+  }
+
+  setRegistry(down: boolean): void {
+    const world = this.#world
+    if (!world.conditions.set({ registryDown: down })) return
+    world.command(world.ledger.account, down ? 'registry.down' : 'registry.up')
+  }
+
+  setAutoscaler(frozen: boolean): void {
+    const world = this.#world
+    if (!world.conditions.set({ autoscalerFrozen: frozen })) return
+    world.command(world.ledger.account, frozen ? 'autoscaler.frozen' : 'autoscaler.freed')
+    if (!frozen) world.autoscaler.catchUp()
+  }
+
+  setProvisioning(factor: number): void {
+    const world = this.#world
+    if (!world.conditions.set({ provisioningFactor: factor })) return
+    world.command(world.ledger.account, factor === 1 ? 'provisioning.normal' : 'provisioning.slowed', { factor })
+  }
+
+  #goDown(ordinal: number, row: NodeRow, kind: string, reason: string): void {
+    const world = this.#world
+    row.state = 'down'
+    world.cancel(row.next)
+    row.next = 0
+    world.command(row, kind)
+    world.nodes.recount(ordinal)
+    world.instances.lose(
+      row.tenants.filter(one => one >= 0),
+      reason,
+    )
+    world.hosted.loseOn(ordinal)
+  }
+
+  #back(ordinal: number): void {
+    this.#world.nodes.recount(ordinal)
+    this.#world.placement.wake()
+  }
+
+  /** Asks for replacements first, so that a deployment is not without an instance for longer than it must be. */
+  #moveAway(row: Readonly<NodeRow>): void {
+    const { instances, deployments } = this.#world
+    for (const one of row.tenants) {
+      if (one < 0) continue
+      const { deployment } = instances.read(one)
+      instances.release(one)
+      deployments.replenish(deployment)
+    }
+  }
+
+  #deploymentsOn(row: Readonly<NodeRow>): number[] {
+    const { instances } = this.#world
+    return [...new Set(row.tenants.filter(one => one >= 0).map(one => instances.read(one).deployment))]
+  }
+}
