@@ -101,12 +101,14 @@ function settleDeployment(world: World, seed: DeploymentSeed): string | undefine
     },
     given,
   )
+  if (seed.load && seed.type === 'llm') deployments.offer(ordinal, seed.load)
   const state = seed.type === 'llm' ? INSTANCE_OF_STATUS[seed.status] : undefined
   if (state === undefined) {
     endAs(world, ordinal, seed)
     return undefined
   }
   const wanted = Math.max(1, seed.settings.min_instances)
+  deployments.own(ordinal).desired = wanted
   for (let i = 0; i < wanted; i++) {
     instances.ask(ordinal, 0)
     const instance = deployments.read(ordinal).instances[i]!

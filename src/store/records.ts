@@ -5,6 +5,7 @@
  * only the simulation needs (sizes, placement, prices) stands beside them under names of its own and never leaves it.
  */
 import { z } from 'zod'
+import { OfferedLoad } from './load.ts'
 
 /** The GPU types of the interface document (2.4). `other` is a word of the enum without a pool or a price. */
 export const GPU_TYPES = [
@@ -324,6 +325,8 @@ export const DeploymentSeed = z.strictObject({
   settings: z
     .strictObject({ min_instances: z.int().min(0), max_instances: z.int().min(1) })
     .default({ min_instances: 1, max_instances: 1 }),
+  /** Requests that are offered to it, as data: what the autoscaler sees while no client asks. */
+  load: OfferedLoad.optional(),
   /** Adapters only. */
   source: z.strictObject({ type: z.literal('modelhub'), modelhub_url: z.string() }).optional(),
   private: z.boolean().default(true),
