@@ -1,9 +1,9 @@
 /**
- * Fixtures on disk. The only file of the store that knows of a file system: a browser build gets
+ * Fixtures and profiles on disk. The only file of the store that knows of a file system: a browser build gets
  * `fixture-files.browser.ts` in its place.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nearest } from '../kernel/nearest.ts'
 
@@ -61,7 +61,7 @@ function isName(source: string): boolean {
 }
 
 function namedFolder(name: string): string {
-  const home = fixturesHome()
+  const home = homeOf('fixtures')
   const known = home === undefined ? [] : readdirSync(home).filter(entry => isFolder(join(home, entry)))
   if (home !== undefined && known.includes(name)) return join(home, name)
   if (isFolder(resolve(name))) return resolve(name)
@@ -72,11 +72,58 @@ function namedFolder(name: string): string {
   )
 }
 
-/** `fixtures/` beside the nearest package.json above: two levels up from the source, one or two from the bundle. */
-function fixturesHome(): string | undefined {
+/** A profile's file, found and not yet read. */
+export interface ProfileFile {
+  /** The resolved path: two spellings of one file have the same. */
+  path: string
+  /** How errors call it: as the user wrote it, or `realistic.json` for one that comes with the package. */
+  label: string
+  /** The file's own name without `.json`. */
+  name: string
+  /** Changes when the file does. */
+  stamp: string
+  read(): string
+}
+
+/**
+ * Finds a profile by the name of one that comes with the package, or by a file's path.
+ *
+ * @param below The profile that extends it: a path is relative to its folder.
+ */
+export function openProfile(source: string, below?: ProfileFile): ProfileFile | { problem: string } {
+  const home = homeOf('profiles')
+  const known = (home === undefined ? [] : readdirSync(home))
+    .filter(entry => entry.endsWith('.json'))
+    .map(entry => basename(entry, '.json'))
+    .sort()
+  const named = home !== undefined && known.includes(source)
+  const path = named ? join(home, `${source}.json`) : resolve(below === undefined ? '.' : dirname(below.path), source)
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (entry?.isFile()) {
+    return {
+      path,
+      label: named ? `${source}.json` : source,
+      name: basename(path, '.json'),
+      stamp: `${entry.size}:${entry.mtimeMs}`,
+      read: () => readFileSync(path, 'utf8'),
+    }
+  }
+  const names = known.length > 0 ? `one of ${known.map(each => `'${each}'`).join(', ')}, or ` : ''
+  const advice = `Give ${names}the path of a JSON file.`
+  if (!isName(source)) {
+    const what = entry === undefined ? 'there is no such file' : 'that is no file'
+    return { problem: `expected a profile, got '${source}': ${what}. ${advice}` }
+  }
+  const meant = nearest(source, known)
+  const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
+  return { problem: `expected a profile, got '${source}': there is none of that name.${hint} ${advice}` }
+}
+
+/** A folder beside the nearest package.json above: two levels up from the source, one or two from the bundle. */
+function homeOf(name: string): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (;;) {
-    if (existsSync(join(folder, 'package.json')) && isFolder(join(folder, 'fixtures'))) return join(folder, 'fixtures')
+    if (existsSync(join(folder, 'package.json')) && isFolder(join(folder, name))) return join(folder, name)
     const above = dirname(folder)
     if (above === folder) return undefined
     folder = above

@@ -1,0 +1,400 @@
+/** Offered load as a function of time, so that whoever waits for it can ask when it changes instead of watching it. */
+import { type Micros, micros, SECOND } from '../kernel/duration.ts'
+import { type Chance, type Key, purpose } from '../kernel/random.ts'
+import { type LoadPoint, type OfferedLoad, parseLoadTrace } from '../store/load.ts'
+
+const BURST = purpose('load.burst')
+
+/** Whose chance a curve draws from: bursts fall where the key of their deployment says. */
+export interface CurveChance {
+  readonly chance: Chance
+  readonly key: Key
+}
+
+/**
+ * A load, compiled: a piecewise linear rate over integer microseconds since the start of the world.
+ *
+ * At a jump the rate is the one after it. Periodic loads are evaluated where they are asked and never expanded; no call
+ * costs more than the logarithm of the pieces of one period. A curve never changes, so forks share it.
+ *
+ * @example
+ * const curve = new LoadCurve(OfferedLoad.parse({ kind: 'wave', low: 2, high: 40 }), { chance, key })
+ * curve.rateAt(14 * HOUR) // 40
+ * curve.firstBelow(20, 14 * HOUR, DAY) // the microsecond at which it has fallen below 20
+ */
+export class LoadCurve {
+  readonly #shape: Shape
+
+  /** @throws Error for a trace whose text nobody read, LoadTraceError for one that makes no sense */
+  constructor(load: OfferedLoad, { chance, key }: CurveChance) {
+    this.#shape = shapeOf(load, chance, key)
+  }
+
+  /** Requests/s at a moment. */
+  rateAt(t: Micros): number {
+    return this.#shape.rateAt(t)
+  }
+
+  /** Requests that arrive in [from, to), a real number; 0 where `to` does not lie after `from`. */
+  integral(from: Micros, to: Micros): number {
+    return to > from ? this.#shape.area(from, to) / SECOND : 0
+  }
+
+  /** The next moment after `t` at which the rate jumps or changes its slope; Infinity when it never does. */
+  nextBreak(t: Micros): Micros {
+    return this.#shape.nextBreak(t)
+  }
+
+  /** The first microsecond after `from`, up to and including `until`, with a rate above `level`; Infinity when there is none. */
+  firstAbove(level: number, from: Micros, until: Micros): Micros {
+    return this.#first('above', level, from, until)
+  }
+
+  /** The first microsecond after `from`, up to and including `until`, with a rate below `level`; Infinity when there is none. */
+  firstBelow(level: number, from: Micros, until: Micros): Micros {
+    return this.#first('below', level, from, until)
+  }
+
+  /**
+   * As `firstBelow`, with the level itself counting: the opposite of `firstAbove`, and what a load that settles exactly
+   * on a threshold needs.
+   */
+  firstAtMost(level: number, from: Micros, until: Micros): Micros {
+    return this.#first('at most', level, from, until)
+  }
+
+  #first(side: Side, level: number, from: Micros, until: Micros): Micros {
+    const t = this.#shape.first(side, level, from + 1)
+    return t <= until ? t : Number.POSITIVE_INFINITY
+  }
+}
+
+type Side = 'above' | 'below' | 'at most'
+
+/** How a curve is evaluated. Areas are in requests/s × µs. */
+interface Shape {
+  rateAt(t: Micros): number
+  area(from: Micros, to: Micros): number
+  nextBreak(t: Micros): Micros
+  /** The first microsecond from `from` on, itself included, that lies on this side of the level. */
+  first(side: Side, level: number, from: Micros): Micros
+}
+
+function isOn(side: Side, level: number, rate: number): boolean {
+  return side === 'above' ? rate > level : side === 'below' ? rate < level : rate <= level
+}
+
+function shapeOf(load: OfferedLoad, chance: Chance, key: Key): Shape {
+  switch (load.kind) {
+    case 'constant':
+      return levels([{ at: 0, rps: load.rps }])
+    case 'steps':
+      return levels(load.steps.map(({ at, rps }) => ({ at: micros(at), rps })))
+    case 'wave':
+      return load.low === load.high ? levels([{ at: 0, rps: load.low }]) : wave(load)
+    case 'burst': {
+      const always = micros(load.lasts) === micros(load.every) || load.base === load.peak
+      return always ? levels([{ at: 0, rps: load.peak }]) : new Bursts(load, chance, key)
+    }
+    case 'ramp':
+      return ramp(load)
+    case 'trace': {
+      if (load.text === undefined) {
+        throw new Error(`Failed to compile the trace '${load.path ?? ''}': its text was not read. Read the file first.`)
+      }
+      const points = parseLoadTrace(load.text, load.path)
+      return levels(points, load.repeat ? repetition(points) : Number.POSITIVE_INFINITY)
+    }
+  }
+}
+
+/** The last line of a trace lasts as long as the one before it. One line alone says the same for ever. */
+function repetition(points: readonly LoadPoint[]): Micros {
+  const last = points.at(-1)!
+  const before = points.at(-2)
+  return before === undefined ? Number.POSITIVE_INFINITY : last.at + (last.at - before.at)
+}
+
+function levels(points: readonly LoadPoint[], period: Micros = Number.POSITIVE_INFINITY): Pieces {
+  const pieces: Piece[] = []
+  const put = (at: Micros, rps: number) => {
+    if (pieces.at(-1)?.from !== rps) pieces.push({ at, from: rps, to: rps })
+  }
+  if (points[0]!.at > 0) put(0, 0)
+  for (const { at, rps } of points) put(at, rps)
+  return new Pieces(pieces, period, 0)
+}
+
+function ramp(load: Extract<OfferedLoad, { kind: 'ramp' }>): Pieces {
+  const start = micros(load.start)
+  const pieces = [
+    { at: 0, from: load.from, to: load.from },
+    { at: start, from: load.from, to: load.to },
+    { at: micros(load.end), from: load.to, to: load.to },
+  ]
+  return new Pieces(start === 0 ? pieces.slice(1) : pieces, Number.POSITIVE_INFINITY, 0)
+}
+
+/** (1 + cos x) / 2 for x from 0 to π in 24 steps: a table, because engines may round Math.cos differently. */
+const RAISED_COSINE = [
+  1, 0.9957224306869052, 0.9829629131445341, 0.9619397662556434, 0.9330127018922194, 0.8966766701456176,
+  0.8535533905932737, 0.8043807145043603, 0.75, 0.6913417161825449, 0.6294095225512604, 0.5652630961100259, 0.5,
+  0.4347369038899742, 0.3705904774487397, 0.30865828381745525, 0.25, 0.19561928549563967, 0.14644660940672627,
+  0.10332332985438247, 0.06698729810778065, 0.03806023374435663, 0.0170370868554659, 0.004277569313094809, 0,
+] as const
+
+/** Half an hour a piece for a wave of a day; the straight pieces stay within 0.11 % of the swing from the cosine. */
+const WAVE_PIECES = 48
+
+function wave(load: Extract<OfferedLoad, { kind: 'wave' }>): Pieces {
+  const period = micros(load.period)
+  const height = (k: number) => {
+    const share = RAISED_COSINE[k <= WAVE_PIECES / 2 ? k : WAVE_PIECES - k]!
+    return share === 1 ? load.high : load.low + (load.high - load.low) * share
+  }
+  const pieces = Array.from({ length: WAVE_PIECES }, (_, k) => ({
+    at: Math.round((period / WAVE_PIECES) * k),
+    from: height(k),
+    to: height(k + 1),
+  }))
+  return new Pieces(pieces, period, micros(load.peak_at))
+}
+
+/** A straight line from one rate to another, which it reaches where the next piece begins. */
+interface Piece {
+  readonly at: Micros
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * A table of straight pieces from 0 to `period`, which then repeats; its 0 lies at `origin`. A table without end (period
+ * Infinity) keeps the rate of its last piece.
+ *
+ * Two trees over the pieces, of their highest and lowest rates, find the first piece that crosses a level.
+ */
+class Pieces implements Shape {
+  readonly #period: Micros
+  readonly #origin: Micros
+  readonly #count: number
+  readonly #starts: Float64Array
+  readonly #rates: Float64Array
+  /** Requests/s per µs. */
+  readonly #slopes: Float64Array
+  /** Area from 0 to the start of each piece, and to the period at the end. */
+  readonly #areas: Float64Array
+  /** Leaves from #leaves on; the parent of node n is n >> 1. */
+  readonly #highest: Float64Array
+  readonly #lowest: Float64Array
+  readonly #leaves: number
+
+  constructor(pieces: readonly Piece[], period: Micros, origin: Micros) {
+    const count = pieces.length
+    this.#period = period
+    this.#origin = origin
+    this.#count = count
+    this.#starts = Float64Array.from(pieces, piece => piece.at)
+    this.#rates = Float64Array.from(pieces, piece => piece.from)
+    this.#slopes = new Float64Array(count)
+    this.#areas = new Float64Array(count + 1)
+    let leaves = 1
+    while (leaves < count) leaves *= 2
+    this.#leaves = leaves
+    this.#highest = new Float64Array(2 * leaves).fill(Number.NEGATIVE_INFINITY)
+    this.#lowest = new Float64Array(2 * leaves).fill(Number.POSITIVE_INFINITY)
+    for (const [i, { from, to }] of pieces.entries()) {
+      const end = this.#endOf(i)
+      if (from !== to) this.#slopes[i] = (to - from) / (end - this.#starts[i]!)
+      this.#areas[i + 1] = this.#areas[i]! + this.#areaIn(i, this.#starts[i]!, end)
+      const last = from === to ? from : this.#rateIn(i, end - 1)
+      this.#highest[leaves + i] = Math.max(from, last)
+      this.#lowest[leaves + i] = Math.min(from, last)
+    }
+    for (let node = leaves - 1; node > 0; node--) {
+      this.#highest[node] = Math.max(this.#highest[2 * node]!, this.#highest[2 * node + 1]!)
+      this.#lowest[node] = Math.min(this.#lowest[2 * node]!, this.#lowest[2 * node + 1]!)
+    }
+  }
+
+  rateAt(t: Micros): number {
+    const phase = this.#phaseOf(t)
+    return this.#rateIn(this.#pieceAt(phase), phase)
+  }
+
+  area(from: Micros, to: Micros): number {
+    const start = this.#phaseOf(from)
+    const end = start + (to - from)
+    if (end <= this.#period) return this.#areaBetween(start, end)
+    const beyond = end - this.#period
+    const rest = beyond % this.#period
+    const whole = Math.round((beyond - rest) / this.#period)
+    return this.#areaBetween(start, this.#period) + whole * this.#areas[this.#count]! + this.#areaBetween(0, rest)
+  }
+
+  nextBreak(t: Micros): Micros {
+    const phase = this.#phaseOf(t)
+    return t + (this.#endOf(this.#pieceAt(phase)) - phase)
+  }
+
+  first(side: Side, level: number, from: Micros): Micros {
+    const phase = this.#phaseOf(from)
+    const piece = this.#pieceAt(phase)
+    const here = this.#firstIn(piece, side, level, phase)
+    if (here !== undefined) return from + (here - phase)
+    const later = this.#pieceFrom(piece + 1, side, level)
+    if (later !== undefined) return from + (this.#firstIn(later, side, level, this.#starts[later]!)! - phase)
+    if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
+    const again = this.#pieceFrom(0, side, level)
+    if (again === undefined) return Number.POSITIVE_INFINITY
+    return from + (this.#period - phase) + this.#firstIn(again, side, level, this.#starts[again]!)!
+  }
+
+  #phaseOf(t: Micros): Micros {
+    if (this.#period === Number.POSITIVE_INFINITY) return t
+    const phase = (t - this.#origin) % this.#period
+    return phase < 0 ? phase + this.#period : phase
+  }
+
+  #pieceAt(phase: Micros): number {
+    let low = 0
+    let high = this.#count
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (this.#starts[middle]! <= phase) low = middle
+      else high = middle
+    }
+    return low
+  }
+
+  #endOf(piece: number): Micros {
+    return piece + 1 < this.#count ? this.#starts[piece + 1]! : this.#period
+  }
+
+  #rateIn(piece: number, phase: Micros): number {
+    return this.#rates[piece]! + this.#slopes[piece]! * (phase - this.#starts[piece]!)
+  }
+
+  #areaIn(piece: number, from: Micros, to: Micros): number {
+    if (this.#slopes[piece] === 0) return this.#rates[piece]! * (to - from)
+    return ((this.#rateIn(piece, from) + this.#rateIn(piece, to)) / 2) * (to - from)
+  }
+
+  #areaBetween(from: Micros, to: Micros): number {
+    const first = this.#pieceAt(from)
+    const last = this.#pieceAt(to)
+    if (first === last) return this.#areaIn(first, from, to)
+    return (
+      this.#areaIn(first, from, this.#starts[first + 1]!) +
+      (this.#areas[last]! - this.#areas[first + 1]!) +
+      this.#areaIn(last, this.#starts[last]!, to)
+    )
+  }
+
+  /** The first phase of a piece, from `from` on, that lies on this side of the level. */
+  #firstIn(piece: number, side: Side, level: number, from: Micros): Micros | undefined {
+    if (isOn(side, level, this.#rateIn(piece, from))) return from
+    const slope = this.#slopes[piece]!
+    if (slope === 0) return undefined
+    let before = from
+    let on = this.#endOf(piece) - 1
+    if (!isOn(side, level, this.#rateIn(piece, on))) return undefined
+    // The crossing by division may be a rounding off, so it only narrows the search.
+    const guess = this.#starts[piece]! + Math.floor((level - this.#rates[piece]!) / slope)
+    if (guess - 1 > before && !isOn(side, level, this.#rateIn(piece, guess - 1))) before = guess - 1
+    if (guess + 2 < on && isOn(side, level, this.#rateIn(piece, guess + 2))) on = guess + 2
+    while (on - before > 1) {
+      const middle = Math.floor((before + on) / 2)
+      if (isOn(side, level, this.#rateIn(piece, middle))) on = middle
+      else before = middle
+    }
+    return on
+  }
+
+  /** The first piece from this one on that somewhere lies on this side of the level. */
+  #pieceFrom(piece: number, side: Side, level: number): number | undefined {
+    if (piece >= this.#count) return undefined
+    const extremes = side === 'above' ? this.#highest : this.#lowest
+    let node = this.#leaves + piece
+    while (!isOn(side, level, extremes[node]!)) {
+      while ((node & 1) === 1) {
+        if (node === 1) return undefined
+        node >>= 1
+      }
+      node++
+    }
+    while (node < this.#leaves) {
+      node *= 2
+      if (!isOn(side, level, extremes[node]!)) node++
+    }
+    return node - this.#leaves
+  }
+}
+
+/** Two rates: the peak for a while in each period, where the key's chance says, and the base otherwise. */
+class Bursts implements Shape {
+  readonly #base: number
+  readonly #peak: number
+  readonly #every: Micros
+  readonly #lasts: Micros
+  readonly #jitter: number
+  readonly #chance: Chance
+  readonly #key: Key
+
+  constructor(load: Extract<OfferedLoad, { kind: 'burst' }>, chance: Chance, key: Key) {
+    this.#base = load.base
+    this.#peak = load.peak
+    this.#every = micros(load.every)
+    this.#lasts = micros(load.lasts)
+    this.#jitter = load.jitter
+    this.#chance = chance
+    this.#key = key
+  }
+
+  rateAt(t: Micros): number {
+    return this.#burstsAt(t) ? this.#peak : this.#base
+  }
+
+  area(from: Micros, to: Micros): number {
+    const first = this.#periodOf(from)
+    const last = this.#periodOf(to)
+    const bursting =
+      first === last
+        ? this.#overlap(first, from, to)
+        : this.#overlap(first, from, Number.POSITIVE_INFINITY) +
+          (last - first - 1) * this.#lasts +
+          this.#overlap(last, 0, to)
+    return this.#base * (to - from) + (this.#peak - this.#base) * bursting
+  }
+
+  nextBreak(t: Micros): Micros {
+    const period = this.#periodOf(t)
+    const start = this.#startOf(period)
+    if (t < start) return start
+    return t < start + this.#lasts ? start + this.#lasts : this.#startOf(period + 1)
+  }
+
+  first(side: Side, level: number, from: Micros): Micros {
+    const bursting = this.#burstsAt(from)
+    if (isOn(side, level, bursting ? this.#peak : this.#base)) return from
+    return isOn(side, level, bursting ? this.#base : this.#peak) ? this.nextBreak(from) : Number.POSITIVE_INFINITY
+  }
+
+  #periodOf(t: Micros): number {
+    return (t - (t % this.#every)) / this.#every
+  }
+
+  #startOf(period: number): Micros {
+    const moved = 0.5 + this.#jitter * (this.#chance.unit(this.#key, BURST, period) - 0.5)
+    return period * this.#every + Math.floor((this.#every - this.#lasts) * moved)
+  }
+
+  #burstsAt(t: Micros): boolean {
+    const since = t - this.#startOf(this.#periodOf(t))
+    return since >= 0 && since < this.#lasts
+  }
+
+  #overlap(period: number, from: Micros, to: Micros): Micros {
+    const start = this.#startOf(period)
+    return Math.max(0, Math.min(to, start + this.#lasts) - Math.max(from, start))
+  }
+}

@@ -1,0 +1,421 @@
+/** Provider profiles: the figures and policies of a service, as data. Read and checked once, then shared frozen. */
+
+import { z } from 'zod'
+import { openProfile } from '#fixture-files'
+import { nearest } from '../kernel/nearest.ts'
+import type { ProfileFile } from './fixture-files.ts'
+import { deepFreeze } from './freeze.ts'
+import { parseJsonText } from './json-text.ts'
+import { jsonPath, type Problem, shown } from './problems.ts'
+import { isRecord, type Kind, readFigure } from './profile-figures.ts'
+import { Figure, Named, type Profile, type ProfileInput, SECTIONS, type Section } from './profile-schema.ts'
+
+export type {
+  Limits,
+  Policies,
+  Prices,
+  Profile,
+  ProfileInput,
+  Reviews,
+  Timings,
+  Weather,
+  WeatherPack,
+} from './profile-schema.ts'
+
+/** The profile that stands below every one that names no other. */
+export const DEFAULT_PROFILE = 'realistic'
+
+const MOST_PROBLEMS = 10
+const BESIDE_SECTIONS = ['$schema', 'name', 'extends', 'description']
+
+/** A profile that makes no sense. The message names file, JSON path, what was expected, why and what to do. */
+export class ProfileError extends Error {
+  override readonly name = 'ProfileError'
+  /** Every problem, `lab.json: $.timings.drain: expected …`; the message shows the first ten. */
+  readonly problems: readonly string[]
+
+  constructor(subject: string, problems: readonly string[]) {
+    const first = problems.slice(0, MOST_PROBLEMS).map(each => `\n  ${each}`)
+    const more = problems.length > first.length ? `\n  and ${problems.length - first.length} more` : ''
+    const list = problems.length === 1 ? problems[0] : `${problems.length} problems:${first.join('')}${more}`
+    super(`Failed to load ${subject}: ${list}`)
+    this.problems = problems
+  }
+}
+
+/** Profiles by the files they were read from, and the state of these. */
+const loaded = new Map<string, { readonly stamp: string; readonly profile: Profile }>()
+const parsedFiles = new Map<string, { readonly stamp: string; readonly raw: unknown }>()
+
+/**
+ * Loads a provider profile, complete and deeply frozen: times in microseconds, rates in bytes/s, prices in cents.
+ *
+ * A profile extends another one, by name or path, and names only what differs. Sections merge figure by figure, and so
+ * do the fields of one distribution; lists are replaced. A figure is a plain value or `{ "value": …, "source": "…" }`.
+ *
+ * @param source A name (`realistic`, `quick`, `rough`), the path of a JSON file, or the profile itself.
+ * @throws ProfileError naming every problem found
+ * @example
+ * loadProfile({ extends: 'quick', timings: { image_pull: { median: '60s' } }, policies: { idle_to_zero: 'stopped' } })
+ */
+export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Profile {
+  const chain = new Chain(source)
+  const { stamp } = chain
+  const known = stamp === undefined ? undefined : loaded.get(chain.id)
+  if (known !== undefined && known.stamp === stamp) return known.profile
+
+  const layers = chain.layers
+  const report = new Report(chain.subject)
+  const reader = new Reader(report)
+  const sections = reader.section(SECTIONS, layers, [], layers.at(-1)!.label)
+  const name = reader.text('name', layers) ?? chain.name
+  const description = reader.text('description', layers) ?? ''
+  report.throwIfAny()
+  const profile = deepFreeze({
+    ...(sections as Omit<Profile, 'name' | 'description' | 'sources'>),
+    name,
+    description,
+    sources: reader.sources,
+  })
+  checkTogether(profile, layers, report)
+  report.throwIfAny()
+  if (stamp !== undefined) loaded.set(chain.id, { stamp, profile })
+  return profile
+}
+
+/** JSON Schema (2020-12) of a profile's file, so that an editor completes and checks it as it is written. */
+export function profileJsonSchema(): Record<string, unknown> {
+  const definitions: Record<string, unknown> = {}
+  const sections = schemaOf(SECTIONS, definitions) as { properties: Record<string, unknown> }
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Provider profile of modelhost-sim',
+    type: 'object',
+    properties: {
+      $schema: { type: 'string' },
+      name: { type: 'string', description: 'How the profile calls itself.' },
+      extends: {
+        type: ['string', 'null'],
+        description: `The profile below this one, by name or path; '${DEFAULT_PROFILE}' where it is left out, null for none.`,
+      },
+      description: { type: 'string' },
+      ...sections.properties,
+    },
+    additionalProperties: false,
+    $defs: definitions,
+  }
+}
+
+/** One profile of a chain, as it was written. */
+interface Layer {
+  /** How problems call it. */
+  readonly label: string
+  readonly raw: unknown
+}
+
+/** A profile and those it extends. */
+class Chain {
+  readonly subject: string
+  /** The files of the chain, the lowest last. */
+  readonly #files: ProfileFile[] = []
+  readonly #layers: Layer[] = []
+  readonly #fromObject: boolean
+
+  constructor(source: string | ProfileInput) {
+    this.#fromObject = typeof source !== 'string'
+    this.subject = typeof source === 'string' ? `profile '${source}'` : 'the profile'
+    let below: string | null
+    if (typeof source === 'string') {
+      const file = openProfile(source)
+      if ('problem' in file) throw new ProfileError(this.subject, [file.problem])
+      below = this.#add(file)
+    } else {
+      this.#layers.push({ label: 'profile', raw: source })
+      below = this.#below('profile', source)
+    }
+    while (below !== null) {
+      const { label } = this.#layers.at(-1)!
+      const file = openProfile(below, this.#files.at(-1))
+      if ('problem' in file) throw this.#failure(`${label}: $.extends: ${file.problem}`)
+      const again = this.#files.findIndex(each => each.path === file.path)
+      if (again >= 0) {
+        const circle = [...this.#files.slice(again), file].map(each => each.label).join(' → ')
+        throw this.#failure(
+          `${label}: $.extends: expected a profile that does not extend this one, got ${shown(below)}: ${circle} has no ` +
+            `end. Let one of them extend '${DEFAULT_PROFILE}', or null.`,
+        )
+      }
+      below = this.#add(file)
+    }
+  }
+
+  /** Lowest first: each one writes over those before it. */
+  get layers(): readonly Layer[] {
+    return [...this.#layers].reverse()
+  }
+
+  /** What it is when it has no name of its own. */
+  get name(): string {
+    return this.#fromObject ? 'custom' : this.#files[0]!.name
+  }
+
+  get id(): string {
+    return this.#files[0]?.path ?? ''
+  }
+
+  /** Changes when any file of the chain does; an object has none. */
+  get stamp(): string | undefined {
+    return this.#fromObject ? undefined : this.#files.map(file => `${file.path}:${file.stamp}`).join('|')
+  }
+
+  #add(file: ProfileFile): string | null {
+    const raw = this.#parsed(file)
+    this.#files.push(file)
+    this.#layers.push({ label: file.label, raw })
+    return this.#below(file.label, raw)
+  }
+
+  #parsed(file: ProfileFile): unknown {
+    const known = parsedFiles.get(file.path)
+    if (known !== undefined && known.stamp === file.stamp) return known.raw
+    const parsed = parseJsonText(file.read())
+    if ('fault' in parsed) {
+      const { line, column, reason } = parsed.fault
+      throw this.#failure(`${file.label}: line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
+    }
+    parsedFiles.set(file.path, { stamp: file.stamp, raw: parsed.value })
+    return parsed.value
+  }
+
+  #below(label: string, raw: unknown): string | null {
+    if (!isRecord(raw)) throw this.#failure(`${label}: $: expected an object, got ${shown(raw)}. Fix that value.`)
+    const { extends: below = DEFAULT_PROFILE } = raw
+    if (below === null || (typeof below === 'string' && below !== '')) return below
+    throw this.#failure(
+      `${label}: $.extends: expected the name or path of a profile, or null, got ${shown(below)}. Fix that value.`,
+    )
+  }
+
+  #failure(problem: string): ProfileError {
+    return new ProfileError(this.subject, [problem])
+  }
+}
+
+class Report {
+  readonly #subject: string
+  readonly #problems: string[] = []
+
+  constructor(subject: string) {
+    this.#subject = subject
+  }
+
+  add(label: string, path: readonly PropertyKey[], text: string): void {
+    this.#problems.push(`${label}: ${jsonPath(path)}: ${text}`)
+  }
+
+  throwIfAny(): void {
+    if (this.#problems.length > 0) throw new ProfileError(this.#subject, this.#problems)
+  }
+}
+
+/** Reads the layers of a profile into one, section by section. */
+class Reader {
+  readonly sources: Record<string, string> = {}
+  readonly #report: Report
+
+  constructor(report: Report) {
+    this.#report = report
+  }
+
+  /** @param above The profile to which what is missing here is told. */
+  section(shape: Section, layers: readonly Layer[], path: readonly string[], above: string): Record<string, unknown> {
+    if (layers.length === 0) this.#report.add(above, path, 'expected an object, got nothing. Add that field.')
+    const own = this.#records(layers, path)
+    const label = own.at(-1)?.label
+    if (label === undefined) return {}
+    const known = Object.keys(shape)
+    const beside = path.length === 0 ? BESIDE_SECTIONS : []
+    for (const { label, raw } of own) {
+      for (const key of Object.keys(raw)) {
+        if (!known.includes(key) && !beside.includes(key)) this.#unknown(label, [...path, key], key, known)
+      }
+    }
+    const read: Record<string, unknown> = {}
+    for (const [key, part] of Object.entries(shape)) {
+      const below = own.flatMap(({ label, raw }) => (raw[key] === undefined ? [] : [{ label, raw: raw[key] }]))
+      const place = [...path, key]
+      if (part instanceof Figure) read[camel(key)] = this.#figure(part, below, place, label)
+      else if (part instanceof Named) read[camel(key)] = this.#named(part, below, place)
+      else read[camel(key)] = this.section(part as Section, below, place, label)
+    }
+    return read
+  }
+
+  /** A text beside the sections: only the uppermost profile's counts. */
+  text(key: 'name' | 'description', layers: readonly Layer[]): string | undefined {
+    const { label, raw } = layers.at(-1)!
+    const value = (raw as Readonly<Record<string, unknown>>)[key]
+    if (value === undefined || typeof value === 'string') return value
+    this.#report.add(label, [key], `expected a string, got ${shown(value)}. Fix that value.`)
+    return undefined
+  }
+
+  #named(part: Named<Section>, layers: readonly Layer[], path: readonly string[]): Record<string, unknown> {
+    const own = this.#records(layers, path)
+    const read: Record<string, unknown> = {}
+    for (const name of new Set(own.flatMap(({ raw }) => Object.keys(raw)))) {
+      const below = own.flatMap(({ label, raw }) => (raw[name] === undefined ? [] : [{ label, raw: raw[name] }]))
+      const label = below.at(-1)?.label
+      if (label === undefined) continue
+      if (name === 'none' || !/^[a-z][a-z0-9-]*$/.test(name)) {
+        const text = `expected a name of small letters, digits and dashes other than 'none', got ${shown(name)}. Rename it.`
+        this.#report.add(label, [...path, name], text)
+      } else read[name] = this.section(part.shape, below, [...path, name], label)
+    }
+    return read
+  }
+
+  #figure(figure: Figure<unknown, unknown>, layers: readonly Layer[], path: readonly string[], above: string): unknown {
+    const { kind, fallback } = figure
+    let merged: unknown
+    let source: string | undefined
+    for (const { label, raw } of layers) {
+      const plain = this.#unwrapped(label, raw, path)
+      if (plain === undefined) return undefined
+      merged = merged === undefined ? plain.value : kind.merged(merged, plain.value)
+      source = plain.source
+    }
+    if (merged === undefined) merged = fallback
+    const result = readFigure(kind, merged)
+    if ('value' in result) {
+      if (source !== undefined) this.sources[path.join('.')] = source
+      return result.value
+    }
+    for (const problem of result.problems) this.#told(problem, layers, path, above)
+    return undefined
+  }
+
+  /** A problem is the uppermost profile's that wrote the figure, even where one below wrote the field in question. */
+  #told(problem: Problem, layers: readonly Layer[], path: readonly string[], above: string): void {
+    const last = layers.at(-1)
+    const field = problem.path[0]
+    const writer = layers.findLast(({ raw }) => {
+      const { value } = wrapped(raw)
+      return field === undefined || (isRecord(value) && Object.hasOwn(value, field))
+    })
+    const inherited = writer !== undefined && writer !== last ? ` (It stands so in ${writer.label}.)` : ''
+    this.#report.add(last?.label ?? above, [...path, ...problem.path], `${problem.text}${inherited}`)
+  }
+
+  #unwrapped(label: string, raw: unknown, path: readonly string[]): { value: unknown; source?: string } | undefined {
+    const { value, source, others } = wrapped(raw)
+    for (const key of others) this.#unknown(label, [...path, key], key, ['value', 'source'])
+    if (others.length > 0) return undefined
+    if (value === undefined) {
+      const text = 'expected the figure beside its source, got nothing. Add that field.'
+      this.#report.add(label, [...path, 'value'], text)
+      return undefined
+    }
+    if (source === undefined) return { value }
+    if (typeof source === 'string' && source.trim() !== '') return { value, source }
+    const text = `expected a text that says where the figure is from, got ${shown(source)}. Fix that value.`
+    this.#report.add(label, [...path, 'source'], text)
+    return undefined
+  }
+
+  #records(
+    layers: readonly Layer[],
+    path: readonly string[],
+  ): readonly { readonly label: string; readonly raw: Readonly<Record<string, unknown>> }[] {
+    return layers.flatMap(({ label, raw }) => {
+      if (isRecord(raw)) return [{ label, raw }]
+      this.#report.add(label, path, `expected an object, got ${shown(raw)}. Fix that value.`)
+      return []
+    })
+  }
+
+  #unknown(label: string, path: readonly string[], key: string, known: readonly string[]): void {
+    const meant = nearest(key, known)
+    const hint = meant === undefined ? 'Remove it.' : `Did you mean '${meant}'? Rename or remove it.`
+    this.#report.add(label, path, `unknown field. ${hint}`)
+  }
+}
+
+/** What no figure shows alone. */
+function checkTogether(profile: Profile, layers: readonly Layer[], report: Report): void {
+  const { timings, weather } = profile
+  const quickest = timings.loadFixed + (timings.warmUp.sigma === 0 ? timings.warmUp.median : 0)
+  if (timings.readyWithin <= quickest) {
+    const label = lastToName(layers, [
+      ['timings', 'ready_within'],
+      ['timings', 'load_fixed'],
+      ['timings', 'warm_up'],
+    ])
+    const text =
+      `expected more than load_fixed + warm_up, ${quickest / 1e6} s, got ${timings.readyWithin / 1e6} s: no instance would ` +
+      'be ready in time. Raise it, or lower these.'
+    report.add(label, ['timings', 'ready_within'], text)
+  }
+  const names = ['none', ...Object.keys(weather.packs)]
+  if (!names.includes(weather.pack)) {
+    const meant = nearest(weather.pack, names)
+    const text =
+      `expected one of ${names.map(shown).join(', ')}, got ${shown(weather.pack)}.` +
+      `${meant === undefined ? '' : ` Did you mean '${meant}'?`} Fix that value.`
+    report.add(lastToName(layers, [['weather', 'pack']]), ['weather', 'pack'], text)
+  }
+}
+
+function lastToName(layers: readonly Layer[], paths: readonly (readonly [string, string])[]): string {
+  const found = layers.findLast(({ raw }) =>
+    paths.some(([section, key]) => {
+      const inner = (raw as Readonly<Record<string, unknown>>)[section]
+      return isRecord(inner) && inner[key] !== undefined
+    }),
+  )
+  return (found ?? layers.at(-1)!).label
+}
+
+/** A figure apart from its source. No figure has a field `value` or `source` of its own. */
+function wrapped(raw: unknown): { value: unknown; source?: unknown; others: readonly string[] } {
+  if (!isRecord(raw) || !(Object.hasOwn(raw, 'value') || Object.hasOwn(raw, 'source')))
+    return { value: raw, others: [] }
+  const others = Object.keys(raw).filter(key => key !== 'value' && key !== 'source')
+  return { value: raw.value, source: raw.source, others }
+}
+
+function camel(key: string): string {
+  return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function schemaOf(part: Section[string], definitions: Record<string, unknown>): unknown {
+  if (part instanceof Figure) {
+    const { kind, meaning } = part
+    const known = `#/$defs/${kind.name}`
+    definitions[kind.name] ??= definitionOf(kind)
+    const value = { $ref: known }
+    const withSource = {
+      type: 'object',
+      properties: { value, source: { type: 'string', description: 'Where the figure was taken from.' } },
+      required: ['value', 'source'],
+      additionalProperties: false,
+    }
+    return { description: meaning, anyOf: [value, withSource] }
+  }
+  if (part instanceof Named) {
+    return { type: 'object', additionalProperties: schemaOf(part.shape, definitions) }
+  }
+  const properties = Object.fromEntries(
+    Object.entries(part as Section).map(([key, inner]) => [key, schemaOf(inner, definitions)]),
+  )
+  return { type: 'object', properties, additionalProperties: false }
+}
+
+/** A figure may name some fields and inherit the others, so none is required. */
+function definitionOf(kind: Kind<unknown, unknown>): unknown {
+  const forms = kind.forms.map(form => {
+    const { $schema: _, required: __, ...json } = z.toJSONSchema(form, { io: 'input' })
+    return json
+  })
+  return forms.length === 1 ? forms[0] : { anyOf: forms }
+}
