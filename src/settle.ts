@@ -5,10 +5,12 @@
 import type { World } from './cluster/world.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
 import { traceLine } from './kernel/journal.ts'
+import { nearest } from './kernel/nearest.ts'
 import { monotonicMs, Pacer } from './kernel/pacer.ts'
 
+const MODES = ['manual', 'scaled'] as const
 /** How time moves: by hand, or with a real clock times a speed. */
-export type ClockMode = 'manual' | 'scaled'
+export type ClockMode = (typeof MODES)[number]
 
 /** A clock as a user asks for it. */
 export type ClockSetting = ClockMode | { readonly mode: ClockMode; readonly speed?: number }
@@ -30,6 +32,13 @@ export const DEFAULT_SPEED = 60
 const SLICE_MS = 20
 /** Turns of the event loop without a sign of the client after which it counts as waiting. */
 const QUIET_TURNS = 3
+
+/** What came of an `until` that may give up. */
+export interface Awaited {
+  /** Whether the condition held in time. */
+  readonly reached: boolean
+  readonly happened: Happened
+}
 
 /** `until` gave up. */
 export class UntilError extends Error {
@@ -220,37 +229,98 @@ export class SimulatorClock {
   /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */
   advanceInSlices(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
-    return this.#inTurn(() => this.#sliced(() => this.elapsed + delta))
+    return this.#inTurn(() => this.#holding(breathe => this.#runInSlices(() => this.elapsed + delta, breathe)))
   }
 
   /** The same as `advanceTo`, for a server. */
   advanceToInSlices(target: Micros): Promise<Happened> {
-    return this.#inTurn(() => this.#sliced(() => target))
+    return this.#inTurn(() => this.#holding(breathe => this.#runInSlices(() => target, breathe)))
   }
 
-  async #sliced(target: () => Micros): Promise<Happened> {
+  /** The same as `until`, for a server: in slices, and giving up is an outcome. */
+  untilInSlices(
+    predicate: () => boolean | Promise<boolean>,
+    options: { readonly within?: Duration | undefined } = {},
+  ): Promise<Awaited> {
+    const within = micros(options.within ?? '24h')
+    return this.#inTurn(() =>
+      this.#holding(async breathe => {
+        const began = this.#begin()
+        const limit = this.elapsed + within
+        let reached = await predicate()
+        while (!reached && (await this.#changeInSlices(limit, breathe))) reached = await predicate()
+        return { reached, happened: this.#end(began) }
+      }),
+    )
+  }
+
+  /**
+   * The same as `next`, for a server: to the next event, or with `visible` to the next change that a client could see.
+   * With `within`, time rests there when nothing comes before.
+   */
+  nextInSlices(
+    options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
+  ): Promise<Happened> {
+    const within = options.within === undefined ? undefined : micros(options.within)
+    return this.#inTurn(() =>
+      this.#holding(async breathe => {
+        const began = this.#begin()
+        const limit = within === undefined ? Number.POSITIVE_INFINITY : this.elapsed + within
+        if (options.visible) await this.#changeInSlices(limit, breathe)
+        else if (!this.#host.world.next(limit) && within !== undefined) this.#fire(limit)
+        this.#fire(this.elapsed)
+        return this.#end(began)
+      }),
+    )
+  }
+
+  /** Holds the world's queue while `move` runs; `breathe` lets the process go on where a slice is over. */
+  async #holding<T>(move: (breathe: () => Promise<void> | undefined) => Promise<T>): Promise<T> {
     await this.#host.prepare()
-    const began = this.#begin()
-    let done = () => {}
+    let release = () => {}
     this.#slicing = new Promise(resolve => {
-      done = resolve
+      release = resolve
     })
+    let since = monotonicMs()
+    const breathe = () => {
+      if (monotonicMs() - since < SLICE_MS) return undefined
+      return turn().then(() => {
+        since = monotonicMs()
+      })
+    }
     try {
       this.#catchUpNow()
-      const end = target()
-      const { world } = this.#host
-      for (let since = monotonicMs(); world.next(end); ) {
-        if (monotonicMs() - since < SLICE_MS) continue
-        await turn()
-        since = monotonicMs()
-      }
-      this.#fire(end)
-      this.#pacer?.rebase(this.elapsed)
+      return await move(breathe)
     } finally {
+      this.#pacer?.rebase(this.elapsed)
       this.#slicing = undefined
-      done()
+      release()
     }
+  }
+
+  async #runInSlices(target: () => Micros, breathe: () => Promise<void> | undefined): Promise<Happened> {
+    const began = this.#begin()
+    const end = target()
+    while (this.#host.world.next(end)) {
+      const pause = breathe()
+      if (pause) await pause
+    }
+    this.#fire(end)
     return this.#end(began)
+  }
+
+  /** Goes to the next change that a client could see; false, with time at `limit`, when none comes. */
+  async #changeInSlices(limit: Micros, breathe: () => Promise<void> | undefined): Promise<boolean> {
+    const seen = this.#host.world.visibleChanges
+    while (this.#host.world.visibleChanges === seen) {
+      if (!this.#host.world.next(limit)) {
+        if (limit < Number.POSITIVE_INFINITY) this.#fire(limit)
+        return false
+      }
+      const pause = breathe()
+      if (pause) await pause
+    }
+    return true
   }
 
   async #moveTo(target: Micros): Promise<Happened> {
@@ -365,8 +435,10 @@ export class SimulatorClock {
 export function readSetting(setting: ClockSetting): { mode: ClockMode; speed: number } {
   const { mode, speed = DEFAULT_SPEED } = typeof setting === 'string' ? { mode: setting } : setting
   if (mode !== 'manual' && mode !== 'scaled') {
+    const meant = nearest(String(mode), MODES)
     throw new RangeError(
-      `Failed to set the clock: there is no mode '${String(mode)}'. Modes are 'manual' and 'scaled'.`,
+      `Failed to set the clock: there is no mode '${String(mode)}'. ` +
+        (meant ? `Did you mean '${meant}'?` : "Modes are 'manual' and 'scaled'."),
     )
   }
   if (!Number.isFinite(speed) || speed <= 0 || speed > 1e6) {
@@ -377,12 +449,20 @@ export function readSetting(setting: ClockSetting): { mode: ClockMode; speed: nu
   return { mode, speed }
 }
 
+/** Waits for real time to pass, without keeping the process alive: how long a server that closes is patient. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise(resolve => {
+    const timer: unknown = realTimeout(() => resolve(), milliseconds)
+    if (typeof timer === 'object') (timer as { unref?(): void }).unref?.()
+  })
+}
+
 // Captured at import: a test runner's fake timers must not stop the turns that wait for a client.
 const realImmediate: ((callback: () => void) => unknown) | undefined = globalThis.setImmediate
 const realTimeout = globalThis.setTimeout
 
 /** One turn of the event loop. */
-function turn(): Promise<void> {
+export function turn(): Promise<void> {
   return new Promise(resolve => {
     if (realImmediate) realImmediate(() => resolve())
     else realTimeout(() => resolve(), 0)

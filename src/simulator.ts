@@ -36,9 +36,9 @@ export interface SimulatorOptions {
 /** What a door knows of a request beside the request. */
 export interface FetchOptions {
   /** The caller's address, which a token's `allowed_ips` is held against; 127.0.0.1 unless given. */
-  readonly clientAddress?: string
+  readonly clientAddress?: string | undefined
   /** Path and query below a base address, where the request's own URL has a prefix. */
-  readonly path?: string
+  readonly path?: string | undefined
 }
 
 /**
@@ -81,6 +81,8 @@ export interface Simulator {
   /** The world itself, for doors of this package. */
   readonly world: World
   readonly api: Api
+  /** For doors of this package: answers at once, without a promise, where nothing has to be waited for. */
+  answer(request: Request, options?: FetchOptions): Response | Promise<Response>
 }
 
 /**
@@ -207,19 +209,21 @@ class OneWorld implements Simulator {
 
   async #fetch(input: Request | URL | string, init: RequestInit & FetchOptions = {}): Promise<Response> {
     const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
+    return this.answer(request, init)
+  }
+
+  answer(request: Request, { clientAddress, path }: FetchOptions = {}): Response | Promise<Response> {
     this.#activity++
+    const answered = this.api.answer(this.#world, request, { clientAddress, path, enter: this.#enter })
+    if (!(answered instanceof Promise)) return answered
     this.#inFlight++
-    try {
-      return await this.api.answer(this.#world, request, {
-        ...(init.clientAddress !== undefined && { clientAddress: init.clientAddress }),
-        ...(init.path !== undefined && { path: init.path }),
-        enter: () => this.clock.catchUp(),
-      })
-    } finally {
+    return answered.finally(() => {
       this.#inFlight--
       this.#activity++
-    }
+    })
   }
+
+  readonly #enter = () => this.clock.catchUp()
 
   async #prepare(): Promise<void> {
     if (this.#world.needsTokenizer) this.#world.countTokens = await loadTokenizer()

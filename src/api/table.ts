@@ -11,7 +11,7 @@ export interface EndpointRow {
   assumed: string[]
 }
 
-/** A row an operation, in the order of declaration. */
+/** A row an operation, by path and method. */
 export function endpointTable(operations: Operations): EndpointRow[] {
   return Object.entries(operations).map(([operation, endpoint]) => ({
     method: endpoint.method,

@@ -226,7 +226,8 @@ const ROUNDING = 1e-6
 
 /**
  * The same in whole requests, for reports. Each count only grows, `arrived = served + refused + backlog` holds exactly,
- * and so it does for the differences over any window; a request that is partly served waits.
+ * and so it does for the differences over any window. Requests of which only a part was served or refused count as waiting,
+ * so the backlog may be one or two above the real one.
  */
 export function wholeRequests(state: Served): Served {
   const served = Math.floor(state.served + ROUNDING)

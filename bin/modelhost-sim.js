@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+// Plain JavaScript without a build, so that npx works in a fresh clone, and old enough in its syntax that an old Node
+// gets as far as the check of its version. See docs/decisions/starting.md.
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import module from 'node:module'
+
+const NEEDED = [20, 19]
+const found = process.versions.node.split('.').map(Number)
+if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
+  process.stderr.write(
+    `Failed to start: this is Node ${process.versions.node}. Use Node ${NEEDED.join('.')} or newer.\n`,
+  )
+  process.exit(2)
+}
+
+// From Node 22 on: what was compiled once need not be compiled at the next start.
+module.enableCompileCache?.()
+
+const SOURCE = new URL('../src/', import.meta.url)
+const BUNDLE = new URL('../dist/cli.js', import.meta.url)
+
+const { main } = existsSync(SOURCE) && !isFresh() ? await fromSource() : await import(BUNDLE.href)
+await main(process.argv.slice(2))
+
+/** Whether the bundle was built after the last change of anything that goes into it. */
+function isFresh() {
+  const built = statSync(BUNDLE, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (built === 0) return false
+  const changed = url => statSync(url, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (changed(new URL('../package-lock.json', import.meta.url)) > built) return false
+  // Folders as well: theirs is the time at which a file was taken away.
+  const entries = readdirSync(SOURCE, { recursive: true })
+  return ['', ...entries].every(entry => changed(new URL(entry.replaceAll('\\', '/'), SOURCE)) <= built)
+}
+
+async function fromSource() {
+  const tsx = await import('tsx/esm/api')
+  tsx.register()
+  // What `node --conditions=modelhost-sim-source` would do, without a second process.
+  module.register(
+    `data:text/javascript,${encodeURIComponent(
+      "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })",
+    )}`,
+  )
+  return import(new URL('cli/index.ts', SOURCE).href)
+}

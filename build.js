@@ -1,0 +1,42 @@
+// `npm run build`: the package's modules with their types by tsc, and the command line as one file by esbuild, because
+// the file system takes longer to find two hundred modules than Node takes to run them.
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { build } from 'esbuild'
+
+rmSync('dist', { recursive: true, force: true })
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+if (status !== 0) process.exit(status ?? 1)
+
+await build({
+  entryPoints: ['src/cli/index.ts'],
+  outfile: 'dist/cli.js',
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20.19',
+  conditions: ['modelhost-sim-source'],
+  // Heavy and seldom needed, or the user's own: loaded from node_modules when somebody asks for them.
+  external: ['gpt-tokenizer', '@faker-js/faker', 'tsx', 'esbuild', 'msw', 'vitest'],
+  // Zod's messages in fifty languages are a fifth of the file, and ours are English.
+  plugins: [
+    {
+      name: 'english',
+      setup: build =>
+        build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, ({ path }) => ({
+          contents: "export { default as en } from './en.js'",
+          resolveDir: dirname(path),
+        })),
+    },
+  ],
+  minifySyntax: true,
+  // Dependencies in CommonJS ask for Node's modules by `require`.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
+  },
+  legalComments: 'none',
+  logLevel: 'warning',
+})

@@ -1,0 +1,40 @@
+import { VERSION } from '../control/version.ts'
+import type { Simulator } from '../simulator.ts'
+
+export interface BannerOptions {
+  readonly url: string
+  /** Name or folder of the fixture. */
+  readonly fixtures: string
+  readonly controlToken?: string
+  /** Whether what is printed goes to a terminal that shows colours. */
+  readonly isTerminal: boolean
+  /** Milliseconds since the process began. */
+  readonly startedMs: number
+}
+
+/** What `serve` prints when it is ready: all there is to know, and two lines to paste. */
+export function banner(sim: Simulator, options: BannerOptions): string {
+  const bold = (text: string) => (options.isTerminal ? `\u001b[1m${text}\u001b[22m` : text)
+  const { speed } = sim.clock
+  // Without the scheme, which curl takes for granted, both lines stay within 80 columns.
+  const address = options.url.replace('http://', '')
+  const guard = options.controlToken === undefined ? '' : ` -H "x-sim-control-token: ${options.controlToken}" \\\n `
+  const lines = [
+    `${bold(`modelhost-sim ${VERSION}`)}  ${bold(options.url)}  ready in ${Math.round(options.startedMs)} ms`,
+    '',
+    `token     ${sim.token}`,
+    `world     fixtures ${options.fixtures}, seed ${sim.seed}`,
+    `clock     ${speed === undefined ? 'manual: time moves only when told to' : `scaled, ${speed} simulated seconds a second`}`,
+    `time      ${sim.clock.iso}`,
+    ...(options.controlToken === undefined
+      ? []
+      : [
+          'warning   other machines can reach this server; its control plane takes a token',
+          `control   ${options.controlToken}`,
+        ]),
+    '',
+    `curl -H "Authorization: Bearer ${sim.token}" ${address}/deploy/list`,
+    `curl${guard} --json '{"by":"10m"}' ${address}/_sim/clock/advance`,
+  ]
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,105 @@
+/** The command line: one list of commands, each loaded when it is asked for. */
+import yargs, { type CommandModule } from 'yargs'
+import { VERSION } from '../control/version.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { type Command, UsageError } from './command.ts'
+
+const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
+  serve: () => import('./serve.ts'),
+  run: () => import('./run.ts'),
+  endpoints: () => import('./endpoints.ts'),
+  env: () => import('./env.ts'),
+}
+const DEFAULT_COMMAND = 'serve'
+
+/**
+ * Runs the command line. Whatever goes wrong is one line on stderr and an exit code; `--debug` adds where it happened.
+ *
+ * @param args what stands behind the program's name
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  const debug = args.includes('--debug')
+  try {
+    await dispatch(args.filter(arg => arg !== '--debug'))
+  } catch (error) {
+    const { message, stack, exitCode } = error as Error & { exitCode?: number }
+    process.stderr.write(`${debug ? stack : message}\n`)
+    process.exitCode = exitCode ?? 2
+  }
+}
+
+async function dispatch(args: readonly string[]): Promise<void> {
+  const [first] = args
+  const named = first !== undefined && !first.startsWith('-')
+  if (named && !(first in COMMANDS)) {
+    const meant = nearest(first, Object.keys(COMMANDS))
+    throw new UsageError(
+      `Failed to run '${first}': there is no such command. ` +
+        (meant ? `Did you mean '${meant}'?` : `Commands are ${Object.keys(COMMANDS).join(', ')}.`),
+    )
+  }
+  const wanted = named ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
+  const commands = await Promise.all(wanted.map(async name => (await COMMANDS[name]!()) as Command))
+  let parser = yargs([...args])
+    .scriptName('modelhost-sim')
+    .usage(
+      '$0 [command] [flags]\n\nA simulated model-hosting service: GPUs, deployments, batches and money under a clock.',
+    )
+    .version(VERSION)
+    .alias({ help: 'h', version: 'v' })
+    .option('debug', { type: 'boolean', describe: 'Show where in the program an error happened' })
+    .strict()
+    .parserConfiguration({ 'strip-dashed': false, 'duplicate-arguments-array': true, 'boolean-negation': false })
+    .wrap(Math.min(100, process.stdout.columns ?? 100))
+    .exitProcess(true)
+    .fail((message, error) => {
+      // Its own complaints, coerced values aside, come as a message or as an error of its own class.
+      if (error && error.name !== 'YError') throw error
+      const { key } = (parser as unknown as Inside).getOptions()
+      throw new UsageError(explained(message ?? error.message, args, Object.keys(key)))
+    })
+  for (const command of commands) parser = parser.command(command as unknown as CommandModule)
+  await parser.parseAsync()
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  return args.includes('--help') || args.includes('-h')
+}
+
+/** What yargs says, with a hint where a word was mistyped. */
+function explained(message: string, args: readonly string[], flags: readonly string[]): string {
+  if (message.startsWith('Failed to ')) return message
+  const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
+  if (unknown !== undefined) return unknownArgument(unknown, args, flags)
+  const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
+  if (choice !== null) return unknownChoice(choice[1]!, choice[2]!, choice[3]!)
+  const lacking = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
+  if (lacking !== undefined) return `Failed to read --${lacking}: it needs a value. Give one behind it.`
+  return `Failed to read the command line: ${message.replaceAll(/\s*\n\s*/g, ' ')}. See --help.`
+}
+
+function unknownArgument(name: string, args: readonly string[], flags: readonly string[]): string {
+  const given = args.find(arg => /^-/.test(arg) && arg.replace(/^-+/, '').split('=', 1)[0] === name)
+  if (given === undefined && args.includes(name)) {
+    return `Failed to read '${name}': the command takes no such argument. See --help for what it takes.`
+  }
+  const meant = nearest(
+    name,
+    flags.filter(flag => flag.length > 1),
+  )
+  const hint = meant ? `Did you mean --${meant}?` : 'See --help for those there are.'
+  return `Failed to read ${given?.split('=', 1)[0] ?? `--${name}`}: there is no such flag. ${hint}`
+}
+
+function unknownChoice(flag: string, given: string, choices: string): string {
+  const meant = nearest(
+    given,
+    [...choices.matchAll(/"([^"]*)"/g)].map(found => found[1]!),
+  )
+  return `Failed to read --${flag} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
+}
+
+/** yargs tells the flags of a command by its usage text and by this alone. */
+interface Inside {
+  getOptions(): { key: Readonly<Record<string, boolean>> }
+}

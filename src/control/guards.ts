@@ -1,0 +1,121 @@
+/**
+ * Who may speak to the server at all. A simulator on a developer's machine is in reach of every web page that the
+ * developer opens; these rules keep pages, rebound names and forms away from it.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIP } from 'node:net'
+
+/** A request that a guard turned away. */
+export interface TurnedAway {
+  readonly status: 401 | 403 | 415
+  readonly message: string
+}
+
+/** What the guards look at: the headers as they came, for a URL can hold another host. */
+export interface Visitor {
+  readonly method?: string | undefined
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+}
+
+export const CONTROL_TOKEN_HEADER = 'x-sim-control-token'
+
+/**
+ * The names that the server answers to: loopback names, addresses, names of one label (which no public DNS has), and
+ * those that were allowed.
+ *
+ * @param allowed further names; `.example.test` allows everything below one
+ */
+export function hostGuard(allowed: readonly string[] = []): (host: string | undefined) => TurnedAway | undefined {
+  const names = allowed.map(name => name.toLowerCase())
+  // Nearly all requests of a server's life name the same host.
+  let last: string | undefined
+  return host => {
+    if (host !== undefined && host === last) return undefined
+    const name = host === undefined ? '' : hostName(host)
+    if (isLocal(name) || names.some(one => one === name || (one.startsWith('.') && name.endsWith(one)))) {
+      last = host
+      return undefined
+    }
+    return {
+      status: 403,
+      message:
+        `Failed to answer for the host '${printable(name)}': this server does not go by that name. ` +
+        'If it should, start it with --allow-host and the name.',
+    }
+  }
+}
+
+/** Turns away what a web page of another origin could send, with or without its user's knowledge. */
+export function originGuard({ method, headers }: Visitor): TurnedAway | undefined {
+  const site = headers['sec-fetch-site']
+  if (site === 'cross-site' || site === 'same-site') {
+    return { status: 403, message: 'Failed to answer: another site asked. Ask from a page of this server, or by curl.' }
+  }
+  const { origin } = headers
+  if (typeof origin === 'string' && !isOwn(origin, headers.host)) {
+    return {
+      status: 403,
+      message: `Failed to answer the origin '${printable(origin)}': the control plane is for its own pages only.`,
+    }
+  }
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return undefined
+  const type = headers['content-type']
+  const hasBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
+  if (type === undefined ? !hasBody : /^application\/json\s*(;|$)/i.test(String(type))) return undefined
+  return {
+    status: 415,
+    message: `Failed to read the command: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`,
+  }
+}
+
+/** Asks for the control token, as `x-sim-control-token` or as the bearer. */
+export function tokenGuard(token: string): (visitor: Visitor) => TurnedAway | undefined {
+  return ({ headers }) => {
+    const given = headers[CONTROL_TOKEN_HEADER] ?? /^bearer\s+(\S+)$/i.exec(headers.authorization as string)?.[1]
+    if (typeof given === 'string' && isSame(given, token)) return undefined
+    return {
+      status: 401,
+      message: `Failed to answer: other machines reach this server, so its control plane asks for a token. Send the one it printed as ${CONTROL_TOKEN_HEADER}.`,
+    }
+  }
+}
+
+/** Whether a server bound to this name or address is in reach of its own machine only. */
+export function isLoopback(hostname: string): boolean {
+  const name = hostName(hostname)
+  return (
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    name === '::1' ||
+    (isIP(name) === 4 && name.startsWith('127.'))
+  )
+}
+
+function isLocal(name: string): boolean {
+  if (name === '') return false
+  return isLoopback(name) || isIP(name) !== 0 || /^[a-z0-9_-]+$/.test(name)
+}
+
+/** Without port, brackets and final dot, in lower case. */
+function hostName(host: string): string {
+  const lower = host.toLowerCase()
+  const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(lower)
+  if (bracketed) return bracketed[1]!
+  if (isIP(lower) === 6) return lower
+  return lower.replace(/:\d*$/, '').replace(/\.$/, '')
+}
+
+function isOwn(origin: string, host: string | readonly string[] | undefined): boolean {
+  return typeof host === 'string' && origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase()
+}
+
+/** Compares without telling by its time how much was right. */
+function isSame(given: string, token: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given), digest(token))
+}
+
+/** What came over the wire may hold anything; a message shows the harmless start of it. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100)
+}

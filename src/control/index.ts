@@ -1,0 +1,75 @@
+/** The simulator's own endpoints: `Request` in, `Response` out, like the service's. */
+import type { Operations } from '../api/endpoint.ts'
+import { type Call, createPipeline } from '../api/pipeline.ts'
+import { nearest } from '../kernel/nearest.ts'
+import type { Simulator } from '../simulator.ts'
+import * as clock from './clock.ts'
+import * as cluster from './cluster.ts'
+import type { ControlScope } from './endpoint.ts'
+import * as journal from './journal.ts'
+import * as ledger from './ledger.ts'
+import * as overview from './overview.ts'
+
+/**
+ * Every operation of the control plane by its id: what a typed client of it is made from.
+ *
+ * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
+ */
+export const controlOperations = {
+  ...overview,
+  ...clock,
+  ...journal,
+  ...ledger,
+  ...cluster,
+} satisfies Operations<ControlScope>
+
+export interface Control {
+  /** Answers a request to the control plane. Guards are the door's business: they come before. */
+  answer(request: Request, call: Call): Response | Promise<Response>
+}
+
+/** What tells about the simulator itself and never waits for its world. */
+const AT_ONCE: readonly string[] = ['getHealth', 'getOverview', 'getRoot']
+/** What would only write about itself, every time that somebody looks. */
+const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest']
+
+/** Makes the control plane of a simulator. */
+export function createControl(sim: Simulator): Control {
+  const pipeline = createPipeline<Simulator, ControlScope>({
+    operations: controlOperations,
+    admit: () => ({ sim, operations: controlOperations }),
+    // Where the clock says the world is: health must not have to catch up first.
+    time: () => sim.world.clock.epochMs + sim.clock.due / 1000,
+    open(_, operation, method, path) {
+      if (operation === '' || NOT_JOURNALED.includes(operation)) return undefined
+      const { world } = sim
+      const entry = world.openRequest(operation, method, path)
+      // What a command does has a cause of its own; what happens while one waits is not its doing.
+      world.closeRequest(entry, 0)
+      return entry
+    },
+    close(_, entry, status) {
+      if (entry !== undefined) (entry as { fields: { status: number } }).fields.status = status
+    },
+  })
+
+  return {
+    answer(request, call) {
+      const path = call.path ?? '/'
+      const operation = pipeline.operationOf(request.method, path.split('?', 1)[0]!)
+      const enter = operation === undefined || AT_ONCE.includes(operation) ? undefined : () => sim.clock.catchUp()
+      const answered = pipeline.answer(sim, request, { ...call, enter })
+      if (operation !== undefined) return answered
+      return Promise.resolve(answered).then(response => (response.status === 404 ? astray(path, response) : response))
+    },
+  }
+}
+
+function astray(target: string, { headers }: Response): Response {
+  const path = target.split('?', 1)[0]!
+  const meant = nearest(path, new Set(Object.values(controlOperations).map(endpoint => endpoint.path)))
+  const error =
+    `Failed to find '${path}': the control plane has no such path. ` +
+    (meant === undefined ? 'GET /_sim lists those it has.' : `Did you mean '${meant}'?`)
+  return new Response(JSON.stringify({ error }), { status: 404, headers })
+}

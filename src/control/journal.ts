@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { queryInteger } from '../api/fields.ts'
+import type { Entry } from '../kernel/journal.ts'
+import type { Simulator } from '../simulator.ts'
+import { control, OURS } from './endpoint.ts'
+
+const JournalEntry = z.object({
+  seq: z.int().describe('Position in the journal'),
+  time: z.int().describe('Microseconds since the epoch of the world'),
+  at: z.string().describe('The same as ISO 8601'),
+  kind: z.string(),
+  subject: z.string(),
+  cause: z.int().describe('Position of what led to it; 0 when the world began with it'),
+  fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
+})
+
+export const getJournal = control({
+  ...OURS,
+  route: 'GET /_sim/journal',
+  summary: 'What happened, oldest first: after a position, of a kind, at most so many entries (1,000 unless given)',
+  query: {
+    after: queryInteger({ min: 0 }).default(0),
+    limit: queryInteger({ min: 0 }).default(1000),
+    kind: z.string().optional(),
+  },
+  returns: z.object({
+    entries: z.array(JournalEntry),
+    last: z.int().describe('Position of the newest entry'),
+    dropped: z.int().describe('Entries that the journal no longer holds'),
+  }),
+  handle: ({ query: { after, limit, kind }, sim }) => {
+    const { world } = sim
+    const { last, dropped } = world.journal
+    const found = world.history(after).filter(entry => kind === undefined || entry.kind === kind)
+    const conceal = concealer(sim)
+    return { entries: found.slice(0, limit).map(entry => shown(entry, sim, conceal)), last, dropped }
+  },
+})
+
+export const getDigest = control({
+  ...OURS,
+  route: 'GET /_sim/digest',
+  summary: 'The digest of everything that happened: equal for equal seeds, fixtures and requests',
+  returns: z.object({ digest: z.string(), now: z.string() }),
+  handle: ({ sim }) => ({ digest: sim.digest, now: sim.clock.iso }),
+})
+
+function shown(entry: Entry, sim: Simulator, conceal: (text: string) => string): z.input<typeof JournalEntry> {
+  const { seq, time, kind, cause } = entry
+  const fields = Object.entries(entry.fields ?? {}).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? conceal(value) : value,
+  ])
+  return {
+    seq,
+    time,
+    at: sim.world.clock.iso(time),
+    kind,
+    subject: conceal(entry.subject),
+    cause,
+    ...(entry.fields && { fields: Object.fromEntries(fields) }),
+  }
+}
+
+/** A path may name a token by its value; whoever reads the journal need not learn it. */
+function concealer(sim: Simulator): (text: string) => string {
+  const values = sim.world.store.tokens.all().map(({ token }) => token)
+  return text => values.reduce((rest, value) => rest.replaceAll(value, `…${value.slice(-4)}`), text)
+}

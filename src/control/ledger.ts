@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { refuse } from '../api/endpoint.ts'
+import type { Simulator } from '../simulator.ts'
+import { control, OURS } from './endpoint.ts'
+
+export const getLedger = control({
+  ...OURS,
+  route: 'GET /_sim/ledger',
+  summary: 'The account to the micro-cent: its balance, and postings between two moments (Unix seconds or ISO 8601)',
+  refusals: { 400: 'a moment that is none' },
+  query: { from: z.string().optional(), to: z.string().optional() },
+  returns: z.object({
+    balance_microcents: z.int(),
+    entries: z.array(
+      z.object({
+        time: z.string(),
+        kind: z.enum(['funds', 'topup', 'rent', 'tokens']),
+        subject: z.string().describe('Wire id of what was billed'),
+        microcents: z.int(),
+        open: z.literal(true).optional().describe('Ran, and is not posted yet'),
+      }),
+    ),
+  }),
+  handle: ({ query, sim }) => {
+    const from = query.from === undefined ? undefined : moment(sim, 'from', query.from)
+    const to = query.to === undefined ? undefined : moment(sim, 'to', query.to)
+    const entries = sim.ledger.entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+    return {
+      balance_microcents: sim.ledger.balance,
+      entries: entries.map(entry => ({ ...entry, time: sim.world.clock.iso(entry.time) })),
+    }
+  },
+})
+
+/** Microseconds since the epoch of the world. */
+function moment({ world }: Simulator, name: string, text: string): number {
+  const given = text.trim()
+  if (/^-?\d+(\.\d+)?$/.test(given)) return world.clock.fromUnix(Number(given))
+  // In a query a raw plus is a space.
+  const iso = given.replace(/ (\d\d:?\d\d)$/, '+$1')
+  const at = world.clock.fromIso(iso)
+  if (Number.isFinite(at) && /(Z|[+-]\d\d:?\d\d)$/i.test(iso)) return at
+  return refuse(
+    400,
+    `Failed to read the ledger ${name} '${text}': no moment. Give Unix seconds, or ISO 8601 as in '2026-01-01T00:00:00Z'.`,
+  )
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { Bytes } from '../api/endpoint.ts'
+import { control, OURS } from './endpoint.ts'
+import { VERSION } from './version.ts'
+
+export const getHealth = control({
+  ...OURS,
+  route: 'GET /_sim/health',
+  summary: 'Whether the simulator is up; answers in the middle of a long advance, too',
+  auth: 'none',
+  returns: z.object({ status: z.literal('ok'), version: z.string(), seed: z.string(), now: z.string() }),
+  handle: ({ sim }) => ({
+    status: 'ok' as const,
+    version: VERSION,
+    seed: sim.seed,
+    // Where a scaled clock says the world is, so that health never has to let anything happen first.
+    now: sim.world.clock.iso(sim.clock.due),
+  }),
+})
+
+export const getOverview = control({
+  ...OURS,
+  route: 'GET /_sim',
+  summary: 'What the control plane offers',
+  returns: z.object({
+    name: z.string(),
+    version: z.string(),
+    endpoints: z.array(z.object({ method: z.string(), path: z.string(), operation: z.string(), summary: z.string() })),
+  }),
+  handle: ({ operations }) => ({
+    name: 'modelhost-sim',
+    version: VERSION,
+    endpoints: Object.entries(operations).map(([operation, { method, path, summary }]) => ({
+      method,
+      path,
+      operation,
+      summary,
+    })),
+  }),
+})
+
+export const getRoot = control({
+  ...OURS,
+  route: 'GET /',
+  summary: 'What this server is, in a few words',
+  auth: 'none',
+  produces: 'text/plain; charset=utf-8',
+  returns: z.string(),
+  handle: ({ sim }) => {
+    const endpoints = Object.keys(sim.api.operations).length
+    const text =
+      `modelhost-sim ${VERSION}: a simulated model-hosting service. Nothing here is real.\n\n` +
+      `the service    ${endpoints} endpoints, described in /openapi.json\n` +
+      'control plane  listed by /_sim\n' +
+      'health         /_sim/health\n'
+    return new Bytes([new TextEncoder().encode(text)])
+  },
+})

@@ -1,0 +1,98 @@
+/** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
+import { http } from 'msw'
+import { pathOf } from './api/pipeline.ts'
+import type { Simulator } from './simulator.ts'
+
+export interface HandlerOptions {
+  /** The address of the service that is played; a path prefix is part of it. */
+  readonly baseUrl: string
+  /** One handler an endpoint, so that they can be listed and taken out one by one. One for all unless asked for. */
+  readonly perEndpoint?: boolean
+  /** A path that the service does not have: its own 404, or on to other handlers and the network. */
+  readonly unknown?: 'answer' | 'fallthrough'
+}
+
+/**
+ * What to give to `server.listen()` so that a call which no handler takes fails the test: the option has another name
+ * in MSW 2 than in MSW 3, and each ignores the other's.
+ *
+ * @example beforeAll(() => server.listen(listenOptions))
+ */
+export const listenOptions = { onUnhandledRequest: 'error', onUnhandledFrame: 'error' } as const
+
+type Handler = ReturnType<typeof http.all>
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+const OPENAPI_PATH = '/openapi.json'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/**
+ * Handlers that answer everything below `baseUrl` with the simulator. What `server.use()` puts before them wins.
+ *
+ * @throws RangeError when `baseUrl` is no absolute http address
+ * @example
+ * const server = setupServer(...handlers(sim, { baseUrl: 'https://api.example.test' }))
+ * beforeAll(() => server.listen(listenOptions))
+ */
+export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
+  const base = readBase(options.baseUrl)
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const below = escaped(base.origin + prefix)
+  const falls = options.unknown === 'fallthrough'
+
+  const answer = ({ request }: { request: Request }) => {
+    const path = pathOf(request.url).slice(prefix.length)
+    const rooted = path.startsWith('/') ? path : `/${path}`
+    if (falls && !leadsSomewhere(sim, request.method, rooted)) return undefined
+    return sim.answer(request, { path: rooted })
+  }
+  // A regular expression without groups: MSW decodes what groups and wildcards hold, and throws where it cannot.
+  const everything = http.all(new RegExp(`^${below}(?:/|$)`), answer)
+  if (!options.perEndpoint) return [everything]
+
+  const endpoints = Object.values(sim.api.operations).sort((a, b) => parameters(a.path) - parameters(b.path))
+  return [
+    ...endpoints.map(({ method, path }) =>
+      http[method.toLowerCase() as Method](new RegExp(`^${below}${pattern(path)}/?$`), answer),
+    ),
+    everything,
+  ]
+}
+
+/** Whether the service has the path, under this method or another. */
+function leadsSomewhere(sim: Simulator, method: string, target: string): boolean {
+  const path = target.split('?', 1)[0]!
+  if (path === OPENAPI_PATH || sim.api.operationOf(method, path) !== undefined) return true
+  return METHODS.some(other => sim.api.operationOf(other, path) !== undefined)
+}
+
+function readBase(baseUrl: string): URL {
+  const { location } = globalThis as { location?: { href: string } }
+  const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new RangeError(
+      `Failed to make handlers for '${baseUrl}': it is no http address. Give one, as in 'https://api.example.test/v9'.`,
+    )
+  }
+  return url
+}
+
+/** Literal words win over parameters, so what has fewer parameters comes first. */
+function parameters(path: string): number {
+  return path.split('{').length
+}
+
+/** `{model_name}` may hold one slash, raw or escaped; every other parameter is one segment. */
+function pattern(path: string): string {
+  return path
+    .split(/(\{\w+\})/)
+    .map(part => {
+      if (part === '{model_name}') return '[^/]+(?:/[^/]+)?'
+      return part.startsWith('{') ? '[^/]+' : escaped(part)
+    })
+    .join('')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}

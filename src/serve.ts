@@ -1,0 +1,233 @@
+/** Door: the simulator as an HTTP server. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { pathOf } from './api/pipeline.ts'
+import { loadTokenizer } from './api/tokenizer.ts'
+import { hostGuard, isLoopback, originGuard, type TurnedAway, tokenGuard } from './control/guards.ts'
+import { createControl } from './control/index.ts'
+import { pause } from './settle.ts'
+import type { Simulator } from './simulator.ts'
+
+export const DEFAULT_PORT = 4010
+export const DEFAULT_HOST = '127.0.0.1'
+
+/** Slow and silent clients are cut off, so that they cannot hold the server's sockets. */
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 2_000,
+} as const
+const MOST_CONNECTIONS = 1_024
+/** How long `close` lets requests in flight go on. */
+const GRACE_MS = 5_000
+/** How long after its start a server loads the tokenizer, where no request has done so before. */
+const PRELOAD_MS = 300
+/** How often a closing server looks for connections that have become idle. */
+const LOOK_MS = 20
+
+export interface ServeOptions {
+  /** 4010 unless given; 0 takes a free one. */
+  readonly port?: number
+  /** 127.0.0.1 unless given. Any other than a loopback name asks for a `controlToken`. */
+  readonly hostname?: string
+  /** Takes the caller's address from X-Forwarded-For. */
+  readonly trustProxy?: boolean
+  /** Host names that the server goes by, beside loopback names, addresses and names of one label. */
+  readonly allowHosts?: readonly string[]
+  /** What the control plane asks for where other machines reach it; on loopback it asks for nothing. */
+  readonly controlToken?: string
+  /**
+   * The process is the server's alone: the global `Request` and `Response` give way to lighter ones, which saves about
+   * a third of the cost of a request.
+   */
+  readonly ownProcess?: boolean
+}
+
+export interface Server {
+  /** Where to reach it from this machine, as in `http://127.0.0.1:4010`. */
+  readonly url: string
+  readonly port: number
+  /** Requests that are being answered. */
+  readonly inFlight: number
+  /** Takes no more requests, lets those in flight end (for 5 s at most) and closes every connection. */
+  close(): Promise<void>
+}
+
+/** The server could not be started where it was asked to. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+  readonly code: string
+  /** The exit code of a process that ends by it. */
+  readonly exitCode = 2
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/**
+ * Serves a simulator over HTTP: its API at the root, its control plane under `/_sim`.
+ *
+ * @throws ListenError when the port is taken, or the address is none of this machine
+ * @example
+ * const server = await serve(createSimulator(), { port: 0 })
+ * await fetch(`${server.url}/_sim/health`)
+ * await server.close()
+ */
+export async function serve(sim: Simulator, options: ServeOptions = {}): Promise<Server> {
+  const { port = DEFAULT_PORT, hostname = DEFAULT_HOST, controlToken, trustProxy = false } = options
+  const isPublic = !isLoopback(hostname)
+  if (isPublic && controlToken === undefined) {
+    throw new ListenError(
+      'NO_CONTROL_TOKEN',
+      `Failed to listen on ${hostname}: other machines could command the simulator. Give a control token, or listen on ${DEFAULT_HOST}.`,
+    )
+  }
+  const turnAwayHost = hostGuard(options.allowHosts)
+  const turnAwayStranger = isPublic ? tokenGuard(controlToken!) : () => undefined
+  const control = createControl(sim)
+
+  const listener = getRequestListener(
+    (request, env) => {
+      const incoming = env.incoming as IncomingMessage
+      const path = pathOf(request.url)
+      const clientAddress = addressOf(incoming, trustProxy)
+      if (!isControl(path)) return sim.answer(request, { clientAddress, path })
+      const word = path.split('?', 1)[0]!
+      // Health and the root tell nothing that would be worth a token, and probes have none.
+      const isOpen = word === '/' || word === '/_sim/health' || word === '/_sim/health/'
+      const away =
+        (word === '/' ? undefined : originGuard(incoming)) ?? (isOpen ? undefined : turnAwayStranger(incoming))
+      if (away !== undefined) return refusal(sim, away)
+      const answered = control.answer(request, { clientAddress, path })
+      return answered instanceof Promise ? answered.then(guarded) : guarded(answered)
+    },
+    { overrideGlobalObjects: options.ownProcess ?? false },
+  )
+
+  let inFlight = 0
+  const server = createServer({ ...TIMEOUTS }, (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // Every time in an answer is the world's; what has no date gets none.
+    outgoing.sendDate = false
+    inFlight++
+    outgoing.on('close', () => {
+      inFlight--
+    })
+    const away = turnAwayHost(incoming.headers.host)
+    if (away === undefined) return void listener(incoming, outgoing)
+    outgoing.writeHead(away.status, { 'content-type': 'application/json', connection: 'close' })
+    outgoing.end(JSON.stringify({ error: away.message }))
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  await listening(server, port, hostname)
+  const address = server.address()
+  const bound = typeof address === 'object' && address !== null ? address.port : port
+  // Not at once: it holds the process for a tenth of a second, in which whoever waits for health would wait on.
+  if (sim.world.needsTokenizer)
+    pause(PRELOAD_MS)
+      .then(loadTokenizer)
+      .catch(() => {})
+
+  let closing: Promise<void> | undefined
+  return {
+    url: `http://${reachable(hostname)}:${bound}`,
+    port: bound,
+    get inFlight() {
+      return inFlight
+    },
+    close() {
+      closing ??= closed(server)
+      return closing
+    },
+  }
+}
+
+type HttpServer = ReturnType<typeof createServer>
+
+function listening(server: HttpServer, port: number, hostname: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port, hostname)))
+    server.listen(port, hostname, resolve)
+  })
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number, hostname: string): ListenError {
+  const code = error.code ?? 'UNKNOWN'
+  const [cause, remedy] = REASONS[code] ?? [error.message, 'Give another address: --host, --port.']
+  const next = port < 65_535 ? port + 1 : port - 1
+  return new ListenError(
+    code,
+    `Failed to listen on ${inUrl(hostname)}:${port}: ${cause}. ${remedy.replace('{next}', String(next))}`,
+    { cause: error },
+  )
+}
+
+const REASONS: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
+  EADDRINUSE: ['the port is taken', 'Stop the other process, or give another port: --port {next}.'],
+  EACCES: ['this user may not take the port', `Give one above 1023: --port ${DEFAULT_PORT}.`],
+  EADDRNOTAVAIL: ['no such address on this machine', `Give one of its own: --host ${DEFAULT_HOST}.`],
+  ENOTFOUND: ['no such host', `Give an address of this machine: --host ${DEFAULT_HOST}.`],
+  EAI_AGAIN: ['the name could not be resolved', `Give an address of this machine: --host ${DEFAULT_HOST}.`],
+}
+
+async function closed(server: HttpServer): Promise<void> {
+  let done = false
+  const end = new Promise<void>(resolve => {
+    server.close(() => {
+      done = true
+      resolve()
+    })
+  })
+  for (let waited = 0; !done && waited < GRACE_MS; waited += LOOK_MS) {
+    // A connection that was busy when the server closed is kept alive by its client; idle now, it may go.
+    server.closeIdleConnections()
+    await Promise.race([end, pause(LOOK_MS)])
+  }
+  server.closeAllConnections()
+  await end
+}
+
+/** The one place that tells the control plane from the service. */
+function isControl(path: string): boolean {
+  return path === '/' || path.startsWith('/?') || /^\/_sim(?:[/?]|$)/.test(path)
+}
+
+function addressOf(incoming: IncomingMessage, trustProxy: boolean): string | undefined {
+  if (trustProxy) {
+    const first = String(incoming.headers['x-forwarded-for'] ?? '')
+      .split(',', 1)[0]!
+      .trim()
+    if (isIP(first) !== 0) return unwrapped(first)
+  }
+  const { remoteAddress } = incoming.socket
+  return remoteAddress === undefined ? undefined : unwrapped(remoteAddress)
+}
+
+/** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
+function unwrapped(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address
+}
+
+function refusal(sim: Simulator, { status, message }: TurnedAway): Response {
+  const headers = { 'content-type': 'application/json', date: sim.clock.now.toUTCString() }
+  return guarded(new Response(JSON.stringify({ error: message }), { status, headers }))
+}
+
+/** Keeps other origins from loading an answer of the control plane as a script or an image. */
+function guarded(response: Response): Response {
+  response.headers.set('cross-origin-resource-policy', 'same-origin')
+  response.headers.set('x-content-type-options', 'nosniff')
+  return response
+}
+
+/** The address to reach a server by that is bound to all of them. */
+function reachable(hostname: string): string {
+  if (hostname === '0.0.0.0') return '127.0.0.1'
+  return hostname === '::' ? '[::1]' : inUrl(hostname)
+}
+
+function inUrl(hostname: string): string {
+  return isIP(hostname) === 6 ? `[${hostname}]` : hostname
+}

@@ -1,0 +1,65 @@
+/** The program as a user starts it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+export const BIN = fileURLToPath(new URL('../../bin/modelhost-sim.js', import.meta.url))
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs the program to its end. */
+export function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  return ended(launch(args, env))
+}
+
+/** Starts the program and resolves with its banner, when it has printed all of it. */
+export function started(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ banner: string; url: string; child: ChildProcess; end: Promise<Ended> }> {
+  const child = launch(args, env)
+  const end = ended(child)
+  let banner = ''
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', data => {
+      banner += data
+      const url = /http:\/\/\S+/.exec(banner)?.[0]
+      if (url !== undefined && banner.includes('/_sim/clock/advance')) resolve({ banner, url, child, end })
+    })
+    end.then(({ code, stderr }) => reject(new Error(`ended with ${code}: ${stderr}`)))
+  })
+}
+
+/** A shell's command line, as a user pastes it. */
+export function shell(line: string): Promise<Ended> {
+  return ended(spawn('sh', ['-c', line], { stdio: ['ignore', 'pipe', 'pipe'] }))
+}
+
+function launch(args: readonly string[], env: Record<string, string>): ChildProcess {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MODELHOST_SIM_'))
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  return child
+}
+
+function ended(child: ChildProcess): Promise<Ended> {
+  let [stdout, stderr] = ['', '']
+  child.stdout?.setEncoding('utf8').on('data', data => {
+    stdout += data
+  })
+  child.stderr?.setEncoding('utf8').on('data', data => {
+    stderr += data
+  })
+  return new Promise(resolve => {
+    child.on('close', code => resolve({ code, stdout, stderr }))
+  })
+}

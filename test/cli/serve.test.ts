@@ -1,0 +1,103 @@
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { run, shell, started } from './process.ts'
+
+test('the banner says everything, and both of its curl lines work as printed', async () => {
+  const { banner, url, child, end } = await started(['--port', '0', '--seed', '7', '--fixtures', 'empty'])
+
+  const lines = banner.trimEnd().split('\n')
+  expect(lines.length).toBeLessThanOrEqual(12)
+  expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
+  expect(banner).not.toContain('\u001b')
+  for (const word of [
+    `modelhost-sim ${manifest.version}`,
+    url,
+    'seed 7',
+    'fixtures empty',
+    'scaled',
+    '2026-01-01T00:00:00',
+  ])
+    expect(banner).toContain(word)
+
+  const [list, advance] = lines.filter(line => line.startsWith('curl'))
+  expect(list).toMatch(/Authorization: Bearer \S+"/)
+  expect(JSON.parse((await shell(`${list} -s`)).stdout)).toEqual([])
+  expect(JSON.parse((await shell(`${advance} -s`)).stdout)).toMatchObject({ events: expect.any(Number) })
+
+  child.kill('SIGINT')
+  expect(await end).toMatchObject({ code: 130, stderr: '' })
+})
+
+test('flags and environment make the world, and a flag wins', async () => {
+  const { banner, url, child, end } = await started(['serve', '--port', '0', '--seed', 'flag', '--clock', 'manual'], {
+    MODELHOST_SIM_SEED: 'environment',
+    MODELHOST_SIM_EPOCH: '2027-03-01T00:00:00Z',
+    MODELHOST_SIM_DOCUMENTED_ONLY: '1',
+    MODELHOST_SIM_DEPLOYMENTS: '40',
+    MODELHOST_SIM_URL: 'http://of.no.concern',
+    MODELHOST_SIM_TOKEN: 'of no concern',
+  })
+  expect(banner).toContain('seed flag')
+  expect(banner).toContain('manual')
+  const health = await fetch(`${url}/_sim/health`).then(response => response.json())
+  expect(health).toMatchObject({ seed: 'flag', now: '2027-03-01T00:00:00.000000+00:00' })
+  const headers = { authorization: 'Bearer sim_default_token' }
+  const statuses = 'initializing,downloading,deploying,running,stopped,failed,deleted'
+  const rows = await fetch(`${url}/deploy/list?status=${statuses}`, { headers }).then(response => response.json())
+  expect((rows as { type: string }[]).length).toBeGreaterThanOrEqual(40)
+  expect((await fetch(`${url}/deploy/none`, { headers })).status).toBe(404)
+
+  child.kill('SIGTERM')
+  expect((await end).code).toBe(143)
+})
+
+test('a request in flight holds the first signal, not the second', async () => {
+  const { url, child, end } = await started(['--port', '0', '--fixtures', 'empty'])
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(
+    'POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Length: 9\r\n\r\n',
+  )
+  // Another request on another socket: when it is answered, the first one has come in.
+  await fetch(`${url}/_sim/health`)
+
+  child.kill('SIGINT')
+  await new Promise(resolve => child.stderr?.once('data', resolve))
+  child.kill('SIGINT')
+  // Two within a tenth of a second are one press of a key; so it is pressed until it counts.
+  const pressing = setInterval(() => child.kill('SIGINT'), 50)
+  const { code, stderr } = await end
+  clearInterval(pressing)
+  expect(code).toBe(130)
+  expect(stderr).toContain('once more to stop at once')
+})
+
+test('a taken port is an error, with the way out', async () => {
+  const { url } = await started(['--port', '0', '--fixtures', 'empty'])
+  const port = Number(new URL(url).port)
+  expect(await run(['--port', String(port)])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `Failed to listen on 127.0.0.1:${port}: the port is taken. Stop the other process, or give another port: --port ${port + 1}.\n`,
+  })
+})
+
+test('beyond loopback a control token is drawn, printed, and asked for', async () => {
+  const { banner, url } = await started([
+    '--host',
+    '0.0.0.0',
+    '--port',
+    '0',
+    '--fixtures',
+    'empty',
+    '--clock',
+    'manual',
+  ])
+  const token = /^control +(\S{20,})$/m.exec(banner)?.[1] ?? ''
+  expect(banner).toContain('other machines can reach this server')
+  expect((await fetch(`${url}/_sim/clock`)).status).toBe(401)
+  expect((await fetch(`${url}/_sim/clock`, { headers: { 'x-sim-control-token': token } })).status).toBe(200)
+  const advance = banner.slice(banner.lastIndexOf('curl -H "x-sim')).replace('curl', 'curl -s').trimEnd()
+  expect(JSON.parse((await shell(advance)).stdout)).toMatchObject({ from: '2026-01-01T00:00:00.000000+00:00' })
+})

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { run } from './process.ts'
+
+/** Each is one process; side by side they take the time of a few. */
+const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
+  [['--prot', '4011'], 'Failed to read --prot: there is no such flag. Did you mean --port?'],
+  [['serve', '--fixture', 'empty'], 'Failed to read --fixture: there is no such flag. Did you mean --fixtures?'],
+  [['srve'], "Failed to run 'srve': there is no such command. Did you mean 'serve'?"],
+  [['serve', 'now'], "Failed to read 'now': the command takes no such argument. See --help for what it takes."],
+  [['--port', 'abc'], "Failed to read --port 'abc': no integer. Give an integer from 0 to 65535, as in --port 4010."],
+  [['--port', '-1'], "Failed to read --port '-1': too small. Give an integer from 0 to 65535, as in --port 4010."],
+  [
+    ['--port', '65536'],
+    "Failed to read --port '65536': too large. Give an integer from 0 to 65535, as in --port 4010.",
+  ],
+  [['--port'], 'Failed to read --port: it needs a value. Give one behind it.'],
+  [['--port', '1', '--port', '2'], 'Failed to read --port: it is given 2 times. Give it once.'],
+  [['--clock', 'manul'], "Failed to read --clock 'manul': did you mean 'manual'? Words are manual, scaled."],
+  [['--clock', 'manual', '--speed', '5'], 'Failed to set the clock: --speed is for a scaled clock.'],
+  [['--speed', '0'], "Failed to read --speed '0': give a number above 0"],
+  [['--max-storage', 'lots'], "Failed to read --max-storage 'lots': no size. Give bytes, as in --max-storage 512MiB."],
+  [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],
+  [['--fixtures', 'defualt'], "Did you mean 'default'?"],
+  [['--models', '1'], 'Failed to fill models: the fixture has'],
+  [['endpoints', '--json', '--markdown'], 'Failed to print: --json and --markdown are two forms. Give one.'],
+  [['env'], "Failed to read --port 'x': no integer.", { MODELHOST_SIM_PORT: 'x' }],
+  [['env', '--host'], 'Failed to read --host: it needs a value.'],
+  [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
+]
+
+describe('a mistake on the command line is one line on stderr and exit code 2', () => {
+  test.concurrent.each(MISTAKES)('%j', async (args, message, env) => {
+    const { code, stdout, stderr } = await run(args, env)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(message)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  test.concurrent('and with --debug the place in the program', async () => {
+    const { code, stderr } = await run(['--port', 'abc', '--debug'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/\n\s+at /)
+  })
+})
+
+test.concurrent('--version and --help end well', async () => {
+  const [version, help, ofCommand] = await Promise.all([run(['--version']), run(['--help']), run(['env', '--help'])])
+  expect(version).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  expect(help.code).toBe(0)
+  for (const word of ['serve', 'run', 'endpoints', 'env', '--allow-host', 'Examples:', 'Exit codes:'])
+    expect(help.stdout).toContain(word)
+  expect(ofCommand.stdout).toContain('Exit codes:')
+})
+
+test.concurrent('env prints what points clients at the server', async () => {
+  expect(await run(['env', '--port', '4444'])).toEqual({
+    code: 0,
+    stderr: '',
+    stdout:
+      'MODELHOST_SIM_URL=http://127.0.0.1:4444\nMODELHOST_SIM_TOKEN=sim_default_token\n' +
+      'OPENAI_BASE_URL=http://127.0.0.1:4444/v1\nOPENAI_API_KEY=sim_default_token\n',
+  })
+})
+
+test.concurrent('endpoints lists every operation with its provenance', async () => {
+  const [json, plain, markdown] = await Promise.all([
+    run(['endpoints', '--json']),
+    run(['endpoints']),
+    run(['endpoints', '--markdown']),
+  ])
+  const rows = JSON.parse(json.stdout) as { method: string; path: string; provenance: string; operation: string }[]
+  expect(rows.filter(row => row.provenance === 'documented').length).toBeGreaterThanOrEqual(21)
+  for (const { method, path, operation, provenance } of rows) {
+    expect(plain.stdout).toMatch(
+      new RegExp(`^${method} +${path.replaceAll(/[{}/.]/g, '\\$&')} +${provenance} +${operation}$`, 'm'),
+    )
+    expect(markdown.stdout).toContain(`| \`${method} ${path}\` | \`${operation}\` | ${provenance} |`)
+  }
+})

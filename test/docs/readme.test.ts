@@ -1,0 +1,97 @@
+/** The README is run: every block of code in it, as printed. */
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const ROOT = resolve('.')
+const SCRATCH = join(ROOT, '.tmp/readme')
+const BIN = join(ROOT, 'bin/modelhost-sim.js')
+const readme = readFileSync('README.md', 'utf8')
+const blocks = [...readme.matchAll(/```(ts|sh)\n([\s\S]*?)```/g)].map(([, language, code]) => ({
+  language: language!,
+  code: code!,
+}))
+
+beforeAll(() => mkdirSync(SCRATCH, { recursive: true }))
+afterAll(() => rmSync(SCRATCH, { recursive: true, force: true }))
+
+describe('the README', () => {
+  test('has the blocks that are run below, and no other', () => {
+    expect(blocks.map(({ language, code }) => `${language} ${code.split('\n')[0]}`)).toEqual([
+      'sh npm ci && npm start',
+      'sh npm ci && npm test',
+      "ts import { createSimulator } from 'modelhost-sim'",
+      'sh npx modelhost-sim serve --clock manual',
+      'sh TOKEN="Authorization: Bearer sim_default_token"',
+      "ts import { scenario } from 'modelhost-sim/scenario'",
+    ])
+    for (const { code } of blocks)
+      expect(
+        code
+          .trim()
+          .split('\n')
+          .filter(line => line !== '').length,
+      ).toBeLessThan(10)
+  })
+
+  test('two lines do everything on a fresh machine', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
+    expect([scripts.start, scripts.test]).toEqual(['node bin/modelhost-sim.js serve', 'vitest run'])
+    expect(readFileSync('.ci/run', 'utf8')).toContain('npm ci')
+    expect(readFileSync('.ci/run', 'utf8')).toContain('npm test')
+  })
+
+  test('in a test process, the deployment that was arranged runs after ten minutes', async () => {
+    const file = join(SCRATCH, 'in-process.mts')
+    writeFileSync(file, blocks[2]!.code)
+    const { stdout } = await run(process.execPath, ['--conditions=modelhost-sim-source', '--import', 'tsx', file])
+    expect(stdout).toContain("model_name: 'acme/chat'")
+    expect(stdout).toContain("status: 'running'")
+  })
+
+  test('as a server, the deployment that was created runs after two hours and is billed', async () => {
+    const server = spawn(process.execPath, [BIN, ...blocks[3]!.code.trim().split(' ').slice(2), '--port', '0'])
+    try {
+      const address = await new Promise<string>((found, failed) => {
+        let banner = ''
+        server.stdout.on('data', chunk => {
+          banner += String(chunk)
+          const url = /http:\/\/(127\.0\.0\.1:\d+)/.exec(banner)
+          if (url && banner.includes('curl')) found(url[1]!)
+        })
+        server.once('exit', () => failed(new Error(`the server ended: ${banner}`)))
+      })
+      const script = blocks[4]!.code.replaceAll('127.0.0.1:4010', address).replaceAll('curl ', 'curl -sS --fail ')
+      const { stdout } = await run('sh', ['-ec', script])
+      const deploy_id = /"deploy_id":"(\w+)"/.exec(stdout)![1]!
+      const rent = JSON.parse(/\{"id_to_duration".*\}/.exec(stdout)![0]) as { id_to_duration: Record<string, number> }
+      expect(stdout).toContain(`"deploy_id":"${deploy_id}","model_name":"acme/chat"`)
+      expect(rent.id_to_duration[deploy_id]).toBeGreaterThan(6000)
+      expect(rent.id_to_duration[deploy_id]).toBeLessThan(7200)
+    } finally {
+      server.kill('SIGKILL')
+    }
+  })
+
+  test('as a scenario, no GPU comes and the deployment waits', async () => {
+    const file = join(SCRATCH, 'no-gpu.ts')
+    writeFileSync(file, blocks[5]!.code)
+    const command = /`npx modelhost-sim (run no-gpu\.ts --update)`/.exec(readme)![1]!
+    const { stdout } = await run(process.execPath, [BIN, ...command.split(' ')], { cwd: SCRATCH })
+    expect(stdout).toContain('no GPU comes')
+    expect(readFileSync(join(SCRATCH, 'no-gpu.trace'), 'utf8')).toContain('pool.stockedOut')
+  })
+
+  test('names what is there: every folder and file of its map', () => {
+    const map = /## The map\n\n```\n([\s\S]*?)```/.exec(readme)![1]!
+    const names = [...map.matchAll(/(?:^|\s)([a-z-]+(?:\/|\.ts))(?=\s)/g)].map(found => found[1]!)
+    expect(names.length).toBeGreaterThan(12)
+    for (const name of names) {
+      const top = ['fixtures/', 'scenarios/', 'src/', 'bench/', 'docs/'].includes(name)
+      expect(existsSync(top ? name : join('src', name)), name).toBe(true)
+    }
+  })
+})
