@@ -10,11 +10,14 @@ import { nearest } from './kernel/nearest.ts'
 import { type ClockSetting, SimulatorClock } from './settle.ts'
 import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
+import { loadProfile, type ProfileInput } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
 
 export interface SimulatorOptions {
   /** The world to start from: a name (`default`, `empty`, `full`, `two-nodes`), a folder, or the fixture itself. */
   readonly fixtures?: string | FixtureInput
+  /** Timings, prices, limits and policies of the provider: `realistic` (unless given), `quick`, `rough`, a path, or the profile itself. */
+  readonly profile?: string | ProfileInput
   /** Records beside those of the fixture: `{ deployments: [{ model_name: 'acme/chat', status: 'running' }] }`. */
   readonly with?: FixturePatch
   /** Equal seeds and equal requests give equal worlds. 1 unless given. */
@@ -101,6 +104,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     fixture,
     epochMs,
     seed: options.seed ?? 1,
+    profile: loadProfile(options.profile),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
@@ -233,6 +237,7 @@ class OneWorld implements Simulator {
 const OPTIONS = [
   'fixtures',
   'with',
+  'profile',
   'seed',
   'clock',
   'epoch',

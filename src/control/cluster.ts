@@ -1,15 +1,21 @@
 import { z } from 'zod'
+import { VERBS } from '../cluster/commands.ts'
+import { micros } from '../kernel/duration.ts'
+import type { Simulator } from '../simulator.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import { attempt, control, OURS, verbOf } from './endpoint.ts'
 
 const Node = z.object({
   name: z.string(),
-  state: z.enum(['ready', 'cordoned', 'down']),
+  state: z.enum(['provisioning', 'ready', 'cordoned', 'down', 'gone']),
   pool: z.string(),
   zone: z.string(),
+  market: z.enum(['on-demand', 'spot']),
   gpu: z.enum(GPU_TYPES),
   gpus: z.int(),
   free: z.int(),
+  broken: z.int(),
+  slowdown: z.number(),
 })
 
 const Gpu = z.object({ gpu: z.string() })
@@ -25,14 +31,14 @@ export const listNodes = control({
 export const commandNode = control({
   ...OURS,
   route: 'POST /_sim/cluster/nodes/{name}/{verb}',
-  summary: 'Let something happen to a node: crash or repair, cordon or uncordon',
+  summary: 'Let something happen to a node: crash or repair, cordon or uncordon, drain',
   refusals: { 404: 'an unknown node, or a verb that nodes do not have' },
   returns: Node,
   handle: async ({ params: { name, verb }, sim }) => {
-    const act = verbOf(verb, ['crash', 'repair', 'cordon', 'uncordon'], 'a node')
+    const act = verbOf(verb, ['crash', 'repair', 'cordon', 'uncordon', 'drain'], 'a node')
     const node = await attempt(() => sim.cluster.node(name), 404)
     node[act]()
-    return sim.cluster.nodes().find(other => other.name === name)!
+    return nodeNamed(sim, name)
   },
 })
 
@@ -45,7 +51,53 @@ export const getNodeOfDeployment = control({
   handle: async ({ params: { deploy_id }, sim }) => {
     const known = sim.world.deployments.ordinalOf(deploy_id) !== undefined
     const { name } = await attempt(() => sim.cluster.nodeOf(deploy_id), known ? 409 : 404)
-    return sim.cluster.nodes().find(node => node.name === name)!
+    return nodeNamed(sim, name)
+  },
+})
+
+export const listVerbs = control({
+  ...OURS,
+  route: 'GET /_sim/commands',
+  summary: 'Every verb that breaks or mends something, with its target and arguments',
+  returns: z.array(
+    z.object({
+      verb: z.string(),
+      target: z.string(),
+      undo: z.string().nullable(),
+      says: z.string(),
+      args: z.array(z.string()),
+    }),
+  ),
+  handle: () =>
+    Object.entries(VERBS).map(([verb, { target, undo, says, ...more }]) => ({
+      verb,
+      target,
+      undo: undo ?? null,
+      says,
+      args: Object.keys('args' in more ? more.args : {}),
+    })),
+})
+
+export const giveCommand = control({
+  ...OURS,
+  route: 'POST /_sim/commands',
+  summary: 'Break or mend something, now or after a while: {"verb": "zone.down", "target": "zone-a", "at": "10m"}',
+  refusals: { 400: 'an unknown verb or target, or an argument that makes no sense' },
+  body: z.strictObject({
+    verb: z.string(),
+    target: z.string().optional(),
+    args: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
+      .optional(),
+    at: z.union([z.string(), z.number()]).optional(),
+  }),
+  returns: z.object({ verb: z.string(), at: z.string() }),
+  handle: async ({ body: { verb, target, args, at }, sim }) => {
+    const { world } = sim
+    const delay = await attempt(() => (at === undefined ? 0 : micros(at)), 400)
+    const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
+    await attempt(() => world.commands.give(command, delay), 400)
+    return { verb, at: world.clock.iso(world.clock.now + delay) }
   },
 })
 
@@ -100,6 +152,10 @@ export const setGpuPrice = control({
     return { gpu, cents_per_hour }
   },
 })
+
+function nodeNamed(sim: Simulator, name: string) {
+  return sim.cluster.nodes().find(node => node.name === name)!
+}
 
 /** What a refused setting of a GPU type means: the type does not exist, or the value makes no sense. */
 function statusFor(gpu: string): 404 | 400 {

@@ -13,19 +13,34 @@ export type ScenarioNode = Promised<NodeVerbs> & { view(): Promise<NodeView> }
 export type ScenarioCluster = {
   [K in keyof ClusterVerbs]: ClusterVerbs[K] extends (...args: infer Args) => NodeVerbs
     ? (...args: Args) => ScenarioNode
-    : ClusterVerbs[K] extends Callable
-      ? PromisedCall<ClusterVerbs[K]>
-      : Promised<ClusterVerbs[K]>
+    : ClusterVerbs[K] extends (...args: infer Args) => Chosen
+      ? (...args: Args) => Promised<ReturnType<ClusterVerbs[K]>>
+      : ClusterVerbs[K] extends Callable
+        ? PromisedCall<ClusterVerbs[K]>
+        : Promised<ClusterVerbs[K]>
 }
 
+/** What a selector returns: verbs of the thing it chose. */
+type Chosen = { readonly [verb: string]: Callable }
 type Selectors = {
-  [K in keyof ClusterVerbs]: ClusterVerbs[K] extends (...args: never[]) => NodeVerbs ? K : never
+  [K in keyof ClusterVerbs]: ClusterVerbs[K] extends (...args: never[]) => NodeVerbs | Chosen ? K : never
 }[keyof ClusterVerbs]
 type Groups = { [K in keyof ClusterVerbs]: ClusterVerbs[K] extends Callable ? never : K }[keyof ClusterVerbs]
 
 /** What of the cluster is no verb yet; written out, and complete or it does not compile. */
-const SELECTORS: Readonly<Record<Selectors, true>> = { node: true, nodeOf: true }
-const GROUPS: Readonly<Record<Groups, true>> = { card: true, limit: true, price: true }
+const SELECTORS: Readonly<Record<Selectors, true>> = { node: true, nodeOf: true, gpu: true, pool: true, zone: true }
+const GROUPS: Readonly<Record<Groups, true>> = {
+  hub: true,
+  registry: true,
+  disk: true,
+  autoscaler: true,
+  provisioning: true,
+  card: true,
+  limit: true,
+  price: true,
+  account: true,
+  token: true,
+}
 
 /** A failure, and where in the script it was asked for. */
 interface Stray {

@@ -230,11 +230,7 @@ describe('a node that dies', () => {
 
 describe('an instance', () => {
   test('that is not ready within 10 min of loading counts as lost', () => {
-    const sim = stage()
-    // 3 TB at 3 GB/s load for 1,000 s, and eight GPUs of 270 GB do not hold them: so a quick one with a slow disk.
-    const slow = { ...sim.world.timings, loadRate: 10e6 }
-    const world = sim.world as unknown as { timings: typeof slow }
-    world.timings = slow
+    const sim = stage([{}], {}, { profile: { timings: { load_rate: '10MB/s', ready_within: '10m' } } })
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => story(sim, `${chat.deploy_id}-0`).includes('instance.lost'))
     expect(chat.status).toBe('initializing')

@@ -1,0 +1,85 @@
+import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
+import type { DeploymentRecord, DeploymentRow } from './deployments.ts'
+import type { World } from './world.ts'
+
+/** A deployment as code outside the simulation holds it: reads the present row each time. */
+export class Deployment {
+  readonly #world: World
+  readonly ordinal: number
+
+  constructor(world: World, ordinal: number) {
+    this.#world = world
+    this.ordinal = ordinal
+  }
+
+  get #row(): Readonly<DeploymentRow> {
+    return this.#world.deployments.read(this.ordinal)
+  }
+
+  get deploy_id(): string {
+    return this.#row.id
+  }
+  get model_name(): string {
+    return this.#row.plan.modelName
+  }
+  get version(): string {
+    return this.#row.plan.version
+  }
+  get task(): ModelTask {
+    return this.#row.plan.task
+  }
+  get type(): DeploymentType {
+    return this.#row.plan.type
+  }
+  get status(): DeploymentStatus {
+    return this.#row.status
+  }
+  get fail_reason(): string {
+    return this.#row.failReason
+  }
+  get gpu(): GpuType {
+    return this.#row.gpu
+  }
+  get num_gpus(): number {
+    return this.#row.numGpus
+  }
+  get min_instances(): number {
+    return this.#row.minInstances
+  }
+  get max_instances(): number {
+    return this.#row.maxInstances
+  }
+  get is_private(): boolean {
+    return this.#row.plan.isPrivate
+  }
+  get description(): string {
+    return this.#row.plan.description
+  }
+  /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
+  get blockedByBase(): string | undefined {
+    return this.#world.adapters.blockedBy(this.ordinal)
+  }
+
+  /** The wire's record. */
+  record(): DeploymentRecord {
+    return this.#world.deployments.record(this.ordinal)
+  }
+
+  /** The wire's record as JSON text, kept until it changes. */
+  text(): string {
+    return this.#world.deployments.text(this.ordinal)
+  }
+
+  start(): void {
+    if (this.type === 'lora') this.#world.adapters.begin(this.ordinal)
+    else this.#world.deployments.begin(this.ordinal)
+  }
+
+  stop(): void {
+    this.#world.deployments.stop(this.ordinal)
+  }
+
+  delete(): void {
+    this.#world.deployments.delete(this.ordinal)
+  }
+}
