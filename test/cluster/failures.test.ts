@@ -1,0 +1,378 @@
+import { describe, expect, test } from 'vitest'
+import { VERBS } from '../../src/cluster/commands.ts'
+import type { FixtureInput } from '../../src/store/records.ts'
+import { pass, passUntil, spec, stage, story } from './stage.ts'
+
+/** A pool of its own, beside those of the stage. */
+function pool(
+  about: Partial<NonNullable<FixtureInput['nodes']>['pools'][number]['nodes'][number]> & {
+    zone?: string
+    market?: 'spot'
+  },
+) {
+  const { zone = 'zone-b', market = 'on-demand', ...group } = about
+  return {
+    nodes: {
+      pools: [
+        {
+          name: 'extra',
+          zone,
+          market,
+          nodes: [
+            { prefix: 'extra', gpu: 'H100-80GB' as const, gpus_per_node: 8, count: 1, image_cached: true, ...group },
+          ],
+        },
+      ],
+    },
+  }
+}
+
+function running(...stageArguments: Parameters<typeof stage>) {
+  const sim = stage(...stageArguments)
+  const chat = sim.world.deployments.createLlm(spec())
+  passUntil(sim, () => chat.status === 'running')
+  return { sim, chat, home: sim.cluster.nodeOf(chat.deploy_id).name }
+}
+
+describe('a GPU error', () => {
+  test('of the program restarts the instance and leaves the GPU sound', () => {
+    const { sim, chat, home } = running([{ count: 2 }])
+    sim.cluster.gpu(home, 0).fail(31)
+    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(sim.cluster.node(home).broken).toBe(0)
+    passUntil(sim, () => chat.record().instances.running === 1)
+    expect(story(sim, `${chat.deploy_id}-0`)).toContain('instance.lost')
+  })
+
+  test('that needs a reset takes the GPU out until it has one', () => {
+    const { sim, chat, home } = running([{ gpus: 1 }])
+    sim.cluster.gpu(home, 0).fail(79)
+    pass(sim, '2h')
+    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(sim.cluster.node(home)).toMatchObject({ free: 0, broken: 1 })
+    sim.cluster.gpu(home, 0).reset()
+    passUntil(sim, () => chat.record().instances.running === 1)
+  })
+
+  test('of one GPU leaves the instances on the others alone', () => {
+    const { sim, chat, home } = running([{}])
+    sim.cluster.gpu(home, 5).fail(48)
+    pass(sim, '1m')
+    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(sim.cluster.node(home).free).toBe(6)
+  })
+})
+
+describe('a drained node', () => {
+  test('is left by what ran on it, and the deployment never lacks an instance for longer than a start', () => {
+    const { sim, chat, home } = running([{ count: 2 }])
+    sim.cluster.node(home).drain()
+    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    passUntil(sim, () => chat.record().instances.running === 1)
+    expect(sim.cluster.nodeOf(chat.deploy_id).name).not.toBe(home)
+    pass(sim, '1m')
+    sim.cluster.node(home).uncordon()
+    expect(sim.cluster.node(home).free).toBe(8)
+  })
+})
+
+describe('a zone outage', () => {
+  test('takes every node of the zone at once, and brings them back with their caches', () => {
+    const { sim, chat } = running([{ count: 2 }], {}, { with: pool({}) })
+    const cached = sim.cluster.nodes().filter(node => node.zone === 'zone-a').length
+    sim.cluster.zone('zone-a').down()
+    expect(sim.cluster.nodes().filter(node => node.state === 'down')).toHaveLength(cached)
+    passUntil(sim, () => chat.record().instances.running === 1)
+    expect(sim.cluster.nodeOf(chat.deploy_id).zone).toBe('zone-b')
+    sim.cluster.zone('zone-a').up()
+    expect(sim.cluster.nodes().every(node => node.state === 'ready')).toBe(true)
+  })
+})
+
+describe('spot nodes', () => {
+  test('are taken back after a notice; what ran on them moves in time, and they come back by provisioning', () => {
+    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ market: 'spot', count: 1, max: 2 }) })
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    sim.cluster.pool('extra').preempt('2m')
+    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    pass(sim, '2m')
+    expect(sim.cluster.nodes().map(node => [node.name, node.state])).toEqual([['extra-1', 'provisioning']])
+    passUntil(sim, () => chat.record().instances.running === 1)
+  })
+})
+
+describe('the hub', () => {
+  test('that is down stalls downloads, which are given up after a minute and tried again', () => {
+    const sim = stage([{ count: 1 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'downloading')
+    sim.cluster.hub.down()
+    pass(sim, '61s')
+    expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.lost')
+    sim.cluster.hub.up()
+    passUntil(sim, () => chat.status === 'running')
+  })
+
+  test('that is back within the minute goes on where it was', () => {
+    const sim = stage()
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'downloading')
+    sim.cluster.hub.down()
+    sim.cluster.hub.up({ at: '30s' })
+    passUntil(sim, () => chat.status === 'running')
+    expect(story(sim, `${chat.deploy_id}-0`)).not.toContain('instance.lost')
+  })
+
+  test('that is throttled makes a download take as many times longer', () => {
+    const took = (share: number) => {
+      const sim = stage()
+      if (share < 1) sim.cluster.hub.throttle(share)
+      const chat = sim.world.deployments.createLlm(spec({ repo: 'acme/chat-70b', num_gpus: 2 }))
+      passUntil(sim, () => chat.status === 'downloading')
+      return passUntil(sim, () => chat.status === 'deploying')
+    }
+    expect(took(0.1) / took(1)).toBeCloseTo(10, 1)
+  })
+
+  test('gates, opens and loses repositories by hand', () => {
+    const sim = stage()
+    sim.cluster.hub.gate('acme/chat-8b')
+    const shut = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => shut.status === 'failed')
+    sim.cluster.hub.open('acme/chat-8b')
+    const open = sim.world.deployments.createLlm(spec({ model_name: 'acme/open' }))
+    passUntil(sim, () => open.status === 'running')
+    sim.cluster.hub.remove('acme/chat-8b')
+    const gone = sim.world.deployments.createLlm(spec({ model_name: 'acme/gone' }))
+    passUntil(sim, () => gone.status === 'failed')
+    expect([shut.fail_reason, gone.fail_reason]).toEqual([
+      'hub repository acme/chat-8b is gated and no token was given (401)',
+      'hub repository acme/chat-8b not found (404)',
+    ])
+  })
+
+  test('shares the bandwidth of a node among its downloads', () => {
+    const profile = { timings: { node_bandwidth: '100MB/s', download_rate: '1GB/s' } }
+    const took = (deployments: number) => {
+      const sim = stage([{}], {}, { profile })
+      const all = Array.from({ length: deployments }, (_, i) =>
+        sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, repo: `x/m${i}-8b` })),
+      )
+      passUntil(sim, () => all.every(one => one.status === 'downloading'))
+      return passUntil(sim, () => all.every(one => one.status === 'deploying'))
+    }
+    expect(took(1) / 1e6).toBeCloseTo(160, 0)
+    expect(took(4) / took(1)).toBeCloseTo(4, 2)
+  })
+})
+
+describe('the image registry', () => {
+  test('that is down lets no cold node start anything', () => {
+    const sim = stage([{ cached: false }])
+    sim.cluster.registry.down()
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => story(sim, `${chat.deploy_id}-0`).includes('instance.lost'))
+    sim.cluster.registry.up()
+    passUntil(sim, () => chat.status === 'running')
+  })
+})
+
+describe('a disk', () => {
+  test('that is full sends the download to another node', () => {
+    const sim = stage([{ count: 2 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'downloading')
+    const home = sim.cluster.nodeOf(chat.deploy_id).name
+    sim.cluster.disk.fill(home)
+    passUntil(sim, () => chat.status === 'running')
+    expect(sim.cluster.nodeOf(chat.deploy_id).name).not.toBe(home)
+  })
+
+  test('keeps the weights that were read last', () => {
+    const sim = stage([{}], {}, { profile: { timings: { weight_cache_bytes: '40GB' } } })
+    const serve = (name: string, repo: string) => {
+      const one = sim.world.deployments.createLlm(spec({ model_name: name, repo }))
+      passUntil(sim, () => one.status === 'running')
+      one.delete()
+      pass(sim, '1m')
+    }
+    serve('acme/a', 'x/a-8b')
+    serve('acme/b', 'x/b-8b')
+    serve('acme/a', 'x/a-8b')
+    serve('acme/c', 'x/c-8b')
+    const [node] = [...sim.world.nodes.entries()].map(([, row]) => row.weights.map(one => one.repo).sort())
+    expect(node).toEqual(['x/a-8b', 'x/c-8b'])
+  })
+})
+
+describe('the autoscaler', () => {
+  test('that is frozen replaces nothing, and makes up for it when it is free', () => {
+    const { sim, chat, home } = running([{ count: 2 }])
+    sim.cluster.autoscaler.freeze()
+    sim.cluster.node(home).crash()
+    pass(sim, '1h')
+    expect(chat.record().instances).toEqual({ running: 0, pending: 0 })
+    sim.cluster.autoscaler.free()
+    passUntil(sim, () => chat.record().instances.running === 1)
+  })
+})
+
+describe('nodes', () => {
+  test('come when instances wait and go when they stand empty', () => {
+    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ count: 0, min: 0, max: 3 }) })
+    const all = [0, 1].map(i =>
+      sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, num_gpus: 8, repo: 'x/y-8b' })),
+    )
+    passUntil(sim, () => all.every(one => one.status === 'running'))
+    expect(sim.cluster.nodes().map(node => node.name)).toEqual(['extra-0', 'extra-1'])
+    for (const one of all) one.delete()
+    pass(sim, '15m')
+    expect(sim.cluster.nodes()).toEqual([])
+    expect(story(sim, 'extra-0')).toEqual(['node.provisioning', 'node.ready', 'node.gone'])
+  })
+
+  test('take longer while provisioning is slow', () => {
+    const took = (factor?: number) => {
+      const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ count: 0, min: 0, max: 1 }) })
+      if (factor) sim.cluster.provisioning.slow(factor)
+      sim.world.deployments.createLlm(spec())
+      passUntil(sim, () => story(sim, 'extra-0').includes('node.provisioning'))
+      return passUntil(sim, () => story(sim, 'extra-0').includes('node.ready'), '12h')
+    }
+    expect(took(3) / took()).toBeCloseTo(3, 6)
+  })
+
+  test('that are slow slow down what they serve and nothing else', () => {
+    const { sim, chat, home } = running([{}])
+    sim.cluster.node(home).degrade(4)
+    expect(sim.world.deployments.read(chat.ordinal).servingShare).toBe(0.25)
+    sim.cluster.node(home).recover()
+    expect(sim.world.deployments.read(chat.ordinal).servingShare).toBe(1)
+  })
+})
+
+describe('spread placement', () => {
+  test('takes the emptiest node', () => {
+    const sim = stage([{ count: 2 }], {}, { profile: { policies: { placement: 'spread' } } })
+    const two = [0, 1].map(i => sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}` })))
+    pass(sim, '11s')
+    expect(new Set(two.map(one => sim.cluster.nodeOf(one.deploy_id).name)).size).toBe(2)
+  })
+})
+
+describe('limits and suspension by hand', () => {
+  test('a request is approved or denied by a verb', () => {
+    const sim = stage([{}], { gpu_limits: { 'H100-80GB': 4 } }, { profile: { reviews: { limit_policy: 'manual' } } })
+    sim.world.limits.request('H100-80GB', 16, 'launch')
+    pass(sim, '48h')
+    expect(sim.world.limits.pending('H100-80GB')).toBe(true)
+    sim.cluster.limit.approve('H100-80GB')
+    expect([sim.world.limits.of('H100-80GB'), sim.world.limits.pending('H100-80GB')]).toEqual([16, false])
+  })
+
+  test('a suspended account stops what runs after the grace, and may go on when it is resumed', () => {
+    const { sim, chat } = running()
+    sim.cluster.account.suspend('bad-cc')
+    expect(sim.world.ledger.canSpend()).toBe(false)
+    pass(sim, '11m')
+    expect(chat.status).toBe('stopped')
+    sim.cluster.account.resume()
+    expect(sim.world.ledger.canSpend()).toBe(true)
+    expect(chat.status).toBe('stopped')
+  })
+
+  test('what was stopped for lack of funds starts again where the policy says so', () => {
+    const { sim, chat } = running([{}], { funds_cents: 100 }, { profile: { policies: { balance_returns: 'restart' } } })
+    passUntil(sim, () => chat.status === 'stopped')
+    sim.world.ledger.addFunds(10_000)
+    passUntil(sim, () => chat.status === 'running')
+  })
+
+  test('a token that is revoked is unknown until it is restored', () => {
+    const sim = stage()
+    const { name, token } = sim.world.store.tokens.all()[0]!
+    sim.cluster.token.revoke(name)
+    expect(sim.world.store.tokenByValue(token)).toBeUndefined()
+    sim.cluster.token.restore(name)
+    expect(sim.world.store.tokenByValue(token)?.name).toBe(name)
+    sim.cluster.token.allowIps(name, ['10.0.0.0/8'])
+    expect(sim.world.store.tokenByValue(token)?.allowed_ips).toEqual(['10.0.0.0/8'])
+  })
+})
+
+describe('commands', () => {
+  test('at a later moment happen then', () => {
+    const { sim, chat, home } = running([{ count: 2 }])
+    sim.cluster.node(home).crash({ at: '5m' })
+    pass(sim, '299s')
+    expect(chat.record().instances.running).toBe(1)
+    pass(sim, '1s')
+    expect(chat.record().instances.running).toBe(0)
+  })
+
+  test('come in pairs: every undo is a verb that undoes', () => {
+    for (const [name, verb] of Object.entries(VERBS)) {
+      if (verb.undo !== undefined) expect(Object.keys(VERBS), name).toContain(verb.undo)
+    }
+  })
+
+  test.each([
+    [{ verb: 'node.crahs', target: 'node-0' }, "there is no such verb. Did you mean 'node.crash'?"],
+    [
+      { verb: 'node.crash', target: 'nod-0' },
+      "Failed to find the node 'nod-0': there is none of that name. Did you mean 'node-0'?",
+    ],
+    [
+      { verb: 'gpu.fail', target: 'node-0/9', args: { xid: 79 } },
+      "Failed to find the GPU 'node-0/9': the node has GPUs 0 to 7.",
+    ],
+    [{ verb: 'gpu.fail', target: 'node-0/1', args: { xid: 7 } }, 'xid: expected one of the codes'],
+    [{ verb: 'gpu.fail', target: 'node-0/1' }, 'xid: it is missing'],
+    [{ verb: 'node.degrade', target: 'node-0', args: { factor: 0.5 } }, 'expected a factor from 1 to 1,000'],
+    [{ verb: 'hub.throttle', args: { share: 0 } }, 'expected a share above 0'],
+    [{ verb: 'hub.down', args: { when: 5 } }, "it takes no argument 'when'"],
+    [{ verb: 'zone.down', target: 'zone-z' }, "Did you mean 'zone-a'?"],
+    [{ verb: 'pool.stockOut', target: 'H100' }, "Did you mean 'H100-80GB'?"],
+    [{ verb: 'pool.preempt', target: 'pool-0', args: { notice: 'soon' } }, 'Failed to read the duration "soon"'],
+    [{ verb: 'limit.set', target: 'H100-80GB', args: { limit: -1 } }, 'expected an integer of at least 0'],
+    [{ verb: 'account.suspend', args: { reason: 'why' } }, 'expected one of'],
+    [{ verb: 'token.revoke', target: 'nobody' }, "Failed to find the token 'nobody'"],
+  ])('that make no sense are refused and change nothing: %j', (command, message) => {
+    const sim = stage()
+    const before = [sim.digest, sim.world.agenda.size]
+    expect(() => sim.world.commands.give(command)).toThrow(message)
+    expect(() => sim.world.commands.give(command, 5)).toThrow(message)
+    expect([sim.digest, sim.world.agenda.size]).toEqual(before)
+  })
+})
+
+describe('weather', () => {
+  test('comes by itself from the seed, passes, and leaves every law whole', () => {
+    const profile = { weather: { pack: 'rough', acceleration: 200 } }
+    const play = () => {
+      const sim = stage(
+        [{ count: 6 }, { gpu: 'L40S-48GB', count: 2 }],
+        {},
+        { profile, with: pool({ market: 'spot', count: 2, max: 4 }) },
+      )
+      const all = [0, 1, 2].map(i =>
+        sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, min_instances: 2, max_instances: 3 })),
+      )
+      for (let day = 0; day < 10; day++) pass(sim, '24h')
+      return { sim, all }
+    }
+    const one = play()
+    const kinds = [...one.sim.world.journal.counts.keys()]
+    for (const kind of ['gpu.failed', 'gpu.reset', 'node.crashed', 'node.repaired', 'node.drained', 'instance.lost']) {
+      expect(kinds, kind).toContain(kind)
+    }
+    expect(play().sim.digest).toBe(one.sim.digest)
+  })
+
+  test('is none unless somebody asks for it', () => {
+    const { sim } = running()
+    pass(sim, '720h')
+    expect([...sim.world.journal.counts.keys()].filter(kind => /^(gpu|node|zone|hub)\./.test(kind))).toEqual([])
+  })
+})
