@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript without a build, so that npx works in a fresh clone, and old enough in its syntax that an old Node
-// gets as far as the check of its version. See docs/decisions/starting.md.
+// gets as far as the check of its version. See docs/decisions/0006-starting.md.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import module from 'node:module'
 

@@ -1,6 +1,6 @@
 /** Door: the simulator as an HTTP server. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { pathOf } from './api/pipeline.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
@@ -108,12 +108,16 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   )
 
   let inFlight = 0
+  const connections: Connections = new Map()
   const server = createServer({ ...TIMEOUTS }, (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // Every time in an answer is the world's; what has no date gets none.
     outgoing.sendDate = false
     inFlight++
+    const { socket } = incoming
+    connections.set(socket, (connections.get(socket) ?? 0) + 1)
     outgoing.on('close', () => {
       inFlight--
+      if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
     })
     const away = turnAwayHost(incoming.headers.host)
     if (away === undefined) return void listener(incoming, outgoing)
@@ -121,6 +125,10 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     outgoing.end(JSON.stringify({ error: away.message }))
   })
   server.maxConnections = MOST_CONNECTIONS
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, 0)
+    socket.on('close', () => connections.delete(socket))
+  })
   await listening(server, port, hostname)
   const address = server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
@@ -138,13 +146,15 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       return inFlight
     },
     close() {
-      closing ??= closed(server)
+      closing ??= closed(server, connections)
       return closing
     },
   }
 }
 
 type HttpServer = ReturnType<typeof createServer>
+/** Open connections, and the requests in flight on each. */
+type Connections = Map<Socket, number>
 
 function listening(server: HttpServer, port: number, hostname: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -172,7 +182,7 @@ const REASONS: Readonly<Record<string, readonly [cause: string, remedy: string]>
   EAI_AGAIN: ['the name could not be resolved', `Give an address of this machine: --host ${DEFAULT_HOST}.`],
 }
 
-async function closed(server: HttpServer): Promise<void> {
+async function closed(server: HttpServer, connections: Connections): Promise<void> {
   let done = false
   const end = new Promise<void>(resolve => {
     server.close(() => {
@@ -181,8 +191,9 @@ async function closed(server: HttpServer): Promise<void> {
     })
   })
   for (let waited = 0; !done && waited < GRACE_MS; waited += LOOK_MS) {
-    // A connection that was busy when the server closed is kept alive by its client; idle now, it may go.
-    server.closeIdleConnections()
+    // A connection that was busy when the server closed is kept alive by its client; idle now, it may go. Node's own
+    // closeIdleConnections spares one that never sent a request, as browsers open them in advance.
+    for (const [socket, requests] of connections) if (requests === 0) socket.destroySoon()
     await Promise.race([end, pause(LOOK_MS)])
   }
   server.closeAllConnections()

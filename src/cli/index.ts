@@ -18,7 +18,7 @@ const DEFAULT_COMMAND = 'serve'
  * @param args what stands behind the program's name
  */
 export async function main(args: readonly string[]): Promise<void> {
-  const debug = args.includes('--debug')
+  const debug = args.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
   try {
     await dispatch(args.filter(arg => arg !== '--debug'))
   } catch (error) {

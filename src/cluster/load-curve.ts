@@ -1,7 +1,7 @@
 /** Offered load as a function of time, so that whoever waits for it can ask when it changes instead of watching it. */
 import { type Micros, micros, SECOND } from '../kernel/duration.ts'
 import { type Chance, type Key, purpose } from '../kernel/random.ts'
-import { type LoadPoint, type OfferedLoad, parseLoadTrace } from '../store/load.ts'
+import { type LoadPoint, type OfferedLoad, parseLoadTrace, tracePeriod } from '../store/load.ts'
 
 const BURST = purpose('load.burst')
 
@@ -103,16 +103,9 @@ function shapeOf(load: OfferedLoad, chance: Chance, key: Key): Shape {
         throw new Error(`Failed to compile the trace '${load.path ?? ''}': its text was not read. Read the file first.`)
       }
       const points = parseLoadTrace(load.text, load.path)
-      return levels(points, load.repeat ? repetition(points) : Number.POSITIVE_INFINITY)
+      return levels(points, load.repeat ? tracePeriod(points) : Number.POSITIVE_INFINITY)
     }
   }
-}
-
-/** The last line of a trace lasts as long as the one before it. One line alone says the same for ever. */
-function repetition(points: readonly LoadPoint[]): Micros {
-  const last = points.at(-1)!
-  const before = points.at(-2)
-  return before === undefined ? Number.POSITIVE_INFINITY : last.at + (last.at - before.at)
 }
 
 function levels(points: readonly LoadPoint[], period: Micros = Number.POSITIVE_INFINITY): Pieces {

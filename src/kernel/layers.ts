@@ -31,23 +31,30 @@ export class Layers<V> {
 
   fork(): Layers<V> {
     if (this.#top.size > 0) {
-      this.#shared = this.#shared.length < 8 ? [...this.#shared, this.#top] : [this.#merged()]
+      this.#shared = [...this.#shared, this.#top]
       this.#top = new Map()
+      if (this.#shared.length > 8) this.#merge()
     }
     const copy = new Layers<V>()
     copy.#shared = this.#shared
     return copy
   }
 
-  #merged(): ReadonlyMap<string, V | undefined> {
-    const merged = new Map<string, V | undefined>()
-    for (const layer of [...this.#shared, this.#top]) {
-      for (const [key, value] of layer) {
-        if (value === undefined) merged.delete(key)
-        else merged.set(key, value)
-      }
+  /** Makes the upper layers one; the lowest joins them only once they have grown to half its size. */
+  #merge(): void {
+    const upper = new Map<string, V | undefined>()
+    for (const layer of this.#shared.slice(1)) for (const [key, value] of layer) upper.set(key, value)
+    const base = this.#shared[0]!
+    if (upper.size * 2 < base.size) {
+      this.#shared = [base, upper]
+      return
     }
-    return merged
+    const merged = new Map(base)
+    for (const [key, value] of upper) {
+      if (value === undefined) merged.delete(key)
+      else merged.set(key, value)
+    }
+    this.#shared = [merged]
   }
 }
 

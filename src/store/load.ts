@@ -5,7 +5,7 @@ import { shown } from './problems.ts'
 
 /** The most requests/s a load offers: beyond any service, and sums over a century stay finite. */
 const MOST_RPS = 1e9
-/** A wave or a burst comes at most this often. */
+/** A wave, a burst or a trace comes back at most this often. */
 const SHORTEST_PERIOD = SECOND
 /** The seconds of a trace count from the start of the world; what lies beyond was meant as a date. */
 const LONGEST_TRACE = 3650 * DAY
@@ -105,13 +105,16 @@ const Trace = z
     repeat: z.boolean().default(false),
     ...sizes,
   })
-  .superRefine(({ path, text }, context) => {
+  .superRefine(({ path, text, repeat }, context) => {
     if (text === undefined) {
       if (path === undefined) refuse(context, ['text'], "a trace (or 'path', a file below the fixture's folder)")
       return
     }
     try {
-      parseLoadTrace(text, path)
+      const period = tracePeriod(parseLoadTrace(text, path))
+      if (repeat && period < SHORTEST_PERIOD) {
+        refuse(context, ['repeat'], `false for a trace of less than ${readable(SHORTEST_PERIOD)}`)
+      }
     } catch (error) {
       if (!(error instanceof LoadTraceError)) throw error
       refuse(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
@@ -180,6 +183,16 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
     throw new LoadTraceError(name, 1, 'the trace is empty', "Add lines of 'seconds,requests/s'")
   }
   return points
+}
+
+/**
+ * After how long a trace starts over where it repeats: its last line lasts as long as the one before. Infinity for a trace
+ * of one line, which says the same for ever.
+ */
+export function tracePeriod(points: readonly LoadPoint[]): Micros {
+  const last = points.at(-1)
+  const before = points.at(-2)
+  return last === undefined || before === undefined ? Number.POSITIVE_INFINITY : last.at + (last.at - before.at)
 }
 
 type Fail = (reason: string, advice: string) => never

@@ -53,11 +53,12 @@ test('flags and environment make the world, and a flag wins', async () => {
 })
 
 test('a request in flight holds the first signal, not the second', async () => {
-  const { url, child, end } = await started(['--port', '0', '--fixtures', 'empty'])
+  const { banner, url, child, end } = await started(['--port', '0', '--fixtures', 'empty'])
+  const token = /^token +(\S+)$/m.exec(banner)?.[1]
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
   socket.write(
-    'POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Length: 9\r\n\r\n',
+    `POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Length: 9\r\n\r\n`,
   )
   // Another request on another socket: when it is answered, the first one has come in.
   await fetch(`${url}/_sim/health`)

@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { main } from '../../src/cli/index.ts'
 import { run } from './process.ts'
 
-/** Each is one process; side by side they take the time of a few. */
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
   [['--prot', '4011'], 'Failed to read --prot: there is no such flag. Did you mean --port?'],
   [['serve', '--fixture', 'empty'], 'Failed to read --fixture: there is no such flag. Did you mean --fixtures?'],
@@ -29,32 +29,60 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
 ]
 
+/** The command line in this process, for what ends by itself: a process of its own takes half a second. */
+async function commanded(args: string[], env: Record<string, string> = {}) {
+  const written = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map(stream =>
+    vi.spyOn(process[stream], 'write').mockImplementation(text => {
+      written[stream] += text
+      return true
+    }),
+  )
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  try {
+    await main(args)
+    return { code: process.exitCode ?? 0, ...written }
+  } finally {
+    process.exitCode = undefined
+    vi.unstubAllEnvs()
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
 describe('a mistake on the command line is one line on stderr and exit code 2', () => {
-  test.concurrent.each(MISTAKES)('%j', async (args, message, env) => {
-    const { code, stdout, stderr } = await run(args, env)
+  test.each(MISTAKES)('%j', async (args, message, env) => {
+    const { code, stdout, stderr } = await commanded(args, env)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
     expect(stderr.trimEnd().split('\n')).toHaveLength(1)
   })
 
-  test.concurrent('and with --debug the place in the program', async () => {
-    const { code, stderr } = await run(['--port', 'abc', '--debug'])
+  test('and with --debug the place in the program', async () => {
+    const { code, stderr } = await commanded(['--port', 'abc', '--debug'])
     expect(code).toBe(2)
     expect(stderr).toMatch(/\n\s+at /)
   })
+
+  test('for the program itself as well', async () => {
+    const { code, stdout, stderr } = await run(['--prot', '4011'])
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      '',
+      'Failed to read --prot: there is no such flag. Did you mean --port?\n',
+    ])
+  })
 })
 
-test.concurrent('--version and --help end well', async () => {
-  const [version, help, ofCommand] = await Promise.all([run(['--version']), run(['--help']), run(['env', '--help'])])
+test('--version and --help end well', async () => {
+  const [version, help] = await Promise.all([run(['--version']), run(['--help'])])
   expect(version).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   expect(help.code).toBe(0)
   for (const word of ['serve', 'run', 'endpoints', 'env', '--allow-host', 'Examples:', 'Exit codes:'])
     expect(help.stdout).toContain(word)
-  expect(ofCommand.stdout).toContain('Exit codes:')
 })
 
-test.concurrent('env prints what points clients at the server', async () => {
-  expect(await run(['env', '--port', '4444'])).toEqual({
+test('env prints what points clients at the server', async () => {
+  expect(await commanded(['env', '--port', '4444'])).toEqual({
     code: 0,
     stderr: '',
     stdout:
@@ -63,12 +91,10 @@ test.concurrent('env prints what points clients at the server', async () => {
   })
 })
 
-test.concurrent('endpoints lists every operation with its provenance', async () => {
-  const [json, plain, markdown] = await Promise.all([
-    run(['endpoints', '--json']),
-    run(['endpoints']),
-    run(['endpoints', '--markdown']),
-  ])
+test('endpoints lists every operation with its provenance', async () => {
+  const json = await commanded(['endpoints', '--json'])
+  const plain = await commanded(['endpoints'])
+  const markdown = await commanded(['endpoints', '--markdown'])
   const rows = JSON.parse(json.stdout) as { method: string; path: string; provenance: string; operation: string }[]
   expect(rows.filter(row => row.provenance === 'documented').length).toBeGreaterThanOrEqual(21)
   for (const { method, path, operation, provenance } of rows) {

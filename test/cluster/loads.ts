@@ -44,10 +44,10 @@ export function anyLoad(): fc.Arbitrary<OfferedLoad> {
           end: `${start + takes}us`,
         })),
       fc
-        .record({ times: rising, rates: fc.array(rps, { minLength: 8, maxLength: 8 }), repeat: fc.boolean() })
+        .record({ times: rising, rates: fc.array(rps, { minLength: 9, maxLength: 9 }), repeat: fc.boolean() })
         .map(({ times, rates, repeat }) => ({
           kind: 'trace' as const,
-          text: inOrder(times)
+          text: [...inOrder(times), Math.max(...times) + 1_000_000]
             .map((at, i) => `${at / 1e6},${rates[i]!}`)
             .join('\n'),
           repeat,

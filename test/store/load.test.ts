@@ -115,6 +115,11 @@ describe('an offered load', () => {
         "$.text: expected lines of 'seconds,requests/s' (line 1: expected requests/s of at least 0, got -1), got '0,-1'. Fix that value.",
       ],
     ],
+    [
+      'a trace that starts over a thousand times a second',
+      { kind: 'trace', text: '0,1\n0.0005,2', repeat: true },
+      ['$.repeat: expected false for a trace of less than 1s, got true. Fix that value.'],
+    ],
   ])('refuses %s', (_, load, expected) => {
     expect(complaints(load)).toEqual(expected)
   })

@@ -1,0 +1,12 @@
+import { batch } from './batch.ts'
+import { domain } from './domain.ts'
+import type { Group } from './figure.ts'
+import { growth } from './growth.ts'
+import { inProcess } from './in-process.ts'
+import { kernel } from './kernel.ts'
+import { server } from './server.ts'
+import { startup } from './startup.ts'
+import { worlds } from './worlds.ts'
+
+/** Every figure, in the order in which it is taken. */
+export const groups: readonly Group[] = [kernel, domain, worlds, batch, growth, inProcess, server, startup]

@@ -1,0 +1,81 @@
+/** From the start of the process to the first answer of `serve`. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atMost, type Bench, type Figure, type Group } from './figure.ts'
+import { commandOf, type Kind } from './installed.ts'
+import { times } from './measure.ts'
+import { addressOf, scriptOf } from './worker.ts'
+
+const PATIENCE_MS = 30_000
+
+export const startup: Group = {
+  name: 'startup',
+  figures: [
+    figure('startup_ms', 'installed', {}, atMost(2, 'ratio')),
+    // The first start of all: tsx keeps what it has compiled.
+    figure('startup_source_ms', 'cloned', { TSX_DISABLE_CACHE: '1' }),
+  ],
+}
+
+function figure(name: string, kind: Kind, env: Record<string, string>, goal?: Figure['goal']): Figure {
+  return {
+    name,
+    unit: 'ms',
+    ...(goal && { goal }),
+    run: async bench => {
+      const command = [commandOf(bench, kind), 'serve', '--port', '0']
+      return times(
+        bench,
+        name,
+        bench.quick ? 1 : 9,
+        () => firstAnswer(bench, command, '/_sim/health', env),
+        () => firstAnswer(bench, [scriptOf(bench, 'empty-hono')], '/', env),
+      )
+    },
+  }
+}
+
+/** Milliseconds from the start of a process, which prints its address, to its first 200. */
+async function firstAnswer(bench: Bench, args: readonly string[], path: string, env: Record<string, string>) {
+  const began = performance.now()
+  const child = spawn(process.execPath, args, {
+    cwd: bench.outdir,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  try {
+    let complained = ''
+    child.stderr.on('data', chunk => {
+      complained += chunk
+    })
+    const url = await addressOf(child).catch((error: Error) => {
+      throw new Error(`${error.message}: ${complained}`)
+    })
+    while ((await statusOf(url + path)) !== 200) {
+      if (performance.now() - began > PATIENCE_MS) throw new Error(`no answer from ${path}: ${complained}`)
+      await sleep(1)
+    }
+    return performance.now() - began
+  } finally {
+    // Gone before the next begins; it may be gone already.
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = once(child, 'exit')
+      child.kill('SIGKILL')
+      await gone
+    }
+  }
+}
+
+function statusOf(url: string): Promise<number> {
+  return new Promise(resolve => {
+    // A connection of its own each time: nothing is kept open that a server would wait for.
+    const request = get(url, { agent: false }, response => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode ?? 0))
+    })
+    request.on('error', () => resolve(0))
+  })
+}

@@ -1,0 +1,148 @@
+/** Starting anew: what a test suite does before every test. */
+import { createSimulator, type Simulator } from 'modelhost-sim'
+import type { LlmSpec } from '../src/cluster/deployments.ts'
+import { World } from '../src/cluster/world.ts'
+import { loadFixture } from '../src/store/fixture.ts'
+import { atMost, type Group } from './figure.ts'
+import { meanMs, times } from './measure.ts'
+import { boundless, creation, withDeployments } from './stage.ts'
+
+const MANY = 10_000
+
+export const worlds: Group = {
+  name: 'worlds',
+  figures: [
+    {
+      name: 'reset_ms',
+      unit: 'ms of CPU',
+      goal: atMost(1),
+      run: bench => {
+        const sim = createSimulator({ fixtures: 'default' })
+        const rounds = bench.quick ? 20 : 1000
+        const state = plainState(new World({ fixture: loadFixture('default') }))
+        return times(
+          bench,
+          'reset_ms',
+          bench.runs,
+          () =>
+            meanMs(
+              rounds,
+              () => use(sim),
+              () => sim.reset(),
+            ),
+          () =>
+            meanMs(
+              rounds / 10,
+              () => {},
+              () => structuredClone(state),
+            ),
+        )
+      },
+    },
+    {
+      name: 'reset_10k_ms',
+      unit: 'ms of CPU',
+      goal: atMost(1),
+      run: bench => {
+        const fixture = withDeployments(bench.quick ? 100 : MANY)
+        const sim = createSimulator({ fixtures: fixture })
+        const state = plainState(new World({ fixture }))
+        return times(
+          bench,
+          'reset_10k_ms',
+          bench.runs,
+          () =>
+            meanMs(
+              bench.quick ? 20 : 200,
+              () => use(sim),
+              () => sim.reset(),
+            ),
+          () =>
+            meanMs(
+              5,
+              () => {},
+              () => structuredClone(state),
+            ),
+        )
+      },
+    },
+    {
+      name: 'fork_10k_ms',
+      unit: 'ms of CPU',
+      goal: atMost(1),
+      run: bench => {
+        const world = new World({ fixture: withDeployments(bench.quick ? 100 : MANY) })
+        const state = plainState(world)
+        let nth = 0
+        // A world that lives on between its forks, as the origin of checkpoints does.
+        const live = () => {
+          world.deployments.createLlm(spec(`fork-${nth++}`))
+          world.runTo(world.clock.now + 1_000_000)
+        }
+        return times(
+          bench,
+          'fork_10k_ms',
+          bench.runs,
+          () => meanMs(bench.quick ? 20 : 200, live, () => world.fork()),
+          () =>
+            meanMs(
+              5,
+              () => {},
+              () => structuredClone(state),
+            ),
+        )
+      },
+    },
+    {
+      name: 'create_simulator_ms',
+      unit: 'ms of CPU',
+      run: async bench => {
+        const rounds = bench.quick ? 5 : 100
+        const fixture = boundless()
+        return times(
+          bench,
+          'create_simulator_ms',
+          bench.runs,
+          () =>
+            meanMs(
+              rounds,
+              () => {},
+              () => createSimulator({ fixtures: 'default' }),
+            ),
+          () =>
+            meanMs(
+              rounds,
+              () => {},
+              () => structuredClone(fixture),
+            ),
+        )
+      },
+    },
+  ],
+}
+
+/** What a test does before it resets: a little of everything that is written. */
+function use(sim: Simulator): void {
+  // The default world begins with a batch under way, and time may not move without a tokenizer.
+  sim.world.countTokens ??= text => text.length >> 2
+  sim.world.deployments.createLlm(spec('reset'))
+  sim.world.runTo(sim.world.clock.now + 60_000_000)
+}
+
+function spec(name: string): LlmSpec {
+  const { hub, settings, ...rest } = creation(name)
+  return { ...rest, ...settings, weights: hub }
+}
+
+/** The living things of a world as plain objects: the state that `structuredClone` would have to copy. */
+function plainState(world: World): unknown {
+  const plain = (rows: Iterable<[number, object]>) => Array.from(rows, ([, row]) => ({ ...row, generation: 0 }))
+  return {
+    deployments: plain(world.deployments.entries()),
+    instances: plain(world.instances.entries()),
+    batches: plain(world.batches.entries()),
+    nodes: world.nodes.list(),
+    agenda: world.agenda.entries(),
+    ledger: [...world.ledger.entries()],
+  }
+}

@@ -1,0 +1,399 @@
+import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { createClientOf } from '../../src/api/client.ts'
+import { controlOperations } from '../../src/control/index.ts'
+import { VERSION } from '../../src/control/version.ts'
+import { running } from '../serve/running.ts'
+
+const CHAT = { model_name: 'acme/chat2', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+
+async function deployed(world: Awaited<ReturnType<typeof running>>): Promise<string> {
+  const created = await world.ask('/deploy/llm', { method: 'POST', body: JSON.stringify(CHAT) })
+  return ((await created.json()) as { deploy_id: string }).deploy_id
+}
+
+describe('health and overview', () => {
+  test('health says version, seed and time', async () => {
+    const { command } = await running({ seed: 'seven' })
+    expect(await command('/_sim/health', undefined, 'GET')).toEqual({
+      status: 200,
+      body: { status: 'ok', version: manifest.version, seed: 'seven', now: '2026-01-01T00:00:00.000000+00:00' },
+    })
+    expect(VERSION).toBe(manifest.version)
+  })
+
+  test('health answers while time is being moved, and requests of the world wait for its end', async () => {
+    const { sim, ask, command } = await running()
+    let listed: Promise<Response> | undefined
+    let isListed = false
+    await sim.clock.untilInSlices(async () => {
+      listed = ask('/deploy/list').finally(() => {
+        isListed = true
+      })
+      expect((await command('/_sim/health', undefined, 'GET')).status).toBe(200)
+      expect((await command('/_sim', undefined, 'GET')).status).toBe(200)
+      return true
+    })
+    expect(isListed).toBe(false)
+    expect((await listed)?.status).toBe(200)
+  })
+
+  test('the root and the overview answer 200', async () => {
+    const { ask, command } = await running()
+    const root = await ask('/')
+    expect([root.status, await root.text()]).toEqual([200, expect.stringContaining('Nothing here is real')])
+    const { body } = await command('/_sim', undefined, 'GET')
+    expect(body.endpoints).toContainEqual(
+      expect.objectContaining({ method: 'POST', path: '/_sim/clock/advance', operation: 'advanceClock' }),
+    )
+  })
+
+  test('an unknown path names the nearest', async () => {
+    const { command } = await running()
+    expect(await command('/_sim/clck', undefined, 'GET')).toEqual({
+      status: 404,
+      body: {
+        error: "Failed to find '/_sim/clck': the control plane has no such path. Did you mean '/_sim/clock'?",
+      },
+    })
+    expect((await command('/_sim/clock', {}, 'DELETE')).status).toBe(405)
+  })
+})
+
+describe('the clock', () => {
+  test('is shown', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    expect((await command('/_sim/clock', undefined, 'GET')).body).toMatchObject({
+      now: '2026-01-01T00:00:00.000000+00:00',
+      elapsed_seconds: 0,
+      mode: 'manual',
+      speed: null,
+    })
+  })
+
+  test('advances by a duration and to a moment', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await deployed(world)
+    const by = await world.command('/_sim/clock/advance', { by: '2h' })
+    expect(by.body).toMatchObject({
+      from: '2026-01-01T00:00:00.000000+00:00',
+      to: '2026-01-01T02:00:00.000000+00:00',
+      now: '2026-01-01T02:00:00.000000+00:00',
+      counts: { 'deployment.running': 1 },
+    })
+    const to = await world.command('/_sim/clock/advance', { to: '2026-01-02T00:00:00Z' })
+    expect(to.body.now).toBe('2026-01-02T00:00:00.000000+00:00')
+  })
+
+  test('adds up: two halves over HTTP are one whole in the process', async () => {
+    const [parts, whole] = [await running({ fixtures: 'empty' }), await running({ fixtures: 'empty' })]
+    await deployed(parts)
+    await deployed(whole)
+    for (let i = 0; i < 10; i++) await parts.command('/_sim/clock/advance', { by: '3m' })
+    await whole.sim.clock.advance('30m')
+    expect(parts.sim.digest).toBe(whole.sim.digest)
+  })
+
+  test.each([
+    [{}, "Failed to advance the clock: give one of 'by' and 'to'"],
+    [{ by: '1h', to: '2027-01-01T00:00:00Z' }, "give one of 'by' and 'to'"],
+    [{ by: 'soon' }, 'Failed to read the duration "soon": no known form. Forms that work:'],
+    [{ by: '-1h' }, 'time does not run backwards'],
+    [{ to: '2026-01-02' }, "Failed to advance to '2026-01-02': no time with an offset."],
+    [{ to: '2025-12-31T00:00:00Z' }, 'time never goes back'],
+  ])('refuses %j and changes nothing', async (body, message) => {
+    const world = await running()
+    const before = world.sim.digest
+    const answer = await world.command('/_sim/clock/advance', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.error).toContain(message)
+    expect([world.sim.digest, world.sim.clock.elapsed]).toEqual([before, 0])
+  })
+
+  test('refuses a field that does not exist, and a body that is no JSON', async () => {
+    const world = await running()
+    expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail[0]).toMatchObject({
+      msg: 'Extra inputs are not permitted: bye',
+    })
+    const broken = await world.ask('/_sim/clock/advance', {
+      method: 'POST',
+      body: '{"by":',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(broken.status).toBe(422)
+  })
+
+  test('goes to the next event, or the next change that a client could see', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    const next = await world.command('/_sim/clock/next')
+    expect(next.body.events).toBeGreaterThan(0)
+
+    const seen = []
+    for (let i = 0; i < 20; i++) {
+      await world.command('/_sim/clock/next', { visible: true, within: '1h' })
+      seen.push(((await (await world.ask(`/deploy/${id}`)).json()) as { status: string }).status)
+    }
+    expect([...new Set(seen)]).toEqual(expect.arrayContaining(['deploying', 'running']))
+  })
+
+  test('rests where `within` ends when nothing comes before', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    const { body } = await command('/_sim/clock/next', { visible: true, within: '5m' })
+    expect(body).toMatchObject({ events: 0, now: '2026-01-01T00:05:00.000000+00:00' })
+  })
+
+  test('switches between manual and scaled without a jump', async () => {
+    const { command, sim } = await running()
+    await command('/_sim/clock/advance', { by: '1h' })
+    expect((await command('/_sim/clock', { mode: 'scaled', speed: 1e-6 }, 'PUT')).body).toMatchObject({
+      mode: 'scaled',
+      speed: 1e-6,
+      now: expect.stringMatching(/^2026-01-01T01:00:00/),
+    })
+    expect((await command('/_sim/clock', { mode: 'manual' }, 'PUT')).body).toMatchObject({
+      mode: 'manual',
+      speed: null,
+    })
+    expect(sim.clock.iso).toMatch(/^2026-01-01T01:00:00/)
+  })
+
+  test.each([
+    [{ mode: 'scald' }, "there is no mode 'scald'. Did you mean 'scaled'?"],
+    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
+    [{ speed: 5 }, 'a manual clock has no speed'],
+  ])('refuses %j', async (body, message) => {
+    const { command, sim } = await running()
+    const answer = await command('/_sim/clock', body, 'PUT')
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(message)])
+    expect(sim.clock.mode).toBe('manual')
+  })
+})
+
+describe('until', () => {
+  test('a GET answers what is asked for', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    const { body } = await world.command('/_sim/clock/until', {
+      get: `/deploy/${id}`,
+      where: { status: 'running', instances: { running: 1 } },
+      within: '15m',
+    })
+    expect(body).toMatchObject({ reached: true, happened: { counts: { 'deployment.running': 1 } } })
+    expect(body.now).toBe(world.sim.clock.iso)
+    expect(await (await world.ask(`/deploy/${id}`)).json()).toMatchObject({ status: 'running' })
+  })
+
+  test('the time is over: that is an answer, and time stands at its end', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    const { status, body } = await world.command('/_sim/clock/until', {
+      get: `/deploy/${id}`,
+      where: { status: 'failed' },
+      within: '10m',
+    })
+    expect([status, body.reached, body.now]).toEqual([200, false, '2026-01-01T00:10:00.000000+00:00'])
+  })
+
+  test.each([
+    [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET of that path'],
+    [{ get: '/deploy/list', where: [], within: 'soon' }, 'Failed to read the duration'],
+  ])('refuses %j', async (body, message) => {
+    const { command, sim } = await running()
+    const answer = await command('/_sim/clock/until', body)
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(message)])
+    expect(sim.clock.elapsed).toBe(0)
+  })
+})
+
+describe('reset', () => {
+  test('brings the world back as it was loaded', async () => {
+    const world = await running()
+    const before = world.sim.digest
+    await deployed(world)
+    await world.command('/_sim/clock/advance', { by: '1h' })
+
+    const { body } = await world.command('/_sim/reset')
+
+    expect(body).toEqual({ now: '2026-01-01T00:00:00.000000+00:00', digest: before })
+    expect(world.sim.digest).toBe(before)
+  })
+})
+
+describe('the journal', () => {
+  test('tells what happened, in pages and by kind', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await deployed(world)
+    await world.command('/_sim/clock/advance', { by: '30m' })
+
+    const first = (await world.command('/_sim/journal?limit=2', undefined, 'GET')).body
+    expect(first.entries.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2])
+    const rest = (await world.command(`/_sim/journal?after=2`, undefined, 'GET')).body
+    expect(rest.entries[0].seq).toBe(3)
+    expect(rest.last).toBe(world.sim.world.journal.last)
+    const ready = (await world.command('/_sim/journal?kind=deployment.running', undefined, 'GET')).body.entries
+    expect(ready).toHaveLength(1)
+    expect(ready[0]).toMatchObject({ at: expect.stringMatching(/^2026-01-01T00:/), kind: 'deployment.running' })
+  })
+
+  test('holds requests and commands, and not the looks at it', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await world.ask('/deploy/list')
+    await world.command('/_sim/cluster/card/decline')
+    await world.command('/_sim/journal', undefined, 'GET')
+    await world.command('/_sim/health', undefined, 'GET')
+    const { entries } = (await world.command('/_sim/journal', undefined, 'GET')).body
+    expect(entries.map(({ kind, subject }: Record<string, string>) => `${kind} ${subject}`)).toEqual([
+      'request GET /deploy/list',
+      'request POST /_sim/cluster/card/decline',
+      expect.stringMatching(/^card\.declined /),
+    ])
+    expect(entries[1].fields).toEqual({ operation: 'commandCard', status: 200 })
+  })
+
+  test('never shows a token, wherever it was sent', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const { token } = world.sim
+    await world.ask(`/v1/voices/${token}`)
+    await world.ask(`/nowhere/${token}?token=${token}`)
+    await world.ask('/deploy/llm', {
+      method: 'POST',
+      body: JSON.stringify({ ...CHAT, hub: { repo: 'acme/chat-8b', token: 'hub_canary' } }),
+    })
+    const text = JSON.stringify((await world.command('/_sim/journal', undefined, 'GET')).body)
+    expect(text).not.toContain(token)
+    expect(text).not.toContain('hub_canary')
+  })
+
+  test('and the digest agree with the process', async () => {
+    const world = await running()
+    await deployed(world)
+    expect((await world.command('/_sim/digest', undefined, 'GET')).body.digest).toBe(world.sim.digest)
+  })
+
+  test.each(['after=x', 'limit=-1', 'limit=1.5'])('refuses %s', async query => {
+    const { command } = await running()
+    expect((await command(`/_sim/journal?${query}`, undefined, 'GET')).status).toBe(422)
+  })
+})
+
+describe('the ledger', () => {
+  test('has the balance, the postings and what runs', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    await world.command('/_sim/clock/advance', { by: '1h' })
+    const { body } = await world.command('/_sim/ledger', undefined, 'GET')
+    expect(body.balance_microcents).toBe(world.sim.ledger.balance)
+    expect(body.entries).toContainEqual(
+      expect.objectContaining({ kind: 'rent', subject: id, open: true, time: '2026-01-01T01:00:00.000000+00:00' }),
+    )
+  })
+
+  test('is read between two moments, in seconds or ISO 8601', async () => {
+    const world = await running({ fixtures: 'empty' })
+    await world.ask('/payment/funds', { method: 'POST', body: '{"amount":100}' })
+    await world.command('/_sim/clock/advance', { by: '2h' })
+    await world.ask('/payment/funds', { method: 'POST', body: '{"amount":200}' })
+    const read = async (query: string) =>
+      (await world.command(`/_sim/ledger?${query}`, undefined, 'GET')).body.entries.map(
+        (entry: { microcents: number }) => entry.microcents / 1e6,
+      )
+    expect(await read('')).toEqual([100, 200])
+    expect(await read(`to=${Date.parse('2026-01-01T01:00:00Z') / 1000}`)).toEqual([100])
+    expect(await read('from=2026-01-01T02:00:00%2B01:00')).toEqual([200])
+    expect(await read('from=2026-01-01T02:00:00+01:00')).toEqual([200])
+    expect((await world.command('/_sim/ledger?from=yesterday', undefined, 'GET')).body.error).toContain(
+      "Failed to read the ledger from 'yesterday'",
+    )
+  })
+
+  test('posts nothing by being read', async () => {
+    const world = await running()
+    await world.command('/_sim/clock/advance', { by: '1h' })
+    const before = world.sim.digest
+    await world.command('/_sim/ledger', undefined, 'GET')
+    expect(world.sim.digest).toBe(before)
+  })
+})
+
+describe('what goes wrong with the world', () => {
+  test('a node crashes under a deployment, and is repaired', async () => {
+    const world = await running({ fixtures: 'empty' })
+    const id = await deployed(world)
+    expect((await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).status).toBe(409)
+    await world.command('/_sim/clock/advance', { by: '20m' })
+    const { name } = (await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).body
+
+    expect((await world.command(`/_sim/cluster/nodes/${name}/crash`)).body).toMatchObject({ name, state: 'down' })
+    expect(await (await world.ask(`/deploy/${id}`)).json()).toMatchObject({ instances: { running: 0 } })
+    expect((await world.command(`/_sim/cluster/nodes/${name}/repair`)).body.state).toBe('ready')
+    expect((await world.command(`/_sim/cluster/nodes/${name}/cordon`)).body.state).toBe('cordoned')
+    expect((await world.command(`/_sim/cluster/nodes/${name}/uncordon`)).body.state).toBe('ready')
+  })
+
+  test('over HTTP and in the process the same thing happens', async () => {
+    const [here, there] = [await running(), await running()]
+    here.sim.cluster.stockOut('H100-80GB')
+    here.sim.cluster.card.decline()
+    here.sim.cluster.limit.set('H100-80GB', null)
+    here.sim.cluster.price.set('H100-80GB', 300)
+    const bodies = [
+      await there.command('/_sim/cluster/gpus/H100-80GB/stockOut'),
+      await there.command('/_sim/cluster/card/decline'),
+      await there.command('/_sim/cluster/limits/H100-80GB', { limit: null }, 'PUT'),
+      await there.command('/_sim/cluster/prices/H100-80GB', { cents_per_hour: 300 }, 'PUT'),
+    ].map(({ body }) => body)
+    expect(bodies).toEqual([
+      { gpu: 'H100-80GB', stock: 'out' },
+      { card: 'declined' },
+      { gpu: 'H100-80GB', limit: null },
+      { gpu: 'H100-80GB', cents_per_hour: 300 },
+    ])
+    expect(there.sim.digest).toBe(here.sim.digest)
+  })
+
+  test.each([
+    ['POST', '/_sim/cluster/nodes/h100-O/crash', 404, "Did you mean 'h100-0'?"],
+    ['POST', '/_sim/cluster/nodes/h100-0/crsh', 404, "Did you mean 'crash'?"],
+    ['POST', '/_sim/cluster/gpus/H100/stockOut', 404, "Did you mean 'H100-80GB'?"],
+    ['POST', '/_sim/cluster/gpus/H100-80GB/stockout', 404, "Did you mean 'stockOut'?"],
+    ['POST', '/_sim/cluster/card/steal', 404, 'Verbs are decline, accept.'],
+    ['PUT', '/_sim/cluster/limits/H100-80GB', 400, 'Give an integer of at least 0', { limit: 1.5 }],
+    ['PUT', '/_sim/cluster/limits/H100', 404, "Did you mean 'H100-80GB'?", { limit: 1 }],
+    ['PUT', '/_sim/cluster/prices/H100-80GB', 400, 'Give cents per hour', { cents_per_hour: -1 }],
+    ['GET', '/_sim/cluster/deployments/none/node', 404, 'no such deployment'],
+  ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
+    const { command, sim } = await running()
+    const before = sim.digest
+    const answer = await command(path, body, method)
+    expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(hint)])
+    expect(sim.digest).toBe(before)
+  })
+
+  test('nodes are listed', async () => {
+    const { command, sim } = await running()
+    expect((await command('/_sim/cluster/nodes', undefined, 'GET')).body).toEqual(sim.cluster.nodes())
+  })
+})
+
+describe('the typed client', () => {
+  test('has a method for every operation', async () => {
+    const { server, sim } = await running()
+    const control = createClientOf(controlOperations, fetch, { baseUrl: server.url })
+    const moved = await control.advanceClock({ by: '10m' })
+    expect(moved.now).toBe(sim.clock.iso)
+    expect((await control.getHealth()).status).toBe('ok')
+    expect(await control.commandNode({ name: 'h100-0', verb: 'cordon' })).toMatchObject({ state: 'cordoned' })
+    await expect(control.commandNode({ name: 'h100-0', verb: 'crush' })).rejects.toMatchObject({ status: 404 })
+  })
+})
+
+describe('answers of the control plane', () => {
+  test('may not be read by another origin', async () => {
+    const world = await running()
+    const response = await world.ask('/_sim/clock')
+    expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+  })
+})

@@ -1,0 +1,367 @@
+/** Every command by what it does to the world, and every refused one by what it does not. */
+import { describe, expect, test } from 'vitest'
+import { controlOperations } from '../../src/control/index.ts'
+import { type Running, running } from '../serve/running.ts'
+
+const RUNNING = '2cZeTxVFN7tKxCCh'
+const STOPPED = 'ZULBVvLkUPftB8Mo'
+const MODEL = 'aurora-labs/aurora-8b-instruct'
+
+interface Command {
+  readonly path: string
+  readonly body?: unknown
+}
+interface Bad extends Command {
+  readonly status: number
+  /** What the answer has to say. */
+  readonly says: string | RegExp
+}
+interface Told {
+  readonly good: readonly Command[]
+  readonly bad: readonly Bad[]
+}
+
+const advance = (body: unknown, status: number, says: string | RegExp): Bad => ({
+  path: '/_sim/clock/advance',
+  body,
+  status,
+  says,
+})
+const until = (body: unknown, status: number, says: string | RegExp): Bad => ({
+  path: '/_sim/clock/until',
+  body,
+  status,
+  says,
+})
+const set = (body: unknown, status: number, says: string | RegExp): Bad => ({
+  path: '/_sim/clock',
+  body,
+  status,
+  says,
+})
+
+/** By operation. What takes no input has no bad one. */
+const COMMANDS: Readonly<Record<string, Told>> = {
+  getRoot: { good: [{ path: '/' }], bad: [] },
+  getHealth: { good: [{ path: '/_sim/health' }, { path: '/_sim/health/' }], bad: [] },
+  getOverview: { good: [{ path: '/_sim' }, { path: '/_sim/' }], bad: [] },
+  getClock: { good: [{ path: '/_sim/clock' }], bad: [] },
+  setClock: {
+    good: [
+      { path: '/_sim/clock', body: { mode: 'manual' } },
+      { path: '/_sim/clock', body: {} },
+    ],
+    bad: [
+      set({ mode: 'scaled', speed: -5 }, 400, 'a speed of -5 is none'),
+      set({ mode: 'Scaled' }, 400, "Did you mean 'scaled'?"),
+      set({ mode: 'scaled', speed: '60' }, 422, 'speed'),
+      set({ modus: 'manual' }, 422, 'modus'),
+      set([], 422, 'detail'),
+    ],
+  },
+  advanceClock: {
+    good: [
+      { path: '/_sim/clock/advance', body: { by: '90s' } },
+      { path: '/_sim/clock/advance', body: { by: 0 } },
+      { path: '/_sim/clock/advance', body: { to: '2026-01-01T02:00:00+01:00' } },
+    ],
+    bad: [
+      advance({}, 400, "give one of 'by' and 'to'"),
+      advance({ by: '2 fortnights' }, 400, 'Forms that work:'),
+      advance({ by: -1 }, 400, 'time does not run backwards'),
+      advance({ by: null }, 422, 'by'),
+      advance({ to: '2026-01-01T00:00:00' }, 400, 'no time with an offset'),
+      advance({ to: '2025-06-01T00:00:00Z' }, 400, 'time never goes back'),
+      advance({ by: '1h', unto: '2h' }, 422, 'unto'),
+      advance(undefined, 422, 'detail'),
+      advance('1h', 422, 'detail'),
+    ],
+  },
+  nextClock: {
+    good: [{ path: '/_sim/clock/next' }, { path: '/_sim/clock/next', body: { visible: true, within: '1h' } }],
+    bad: [
+      { path: '/_sim/clock/next', body: { within: 'a while' }, status: 400, says: 'Failed to read the duration' },
+      { path: '/_sim/clock/next', body: { visible: 'yes' }, status: 422, says: 'visible' },
+    ],
+  },
+  untilClock: {
+    good: [
+      { path: '/_sim/clock/until', body: { get: '/deploy/list', where: [], within: '1m' } },
+      { path: '/_sim/clock/until', body: { get: `/deploy/${RUNNING}`, where: { status: 'running' } } },
+    ],
+    bad: [
+      until({ get: 'deploy/list', where: [] }, 400, "as in '/deploy/list'"),
+      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET of that path'),
+      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET of that path'),
+      until({ get: '/deploy/list', where: [], within: '-1h' }, 400, 'Failed to read the duration'),
+      until({ where: [] }, 422, 'get'),
+    ],
+  },
+  reset: { good: [{ path: '/_sim/reset' }], bad: [] },
+  getJournal: {
+    good: [{ path: '/_sim/journal' }, { path: '/_sim/journal?after=999999&limit=0&kind=none' }],
+    bad: [
+      { path: '/_sim/journal?after=-1', status: 422, says: 'after' },
+      { path: '/_sim/journal?limit=all', status: 422, says: 'limit' },
+    ],
+  },
+  getDigest: { good: [{ path: '/_sim/digest' }], bad: [] },
+  getLedger: {
+    good: [{ path: '/_sim/ledger' }, { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' }],
+    bad: [
+      { path: '/_sim/ledger?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
+    ],
+  },
+  listNodes: { good: [{ path: '/_sim/cluster/nodes' }], bad: [] },
+  commandNode: {
+    good: ['crash', 'repair', 'cordon', 'uncordon'].map(verb => ({ path: `/_sim/cluster/nodes/h100-0/${verb}` })),
+    bad: [
+      { path: '/_sim/cluster/nodes/h100-o/crash', status: 404, says: /Did you mean 'h100-\d+'\?/ },
+      { path: '/_sim/cluster/nodes/h100-0/repare', status: 404, says: "Did you mean 'repair'?" },
+      { path: '/_sim/cluster/nodes/h100-0/toString', status: 404, says: 'there is no such verb' },
+      { path: '/_sim/cluster/nodes/__proto__/crash', status: 404, says: 'the fleet has none of that name' },
+    ],
+  },
+  getNodeOfDeployment: {
+    good: [{ path: `/_sim/cluster/deployments/${RUNNING}/node` }],
+    bad: [
+      { path: `/_sim/cluster/deployments/${STOPPED}/node`, status: 409, says: 'no instance of it has been placed' },
+      { path: '/_sim/cluster/deployments/none/node', status: 404, says: 'no such deployment' },
+    ],
+  },
+  commandGpu: {
+    good: ['stockOut', 'restock'].map(verb => ({ path: `/_sim/cluster/gpus/L4-24GB/${verb}` })),
+    bad: [
+      { path: '/_sim/cluster/gpus/L4-24/stockOut', status: 404, says: "Did you mean 'L4-24GB'?" },
+      { path: '/_sim/cluster/gpus/T4/stockOut', status: 404, says: 'Types are L4-24GB, L40S-48GB,' },
+      { path: '/_sim/cluster/gpus/other/stockOut', status: 404, says: 'no pool has it' },
+      { path: '/_sim/cluster/gpus/L4-24GB/restok', status: 404, says: "Did you mean 'restock'?" },
+    ],
+  },
+  commandCard: {
+    good: ['decline', 'accept'].map(verb => ({ path: `/_sim/cluster/card/${verb}` })),
+    bad: [{ path: '/_sim/cluster/card/declined', status: 404, says: "Did you mean 'decline'?" }],
+  },
+  setGpuLimit: {
+    good: [4, 0, null].map(limit => ({ path: '/_sim/cluster/limits/H100-80GB', body: { limit } })),
+    bad: [
+      {
+        path: '/_sim/cluster/limits/H100-80GB',
+        body: { limit: -1 },
+        status: 400,
+        says: 'Give an integer of at least 0',
+      },
+      { path: '/_sim/cluster/limits/H100-80GB', body: {}, status: 422, says: 'limit' },
+      { path: '/_sim/cluster/limits/H100-80', body: { limit: 1 }, status: 404, says: "Did you mean 'H100-80GB'?" },
+    ],
+  },
+  setGpuPrice: {
+    good: [0, 219.5].map(cents_per_hour => ({ path: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour } })),
+    bad: [
+      {
+        path: '/_sim/cluster/prices/H100-80GB',
+        body: { cents_per_hour: -0.5 },
+        status: 400,
+        says: 'Give cents per hour of at least 0',
+      },
+      { path: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: '5' }, status: 422, says: 'cents_per_hour' },
+      { path: '/_sim/cluster/prices/T4', body: { cents_per_hour: 5 }, status: 404, says: 'no pool has it' },
+    ],
+  },
+}
+
+const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
+
+function send({ server }: Running, method: string, { path, body }: Command): Promise<Response> {
+  return fetch(`${server.url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  })
+}
+
+/** What a refused command leaves as it was; the journal alone has a line of it. */
+const worldOf = ({ sim }: Running) => ({
+  digest: sim.digest,
+  now: sim.clock.iso,
+  mode: sim.clock.mode,
+  speed: sim.clock.speed,
+  balance: sim.ledger.balance,
+  nodes: sim.cluster.nodes(),
+})
+
+describe('every command', () => {
+  test('is told of here', () => {
+    expect(Object.keys(COMMANDS).sort()).toEqual(Object.keys(controlOperations).sort())
+  })
+
+  test.each(TABLE)(
+    '$operation answers as it is declared, and never to another origin',
+    async ({ operation, endpoint }) => {
+      const world = await running()
+      for (const command of COMMANDS[operation]!.good) {
+        const response = await send(world, endpoint.method, command)
+        const text = await response.text()
+        expect([command, response.status, text.slice(0, 200)]).toEqual([command, 200, expect.any(String)])
+        expect(response.headers.get('content-type')).toBe(endpoint.produces)
+        if (endpoint.produces === 'application/json') endpoint.returns.parse(JSON.parse(text))
+        const names = [...response.headers.keys()]
+        expect(names.filter(name => name.startsWith('access-control-'))).toEqual([])
+        expect(names).toContain('cross-origin-resource-policy')
+      }
+    },
+  )
+
+  test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
+    '$operation says what is wrong with what it will not take, and changes nothing',
+    async ({ operation, endpoint }) => {
+      const world = await running()
+      const before = worldOf(world)
+      for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
+        const response = await send(world, endpoint.method, command)
+        const text = JSON.parse(await response.text())
+        const message = status === 422 ? JSON.stringify(text) : text.error
+        expect([command, response.status, message]).toEqual([command, status, expect.stringMatching(pattern(says))])
+        expect(worldOf(world), JSON.stringify(command)).toEqual(before)
+      }
+    },
+  )
+})
+
+function pattern(says: string | RegExp): RegExp {
+  return says instanceof RegExp ? says : new RegExp(says.replaceAll(/[^\w\s]/g, '\\$&'))
+}
+
+/** A world with a batch of so many lines under way. */
+async function busy(lines: number): Promise<Running> {
+  const world = await running({ fixtures: 'empty' })
+  const form = new FormData()
+  form.set('purpose', 'batch')
+  const line = (i: number) => ({
+    custom_id: `line-${i}`,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: MODEL, messages: [{ role: 'user', content: `Question ${i}` }] },
+  })
+  const text = Array.from({ length: lines }, (_, i) => JSON.stringify(line(i))).join('\n')
+  form.set('file', new Blob([text]), 'input.jsonl')
+  const { id } = (await (await world.ask('/v1/files', { method: 'POST', body: form })).json()) as { id: string }
+  const batch = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }
+  expect((await world.ask('/v1/batches', { method: 'POST', body: JSON.stringify(batch) })).status).toBe(200)
+  return world
+}
+
+test('health answers while time moves, with a moment in between; the service answers after it', async () => {
+  const world = await busy(3000)
+  let over = false
+  const advanced = world.command('/_sim/clock/advance', { by: '6h' }).then(({ body }) => {
+    over = true
+    return body
+  })
+  const moments: string[] = []
+  while (!over) moments.push((await world.command('/_sim/health', undefined, 'GET')).body.now)
+  const { from, to } = await advanced
+
+  expect(moments.filter(now => now > from && now < to).length).toBeGreaterThan(0)
+  expect(moments).toEqual([...moments].sort())
+})
+
+test('a request that comes in the middle of an advance is answered at its end', async () => {
+  const world = await busy(1000)
+  const advanced = world.command('/_sim/clock/advance', { by: '6h' })
+  let now = ''
+  do {
+    now = (await world.command('/_sim/health', undefined, 'GET')).body.now
+  } while (now === '2026-01-01T00:00:00.000000+00:00')
+  const date = (await world.ask('/deploy/list')).headers.get('date')
+  expect((await advanced).status).toBe(200)
+  expect(date).toBe('Thu, 01 Jan 2026 06:00:00 GMT')
+})
+
+describe('the journal', () => {
+  test('in pages is the journal as a whole', async () => {
+    const world = await running()
+    await world.command('/_sim/clock/advance', { by: '10m' })
+    const whole = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body
+    expect(whole.entries.length).toBeGreaterThan(20)
+    const pages: { seq: number }[][] = []
+    for (let after = 0; ; ) {
+      const page = (await world.command(`/_sim/journal?after=${after}&limit=7`, undefined, 'GET')).body
+      if (page.entries.length === 0) break
+      pages.push(page.entries)
+      after = page.entries.at(-1).seq
+    }
+    expect(pages.every((page, i) => page.length === 7 || i === pages.length - 1)).toBe(true)
+    expect(pages.flat()).toEqual(whole.entries)
+    expect(pages.flat().at(-1)!.seq).toBe(whole.last)
+  })
+
+  test('bounded, says how much it has dropped', async () => {
+    const world = await running({ journalLimit: 5 })
+    for (let i = 0; i < 12; i++) await world.ask('/v1/voices')
+    const { entries, last, dropped } = (await world.command('/_sim/journal', undefined, 'GET')).body
+    expect([last, dropped + entries.length]).toEqual([12, 12])
+    expect(entries.at(-1).seq).toBe(12)
+  })
+
+  test('and every other look at the simulator keep secrets', async () => {
+    const world = await running()
+    const secrets = [...world.sim.world.store.tokens.all().map(({ token }) => token), 'hub_canary_token']
+    const hub = { repo: 'acme/private-70b', token: 'hub_canary_token' }
+    const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub })
+    expect((await world.ask('/deploy/llm', { method: 'POST', body })).status).toBe(200)
+    for (const secret of secrets) {
+      await world.ask(`/v1/voices/${secret}`)
+      await world.ask(`/${secret}/${secret}`, { headers: { authorization: `Bearer ${secret}`, 'alt-api-key': secret } })
+      await world.command(`/_sim/${secret}`, undefined, 'GET')
+      await world.command(`/_sim/cluster/nodes/${secret}/crash`)
+    }
+    await world.command('/_sim/clock/advance', { by: '1h' })
+
+    for (const { endpoint } of TABLE.filter(one => one.endpoint.method === 'GET' && !one.endpoint.path.includes('{'))) {
+      const text = await (await send(world, 'GET', { path: endpoint.path })).text()
+      const shown = secrets.filter(secret => secret !== 'hub_canary_token' && text.includes(secret))
+      expect([endpoint.path, shown]).toEqual([endpoint.path, []])
+    }
+    // A path holds what the caller wrote; what the deployment was given is told nowhere.
+    const { entries } = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body
+    const events = entries.filter(({ kind }: { kind: string }) => kind !== 'request')
+    expect(JSON.stringify(events)).not.toContain('hub_canary_token')
+  })
+})
+
+test('the ledger adds up: what was there, and every entry, make what is there', async () => {
+  const world = await running()
+  const funds = world.sim.world.store.account.funds_cents * 1_000_000
+  const read = async () => (await world.command('/_sim/ledger', undefined, 'GET')).body
+  await world.ask('/payment/funds', { method: 'POST', body: '{"amount":12345}' })
+  for (const by of ['1s', '37m', '11h', '3d']) {
+    await world.command('/_sim/clock/advance', { by })
+    const { balance_microcents, entries } = await read()
+    const sum = entries.reduce((total: number, one: { microcents: number }) => total + one.microcents, 0)
+    expect([by, funds + sum]).toEqual([by, balance_microcents])
+    const open = entries.filter((one: { open?: true }) => one.open)
+    expect(open.length).toBeGreaterThan(0)
+  }
+})
+
+test('a reset world goes the same way again', async () => {
+  const world = await running()
+  const first = world.sim.digest
+  const walk = async () => {
+    await world.ask('/deploy/llm', {
+      method: 'POST',
+      body: JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }),
+    })
+    await world.command('/_sim/cluster/nodes/h100-0/crash')
+    await world.command('/_sim/cluster/prices/H100-80GB', { cents_per_hour: 1 }, 'PUT')
+    await world.command('/_sim/clock/advance', { by: '20m' })
+    return [world.sim.digest, await (await world.ask('/deploy/list')).text(), world.sim.ledger.balance]
+  }
+  const before = await walk()
+  expect(before[0]).not.toBe(first)
+
+  expect((await world.command('/_sim/reset')).body).toEqual({ now: '2026-01-01T00:00:00.000000+00:00', digest: first })
+
+  expect(await walk()).toEqual(before)
+})
