@@ -310,9 +310,7 @@ export const VERBS = {
 export type VerbName = keyof typeof VERBS
 
 /** A command that can not be obeyed: unknown verb or target, or an argument that makes no sense. */
-export class CommandError extends RangeError {
-  override readonly name = 'CommandError'
-}
+export class CommandError extends RangeError {}
 
 /** A command that waits for its moment. */
 class CommandRow extends Row {
@@ -391,8 +389,10 @@ function check(world: World, command: Command): Verb {
   for (const [name, { kind, optional }] of Object.entries(verb.args ?? {})) {
     const value = args[name]
     if (value === undefined && optional) continue
-    const problem = value === undefined ? 'it is missing' : argumentProblem(kind, value)
-    if (problem) throw new CommandError(`Failed to obey '${command.verb}': ${name}: ${problem}.`)
+    const advice = value === undefined ? ADVICE[kind] : argumentProblem(kind, value)
+    if (advice === undefined) continue
+    const what = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
+    throw new CommandError(`Failed to obey '${command.verb}': ${name} ${what}. ${advice}`)
   }
   const target = command.target ?? ''
   if (verb.target === 'node') nodeOf(world, target)
@@ -411,36 +411,46 @@ function noticeOf(world: World, notice: CommandArguments[string] | undefined): M
   return notice === undefined ? world.profile.timings.spotNotice : micros(notice as string)
 }
 
-function argumentProblem(kind: ArgumentKind, value: CommandArguments[string]): string | undefined {
+const ADVICE: Readonly<Record<ArgumentKind, string>> = {
+  duration: "Give a duration, as in '2m'.",
+  factor: 'Give a factor from 1 to 1,000.',
+  share: 'Give a share above 0 and up to 1.',
+  xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
+  cents: 'Give cents per hour of at least 0.',
+  countOrNone: 'Give an integer of at least 0, or null for none.',
+  reason: `Give one of ${REASONS.join(', ')}.`,
+  addresses: 'Give a list of addresses and ranges.',
+}
+
+/** What to give instead; undefined when the value will do. */
+function argumentProblem(kind: ArgumentKind, value: NonNullable<unknown> | null): string | undefined {
+  return fits(kind, value) ? undefined : ADVICE[kind]
+}
+
+function fits(kind: ArgumentKind, value: unknown): boolean {
   const number = typeof value === 'number' ? value : Number.NaN
   switch (kind) {
     case 'duration':
       try {
         micros(value as string)
-        return undefined
-      } catch (error) {
-        return (error as Error).message
+        return true
+      } catch {
+        return false
       }
     case 'factor':
-      return number >= 1 && number <= 1000 ? undefined : `expected a factor from 1 to 1,000, got ${String(value)}`
+      return number >= 1 && number <= 1000
     case 'share':
-      return number > 0 && number <= 1 ? undefined : `expected a share above 0 and up to 1, got ${String(value)}`
+      return number > 0 && number <= 1
     case 'xid':
-      return XIDS[number]
-        ? undefined
-        : `expected one of the codes ${Object.keys(XIDS).join(', ')}, got ${String(value)}`
+      return XIDS[number] !== undefined
     case 'cents':
-      return number >= 0 && number <= 1e9 ? undefined : `expected cents per hour of at least 0, got ${String(value)}`
+      return number >= 0 && number <= 1e9
     case 'countOrNone':
       return value === null || (Number.isInteger(number) && number >= 0)
-        ? undefined
-        : `expected an integer of at least 0, or null for none, got ${String(value)}`
     case 'reason':
-      return (REASONS as readonly unknown[]).includes(value) ? undefined : `expected one of ${REASONS.join(', ')}`
+      return (REASONS as readonly unknown[]).includes(value)
     case 'addresses':
       return Array.isArray(value) && value.every(one => typeof one === 'string')
-        ? undefined
-        : 'expected a list of addresses and ranges'
   }
 }
 
@@ -480,13 +490,17 @@ function zoneOf(world: World, name: string): string {
 
 function gpuTypeOf(name: string): GpuType {
   if (Object.hasOwn(GPUS, name)) return name as GpuType
-  throw unknown('GPU type', name, Object.keys(GPUS), `types are ${Object.keys(GPUS).join(', ')}`)
+  const hint = nearest(name, Object.keys(GPUS))
+  throw new CommandError(
+    `Failed to find the GPU type '${name}': no pool has it. ` +
+      (hint ? `Did you mean '${hint}'?` : `Types are ${Object.keys(GPUS).join(', ')}.`),
+  )
 }
 
 function unknown(what: string, name: string, known: readonly string[], otherwise: string): CommandError {
   const hint = nearest(name, known)
   return new CommandError(
-    `Failed to find the ${what} '${name}': there is none of that name. ` +
+    `Failed to find the ${what} '${name}': the fleet has none of that name. ` +
       (hint ? `Did you mean '${hint}'?` : `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`),
   )
 }

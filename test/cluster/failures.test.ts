@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { VERBS } from '../../src/cluster/commands.ts'
+import type { FixturePatch } from '../../src/store/fixture.ts'
 import type { FixtureInput } from '../../src/store/records.ts'
 import { pass, passUntil, spec, stage, story } from './stage.ts'
 
@@ -9,7 +10,7 @@ function pool(
     zone?: string
     market?: 'spot'
   },
-) {
+): FixturePatch {
   const { zone = 'zone-b', market = 'on-demand', ...group } = about
   return {
     nodes: {
@@ -321,22 +322,25 @@ describe('commands', () => {
     [{ verb: 'node.crahs', target: 'node-0' }, "there is no such verb. Did you mean 'node.crash'?"],
     [
       { verb: 'node.crash', target: 'nod-0' },
-      "Failed to find the node 'nod-0': there is none of that name. Did you mean 'node-0'?",
+      "Failed to find the node 'nod-0': the fleet has none of that name. Did you mean 'node-0'?",
     ],
     [
       { verb: 'gpu.fail', target: 'node-0/9', args: { xid: 79 } },
       "Failed to find the GPU 'node-0/9': the node has GPUs 0 to 7.",
     ],
-    [{ verb: 'gpu.fail', target: 'node-0/1', args: { xid: 7 } }, 'xid: expected one of the codes'],
-    [{ verb: 'gpu.fail', target: 'node-0/1' }, 'xid: it is missing'],
-    [{ verb: 'node.degrade', target: 'node-0', args: { factor: 0.5 } }, 'expected a factor from 1 to 1,000'],
-    [{ verb: 'hub.throttle', args: { share: 0 } }, 'expected a share above 0'],
+    [{ verb: 'gpu.fail', target: 'node-0/1', args: { xid: 7 } }, 'xid is 7. Give one of the codes'],
+    [{ verb: 'gpu.fail', target: 'node-0/1' }, 'xid is missing. Give one of the codes'],
+    [
+      { verb: 'node.degrade', target: 'node-0', args: { factor: 0.5 } },
+      'factor is 0.5. Give a factor from 1 to 1,000.',
+    ],
+    [{ verb: 'hub.throttle', args: { share: 0 } }, 'share is 0. Give a share above 0'],
     [{ verb: 'hub.down', args: { when: 5 } }, "it takes no argument 'when'"],
     [{ verb: 'zone.down', target: 'zone-z' }, "Did you mean 'zone-a'?"],
     [{ verb: 'pool.stockOut', target: 'H100' }, "Did you mean 'H100-80GB'?"],
-    [{ verb: 'pool.preempt', target: 'pool-0', args: { notice: 'soon' } }, 'Failed to read the duration "soon"'],
-    [{ verb: 'limit.set', target: 'H100-80GB', args: { limit: -1 } }, 'expected an integer of at least 0'],
-    [{ verb: 'account.suspend', args: { reason: 'why' } }, 'expected one of'],
+    [{ verb: 'pool.preempt', target: 'pool-0', args: { notice: 'soon' } }, 'notice is "soon". Give a duration'],
+    [{ verb: 'limit.set', target: 'H100-80GB', args: { limit: -1 } }, 'limit is -1. Give an integer of at least 0'],
+    [{ verb: 'account.suspend', args: { reason: 'why' } }, 'reason is "why". Give one of'],
     [{ verb: 'token.revoke', target: 'nobody' }, "Failed to find the token 'nobody'"],
   ])('that make no sense are refused and change nothing: %j', (command, message) => {
     const sim = stage()

@@ -156,6 +156,26 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/cluster/limits/H100-80', body: { limit: 1 }, status: 404, says: "Did you mean 'H100-80GB'?" },
     ],
   },
+  listVerbs: { good: [{ path: '/_sim/commands' }], bad: [] },
+  giveCommand: {
+    good: [
+      { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-a' } },
+      { path: '/_sim/commands', body: { verb: 'zone.up', target: 'east-a', at: '10m' } },
+      { path: '/_sim/commands', body: { verb: 'hub.throttle', args: { share: 0.1 } } },
+    ],
+    bad: [
+      { path: '/_sim/commands', body: { verb: 'zone.dwon' }, status: 400, says: "Did you mean 'zone.down'?" },
+      { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-x' }, status: 400, says: 'Did you mean' },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'hub.down', at: 'later' },
+        status: 400,
+        says: 'Failed to read the duration',
+      },
+      { path: '/_sim/commands', body: { verb: 'hub.throttle' }, status: 400, says: 'share is missing' },
+      { path: '/_sim/commands', body: {}, status: 422, says: 'verb' },
+    ],
+  },
   setGpuPrice: {
     good: [0, 219.5].map(cents_per_hour => ({ path: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour } })),
     bad: [
