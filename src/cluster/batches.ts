@@ -336,6 +336,7 @@ export class Batches {
     }
     this.#enter(row, 'in_progress', { lines: row.work!.lines.length })
     this.#nextStep(ordinal, row)
+    this.#shareAnew(row)
   }
 
   #counter(): TokenCounter {
@@ -374,6 +375,7 @@ export class Batches {
     if (row.done === lines.length) {
       this.#compose(row, 'batch_expired', '')
       this.#enter(row, 'finalizing')
+      this.#shareAnew(row)
       const { batchFinalizing, batchFinalizingRate } = this.#world.profile.timings
       const bytes = row.output!.output.bytes + row.output!.error.bytes
       row.next = this.#world.plan(batchFinalizing + (bytes / batchFinalizingRate) * 1e6, 'batch.finalized', ordinal)
@@ -512,6 +514,7 @@ export class Batches {
     this.#world.cancel(row.expiry)
     row.expiry = 0
     this.#active = this.#active.filter(other => other !== ordinal)
+    this.#shareAnew(row)
     this.#changed(ordinal)
   }
 
@@ -539,13 +542,32 @@ export class Batches {
     return undefined
   }
 
+  /** The batches whose lines run on a deployment now. */
+  #runningOn(deployment: number): number[] {
+    return this.#active.filter(ordinal => {
+      const { status, work } = this.#table.read(ordinal)
+      if (status !== 'in_progress' || !work) return false
+      const target = this.#targetOf(work.model)
+      return target?.kind === 'own' && target.deployment === deployment
+    })
+  }
+
+  /** A batch came to share a deployment, or left it: the others on it go on at another rate. */
+  #shareAnew(row: Readonly<BatchRow>): void {
+    const target = row.work && this.#targetOf(row.work.model)
+    if (target?.kind === 'own')
+      for (const other of this.#runningOn(target.deployment)) this.#pace(other, this.#table.own(other))
+  }
+
   /** Tokens per second that a batch of this model has now. */
   #capacity(model: string): number {
     const target = this.#targetOf(model)
     if (target === undefined) return 0
     if (target.kind === 'catalog') return this.#world.profile.timings.batchSharedTokensPerSecond
     const row = this.#world.deployments.read(target.deployment)
-    return row.ready * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)
+    // Batches on one deployment share it evenly.
+    const sharers = this.#runningOn(target.deployment).length || 1
+    return (row.servingShare * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)) / sharers
   }
 }
 
