@@ -16,9 +16,10 @@ export default defineConfig({
   },
   ssr: { resolve: { conditions } },
   test: {
+    // A process that a test starts shares two cores with the other workers.
+    testTimeout: 30_000,
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 15_000,
   },
 })

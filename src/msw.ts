@@ -18,7 +18,13 @@ export interface HandlerOptions {
  *
  * @example beforeAll(() => server.listen(listenOptions))
  */
-export const listenOptions = { onUnhandledRequest: 'error', onUnhandledFrame: 'error' } as const
+export const listenOptions = {
+  /** A `data:` address reaches nobody: the openai package asks one to learn what its `fetch` can do. */
+  onUnhandledRequest(request: Request, print: { error(): void }): void {
+    if (!request.url.startsWith('data:')) print.error()
+  },
+  onUnhandledFrame: 'error',
+} as const
 
 type Handler = ReturnType<typeof http.all>
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'

@@ -146,6 +146,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       return inFlight
     },
     close() {
+      // Whoever waits for a long advance gets an answer that says how far it came.
+      sim.clock.interrupt()
       closing ??= closed(server, connections)
       return closing
     },

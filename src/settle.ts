@@ -51,6 +51,13 @@ interface Sleeper {
   readonly reject: (error: Error) => void
 }
 
+/** Where a move of time began. */
+interface Began {
+  readonly world: World
+  readonly from: string
+  readonly counts: ReadonlyMap<string, number>
+}
+
 /** What the clock needs of the simulator it belongs to. */
 export interface ClockHost {
   readonly world: World
@@ -75,6 +82,7 @@ export class SimulatorClock {
   #sleepers: readonly Sleeper[] = []
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
+  #interrupted = false
 
   constructor(host: ClockHost, setting: ClockSetting) {
     this.#host = host
@@ -117,15 +125,15 @@ export class SimulatorClock {
   /**
    * Moves time on; everything due on the way happens, in order, and clients that sleep are woken in between.
    *
-   * @throws RangeError for a duration that is none, and EventCapError when too much happens
+   * Rejects with RangeError for a duration that is none, and with EventCapError when too much happens.
    */
-  advance(duration: Duration): Promise<Happened> {
+  async advance(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
     return this.#inTurn(() => this.#moveTo(this.elapsed + delta))
   }
 
-  /** Moves time to a moment: ISO 8601 with offset, or a Date. Throws RangeError for one that has passed. */
-  advanceTo(moment: string | Date): Promise<Happened> {
+  /** Moves time to a moment: ISO 8601 with offset, or a Date. Rejects with RangeError for one that has passed. */
+  async advanceTo(moment: string | Date): Promise<Happened> {
     const { clock } = this.#host.world
     const ms = moment instanceof Date ? moment.getTime() : Date.parse(moment)
     const target = (ms - clock.epochMs) * 1000
@@ -142,14 +150,23 @@ export class SimulatorClock {
     return this.#inTurn(() => this.#moveTo(target))
   }
 
-  /** Moves time to the next event and lets it happen; `events` is 0 when nothing is planned. */
-  next(): Promise<Happened> {
+  /** Moves time to the next thing that happens, or to the next sleeper; `events` is 0 when nothing is planned. */
+  async next(): Promise<Happened> {
     return this.#inTurn(async () => {
       const began = this.#begin()
       await this.#settle()
-      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
-      if (wake <= this.#host.world.agenda.nextTime && wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
-      else this.#host.world.next()
+      const { world } = this.#host
+      const last = world.journal.last
+      // Some looks of the simulation at itself find nothing to do; nobody else would call them events.
+      while (world.journal.last === last) {
+        const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+        if (wake <= world.agenda.nextTime) {
+          if (wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
+          break
+        }
+        if (!world.next()) break
+      }
+      this.#pacer?.rebase(this.elapsed)
       await this.#settle()
       return this.#end(began)
     })
@@ -160,7 +177,7 @@ export class SimulatorClock {
    *
    * @throws UntilError when it does not hold `within` that time, with what happened last
    */
-  until(
+  async until(
     predicate: () => boolean | Promise<boolean>,
     options: { readonly within?: Duration | undefined } = {},
   ): Promise<Happened> {
@@ -171,6 +188,7 @@ export class SimulatorClock {
       await this.#settle()
       for (;;) {
         if (await predicate()) return this.#end(began)
+        this.#sameWorld(began.world)
         if (!(await this.#toNextChange(limit))) break
       }
       throw new UntilError(this.#gaveUp(within))
@@ -216,7 +234,12 @@ export class SimulatorClock {
     this.#fire(due)
   }
 
-  /** Rejects whoever sleeps: the world they slept in is gone. */
+  /** Ends a sliced move early, where it is: the server is closing and its client shall have an answer. */
+  interrupt(): void {
+    this.#interrupted = true
+  }
+
+  /** Rejects whoever sleeps or is moving time: the world they did it in is gone. */
   reset(): void {
     const sleepers = this.#sleepers
     this.#sleepers = []
@@ -267,11 +290,19 @@ export class SimulatorClock {
         const began = this.#begin()
         const limit = within === undefined ? Number.POSITIVE_INFINITY : this.elapsed + within
         if (options.visible) await this.#changeInSlices(limit, breathe)
-        else if (!this.#host.world.next(limit) && within !== undefined) this.#fire(limit)
+        else if (!this.#nextThing(limit) && within !== undefined) this.#fire(limit)
         this.#fire(this.elapsed)
         return this.#end(began)
       }),
     )
+  }
+
+  /** Fires up to and including the next event that leaves a trace; false when none comes up to `limit`. */
+  #nextThing(limit: Micros): boolean {
+    const { world } = this.#host
+    const last = world.journal.last
+    while (world.next(limit)) if (world.journal.last !== last) return true
+    return false
   }
 
   /** Holds the world's queue while `move` runs; `breathe` lets the process go on where a slice is over. */
@@ -304,6 +335,8 @@ export class SimulatorClock {
     while (this.#host.world.next(end)) {
       const pause = breathe()
       if (pause) await pause
+      this.#sameWorld(began.world)
+      if (this.#interrupted) return this.#end(began)
     }
     this.#fire(end)
     return this.#end(began)
@@ -319,6 +352,7 @@ export class SimulatorClock {
       }
       const pause = breathe()
       if (pause) await pause
+      if (this.#interrupted) return false
     }
     return true
   }
@@ -327,6 +361,7 @@ export class SimulatorClock {
     const began = this.#begin()
     await this.#settle()
     for (;;) {
+      this.#sameWorld(began.world)
       const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
       if (wake > target) break
       await this.#runTo(wake)
@@ -393,11 +428,19 @@ export class SimulatorClock {
     }
   }
 
-  #begin(): { from: string; counts: ReadonlyMap<string, number> } {
-    return { from: this.iso, counts: new Map(this.#host.world.journal.counts) }
+  #begin(): Began {
+    const { world } = this.#host
+    return { world, from: this.iso, counts: new Map(world.journal.counts) }
   }
 
-  #end(began: { from: string; counts: ReadonlyMap<string, number> }): Happened {
+  /** A reset in the middle of a move: the move belongs to a world that is gone. */
+  #sameWorld(world: World): void {
+    if (world === this.#host.world) return
+    throw new Error('Failed to move time on: the simulator was reset in the middle. Await a move before you reset.')
+  }
+
+  #end(began: Began): Happened {
+    this.#sameWorld(began.world)
     const counts: Record<string, number> = {}
     let events = 0
     for (const [kind, count] of this.#host.world.journal.counts) {
@@ -425,7 +468,11 @@ export class SimulatorClock {
 
   /** One move at a time: a second one queues behind the first. */
   #inTurn<T>(move: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(move)
+    const { world } = this.#host
+    const result = this.#queue.then(() => {
+      this.#sameWorld(world)
+      return move()
+    })
     this.#queue = result.catch(() => {})
     return result
   }

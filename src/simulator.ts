@@ -103,7 +103,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const pristine = new World({
     fixture,
     epochMs,
-    seed: options.seed ?? 1,
+    seed: readSeed(options.seed ?? 1),
     profile: loadProfile(options.profile),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
@@ -261,6 +261,13 @@ function checkOptions(options: SimulatorOptions): void {
     if (value === undefined || (Number.isInteger(value) && value > 0)) continue
     throw new RangeError(`Failed to make a simulator: ${name} is ${String(value)}. Give an integer above 0.`)
   }
+}
+
+function readSeed(seed: unknown): string | number {
+  if (typeof seed === 'string' || (typeof seed === 'number' && Number.isFinite(seed))) return seed
+  throw new RangeError(
+    `Failed to make a simulator: the seed is ${JSON.stringify(seed)}. Give a text, or a number that is finite.`,
+  )
 }
 
 function readEpoch(epoch: string | undefined): number {

@@ -2,6 +2,7 @@ import { ByteHash } from '../kernel/random.ts'
 import { FixtureError } from '../store/fixture.ts'
 import type { BatchSeed, DeploymentSeed, Fixture, GpuType } from '../store/records.ts'
 import type { GivenIdentity } from './deployments.ts'
+import { memoryShortage } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import type { World } from './world.ts'
 
@@ -30,7 +31,7 @@ export function settleFixture(world: World, fixture: Fixture): void {
   }
   for (const [i, seed] of fixture.files.entries()) {
     if (seed.content === undefined) {
-      problems.push(`files.json: $[${i}]: expected the file's content. Give 'path' or 'content'.`)
+      problems.push(`files: $[${i}] (${seed.filename}): expected the file's content. Give 'path' or 'content'.`)
       continue
     }
     const bytes = new TextEncoder().encode(seed.content)
@@ -53,7 +54,7 @@ export function settleFixture(world: World, fixture: Fixture): void {
   )
   for (const [i, seed] of inOrder) {
     const problem = seed.type === 'lora' ? settleAdapter(world, seed) : settleDeployment(world, seed)
-    if (problem) problems.push(`deployments.json: $[${i}]: ${problem}`)
+    if (problem) problems.push(`deployments: $[${i}] (${seed.model_name}): ${problem}`)
   }
   for (const [i, seed] of fixture.hosted.entries()) {
     if (!world.hosted.settle(seed)) {
@@ -64,10 +65,12 @@ export function settleFixture(world: World, fixture: Fixture): void {
   }
   for (const [i, seed] of fixture.batches.entries()) {
     const problem = settleBatch(world, seed)
-    if (problem) problems.push(`batches.json: $[${i}]: ${problem}`)
+    if (problem) problems.push(`batches: $[${i}] (${seed.id}): ${problem}`)
   }
   if (problems.length > 0) {
-    throw new FixtureError(`Failed to settle the fixture: ${problems.slice(0, 10).join(' ')}`, problems)
+    const shown = problems.slice(0, 10).map(problem => `\n  ${problem}`)
+    const more = problems.length > shown.length ? `\n  and ${problems.length - shown.length} more` : ''
+    throw new FixtureError(`Failed to settle the fixture:${shown.join('')}${more}`, problems)
   }
 }
 
@@ -106,6 +109,12 @@ function settleDeployment(world: World, seed: DeploymentSeed): string | undefine
   if (state === undefined) {
     endAs(world, ordinal, seed)
     return undefined
+  }
+  if (state === 'loading' || state === 'ready') {
+    const { size } = deployments.read(ordinal)
+    const short = memoryShortage(size, seed.gpu, seed.num_gpus, seed.max_batch_size)
+    if (short)
+      return `it can not be ${seed.status}: ${short}. Give it more GPUs, or the status 'failed' with a fail_reason.`
   }
   const wanted = Math.max(1, seed.settings.min_instances)
   deployments.own(ordinal).desired = wanted
@@ -181,5 +190,8 @@ function settleBatch(world: World, seed: BatchSeed): string | undefined {
           completed: at(seed.completed_at),
         }
   const [error] = batches.settle(ordinal, seed.status, moments)
-  return error && `its input can not be run: line ${error.line}: ${error.message}.`
+  if (!error) return undefined
+  // People count lines from 1, as their editors do; the wire counts from 0.
+  const where = error.line === null ? '' : `line ${error.line + 1} of it: `
+  return `its input ${seed.input_file_id} can not be run: ${where}${error.message}. Mend the file.`
 }

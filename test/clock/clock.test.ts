@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { createSimulator } from '../../src/simulator.ts'
+
+const arranged = (status = 'deploying') =>
+  createSimulator({
+    fixtures: 'empty',
+    with: { deployments: [{ model_name: 'acme/chat', status: status as 'deploying' }] },
+  })
+const statusOf = (sim: ReturnType<typeof arranged>) => sim.world.deployments.live('acme/chat')!.status
+
+describe('advance', () => {
+  test('tells what happened', async () => {
+    const happened = await arranged().clock.advance('10m')
+    expect(happened).toMatchObject({
+      from: '2026-01-01T00:00:00.000000+00:00',
+      to: '2026-01-01T00:10:00.000000+00:00',
+      counts: { 'instance.ready': 1, 'deployment.running': 1 },
+    })
+  })
+
+  test('twice at once is one after the other', async () => {
+    const sim = arranged()
+    const both = await Promise.all([sim.clock.advance('5m'), sim.clock.advance('5m')])
+    expect(both.map(one => one.to)).toEqual(['2026-01-01T00:05:00.000000+00:00', '2026-01-01T00:10:00.000000+00:00'])
+  })
+
+  test('a duration that is none, and a moment that has passed, reject and move nothing', async () => {
+    const sim = arranged()
+    await sim.clock.advance('1h')
+    for (const bad of ['-5m', 'soon', Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+      await expect(sim.clock.advance(bad)).rejects.toThrow('Failed to read the duration')
+    }
+    await expect(sim.clock.advanceTo('2026-01-01T00:30:00Z')).rejects.toThrow('time never goes back')
+    await expect(sim.clock.advanceTo('later')).rejects.toThrow('Give ISO 8601')
+    expect(sim.clock.iso).toBe('2026-01-01T01:00:00.000000+00:00')
+  })
+
+  test('wakes sleepers on the way, in order, and each sees its own time', async () => {
+    const sim = arranged()
+    const woken: string[] = []
+    const sleeper = async (name: string, duration: string) => {
+      await sim.clock.sleep(duration)
+      woken.push(`${name} ${sim.clock.iso.slice(11, 19)}`)
+    }
+    const all = [sleeper('late', '20m'), sleeper('early', '10m')]
+    await sim.clock.advance('1h')
+    await Promise.all(all)
+    expect(woken).toEqual(['early 00:10:00', 'late 00:20:00'])
+  })
+
+  test('lets a client that polls and sleeps live through a day', async () => {
+    const sim = arranged()
+    let polls = 0
+    const client = (async () => {
+      while (statusOf(sim) !== 'running') {
+        polls++
+        await (await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })).json()
+        await sim.clock.sleep('5s')
+      }
+    })()
+    await sim.clock.advance('24h')
+    await client
+    expect(polls).toBeGreaterThan(3)
+    expect(polls).toBeLessThan(60)
+  })
+
+  test('that is caught by a reset says so, and so does a sleep', async () => {
+    const sim = arranged()
+    const sleep = expect(sim.clock.sleep('1h')).rejects.toThrow('the simulator was reset')
+    const move = expect(sim.clock.advance('10m')).rejects.toThrow('the simulator was reset in the middle')
+    sim.reset()
+    await Promise.all([sleep, move])
+    await sim.clock.advance('10m')
+    expect(statusOf(sim)).toBe('running')
+  })
+})
+
+describe('next', () => {
+  test('is the next thing that happens: none of its steps is empty while something is planned', async () => {
+    const sim = createSimulator({ with: { account: { topup: { amount: 5000, threshold: 249_000, enabled: true } } } })
+    const kinds = new Set<string>()
+    for (let i = 0; i < 300; i++) {
+      const { events, counts } = await sim.clock.next()
+      if (events === 0) break
+      for (const kind of Object.keys(counts)) kinds.add(kind)
+    }
+    expect([...kinds]).toContain('topup.charged')
+    const idle = createSimulator({ fixtures: 'empty' })
+    expect((await idle.clock.next()).events).toBe(0)
+  })
+})
+
+describe('until', () => {
+  test('moves to the very moment, and no further', async () => {
+    const sim = arranged()
+    await sim.clock.until(() => statusOf(sim) === 'running', { within: '15m' })
+    const at = sim.clock.iso
+    expect(sim.journal.entries().at(-1)).toMatchObject({ kind: 'deployment.running', time: sim.clock.elapsed })
+    await sim.clock.until(() => statusOf(sim) === 'running')
+    expect(sim.clock.iso).toBe(at)
+  })
+
+  test('gives up with what happened last and the seed', async () => {
+    const sim = arranged()
+    const wait = sim.clock.until(() => statusOf(sim) === 'failed', { within: '15m' })
+    await expect(wait).rejects.toThrow(/within 15m.*seed 1.*deployment\.running/s)
+    expect(sim.clock.iso).toBe('2026-01-01T00:15:00.000000+00:00')
+  })
+
+  test('a predicate that throws ends it, and the clock goes on working', async () => {
+    const sim = arranged()
+    const wait = sim.clock.until(() => {
+      throw new Error('mine')
+    })
+    await expect(wait).rejects.toThrow('mine')
+    await sim.clock.advance('10m')
+    expect(statusOf(sim)).toBe('running')
+  })
+})
+
+describe('a scaled clock', () => {
+  test('changes its speed, and becomes manual, without a jump', async () => {
+    const sim = arranged()
+    sim.clock.set({ mode: 'scaled', speed: 0.001 })
+    const before = sim.clock.elapsed
+    sim.clock.set({ mode: 'scaled', speed: 1000 })
+    sim.clock.set('manual')
+    expect(sim.clock.elapsed - before).toBeLessThan(1_000_000)
+    await sim.clock.advance('10m')
+    expect(statusOf(sim)).toBe('running')
+  })
+
+  test.each([
+    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
+    [{ mode: 'scaled', speed: Number.NaN }, 'a speed of NaN is none'],
+    ['scled', "Did you mean 'scaled'?"],
+  ] as const)('refuses what is none: %j', (setting, message) => {
+    expect(() => createSimulator({ clock: setting as never })).toThrow(message)
+  })
+})
+
+describe('createSimulator', () => {
+  test.each([
+    [{ fixture: 'empty' }, "there is no option 'fixture'. Did you mean 'fixtures'?"],
+    [{ seed: {} }, 'the seed is {}'],
+    [{ epoch: 'yesterday' }, "Failed to read the epoch 'yesterday'"],
+    [{ journalLimit: 0 }, 'journalLimit is 0'],
+    [{ profile: 'qick' }, "Did you mean 'quick'?"],
+  ] as const)('refuses %j', (options, message) => {
+    expect(() => createSimulator(options as never)).toThrow(message)
+  })
+
+  test('twice makes two worlds that share nothing that changes', async () => {
+    const [one, other] = [createSimulator(), createSimulator()]
+    const before = other.digest
+    await one.clock.advance('5h')
+    expect([other.digest, other.clock.iso]).toEqual([before, '2026-01-01T00:00:00.000000+00:00'])
+  })
+})
