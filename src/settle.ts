@@ -32,6 +32,8 @@ export const DEFAULT_SPEED = 60
 const SLICE_MS = 20
 /** Turns of the event loop without a sign of the client after which it counts as waiting. */
 const QUIET_TURNS = 3
+/** Real time without a sign of life after which a request in flight is taken for stuck. */
+const STUCK_MS = 2000
 
 /** What came of an `until` that may give up. */
 export interface Awaited {
@@ -65,8 +67,8 @@ export interface ClockHost {
   prepare(): Promise<void>
   /** Counts the signs of life of clients: requests that entered, bodies that were read. */
   readonly activity: number
-  /** Requests that entered and are not answered yet. */
-  readonly inFlight: number
+  /** Requests that entered and are not answered yet, each as method and path. */
+  readonly inFlight: readonly string[]
 }
 
 /**
@@ -135,8 +137,7 @@ export class SimulatorClock {
   /** Moves time to a moment: ISO 8601 with offset, or a Date. Rejects with RangeError for one that has passed. */
   async advanceTo(moment: string | Date): Promise<Happened> {
     const { clock } = this.#host.world
-    const ms = moment instanceof Date ? moment.getTime() : Date.parse(moment)
-    const target = (ms - clock.epochMs) * 1000
+    const target = moment instanceof Date ? (moment.getTime() - clock.epochMs) * 1000 : clock.fromIso(moment)
     if (!Number.isFinite(target)) {
       throw new RangeError(
         `Failed to advance to ${JSON.stringify(moment)}: no time. Give ISO 8601 with an offset, as in '2026-01-02T00:00:00Z'.`,
@@ -164,6 +165,7 @@ export class SimulatorClock {
           if (wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
           break
         }
+        if (world.needsTokenizer) await this.#host.prepare()
         if (!world.next()) break
       }
       this.#pacer?.rebase(this.elapsed)
@@ -420,10 +422,18 @@ export class SimulatorClock {
     this.#catchUpNow()
     let calm = 0
     let seen = this.#host.activity
+    let since = monotonicMs()
     while (calm < QUIET_TURNS) {
       await turn()
       const { activity, inFlight } = this.#host
-      calm = activity === seen && inFlight === 0 ? calm + 1 : 0
+      calm = activity === seen && inFlight.length === 0 ? calm + 1 : 0
+      if (activity !== seen) since = monotonicMs()
+      else if (monotonicMs() - since > STUCK_MS) {
+        throw new Error(
+          `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without a sign of life. ` +
+            'End its body, or await its answer before you move time.',
+        )
+      }
       seen = activity
     }
   }

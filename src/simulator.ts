@@ -120,7 +120,7 @@ class OneWorld implements Simulator {
   #world: World
   #data: Promise<Data> | undefined
   #activity = 0
-  #inFlight = 0
+  #inFlight: readonly string[] = []
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   constructor(pristine: World, options: SimulatorOptions) {
@@ -220,9 +220,10 @@ class OneWorld implements Simulator {
     this.#activity++
     const answered = this.api.answer(this.#world, request, { clientAddress, path, enter: this.#enter })
     if (!(answered instanceof Promise)) return answered
-    this.#inFlight++
+    const name = `${request.method} ${new URL(request.url).pathname}`
+    this.#inFlight = [...this.#inFlight, name]
     return answered.finally(() => {
-      this.#inFlight--
+      this.#inFlight = this.#inFlight.toSpliced(this.#inFlight.indexOf(name), 1)
       this.#activity++
     })
   }

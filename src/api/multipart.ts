@@ -37,6 +37,7 @@ export async function readUpload(request: Request, contentType: string | null, l
     return { form }
   } catch (error) {
     if (error instanceof Refused) return { refused: error }
+    if (error instanceof NotLoaded) throw error
     const message = error instanceof Error ? error.message : String(error)
     return { issues: [{ loc: ['body'], msg: `Multipart decode error: ${message}`, type: 'value_error' }] }
   }
@@ -56,12 +57,23 @@ function missing(names: string[]): Detail[] {
   return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
 }
 
+/** A package in CommonJS: loaded by Node it has its names, from a bundle in parts they stand on its default alone. */
+async function parserClass(): Promise<typeof import('@fastify/busboy').Busboy> {
+  const loaded = await import('@fastify/busboy')
+  const found = loaded.Busboy ?? (loaded.default as unknown as typeof loaded | undefined)?.Busboy
+  if (typeof found !== 'function') throw new NotLoaded('the multipart parser has no class Busboy')
+  return found
+}
+
+/** A fault of ours: never the client's 422. */
+class NotLoaded extends Error {}
+
 function runsUnderNode(): boolean {
   return typeof globalThis.process?.versions?.node === 'string'
 }
 
 async function streamed(request: Request, contentType: string, limits: UploadLimits): Promise<Form> {
-  const { Busboy } = await import('@fastify/busboy')
+  const Busboy = await parserClass()
   const form = emptyForm()
   const parser = new Busboy({
     headers: { 'content-type': contentType },

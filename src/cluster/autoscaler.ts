@@ -23,7 +23,8 @@ export class Autoscaler {
     const rate = load.curve.rateAt(this.#world.clock.now)
     const byLoad = required(rate, load.speed, this.#world.profile.timings.concurrencyTarget)
     // Whoever waits at a deployment that sleeps wakes it.
-    const least = byLoad === 0 && row.served.backlog > 0 ? 1 : byLoad
+    const works = row.served.backlog > 0 || this.#world.batches.workFor(this.#world.deployments.ordinalOf(row.id)!)
+    const least = byLoad === 0 && works ? 1 : byLoad
     return Math.min(maxInstances, Math.max(minInstances, least))
   }
 

@@ -50,11 +50,12 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
   const seen = new Map<string, number>()
   let model = ''
   let line = -1
+  let requests = 0
   for (const text of source) {
     line++
     // Blank lines between requests are passed over, as every reader of JSON lines does.
     if (text.trim() === '') continue
-    if (lines.length >= BATCH_LINES_LIMIT) {
+    if (++requests > BATCH_LINES_LIMIT) {
       return {
         errors: [
           {

@@ -78,7 +78,11 @@ export class BatchRow extends Row {
   rate = 0
   next = 0
   expiry = 0
+  /** Σ tokens × price in force when their lines were over, in millionths of a micro-cent; and what of it is posted. */
+  weighted = 0n
   charged = 0
+  /** What it was created for: the file may expire before it is read. */
+  input: readonly Uint8Array[] = []
   filesWritten = false
   output: { readonly output: Content; readonly error: Content } | undefined
 
@@ -103,7 +107,9 @@ export class BatchRow extends Row {
     copy.rate = this.rate
     copy.next = this.next
     copy.expiry = this.expiry
+    copy.weighted = this.weighted
     copy.charged = this.charged
+    copy.input = this.input
     copy.filesWritten = this.filesWritten
     copy.output = this.output
     return copy.takeHash(this)
@@ -122,8 +128,13 @@ export interface Batch {
 
 /** What a batch's model runs on: capacity that is shared, or a deployment of the account's own. */
 type Target =
-  | { readonly kind: 'catalog'; readonly model: string; readonly priceShare: number }
-  | { readonly kind: 'own'; readonly deployment: number }
+  | {
+      readonly kind: 'catalog'
+      readonly model: string
+      readonly priceShare: number
+      readonly adapter: number | undefined
+    }
+  | { readonly kind: 'own'; readonly deployment: number; readonly adapter: number | undefined }
   | undefined
 
 /** Batches: validated line by line, run on the tokens per second there are, written to real files. */
@@ -173,6 +184,7 @@ export class Batches {
     const key = world.newKey('batch', spec.input_file_id)
     const id = given.id ?? `batch_${world.chance.letters(24, key, ID)}`
     const row = new BatchRow(this.#table.generation, id, spec, key, given.created_at ?? world.clock.now)
+    row.input = world.files.get(spec.input_file_id)?.chunks() ?? []
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#active = [...this.#active, ordinal]
@@ -189,9 +201,8 @@ export class Batches {
   begin(ordinal: number): void {
     const world = this.#world
     const row = this.#table.own(ordinal)
-    const chunks = world.files.get(row.spec.input_file_id)?.chunks() ?? []
     const { batchValidation, batchValidationPerLine } = world.profile.timings
-    row.next = world.plan(batchValidation + countLines(chunks) * batchValidationPerLine, 'batch.validated', ordinal)
+    row.next = world.plan(batchValidation + countLines(row.input) * batchValidationPerLine, 'batch.validated', ordinal)
   }
 
   /** Builds a batch of a fixture that is past its validation; what is wrong with its input, if anything. */
@@ -258,7 +269,7 @@ export class Batches {
       const seen = this.#table.read(ordinal)
       if (seen.status !== 'in_progress' || !seen.work) continue
       const target = this.#targetOf(seen.work.model)
-      const mine = target?.kind === 'own' && target.deployment === deployment
+      const mine = target?.adapter === deployment || (target?.kind === 'own' && target.deployment === deployment)
       // A deployment that was deleted is no target any more, yet the batch must stop running on it.
       if (mine || (seen.rate > 0 && target === undefined)) this.#pace(ordinal, this.#table.own(ordinal))
     }
@@ -347,9 +358,8 @@ export class Batches {
 
   /** Reads the input file into work; the errors it has. */
   #read(row: BatchRow, count: TokenCounter): readonly BatchError[] {
-    const { chance, files } = this.#world
-    const chunks = files.get(row.spec.input_file_id)?.chunks() ?? []
-    const { errors, lines, model } = readBatchLines(linesOf(chunks), row.spec.endpoint, count)
+    const { chance } = this.#world
+    const { errors, lines, model } = readBatchLines(linesOf(row.input), row.spec.endpoint, count)
     if (errors.length > 0) return errors
     if (this.#targetOf(model) === undefined) {
       const message = `no model ${JSON.stringify(model)} that can be called`
@@ -396,6 +406,8 @@ export class Batches {
     row.stepTokens = Math.max(0, row.stepTokens - (row.rate * (now - row.stepSince)) / 1e6)
     row.stepSince = now
     row.rate = this.#capacity(row.work!.model)
+    const target = this.#targetOf(row.work!.model)
+    if (row.rate === 0 && target?.kind === 'own') world.deployments.wake(target.deployment)
     world.cancel(row.next)
     row.next = row.rate > 0 ? world.plan((row.stepTokens / row.rate) * 1e6, 'batch.chunkDone', ordinal) : 0
   }
@@ -403,14 +415,14 @@ export class Batches {
   #stepDone(ordinal: number, row: BatchRow): void {
     const { lines } = row.work!
     for (let i = row.done; i < row.stepEnd; i++) if (lines[i]!.error) row.failed++
+    this.#charge(row, row.done, row.stepEnd)
     row.done = row.stepEnd
-    this.#charge(row)
     this.#world.happened(row, 'batch.progressed', { done: row.done, failed: row.failed, total: lines.length })
     this.#nextStep(ordinal, row)
   }
 
   /** Charges the tokens of the lines that are over, by one floor for the whole batch. */
-  #charge(row: BatchRow): void {
+  #charge(row: BatchRow, from: number, to: number): void {
     const { store, ledger } = this.#world
     const { model, lines, answers } = row.work!
     const target = this.#targetOf(model)
@@ -419,7 +431,7 @@ export class Batches {
     if (serverless?.type !== 'serverless') return
     let prompt = 0
     let answer = 0
-    for (let i = 0; i < row.done; i++) {
+    for (let i = from; i < to; i++) {
       prompt += lines[i]!.promptTokens
       answer += answers[i]!
     }
@@ -427,7 +439,8 @@ export class Batches {
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const share = this.#world.profile.prices.batchShare * target.priceShare
     const price = (cents: number) => BigInt(Math.round(cents * share * 1e6))
-    const total = Number((BigInt(prompt) * price(input) + BigInt(answer) * price(output)) / 1_000_000n)
+    row.weighted += BigInt(prompt) * price(input) + BigInt(answer) * price(output)
+    const total = Number(row.weighted / 1_000_000n)
     ledger.chargeTokens(row.id, total - row.charged)
     row.charged = total
   }
@@ -435,9 +448,9 @@ export class Batches {
   #expire(ordinal: number, row: BatchRow): void {
     // What is being written is in time; it was done before the window closed.
     if (row.status === 'finalizing' || row.status === 'cancelling') return
+    this.#world.cancel(row.next)
+    row.next = 0
     if (row.status === 'in_progress') {
-      this.#world.cancel(row.next)
-      row.next = 0
       this.#compose(row, 'batch_expired', 'the batch expired before this request ran')
       this.#writeFiles(row)
     }
@@ -515,6 +528,8 @@ export class Batches {
     row.expiry = 0
     this.#active = this.#active.filter(other => other !== ordinal)
     this.#shareAnew(row)
+    const target = row.work && this.#targetOf(row.work.model)
+    if (target?.kind === 'own') this.#world.deployments.workEnded(target.deployment)
     this.#changed(ordinal)
   }
 
@@ -530,16 +545,24 @@ export class Batches {
       ? deployments.get(model.slice('deploy_id:'.length))
       : (deployments.live(model) ?? deployments.live(`${store.account.display_name}/${model}`))
     if (named && named.status !== 'deleted' && named.type !== 'legacy' && named.type !== 'tts') {
-      if (named.type !== 'lora') return { kind: 'own', deployment: named.ordinal }
+      if (named.type !== 'lora') return { kind: 'own', deployment: named.ordinal, adapter: undefined }
+      const adapter = named.ordinal
       const { base, baseModel } = deployments.read(named.ordinal).plan
       // An adapter on a model of the catalog costs half as much again as the model.
       return base >= 0
-        ? { kind: 'own', deployment: base }
-        : { kind: 'catalog', model: baseModel, priceShare: this.#world.profile.prices.adapterFactor }
+        ? { kind: 'own', deployment: base, adapter }
+        : { kind: 'catalog', model: baseModel, priceShare: this.#world.profile.prices.adapterFactor, adapter }
     }
     const entry = store.models.get(model)
-    if (entry?.type === 'text-generation' && entry.deprecated === null) return { kind: 'catalog', model, priceShare: 1 }
+    if (entry?.type === 'text-generation' && entry.deprecated === null) {
+      return { kind: 'catalog', model, priceShare: 1, adapter: undefined }
+    }
     return undefined
+  }
+
+  /** Whether lines of a batch run, or wait to run, on a deployment. */
+  workFor(deployment: number): boolean {
+    return this.#active.length > 0 && this.#runningOn(deployment).length > 0
   }
 
   /** The batches whose lines run on a deployment now. */
@@ -563,6 +586,8 @@ export class Batches {
   #capacity(model: string): number {
     const target = this.#targetOf(model)
     if (target === undefined) return 0
+    // An adapter answers only while it is loaded.
+    if (target.adapter !== undefined && this.#world.deployments.read(target.adapter).status !== 'running') return 0
     if (target.kind === 'catalog') return this.#world.profile.timings.batchSharedTokensPerSecond
     const row = this.#world.deployments.read(target.deployment)
     // Batches on one deployment share it evenly.

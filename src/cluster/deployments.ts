@@ -491,10 +491,7 @@ export class Deployments {
     this.meter(ordinal)
     this.refresh(ordinal)
     if (row.load) world.autoscaler.look(ordinal)
-    else if (row.minInstances === 0) {
-      world.cancel(row.idle)
-      row.idle = world.plan(world.profile.timings.idleToZero, 'deployment.idle', ordinal)
-    }
+    else if (row.minInstances === 0) this.#planIdle(ordinal, row)
   }
 
   on(event: EventName, ordinal: number): void {
@@ -508,10 +505,35 @@ export class Deployments {
   #idled(ordinal: number): void {
     const row = this.#table.own(ordinal)
     row.idle = 0
-    if (row.minInstances > 0) return
+    // What a batch works on is not idle; its end begins the wait anew.
+    if (row.minInstances > 0 || this.#world.batches.workFor(ordinal)) return
     row.desired = 0
     this.#world.happened(row, 'deployment.idled')
     this.wentToZero(ordinal)
+  }
+
+  /** Work came for a deployment that sleeps at zero: it asks for an instance at once. */
+  wake(ordinal: number): void {
+    const row = this.#table.own(ordinal)
+    if (row.status !== 'running' || row.desired > 0) return
+    row.desired = 1
+    this.#world.happened(row, 'deployment.woken')
+    this.replenish(ordinal, 0)
+  }
+
+  /** Work on a deployment is over: with `min_instances` 0 it may go to zero after a while. */
+  workEnded(ordinal: number): void {
+    const world = this.#world
+    const row = this.#table.own(ordinal)
+    if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0) return
+    if (row.load) world.autoscaler.look(ordinal)
+    else this.#planIdle(ordinal, row)
+  }
+
+  #planIdle(ordinal: number, row: DeploymentRow): void {
+    const world = this.#world
+    world.cancel(row.idle)
+    row.idle = world.plan(world.profile.timings.idleToZero, 'deployment.idle', ordinal)
   }
 
   /** Its last instance goes: it stays `running` with none, or stops, as the provider's policy says. */

@@ -153,7 +153,7 @@ export class Ledger {
     this.#rule = rule
     this.#cardGood = cardGood
     this.#armed = this.#topupIsOn
-    if (this.#funds <= 0) this.#suspended = 'balance'
+    if (this.#funds <= this.#empty) this.#beginGrace('balance')
     this.#planCrossing()
   }
 

@@ -47,9 +47,14 @@ export class Clock {
     return seconds * 1_000_000 - this.epochMs * 1000
   }
 
-  /** Microseconds since the epoch of the world, of an ISO 8601 time with offset (to the millisecond). */
+  /** Microseconds since the epoch of the world, of an ISO 8601 time; NaN for what is none, or has no offset. */
   fromIso(text: string): Micros {
-    return (Date.parse(text) - this.epochMs) * 1000
+    // Without an offset the machine's own time zone would decide.
+    const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)$/i.exec(text)
+    if (!parts) return Number.NaN
+    const [, seconds, fraction = '', offset] = parts
+    const micros = Math.floor(Number(`0.${fraction || 0}`) * 1_000_000 + 1e-6)
+    return (Date.parse(`${seconds}${offset}`) - this.epochMs) * 1000 + micros
   }
 
   fork(): Clock {

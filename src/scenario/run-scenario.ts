@@ -339,8 +339,22 @@ function eventsOf(record: readonly Entry[], actual: unknown): string[] {
     .split(/[ /?&=]/)
     .filter(text => subjects.has(text))
   const involved = named.length > 0 ? named : asked
-  const entries = involved.length > 0 ? record.filter(entry => concerns(entry, involved)) : record
+  const entries = involved.length > 0 ? withCauses(record, entry => concerns(entry, involved)) : record
   return entries.flatMap(entry => lineOf(entry) ?? []).slice(-LAST_EVENTS)
+}
+
+/** The entries that are wanted, and what caused them: an instance is lost because a node crashed. */
+function withCauses(record: readonly Entry[], wanted: (entry: Entry) => boolean): Entry[] {
+  const bySeq = new Map(record.map(entry => [entry.seq, entry]))
+  const shown = new Set<Entry>()
+  for (const first of record.filter(wanted)) {
+    let entry: Entry | undefined = first
+    while (entry && !shown.has(entry)) {
+      shown.add(entry)
+      entry = entry.cause > 0 && entry.cause < entry.seq ? bySeq.get(entry.cause) : undefined
+    }
+  }
+  return record.filter(entry => shown.has(entry))
 }
 
 function concerns(entry: Entry, involved: readonly string[]): boolean {

@@ -364,7 +364,8 @@ export type BatchSeed = z.infer<typeof BatchSeed>
 export const HostedSeed = z.strictObject({
   instance_id: z.string().min(1),
   name: z.string().min(1).max(64),
-  state: z.enum(HOSTED_STATES).default('running'),
+  /** A state that lasts: nothing would move on what is only on its way. */
+  state: z.enum(['running', 'stopped', 'failed', 'deleted']).default('running'),
   gpu: realGpu,
   num_gpus: z.int().min(1).max(8).default(1),
   storage_gb: z.int().min(20).max(512),

@@ -75,6 +75,26 @@ describe('advance', () => {
   })
 })
 
+describe('a moment', () => {
+  test('is read to the microsecond and with its offset; without one it would depend on the machine', async () => {
+    const sim = arranged()
+    await sim.clock.advanceTo('2026-01-01T01:00:00.000250+01:00')
+    expect(sim.clock.iso).toBe('2026-01-01T00:00:00.000250+00:00')
+    await sim.clock.advanceTo(sim.clock.iso)
+    await expect(sim.clock.advanceTo('2026-01-01T05:00:00')).rejects.toThrow('Give ISO 8601 with an offset')
+  })
+})
+
+describe('a client that never ends its request', () => {
+  test('is named, and time does not wait for it for ever', async () => {
+    const sim = arranged()
+    const body = new ReadableStream({ pull: () => new Promise(() => {}) })
+    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'multipart/form-data; boundary=x' }
+    void sim.fetch('http://sim/v1/files', { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+    await expect(sim.clock.advance('1s')).rejects.toThrow('POST /v1/files has been in flight for 2 s')
+  })
+})
+
 describe('next', () => {
   test('is the next thing that happens: none of its steps is empty while something is planned', async () => {
     const sim = createSimulator({ with: { account: { topup: { amount: 5000, threshold: 249_000, enabled: true } } } })

@@ -164,6 +164,16 @@ describe('a batch', () => {
     expect(batch.record().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
   })
 
+  test('of more than 50,000 broken lines fails with that alone', () => {
+    const sim = stage()
+    const batch = batchOf(
+      sim,
+      Array.from({ length: 50_001 }, () => '{'),
+    )
+    pass(sim, '10s')
+    expect(batch.record().errors!.data.map(error => error.code)).toEqual(['too_many_lines'])
+  })
+
   test('reports every broken line', () => {
     const sim = stage()
     const batch = batchOf(sim, ['{', chat(1), 'x', chat(1)])
@@ -222,6 +232,99 @@ describe('a batch on an own deployment', () => {
         .map(line => line.custom_id)
         .sort(),
     )
+  })
+})
+
+describe('work that meets the rest of the world', () => {
+  test('keeps a deployment with min_instances 0 awake until it is over, and wakes it again', () => {
+    const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+    const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8, min_instances: 0 }))
+    passUntil(sim, () => own.status === 'running')
+    const batch = batchOf(sim, many(40_000, { model: 'acme/chat' }))
+    passUntil(sim, () => batch.status === 'completed', '3h')
+    expect(own.record().instances.running).toBe(1)
+    pass(sim, '6m')
+    expect(own.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    const second = batchOf(sim, many(10, { model: 'acme/chat' }))
+    passUntil(sim, () => second.status === 'completed', '30m')
+    expect(story(sim, own.deploy_id)).toContain('deployment.woken')
+  })
+
+  test('shares a deployment evenly: two batches at once take as long as one after the other', () => {
+    const took = (batches: number) => {
+      const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+      const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
+      passUntil(sim, () => own.status === 'running')
+      const all = Array.from({ length: batches }, () => batchOf(sim, many(5000, { model: 'acme/chat' })))
+      passUntil(sim, () => all.every(one => one.status === 'in_progress'))
+      return passUntil(sim, () => all.every(one => one.status === 'finalizing'), '10h')
+    }
+    expect(took(2) / took(1)).toBeCloseTo(2, 2)
+  })
+
+  test('on an adapter waits until the adapter is loaded, and while it is stopped', () => {
+    const sim = stage()
+    const tone = sim.world.deployments.createAdapter({
+      model_name: 'acme/tone',
+      base_model: CATALOG,
+      modelhub_url: 'https://hub.example/tone',
+      private: true,
+      description: '',
+    })
+    const batch = batchOf(sim, many(500, { model: 'acme/tone' }))
+    pass(sim, '9s')
+    expect(batch.record().request_counts).toEqual({ total: 500, completed: 0, failed: 0 })
+    passUntil(sim, () => batch.record().request_counts!.completed > 50)
+    tone.stop()
+    const { completed } = batch.record().request_counts!
+    pass(sim, '1h')
+    expect(batch.record().request_counts!.completed).toBe(completed)
+    tone.start()
+    passUntil(sim, () => batch.status === 'completed')
+  })
+
+  test('is charged at the price in force when its lines were over', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(1000))
+    passUntil(sim, () => batch.record().request_counts?.completed === 500)
+    const half = sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
+    const { hardware } = sim.world.store
+    const record = hardware.get(CATALOG)!
+    const free = { cents_per_million_input_tokens: 0, cents_per_million_output_tokens: 0 }
+    hardware.put({
+      ...record,
+      hardware: record.hardware.map(one => (one.type === 'serverless' ? { ...one, pricing: free } : one)),
+    })
+    passUntil(sim, () => batch.status === 'completed')
+    expect(half).toBeLessThan(0)
+    expect(sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)).toBe(half)
+  })
+
+  test('reads its input even when the file expires before its validation is over', () => {
+    const sim = stage()
+    const bytes = new TextEncoder().encode(JSON.stringify(chat(0)))
+    const { now } = sim.world.clock
+    const file = { filename: 'in.jsonl', purpose: 'batch', chunks: [bytes], bytes: bytes.length, hash: 'x' }
+    const { id } = sim.world.files.create({ ...file, expiresAt: now + 1_000_000 })
+    sim.world.countTokens = countTokens
+    const batch = sim.world.batches.create({
+      input_file_id: id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: null,
+    })
+    passUntil(sim, () => batch.status === 'completed')
+  })
+
+  test('that has expired stays expired', () => {
+    const epoch = 1_767_225_600
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 90_000, content: JSON.stringify(chat(0)) }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'validating' as const, created_at: epoch - 86_400 }
+    const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    sim.world.countTokens = countTokens
+    pass(sim, '1h')
+    expect(sim.world.batches.get('batch_1')!.record()).toMatchObject({ status: 'expired', in_progress_at: null })
+    expect(sim.world.batches.underWay).toBe(0)
   })
 })
 

@@ -120,6 +120,13 @@ describe('an empty balance', () => {
     expect(sim.ledger.balance).toBeGreaterThan(-38 * CENT)
   })
 
+  test('from the first moment on stops what runs as well', () => {
+    const sim = stage([{}], { funds_cents: 0 }, { with: { deployments: [{ model_name: 'acme/chat' }] } })
+    expect(sim.world.ledger.canSpend()).toBe(false)
+    pass(sim, '11m')
+    expect(sim.world.deployments.live('acme/chat')?.status).toBe('stopped')
+  })
+
   test('that is filled within the grace changes nothing for what runs', () => {
     const { sim, chat } = running({ funds_cents: 300 })
     passUntil(sim, () => sim.world.ledger.suspended !== undefined, '3h')

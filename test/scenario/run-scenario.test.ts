@@ -112,6 +112,8 @@ describe('a check that does not hold', () => {
     `)
     expect(result.failure!.events).toMatchInlineSnapshot(`
       [
+        "0.000000 request createLlmDeployment status=200",
+        "0.000000 request createLlmDeployment status=200",
         "0.000000 model.versionAdded acme/chat version=e6a72036",
         "0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=4",
         "0.000000 instance.pending aQyG2ENBHyUv6BnO-0 deployment=aQyG2ENBHyUv6BnO",

@@ -136,6 +136,7 @@ describe('a failure', () => {
           check 1 does not hold:
             status: expected "running", found "downloading"
           what happened last:
+            0.000000 request createLlmDeployment status=200
             0.000000 model.versionAdded acme/chat version=e6a72036
             0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=1
             0.000000 instance.pending aQyG2ENBHyUv6BnO-0 deployment=aQyG2ENBHyUv6BnO

@@ -1,0 +1,57 @@
+// `npm run compat`: the packed package on Node 24 with MSW 3, in a folder of its own. The scenarios must give the traces
+// that Node 20 wrote, and MSW 3 must let the handlers answer. Needs the npm registry; takes about a minute.
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-compat-'))
+const run = (command, args, cwd = folder) => execFileSync(command, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+
+const STORY = `
+import { createSimulator } from 'modelhost-sim'
+import { handlers, listenOptions } from 'modelhost-sim/msw'
+import { setupServer } from 'msw/node'
+
+const sim = createSimulator({ seed: 1 })
+const server = setupServer(...handlers(sim, { baseUrl: 'https://api.example.test/v9' }))
+server.listen(listenOptions)
+const headers = { authorization: 'Bearer ' + sim.token }
+const call = async (path, init) => {
+  const answer = await fetch('https://api.example.test/v9' + path, { headers, ...init })
+  return { status: answer.status, body: await answer.json() }
+}
+const body = JSON.stringify({ model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+const created = await call('/deploy/llm', { method: 'POST', body })
+const form = new FormData()
+form.set('purpose', 'batch')
+form.set('file', new File(['{}'], 'in.jsonl'))
+const uploaded = await call('/v1/files', { method: 'POST', body: form })
+await sim.clock.advance('10m')
+const later = await call('/deploy/' + created.body.deploy_id)
+const lost = await call('/no/such/path')
+const escaped = await fetch('https://elsewhere.example.test/').then(() => 'went out', () => 'stopped')
+server.close()
+const seen = JSON.stringify([created.status, uploaded.status, later.body.status, lost.body, escaped])
+const wanted = JSON.stringify([200, 200, 'running', { detail: 'Not Found' }, 'stopped'])
+if (seen !== wanted) throw new Error('expected ' + wanted + ', got ' + seen)
+`
+
+try {
+  console.log('packing')
+  const packed = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder], process.cwd()).toString())
+  const tarball = join(folder, packed[0].filename)
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
+  console.log('installing it with node@24 and msw@3')
+  run('npm', ['install', '--no-audit', '--no-fund', tarball, 'node@24', 'msw@3'])
+  const node = join(folder, 'node_modules/node/bin/node')
+  cpSync('scenarios', join(folder, 'scenarios'), { recursive: true })
+  writeFileSync(join(folder, 'story.js'), STORY)
+  console.log(`scenarios on Node ${run(node, ['--version']).toString().trim()}`)
+  const played = run(node, ['node_modules/modelhost-sim/bin/modelhost-sim.js', 'run', 'scenarios']).toString()
+  console.log(played.trim().split('\n').at(-1))
+  run(node, ['story.js'])
+  console.log('MSW 3 lets the handlers answer, and a call that nobody handles does not go out')
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
