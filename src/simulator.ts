@@ -79,6 +79,8 @@ export interface Simulator {
   readonly digest: string
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
   reset(): void
+  /** Ends it: whoever sleeps on its clock is told. `await using sim = createSimulator()` does it by itself. */
+  [Symbol.asyncDispose](): Promise<void>
   /** The reference data as `@msw/data` collections; the first call fills them. */
   data(): Promise<Data>
   /** The world itself, for doors of this package. */
@@ -193,6 +195,11 @@ class OneWorld implements Simulator {
     this.#stopTelling = undefined
     if (this.#listeners.length > 0) this.#tellListeners()
     this.clock.reset()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.clock.reset()
+    ;(await this.#data)?.dispose()
   }
 
   data(): Promise<Data> {

@@ -401,13 +401,14 @@ export class Batches {
   /** Counts what the step has done at its rate so far and plans its end at the present one. */
   #pace(ordinal: number, row: BatchRow): void {
     const world = this.#world
-    if (row.status !== 'in_progress') return
+    // A batch of a fixture has no step before the world first moves.
+    if (row.status !== 'in_progress' || row.stepEnd === 0) return
     const { now } = world.clock
     row.stepTokens = Math.max(0, row.stepTokens - (row.rate * (now - row.stepSince)) / 1e6)
     row.stepSince = now
     row.rate = this.#capacity(row.work!.model)
     const target = this.#targetOf(row.work!.model)
-    if (row.rate === 0 && target?.kind === 'own') world.deployments.wake(target.deployment)
+    if (row.rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
     world.cancel(row.next)
     row.next = row.rate > 0 ? world.plan((row.stepTokens / row.rate) * 1e6, 'batch.chunkDone', ordinal) : 0
   }
@@ -560,6 +561,13 @@ export class Batches {
     return undefined
   }
 
+  /** Something that every batch depends on has changed. */
+  paceAll(): void {
+    for (const ordinal of this.#active) {
+      if (this.#table.read(ordinal).status === 'in_progress') this.#pace(ordinal, this.#table.own(ordinal))
+    }
+  }
+
   /** Whether lines of a batch run, or wait to run, on a deployment. */
   workFor(deployment: number): boolean {
     return this.#active.length > 0 && this.#runningOn(deployment).length > 0
@@ -585,7 +593,7 @@ export class Batches {
   /** Tokens per second that a batch of this model has now. */
   #capacity(model: string): number {
     const target = this.#targetOf(model)
-    if (target === undefined) return 0
+    if (target === undefined || this.#world.ledger.cutOff) return 0
     // An adapter answers only while it is loaded.
     if (target.adapter !== undefined && this.#world.deployments.read(target.adapter).status !== 'running') return 0
     if (target.kind === 'catalog') return this.#world.profile.timings.batchSharedTokensPerSecond

@@ -6,7 +6,7 @@ import type { OfferedLoad } from '../store/load.ts'
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
 import { Deployment } from './deployment.ts'
 import type { EventName } from './events.ts'
-import { hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
+import { badImage, hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import { LoadCurve } from './load-curve.ts'
 import { type InstanceSpeed, instanceSpeed, NOTHING_SERVED, type Served } from './serving.ts'
@@ -622,10 +622,11 @@ export class Deployments {
     this.#world.ledger.setUnits(row.meter, units)
   }
 
-  /** Why the hub refuses the weights of a deployment, as things stand now. */
+  /** Why the image or the weights of a deployment are refused, as things stand now. */
   refusal(row: Readonly<DeploymentRow>): string | undefined {
-    const { weights } = row
-    if (weights.source === 'catalog') return undefined
+    const { weights, plan } = row
+    const image = badImage(plan.containerImage)
+    if (image !== undefined || weights.source === 'catalog') return image
     const { hub, hubPolicy } = this.#world.store
     return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#world.conditions.repository(weights.repo))
       ?.reason

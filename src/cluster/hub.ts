@@ -64,6 +64,15 @@ export function repositoryWeights(repository: HubRepository | undefined, repo: s
   return { bytes: repository.bytes, parametersB: repository.parameters_b, context: repository.context }
 }
 
+/** `registry/name:tag`, `name@sha256:…` and what else names an image (the grammar of the distribution project). */
+const IMAGE =
+  /^(?:[a-zA-Z0-9.-]+(?::\d+)?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
+
+/** Why a container image can not be pulled; undefined for one that can, and for none. */
+export function badImage(image: string): string | undefined {
+  return image === '' || IMAGE.test(image) ? undefined : `image pull failed: ${JSON.stringify(image)} names no image`
+}
+
 /** Whether the hub hands a repository out to this token. */
 export function hubRefusal(
   repository: HubRepository | undefined,

@@ -4,7 +4,7 @@ import { type Generation, Row, Table } from '../kernel/table.ts'
 import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployments.ts'
 import type { EventName } from './events.ts'
-import { memoryShortage } from './hub.ts'
+import { badImage, memoryShortage } from './hub.ts'
 import { bitCount, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
@@ -259,6 +259,10 @@ export class Instances {
     const { chance, profile, nodes, conditions } = this.#world
     const cached = nodes.read(instance.node).imageCached
     this.#enter(instance, 'pulling', { image: cached ? 'cached' : 'fetched' })
+    if (badImage(this.#deploymentOf(ordinal).plan.containerImage) !== undefined) {
+      instance.next = this.plan(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
+      return
+    }
     if (!cached && conditions.registryDown) {
       instance.next = this.plan(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
       return

@@ -108,6 +108,8 @@ export class Ledger {
   #topupFailed = false
   #crossing = 0
   #grace = 0
+  /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
+  #cutOff = false
 
   constructor(world: World, from?: { meters: Table<MeterRow>; accounts: Table<AccountRow>; ledger: Ledger }) {
     this.#world = world
@@ -135,6 +137,7 @@ export class Ledger {
     this.#topupFailed = ledger.#topupFailed
     this.#crossing = ledger.#crossing
     this.#grace = ledger.#grace
+    this.#cutOff = ledger.#cutOff
   }
 
   fork(world: World, theirs: Generation): Ledger {
@@ -182,6 +185,11 @@ export class Ledger {
   /** Funds at the world's epoch: balance = opening + the sum of all entries. */
   get opening(): Microcents {
     return this.#opening
+  }
+
+  /** Whether the grace of a suspension is over. */
+  get cutOff(): boolean {
+    return this.#cutOff
   }
 
   /** Remaining funds, computed to now. */
@@ -251,6 +259,10 @@ export class Ledger {
     this.#suspended = undefined
     world.cancel(this.#grace)
     this.#grace = 0
+    if (this.#cutOff) {
+      this.#cutOff = false
+      world.batches.paceAll()
+    }
     world.deployments.fundsReturned()
     world.seen()
   }
@@ -360,6 +372,8 @@ export class Ledger {
       if (deployment.type === 'llm' || deployment.type === 'lora') world.deployments.stopForFunds(deployment.ordinal)
     }
     world.hosted.stopAll()
+    this.#cutOff = true
+    world.batches.paceAll()
   }
 
   /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
@@ -419,14 +433,14 @@ export class Ledger {
   /** What has run since it was posted last. */
   #due(row: Readonly<MeterRow>, now: Micros): Microcents {
     if (row.units === 0) return 0
-    const running = BigInt((now - row.since) * row.units * row.gpusPerUnit) * this.#priceOf(row)
+    const running = BigInt(now - row.since) * BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
     return Number((row.weighted + running) / MICROS_PER_HOUR) - row.posted
   }
 
   /** Brings a meter to now. */
   #close(row: MeterRow, now: Micros): void {
     if (row.units > 0 && now > row.since) {
-      row.weighted += BigInt((now - row.since) * row.units * row.gpusPerUnit) * this.#priceOf(row)
+      row.weighted += BigInt(now - row.since) * BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
       row.stretches = { from: row.since, to: now, units: row.units, before: row.stretches }
     }
     row.since = now

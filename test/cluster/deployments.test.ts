@@ -96,6 +96,17 @@ describe('weights', () => {
     passUntil(sim, () => open.status === 'running')
   })
 
+  test('an image that names none fails at downloading, and one that does is pulled', () => {
+    const sim = stage()
+    const bad = sim.world.deployments.createLlm(spec({ model_name: 'acme/bad', container_image: 'not an image!!' }))
+    const good = sim.world.deployments.createLlm(
+      spec({ model_name: 'acme/good', container_image: 'registry.example.com:5000/acme/serve_llm:v1.2' }),
+    )
+    passUntil(sim, () => bad.status === 'failed')
+    expect(bad.fail_reason).toBe('image pull failed: "not an image!!" names no image')
+    passUntil(sim, () => good.status === 'running')
+  })
+
   test('a repository that nobody lists has a size by its name, unless the hub refuses what it does not list', () => {
     const sim = stage([{ gpus: 8 }])
     const large = sim.world.deployments.createLlm(spec({ repo: 'someone/huge-405b', num_gpus: 4 }))

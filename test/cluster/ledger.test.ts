@@ -138,6 +138,33 @@ describe('an empty balance', () => {
     expect(story(sim, 'acct_test')).toEqual(['account.suspended', 'funds.added', 'account.resumed'])
   })
 
+  test('ends batches on shared capacity with everything else, and funds let them go on', async () => {
+    const sim = stage([{}], { funds_cents: 0 })
+    sim.world.countTokens = () => 10
+    const model = 'aurora-labs/aurora-8b-instruct'
+    const line = (i: number) => ({
+      custom_id: `l${i}`,
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model, messages: [{ role: 'user', content: 'x' }] },
+    })
+    const bytes = new TextEncoder().encode(Array.from({ length: 20_000 }, (_, i) => JSON.stringify(line(i))).join('\n'))
+    const file = { filename: 'a', purpose: 'batch', chunks: [bytes], bytes: bytes.length, hash: 'x' }
+    const batch = sim.world.batches.create({
+      input_file_id: sim.world.files.create(file).id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: null,
+    })
+    pass(sim, '11m')
+    const { completed } = batch.record().request_counts!
+    expect(completed).toBeGreaterThan(0)
+    pass(sim, '5h')
+    expect(batch.record().request_counts!.completed).toBe(completed)
+    sim.world.ledger.addFunds(100)
+    passUntil(sim, () => batch.status === 'completed', '10h')
+  })
+
   test('that is filled by too little stays suspended', () => {
     const { sim } = running({ funds_cents: 300 })
     passUntil(sim, () => sim.world.ledger.suspended !== undefined, '3h')
