@@ -11,7 +11,7 @@ export default scenario(
     await clock.until(async () => (await api.getDeployment(first)).instances?.running === 2, { within: '15m' })
 
     const more = { model_name: 'acme/search', hub: { repo: 'acme/chat-8b' }, ...eight }
-    await expectRefusal(api.createLlmDeployment(more), 403, 'over the GPU limit: 8 H100-80GB beside 8 held')
+    await expectRefusal(api.createLlmDeployment(more), 403, 'over the GPU limit: this asks for 8 H100-80GB, 8 are held')
     check(await api.listDeployments(), [{ deploy_id: first.deploy_id, status: 'running' }])
 
     const ask = { gpu_type: 'H100-80GB', reason: 'search goes live' }

@@ -41,6 +41,12 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
  * beforeAll(() => server.listen(listenOptions))
  */
 export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
+  // Without types the second argument is easily left out; what it is for is not.
+  if (typeof options?.baseUrl !== 'string') {
+    throw new RangeError(
+      "Failed to make handlers: there is no baseUrl. Give the address of the service, as in handlers(sim, { baseUrl: 'https://api.example.test' }).",
+    )
+  }
   const base = readBase(options.baseUrl)
   const prefix = base.pathname.replace(/\/+$/, '')
   const below = escaped(base.origin + prefix)

@@ -34,7 +34,9 @@ export function authenticate(
   if (token === undefined) throw value === MALFORMED ? notAuthenticated() : notAuthorized()
   if (token.allowed_ips.length > 0 && !isAllowed(clientAddress, token.allowed_ips)) {
     throw new Refused(403, '', undefined, {
-      error: `token ${token.name} is not allowed from ${clientAddress}; its allowed_ips are ${token.allowed_ips.join(', ')}`,
+      error:
+        `token '${token.name}' is not allowed from ${clientAddress}; its allowed_ips are ` +
+        `${token.allowed_ips.join(', ')}. Behind a proxy, serve with --trust-proxy`,
     })
   }
   return token

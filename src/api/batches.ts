@@ -42,7 +42,9 @@ export const getBatch = endpoint({
   route: 'GET /v1/batches/{batch_id}',
   summary: 'One batch',
   provenance: 'neighbour',
-  assumed: [],
+  assumed: [
+    'output_file_id and error_file_id are both set once lines have run; the file is empty where none succeeded or failed',
+  ],
   refusals: { 404: 'unknown batch' },
   errors: 'wrapped',
   returns: BatchRecord,

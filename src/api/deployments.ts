@@ -206,7 +206,8 @@ function demandWithinLimit(world: World, gpu: GpuType, wanted: number): void {
   if (held + wanted > limit) {
     refuse(
       403,
-      `over the GPU limit: ${wanted} ${gpu} beside ${held} held or asked for make more than ${limit}; ` +
+      `over the GPU limit: this asks for ${wanted} ${gpu}, ${held} ${held === 1 ? 'is' : 'are'} held or asked for, and the ` +
+        `limit is ${limit}; ` +
         'ask for more with POST /v1/me/gpu_limit/request',
     )
   }

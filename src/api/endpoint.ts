@@ -145,6 +145,12 @@ export function invalid(loc: readonly string[], message: string, type = 'value_e
   throw new Invalid(loc, message, type)
 }
 
+/** A request that shows how an endpoint is asked: its target where the path alone is not enough, and its body. */
+export interface Example {
+  readonly target?: string
+  readonly body?: unknown
+}
+
 export interface Declaration<Scope, Route extends string, Params, Query, Body, Form, Returns, Outcome> {
   /** Method and path, `{name}` for a parameter: `POST /deploy/{deploy_id}/start`. `{model_name}` may hold a slash. */
   route: Route
@@ -166,6 +172,7 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   /** Content type of a success; JSON unless said. */
   produces?: string
   needs?: readonly Need[]
+  example?: Example
   handle: (input: Input<Route, Params, Query, Body, Form> & Scope) => Outcome
 }
 
@@ -195,6 +202,7 @@ export interface Endpoint<
   readonly returns: Returns
   readonly produces: string
   readonly needs: readonly Need[]
+  readonly example: Example
   /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
   handle(input: Input<Route, Params, Query, Body, Form> & Scope): unknown
 }
@@ -258,6 +266,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',
       needs: declaration.needs ?? [],
+      example: declaration.example ?? {},
       handle: declaration.handle,
     }
   }
@@ -272,6 +281,15 @@ export interface ApiScope {
 
 /** Declares an endpoint of the service's API; its export name is its operation id. */
 export const endpoint = endpointsOf<ApiScope>()
+
+/** By path, then method: loaders disagree about the order of a module's exports, and the documents must not. */
+export function byPath<Served extends Readonly<Record<string, { readonly path: string; readonly method: string }>>>(
+  served: Served,
+): Served {
+  const rank = (name: string) => `${served[name]!.path} ${served[name]!.method}`
+  const names = Object.keys(served).sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+  return Object.fromEntries(names.map(name => [name, served[name]])) as Served
+}
 
 /** The parameters of a path, in order. */
 export function routeNames(path: string): string[] {

@@ -2,7 +2,7 @@
 import * as aggregator from './aggregator.ts'
 import * as batches from './batches.ts'
 import * as deployments from './deployments.ts'
-import type { ApiScope, Operations } from './endpoint.ts'
+import { type ApiScope, byPath, type Operations } from './endpoint.ts'
 import * as files from './files.ts'
 import * as gpuLimits from './gpu-limits.ts'
 import * as hardware from './hardware.ts'
@@ -14,7 +14,7 @@ import * as payments from './payments.ts'
 import * as tokens from './tokens.ts'
 import * as voices from './voices.ts'
 
-export const operations = inOneOrder({
+export const operations = byPath({
   ...tokens,
   ...payments,
   ...gpuLimits,
@@ -35,13 +35,6 @@ export const documented: Operations<ApiScope> = only(endpoint => endpoint.proven
 
 /** What is not in the document, and a client needs to follow what the document starts. */
 export const neighbours: Operations<ApiScope> = only(endpoint => endpoint.provenance === 'neighbour')
-
-/** By path, then method: loaders disagree about the order of a module's exports, and the documents must not. */
-function inOneOrder<Served extends Operations<ApiScope>>(served: Served): Served {
-  const rank = (name: string) => `${served[name]!.path} ${served[name]!.method}`
-  const names = Object.keys(served).sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
-  return Object.fromEntries(names.map(name => [name, served[name]])) as Served
-}
 
 function only(wanted: (endpoint: Operations<ApiScope>[string]) => boolean): Operations<ApiScope> {
   return Object.fromEntries(Object.entries<Operations<ApiScope>[string]>(operations).filter(([, one]) => wanted(one)))

@@ -77,6 +77,8 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
   const form = emptyForm()
   const parser = new Busboy({
     headers: { 'content-type': contentType },
+    // No part fills its buffer: one without a name that does so as it ends would never be let go of.
+    fileHwm: 2 ** 30,
     limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD },
     isPartAFile: (_name, _type, filename) => filename !== undefined,
   })
@@ -115,11 +117,18 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
   })
 
   const reader = request.body?.getReader()
+  let written = 0
   try {
     while (reader !== undefined && failure === undefined) {
       const { done: ended, value } = await reader.read()
       if (ended) break
       if (!parser.write(value)) await drained(parser, () => failure !== undefined)
+      written += value.length
+      if (written >= LARGE) {
+        written = 0
+        // The parts hand on what they hold in ticks, which a body that is here already would not let happen.
+        await new Promise<void>(resolve => process.nextTick(resolve))
+      }
     }
     if (failure === undefined) {
       parser.end()

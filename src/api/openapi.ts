@@ -6,6 +6,8 @@ export interface Info {
   title?: string
   version?: string
   description?: string
+  /** Where the service is; at the address of the document unless given. */
+  url?: string
 }
 
 type Json = Record<string, unknown>
@@ -30,8 +32,11 @@ export function openapi(operations: Operations, info: Info = {}) {
       description:
         info.description ??
         'A simulated model-hosting service. x-provenance: documented, neighbour (not in the document, needed to ' +
-          'follow what it starts) or assumed. x-assumed: what the document leaves open and this service answers.',
+          'follow what it starts) or assumed. x-assumed: what the document leaves open and this service answers. ' +
+          'A path that does not exist is 404, a method that a path does not take 405, both in the shape of DetailError.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
+    servers: [{ url: info.url ?? '/' }],
     paths,
     components: {
       schemas: components,
@@ -116,8 +121,17 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
     Object.keys(endpoint.params).length > 0 ||
     Object.keys(endpoint.query).length > 0
   if (takesInput) responses[422] = refusal('what was sent is not valid', 'ValidationError')
+  const media = MEDIA[endpoint.upload === undefined ? 'json' : 'form']
+  if (endpoint.body !== undefined || endpoint.upload !== undefined) responses[415] = refusal(media, 'DetailError')
+  // Whatever else an endpoint takes, a method that it does not take it refuses.
+  if (Object.keys(responses).length === 1) responses[405] = refusal('the path does not take the method', 'DetailError')
   return responses
 }
+
+const MEDIA = {
+  json: 'the body is a form or compressed: send application/json',
+  form: 'the body is compressed: send it as it is',
+} as const
 
 const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
 

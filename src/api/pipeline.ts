@@ -19,7 +19,7 @@ import { parseBody } from './json-body.ts'
 import { readUpload, type Upload } from './multipart.ts'
 import { Router } from './router.ts'
 import { loadTokenizer, tokenizer } from './tokenizer.ts'
-import { type Detail, details, type Place } from './validation.ts'
+import { type Detail, details, notPermitted, type Place } from './validation.ts'
 
 /** Largest JSON body in bytes. */
 export const MAX_JSON_BYTES = 64 * 1_048_576
@@ -58,6 +58,8 @@ export interface PipelineOptions<Context, Scope> {
   close?(context: Context, entry: unknown, status: number): void
   /** Wraps everything behind the route: faults of the wire. */
   around?(passage: Passage<Context>, proceed: () => Response | Promise<Response>): Response | Promise<Response>
+  /** Refuses query parameters that are not declared; otherwise they are ignored, as unknown fields of a body are. */
+  strictQuery?: boolean
   /** Hears of what no handler should throw; the caller gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -188,7 +190,7 @@ export function createPipeline<Context, Scope extends object>(
     }
     try {
       const scope = options.admit(context, endpoint, headerReader(request, call), call)
-      const input = validate(one, params, search, payload)
+      const input = validate(one, params, search, payload, options.strictQuery ?? false)
       if (Array.isArray(input)) return finish(json(context, 422, JSON.stringify({ detail: input })))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
       if (!(value instanceof Promise)) return finish(success(context, endpoint, value))
@@ -265,6 +267,7 @@ function validate(
   params: Readonly<Record<string, string>>,
   search: string,
   payload: Payload,
+  strictQuery: boolean,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Detail[] {
   const issues: Detail[] = []
   let typedParams: unknown = params
@@ -272,6 +275,7 @@ function validate(
     typedParams = { ...params, ...(parse('path', one.params, params, issues) as object) }
   }
   let query: unknown = EMPTY
+  if (strictQuery && search !== '') issues.push(...unknownParameters(search, one.endpoint.query))
   if (one.query !== undefined) {
     query =
       search === '' && one.emptyQuery !== undefined
@@ -295,8 +299,14 @@ function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]
   const result = schema.safeParse(value)
   if (result.success) return result.data
   // Reporting the input costs; only a refusal needs it.
-  issues.push(...details(place, schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues))
+  const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+  issues.push(...details(place, found, fieldNames(schema)))
   return undefined
+}
+
+function fieldNames(schema: z.ZodType): string[] {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : []
 }
 
 function parseText(schema: z.ZodType, text: string, issues: Detail[]): unknown {
@@ -323,6 +333,12 @@ function queryOf(search: string, fields: Fields): Record<string, string> {
   const query: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
   return query
+}
+
+function unknownParameters(search: string, fields: Fields): Detail[] {
+  const known = Object.keys(fields)
+  const unknown = [...new Set(new URLSearchParams(search).keys())].filter(name => !known.includes(name))
+  return unknown.map(name => ({ loc: ['query', name], ...notPermitted([name], known) }))
 }
 
 async function read(request: Request, call: Call, endpoint: AnyEndpoint, scope: unknown): Promise<Payload> {

@@ -1,5 +1,6 @@
 /** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
 import type { z } from 'zod'
+import { nearest } from '../kernel/nearest.ts'
 
 export interface Detail {
   /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */
@@ -15,9 +16,27 @@ type Issue = z.core.$ZodIssue
 /** The message that `integer()` of fields.ts gives to its issues. */
 export const NOT_AN_INTEGER = 'Input should be a valid integer'
 
-/** Every issue of one place, in the order of the fields. The parse must have run with `reportInput`. */
-export function details(place: Place, issues: readonly Issue[]): Detail[] {
-  return issues.filter(issue => !isImplied(issue, issues)).flatMap(issue => explain([place], issue))
+/**
+ * Every issue of one place, in the order of the fields. The parse must have run with `reportInput`.
+ *
+ * @param known the names that the place takes, for the hint where it takes no other
+ */
+export function details(place: Place, issues: readonly Issue[], known: readonly string[] = []): Detail[] {
+  return issues
+    .filter(issue => !isImplied(issue, issues))
+    .flatMap(issue =>
+      issue.code === 'unrecognized_keys' && issue.path.length === 0
+        ? [{ loc: [place], ...notPermitted(issue.keys, known) }]
+        : explain([place], issue),
+    )
+}
+
+/** Names that a place does not take, where it is strict about them, and the one that was meant. */
+export function notPermitted(names: readonly string[], known: readonly string[]): { msg: string; type: string } {
+  const meant = nearest(names[0]!, known)
+  const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
+  const hint = meant === undefined ? taken : `Did you mean '${meant}'?`
+  return { msg: `Extra inputs are not permitted: ${names.join(', ')}. ${hint}`, type: 'extra_forbidden' }
 }
 
 /** Out of the safe range of integers says nothing new where the field has a bound of its own. */

@@ -1,11 +1,14 @@
 import type { Argv } from 'yargs'
 import { operations } from '../api/index.ts'
 import { type EndpointRow, endpointTable } from '../api/table.ts'
+import { controlPage } from '../control/describe.ts'
+import { controlOperations } from '../control/index.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 
 interface Arguments {
   json: boolean
   markdown: boolean
+  control: boolean
 }
 
 export const command = 'endpoints'
@@ -16,20 +19,35 @@ export function builder(argv: Argv): Argv<Arguments> {
     .options({
       json: { type: 'boolean', default: false, describe: 'As one JSON document' },
       markdown: { type: 'boolean', default: false, describe: 'As a Markdown table, with what is assumed' },
+      control: { type: 'boolean', default: false, describe: "The simulator's own endpoints under /_sim instead" },
     })
     .example('$0 endpoints', 'a table for people')
     .example('$0 endpoints --json', 'the same with every assumption, for programs')
+    .example('$0 endpoints --control --markdown', 'the control plane, with what each takes and a line to paste')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
-export function handler({ json, markdown }: Arguments): void {
+export function handler({ json, markdown, control }: Arguments): void {
   if (json && markdown) throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
-  const rows = endpointTable(operations)
-  process.stdout.write(`${json ? JSON.stringify(rows, null, 2) : markdown ? markdownTable(rows) : plainTable(rows)}\n`)
+  const rows = endpointTable(control ? controlOperations : operations)
+  const text = json
+    ? JSON.stringify(rows, null, 2)
+    : !markdown
+      ? plainTable(rows, control)
+      : control
+        ? controlPage(controlOperations)
+        : markdownTable(rows)
+  process.stdout.write(`${text}\n`)
 }
 
-function plainTable(rows: readonly EndpointRow[]): string {
-  const cells = rows.map(row => [row.method, row.path, row.provenance, row.operation])
+function plainTable(rows: readonly EndpointRow[], control: boolean): string {
+  // Of the control plane nothing is the service's: what it does says more than where it comes from.
+  const cells = rows.map(row => [
+    row.method,
+    row.path,
+    control ? row.operation : row.provenance,
+    control ? row.summary : row.operation,
+  ])
   const widths = [0, 1, 2].map(column => Math.max(...cells.map(line => line[column]!.length)))
   const lines = cells.map(line =>
     line
@@ -38,11 +56,8 @@ function plainTable(rows: readonly EndpointRow[]): string {
       .trimEnd(),
   )
   const count = (provenance: string) => rows.filter(row => row.provenance === provenance).length
-  return [
-    ...lines,
-    '',
-    `${rows.length} endpoints: ${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, needed to follow it)`,
-  ].join('\n')
+  const origins = `${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, needed to follow it)`
+  return [...lines, '', `${rows.length} endpoints${control ? ' of the control plane' : `: ${origins}`}`].join('\n')
 }
 
 function markdownTable(rows: readonly EndpointRow[]): string {

@@ -58,8 +58,18 @@ async function dispatch(args: readonly string[]): Promise<void> {
       const { key } = (parser as unknown as Inside).getOptions()
       throw new UsageError(explained(message ?? error.message, args, Object.keys(key)))
     })
+  parser = parser.middleware(() => demandSwitches(args, (parser as unknown as Inside).getOptions().boolean))
   for (const command of commands) parser = parser.command(command as unknown as CommandModule)
   await parser.parseAsync()
+}
+
+/** yargs takes every value of a switch but `true` for false: refuses what is neither. */
+function demandSwitches(args: readonly string[], switches: readonly string[]): void {
+  for (const arg of args) {
+    const [, name, value] = /^--([^=]+)=(.*)$/s.exec(arg) ?? []
+    if (name === undefined || !switches.includes(name) || value === 'true' || value === 'false') continue
+    throw new UsageError(`Failed to read --${name} '${value}': it is a switch. Give --${name} alone, or leave it out.`)
+  }
 }
 
 function asksForHelp(args: readonly string[]): boolean {
@@ -101,5 +111,5 @@ function unknownChoice(flag: string, given: string, choices: string): string {
 
 /** yargs tells the flags of a command by its usage text and by this alone. */
 interface Inside {
-  getOptions(): { key: Readonly<Record<string, boolean>> }
+  getOptions(): { key: Readonly<Record<string, boolean>>; boolean: readonly string[] }
 }

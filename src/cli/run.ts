@@ -84,6 +84,11 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
   // The line of the script is often far up: awaits and the client's own steps stand before it.
   Error.stackTraceLimit = 50
   let results: FileResult[]
+  let broken = 0
+  const onLoadError = (error: LoadError) => {
+    broken++
+    doors.error(`${error.message}\n`)
+  }
   try {
     results = await runFiles(scenarios, {
       update,
@@ -91,6 +96,7 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
       filter,
       bail,
       folder: doors.folder,
+      ...(!bail && { onLoadError }),
       onResult: result => told.result(result),
     })
   } catch (error) {
@@ -98,10 +104,12 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     doors.error(`${error.message}\n`)
     return 2
   }
+  if (results.length === 0 && broken > 0) return 2
   if (results.length === 0) {
     doors.error(`Failed to run scenarios: none matches '${filter ?? ''}' in title, file or tags. Try a shorter word.\n`)
     return 2
   }
   told.end(results, monotonicMs() - began)
+  if (broken > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
 }

@@ -10,12 +10,23 @@ import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
 import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
-import { byteCount, fromEnvironment, integer, positive, switched, text, texts, word } from './values.ts'
+import {
+  byteCount,
+  demandKnownVariables,
+  fromEnvironment,
+  integer,
+  positive,
+  switched,
+  text,
+  texts,
+  word,
+} from './values.ts'
 
 interface Arguments {
   port: number
   host: string
   fixtures: string
+  profile: string
   seed: string
   clock: 'manual' | 'scaled'
   speed: number | undefined
@@ -34,66 +45,80 @@ export const command = ['serve', '$0']
 export const describe = 'Serve a simulated world over HTTP'
 
 export function builder(argv: Argv): Argv<Arguments> {
-  return argv
-    .options({
-      port: {
-        ...flag('port', 'Port to listen on; 0 takes a free one', String(DEFAULT_PORT)),
-        coerce: integer('port', { min: 0, max: 65_535 }, DEFAULT_PORT),
-      },
-      host: {
-        ...flag('host', 'Address to listen on; beyond loopback a control token is asked for', DEFAULT_HOST),
-        coerce: text('host'),
-      },
-      fixtures: {
-        ...flag('fixtures', 'World to start from: default, empty, full, two-nodes, or a folder', 'default'),
-        coerce: text('fixtures'),
-      },
-      seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: text('seed') },
-      clock: {
-        ...flag('clock', 'How time moves: scaled (with the wall, times the speed) or manual', 'scaled'),
-        coerce: word('clock', ['manual', 'scaled']),
-      },
-      speed: {
-        ...flag('speed', `Simulated seconds in a second of a scaled clock; ${DEFAULT_SPEED} unless given`),
-        coerce: positive('speed', 1e6, DEFAULT_SPEED),
-      },
-      epoch: {
-        ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
-        coerce: text('epoch'),
-      },
-      models: {
-        ...flag('models', 'Fill the catalog up to so many models'),
-        coerce: integer('models', { min: 0, max: 100_000 }, 1_000),
-      },
-      deployments: {
-        ...flag('deployments', 'Fill the world up to so many deployments'),
-        coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
-      },
-      'documented-only': toggle('documented-only', "Serve the interface document's own endpoints alone"),
-      'max-storage': {
-        ...flag('max-storage', 'Bytes of files that the world holds at most, as in 512MiB; 1GiB unless given'),
-        coerce: byteCount('max-storage'),
-      },
-      'journal-limit': {
-        ...flag('journal-limit', 'Entries that the journal keeps; 20000 unless given'),
-        coerce: integer('journal-limit', { min: 1, max: 10_000_000 }, 20_000),
-      },
-      'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
-      'allow-host': {
-        ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
-        coerce: texts,
-      },
-      'control-token': {
-        ...flag('control-token', 'Token of the control plane beyond loopback; drawn unless given'),
-        coerce: text('control-token'),
-      },
-    })
-    .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
-    .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
-    .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
-    .epilogue(
-      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
-    ) as unknown as Argv<Arguments>
+  const options = flags()
+  return (
+    argv
+      .options(options)
+      // Before the handler and after every other complaint about the command line.
+      .middleware(() => demandKnownVariables(Object.keys(options)))
+      .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
+      .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
+      .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
+      .epilogue(
+        `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
+      ) as unknown as Argv<Arguments>
+  )
+}
+
+/** The flags of `serve`; each can be given in the environment, too. */
+function flags() {
+  return {
+    port: {
+      ...flag('port', 'Port to listen on; 0 takes a free one', String(DEFAULT_PORT)),
+      coerce: integer('port', { min: 0, max: 65_535 }, DEFAULT_PORT),
+    },
+    host: {
+      ...flag('host', 'Address to listen on; beyond loopback a control token is asked for', DEFAULT_HOST),
+      coerce: text('host'),
+    },
+    fixtures: {
+      ...flag('fixtures', 'World to start from: default, empty, full, two-nodes, or a folder', 'default'),
+      coerce: text('fixtures'),
+    },
+    profile: {
+      ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
+      coerce: text('profile'),
+    },
+    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: text('seed') },
+    clock: {
+      ...flag('clock', 'How time moves: scaled (with the wall, times the speed) or manual', 'scaled'),
+      coerce: word('clock', ['manual', 'scaled']),
+    },
+    speed: {
+      ...flag('speed', `Simulated seconds in a second of a scaled clock; ${DEFAULT_SPEED} unless given`),
+      coerce: positive('speed', 1e6, DEFAULT_SPEED),
+    },
+    epoch: {
+      ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
+      coerce: text('epoch'),
+    },
+    models: {
+      ...flag('models', 'Fill the catalog up to so many models'),
+      coerce: integer('models', { min: 0, max: 100_000 }, 1_000),
+    },
+    deployments: {
+      ...flag('deployments', 'Fill the world up to so many deployments'),
+      coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
+    },
+    'documented-only': toggle('documented-only', "Serve the interface document's own endpoints alone"),
+    'max-storage': {
+      ...flag('max-storage', 'Bytes of files that the world holds at most, as in 512MiB; 1GiB unless given'),
+      coerce: byteCount('max-storage'),
+    },
+    'journal-limit': {
+      ...flag('journal-limit', 'Entries that the journal keeps; 20000 unless given'),
+      coerce: integer('journal-limit', { min: 1, max: 10_000_000 }, 20_000),
+    },
+    'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
+    'allow-host': {
+      ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
+      coerce: texts,
+    },
+    'control-token': {
+      ...flag('control-token', 'Token of the control plane beyond loopback; drawn unless given'),
+      coerce: text('control-token'),
+    },
+  }
 }
 
 export async function handler(argv: Arguments): Promise<void> {
@@ -101,6 +126,11 @@ export async function handler(argv: Arguments): Promise<void> {
   const isPublic = !isLoopback(argv.host)
   // The one thing that is not drawn from the seed: whoever knows the seed must not know this.
   const controlToken = isPublic ? (argv.controlToken ?? randomBytes(18).toString('base64url')) : undefined
+  if (!isPublic && argv.controlToken !== undefined) {
+    process.stderr.write(
+      `--control-token is not asked for on ${argv.host}, which only this machine reaches; it is beyond, with --host 0.0.0.0.\n`,
+    )
+  }
   const server = await serve(sim, {
     port: argv.port,
     hostname: argv.host,
@@ -138,6 +168,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   return createSimulator({
     fixtures: await filled(argv, epoch),
+    profile: argv.profile,
     seed: argv.seed,
     clock: { mode: argv.clock, ...(argv.speed !== undefined && { speed: argv.speed }) },
     documentedOnly: argv.documentedOnly,

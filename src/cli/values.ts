@@ -2,16 +2,42 @@
 import { nearest } from '../kernel/nearest.ts'
 import { UsageError } from './command.ts'
 
+/** What a flag was given, and where: what is wrong with it is said of the place to put it right. */
+interface Given {
+  readonly text: string
+  /** The flag or the variable of the environment. */
+  readonly name: string
+  /** How a value is given there, as in `--port 4010`. */
+  example(value: string | number): string
+}
+
+/** The default of a flag where the environment gives one. Prints as its value, for the help. */
+export class FromEnvironment {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toJSON(): string {
+    return this.text
+  }
+
+  toString(): string {
+    return this.text
+  }
+}
+
 /** An integer between two bounds. */
 export function integer(flag: string, bounds: { min: number; max: number }, example: number) {
   return (given: unknown): number | undefined => {
-    const text = single(flag, given)
-    if (text === undefined) return undefined
+    const found = single(flag, given)
+    if (found === undefined) return undefined
+    const { text, name } = found
     const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= bounds.min && value <= bounds.max) return value
     const reason = Number.isNaN(value) ? 'no integer' : value < bounds.min ? 'too small' : 'too large'
     throw new UsageError(
-      `Failed to read --${flag} '${text}': ${reason}. Give an integer from ${bounds.min} to ${bounds.max}, as in --${flag} ${example}.`,
+      `Failed to read ${name} '${text}': ${reason}. Give an integer from ${bounds.min} to ${bounds.max}, as in ${found.example(example)}.`,
     )
   }
 }
@@ -19,12 +45,13 @@ export function integer(flag: string, bounds: { min: number; max: number }, exam
 /** A number above 0. */
 export function positive(flag: string, max: number, example: number) {
   return (given: unknown): number | undefined => {
-    const text = single(flag, given)
-    if (text === undefined) return undefined
+    const found = single(flag, given)
+    if (found === undefined) return undefined
+    const { text, name } = found
     const value = text.trim() === '' ? Number.NaN : Number(text)
     if (value > 0 && value <= max) return value
     throw new UsageError(
-      `Failed to read --${flag} '${text}': give a number above 0 and up to ${max}, as in --${flag} ${example}.`,
+      `Failed to read ${name} '${text}': give a number above 0 and up to ${max}, as in ${found.example(example)}.`,
     )
   }
 }
@@ -32,13 +59,14 @@ export function positive(flag: string, max: number, example: number) {
 /** One of some words. */
 export function word<Word extends string>(flag: string, words: readonly Word[]) {
   return (given: unknown): Word | undefined => {
-    const text = single(flag, given)
-    if (text === undefined) return undefined
-    const found = words.find(one => one === text)
-    if (found !== undefined) return found
+    const found = single(flag, given)
+    if (found === undefined) return undefined
+    const { text, name } = found
+    const known = words.find(one => one === text)
+    if (known !== undefined) return known
     const meant = nearest(text, words)
     throw new UsageError(
-      `Failed to read --${flag} '${text}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.join(', ')}.`,
+      `Failed to read ${name} '${text}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.join(', ')}.`,
     )
   }
 }
@@ -53,18 +81,19 @@ const UNITS: Readonly<Record<string, number>> = {
 /** A number of bytes: `1048576`, `512MiB`, `1g`; units are powers of 1,024. */
 export function byteCount(flag: string) {
   return (given: unknown): number | undefined => {
-    const text = single(flag, given)
-    if (text === undefined) return undefined
+    const found = single(flag, given)
+    if (found === undefined) return undefined
+    const { text, name } = found
     const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?$/i.exec(text.trim()) ?? []
     const value = Math.floor(Number(digits) * (UNITS[unit?.toLowerCase() ?? ''] ?? Number.NaN))
     if (value >= 1 && value <= 2 ** 40) return value
-    throw new UsageError(`Failed to read --${flag} '${text}': no size. Give bytes, as in --${flag} 512MiB.`)
+    throw new UsageError(`Failed to read ${name} '${text}': no size. Give bytes, as in ${found.example('512MiB')}.`)
   }
 }
 
 /** Any text. */
 export function text(flag: string) {
-  return (given: unknown): string | undefined => single(flag, given)
+  return (given: unknown): string | undefined => single(flag, given)?.text
 }
 
 /** Texts: the flag may be given more than once, and hold several with commas. */
@@ -76,29 +105,52 @@ export function texts(given: unknown): string[] {
     .filter(one => one !== '')
 }
 
-function single(flag: string, given: unknown): string | undefined {
+function single(flag: string, given: unknown): Given | undefined {
   if (given === undefined) return undefined
+  if (given instanceof FromEnvironment) {
+    const name = variableOf(flag)
+    return { text: given.text, name, example: value => `${name}=${value}` }
+  }
   if (Array.isArray(given)) {
     throw new UsageError(`Failed to read --${flag}: it is given ${given.length} times. Give it once.`)
   }
-  return String(given)
+  return { text: String(given), name: `--${flag}`, example: value => `--${flag} ${value}` }
+}
+
+const PREFIX = 'MODELHOST_SIM_'
+/** Variables that are no flag of `serve`: what `env` prints, and what shows where an error happened. */
+const OTHER_VARIABLES: readonly string[] = ['URL', 'TOKEN', 'DEBUG']
+
+/** The variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */
+function variableOf(flag: string): string {
+  return `${PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
 /**
- * The default of a flag from the environment: MODELHOST_SIM_MAX_STORAGE for --max-storage. Only flags that a command
- * has are looked up, so MODELHOST_SIM_URL and MODELHOST_SIM_TOKEN, which `env` prints, disturb nothing.
+ * The default of a flag from the environment. Only flags that a command has are looked up, so MODELHOST_SIM_URL and
+ * MODELHOST_SIM_TOKEN, which `env` prints, disturb nothing.
  */
-export function fromEnvironment(flag: string): string | undefined {
-  const value = process.env[`MODELHOST_SIM_${flag.toUpperCase().replaceAll('-', '_')}`]
-  return value === undefined || value === '' ? undefined : value
+export function fromEnvironment(flag: string): FromEnvironment | undefined {
+  const value = process.env[variableOf(flag)]
+  return value === undefined || value === '' ? undefined : new FromEnvironment(value)
+}
+
+/** Refuses a variable that looks like one of a flag and is none; what looks like nothing is somebody else's. */
+export function demandKnownVariables(flags: readonly string[]): void {
+  const known = [...flags.map(variableOf).map(name => name.slice(PREFIX.length)), ...OTHER_VARIABLES]
+  for (const variable of Object.keys(process.env)) {
+    const name = variable.slice(PREFIX.length)
+    if (!variable.startsWith(PREFIX) || known.includes(name)) continue
+    const meant = nearest(name, known)
+    if (meant === undefined) continue
+    throw new UsageError(`Failed to read ${variable}: there is no such variable. Did you mean ${PREFIX}${meant}?`)
+  }
 }
 
 /** A switch: on the command line by its name alone, in the environment as 1, 0, true or false. */
 export function switched(flag: string): boolean {
-  const value = fromEnvironment(flag)?.toLowerCase()
+  const value = fromEnvironment(flag)?.text.toLowerCase()
   if (value === undefined || value === '0' || value === 'false' || value === 'no') return false
   if (value === '1' || value === 'true' || value === 'yes') return true
-  throw new UsageError(
-    `Failed to read MODELHOST_SIM_${flag.toUpperCase().replaceAll('-', '_')} '${value}': give 1 or 0.`,
-  )
+  throw new UsageError(`Failed to read ${variableOf(flag)} '${value}': give 1 or 0.`)
 }

@@ -128,12 +128,13 @@ export function cacheBytesPerToken(parametersB: number): number {
  */
 export function memoryShortage(weights: Weights, gpu: GpuType, gpus: number, maxBatchSize: number): string | undefined {
   const cache = cacheBytesPerToken(weights.parametersB) * Math.min(weights.context, 1024) * maxBatchSize
-  const needed = weights.bytes * 1.05 + 1.5e9 * gpus + cache
+  const overhead = weights.bytes * 0.05 + 1.5e9 * gpus
+  const needed = weights.bytes + overhead + cache
   const usable = 0.9 * gpuFigures(gpu).memoryBytes * gpus
   if (needed <= usable) return undefined
   return (
-    `CUDA out of memory: the model needs ${gigabytes(needed)} (weights ${gigabytes(weights.bytes)}, cache ` +
-    `${gigabytes(cache)} at max_batch_size ${maxBatchSize}), ${gpus}x${gpu} offers ${gigabytes(usable)}`
+    `CUDA out of memory: the model needs ${gigabytes(needed)} (weights ${gigabytes(weights.bytes)}, ` +
+    `overhead ${gigabytes(overhead)}, cache ${gigabytes(cache)} at max_batch_size ${maxBatchSize}), ${gpus}x${gpu} offers ${gigabytes(usable)}`
   )
 }
 

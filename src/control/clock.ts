@@ -36,6 +36,7 @@ export const setClock = control({
   ...OURS,
   route: 'PUT /_sim/clock',
   summary: 'Switch how time moves, without a jump: mode manual or scaled, speed in simulated seconds a second',
+  example: { body: { mode: 'scaled', speed: 60 } },
   refusals: { 400: 'an unknown mode, or a speed that is none' },
   body: z.strictObject({ mode: z.string().optional(), speed: z.number().optional() }),
   returns: Clock,
@@ -54,6 +55,7 @@ export const advanceClock = control({
   ...OURS,
   route: 'POST /_sim/clock/advance',
   summary: 'Move time on by a duration ("2h") or to a moment (ISO 8601); everything due on the way happens',
+  example: { body: { by: '2h' } },
   refusals: { 400: 'a duration or a moment that is none, or that has passed; too much to happen at once' },
   body: z.strictObject({ by: Duration.optional(), to: z.string().optional() }),
   returns: Moved,
@@ -72,36 +74,82 @@ export const nextClock = control({
   ...OURS,
   route: 'POST /_sim/clock/next',
   summary: 'Move time to the next event; with visible to the next change a client could see, at most within a duration',
+  example: { body: { visible: true, within: '1h' } },
   refusals: { 400: 'a duration that is none' },
   body: z.strictObject({ visible: z.boolean().optional(), within: Duration.optional() }).optional(),
   returns: Moved,
   handle: async ({ body = {}, sim }) => moved(sim, await attempt(() => sim.clock.nextInSlices(body))),
 })
 
+/** What a GET of the service is to answer: fields of an object, or rows that a list must hold, in any order. */
+const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
+
+const Looked = z.object({ status: z.int(), body: z.unknown() })
+
 export const untilClock = control({
   ...OURS,
   route: 'POST /_sim/clock/until',
-  summary: 'Move time until a GET of the service answers what is asked for, or a duration is over (24h unless given)',
-  refusals: { 400: 'a path that no GET of the service has, or a duration that is none' },
-  body: z.strictObject({ get: z.string(), where: z.unknown(), within: Duration.optional() }),
-  returns: z.object({ reached: z.boolean(), now: z.string(), happened: Moved.omit({ now: true }) }),
+  summary:
+    'Move time until a GET of the service answers what is asked for, or a duration is over (24h unless given). ' +
+    'Where is an object whose fields the answer has, or, for a list, an array each of whose elements a row of it fits; ' +
+    'last is what the GET answered at the end',
+  example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
+  refusals: {
+    400: 'a path that no GET of the service has, one that is refused at the first look or answers no such thing as where, or a duration that is none',
+  },
+  body: z.strictObject({ get: z.string(), where: Where, within: Duration.optional() }),
+  returns: z.object({
+    reached: z.boolean(),
+    now: z.string(),
+    happened: Moved.omit({ now: true }),
+    last: Looked,
+  }),
   handle: async ({ body: { get, where, within }, sim }) => {
     const [path] = get.split('?', 1)
     if (!get.startsWith('/') || sim.api.operationOf('GET', path!) === undefined) {
       refuse(400, `Failed to wait for '${get}': the service has no GET of that path. Give one, as in '/deploy/list'.`)
     }
     const headers = { authorization: `Bearer ${sim.token}` }
+    let last: z.output<typeof Looked> | undefined
     const look = async () => {
       const request = new Request(`http://sim${get}`, { headers })
       // Past the door and its queue: this very request holds the queue.
       const response = await sim.api.answer(sim.world, request, { path: get })
-      const text = await response.text()
-      return response.ok && holds(parsed(text), where)
+      const isFirst = last === undefined
+      last = { status: response.status, body: parsed(await response.text()) }
+      if (isFirst) demandFit(get, last, where)
+      return response.ok && fits(last.body, where)
     }
     const { reached, happened } = await attempt(() => sim.clock.untilInSlices(look, { within }))
-    return { reached, now: sim.clock.iso, happened }
+    return { reached, now: sim.clock.iso, happened, last: last! }
   },
 })
+
+/** Refuses to wait for what no time would bring: a GET that is refused, or an answer of another kind than asked for. */
+function demandFit(get: string, { status, body }: z.output<typeof Looked>, where: z.output<typeof Where>): void {
+  if (status >= 400) {
+    refuse(400, `Failed to wait: GET ${get} answers ${status} ${JSON.stringify(body)}. Give one that answers 200.`)
+  }
+  const [asked, found] = [kindOf(where), kindOf(body)]
+  if (asked === found) return
+  const remedy =
+    found === 'a list'
+      ? 'Give where as a list of what its rows should have, as in [{"status":"running"}].'
+      : found === 'an object'
+        ? 'Give where as an object, as in {"status":"running"}.'
+        : 'Give a path whose answer is JSON.'
+  refuse(400, `Failed to wait: GET ${get} answers ${found}, and where is ${asked}. ${remedy}`)
+}
+
+function kindOf(value: unknown): 'a list' | 'an object' | 'text' {
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : 'text'
+}
+
+function fits(body: unknown, where: z.output<typeof Where>): boolean {
+  if (!Array.isArray(where)) return holds(body, where)
+  return Array.isArray(body) && where.every(asked => body.some(row => holds(row, asked)))
+}
 
 export const reset = control({
   ...OURS,

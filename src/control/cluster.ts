@@ -32,6 +32,7 @@ export const commandNode = control({
   ...OURS,
   route: 'POST /_sim/cluster/nodes/{name}/{verb}',
   summary: 'Let something happen to a node: crash or repair, cordon or uncordon, drain',
+  example: { target: '/_sim/cluster/nodes/h100-0/crash' },
   refusals: { 404: 'an unknown node, or a verb that nodes do not have' },
   returns: Node,
   handle: async ({ params: { name, verb }, sim }) => {
@@ -46,6 +47,7 @@ export const getNodeOfDeployment = control({
   ...OURS,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
   summary: "The node of a deployment's oldest instance that has one",
+  example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
   refusals: { 404: 'an unknown deployment', 409: 'no instance of it has been placed' },
   returns: Node,
   handle: async ({ params: { deploy_id }, sim }) => {
@@ -81,7 +83,8 @@ export const listVerbs = control({
 export const giveCommand = control({
   ...OURS,
   route: 'POST /_sim/commands',
-  summary: 'Break or mend something, now or after a while: {"verb": "zone.down", "target": "zone-a", "at": "10m"}',
+  summary: 'Break or mend something, now or after a while; GET /_sim/commands lists the verbs',
+  example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
   refusals: { 400: 'an unknown verb or target, or an argument that makes no sense' },
   body: z.strictObject({
     verb: z.string(),
@@ -105,6 +108,7 @@ export const commandGpu = control({
   ...OURS,
   route: 'POST /_sim/cluster/gpus/{gpu}/{verb}',
   summary: 'Let a GPU type run out of stock, or be back: stockOut or restock',
+  example: { target: '/_sim/cluster/gpus/H100-80GB/stockOut' },
   refusals: { 404: 'a GPU type without a pool, or a verb that GPUs do not have' },
   returns: Gpu.extend({ stock: z.enum(['in', 'out']) }),
   handle: async ({ params: { gpu, verb }, sim }) => {
@@ -118,6 +122,7 @@ export const commandCard = control({
   ...OURS,
   route: 'POST /_sim/cluster/card/{verb}',
   summary: "Let the account's card be declined, or accepted: decline or accept",
+  example: { target: '/_sim/cluster/card/decline' },
   refusals: { 404: 'a verb that the card does not have' },
   returns: z.object({ card: z.enum(['declined', 'accepted']) }),
   handle: ({ params: { verb }, sim }) => {
@@ -127,10 +132,24 @@ export const commandCard = control({
   },
 })
 
+export const listGpuLimits = control({
+  ...OURS,
+  route: 'GET /_sim/cluster/limits',
+  summary: "The account's limit of each GPU type, null for none, and how many of it are held or asked for",
+  returns: z.array(Gpu.extend({ limit: z.int().nullable(), held: z.int() })),
+  handle: ({ sim: { world } }) =>
+    GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
+      gpu,
+      limit: world.limits.of(gpu),
+      held: world.limits.held(gpu),
+    })),
+})
+
 export const setGpuLimit = control({
   ...OURS,
   route: 'PUT /_sim/cluster/limits/{gpu}',
   summary: "Set the account's limit of a GPU type; null for none",
+  example: { target: '/_sim/cluster/limits/H100-80GB', body: { limit: 4 } },
   refusals: { 400: 'a limit that is no count', 404: 'a GPU type without a pool' },
   body: z.strictObject({ limit: z.number().nullable() }),
   returns: Gpu.extend({ limit: z.int().nullable() }),
@@ -144,6 +163,7 @@ export const setGpuPrice = control({
   ...OURS,
   route: 'PUT /_sim/cluster/prices/{gpu}',
   summary: 'Set the price of a GPU type in cents per hour, from now on',
+  example: { target: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: 250 } },
   refusals: { 400: 'a price that is none', 404: 'a GPU type without a pool' },
   body: z.strictObject({ cents_per_hour: z.number() }),
   returns: Gpu.extend({ cents_per_hour: z.number() }),

@@ -1,5 +1,5 @@
 /** The simulator's own endpoints: `Request` in, `Response` out, like the service's. */
-import type { Operations } from '../api/endpoint.ts'
+import { byPath, type Operations } from '../api/endpoint.ts'
 import { type Call, createPipeline } from '../api/pipeline.ts'
 import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
@@ -15,13 +15,13 @@ import * as overview from './overview.ts'
  *
  * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
  */
-export const controlOperations = {
+export const controlOperations = byPath({
   ...overview,
   ...clock,
   ...journal,
   ...ledger,
   ...cluster,
-} satisfies Operations<ControlScope>
+} satisfies Operations<ControlScope>)
 
 export interface Control {
   /** Answers a request to the control plane. Guards are the door's business: they come before. */
@@ -37,6 +37,8 @@ const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest']
 export function createControl(sim: Simulator): Control {
   const pipeline = createPipeline<Simulator, ControlScope>({
     operations: controlOperations,
+    // A mistyped parameter of a command would be a command that does something else.
+    strictQuery: true,
     admit: () => ({ sim, operations: controlOperations }),
     // Where the clock says the world is: health must not have to catch up first.
     time: () => sim.world.clock.epochMs + sim.clock.due / 1000,

@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { refuse } from '../api/endpoint.ts'
 import { queryInteger } from '../api/fields.ts'
 import type { Entry } from '../kernel/journal.ts'
+import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
 import { control, OURS } from './endpoint.ts'
+import { JOURNAL_KINDS } from './kinds.ts'
 
 const JournalEntry = z.object({
   seq: z.int().describe('Position in the journal'),
@@ -18,6 +21,8 @@ export const getJournal = control({
   ...OURS,
   route: 'GET /_sim/journal',
   summary: 'What happened, oldest first: after a position, of a kind, at most so many entries (1,000 unless given)',
+  example: { target: '/_sim/journal?kind=deployment.running&limit=5' },
+  refusals: { 400: 'a kind that is nearly one there is' },
   query: {
     after: queryInteger({ min: 0 }).default(0),
     limit: queryInteger({ min: 0 }).default(1000),
@@ -30,7 +35,8 @@ export const getJournal = control({
   }),
   handle: ({ query: { after, limit, kind }, sim }) => {
     const { world } = sim
-    const { last, dropped } = world.journal
+    const { last, dropped, counts } = world.journal
+    if (kind !== undefined && !counts.has(kind)) demandKind(kind, [...counts.keys(), ...JOURNAL_KINDS])
     const found = world.history(after).filter(entry => kind === undefined || entry.kind === kind)
     const conceal = concealer(sim)
     return { entries: found.slice(0, limit).map(entry => shown(entry, sim, conceal)), last, dropped }
@@ -44,6 +50,13 @@ export const getDigest = control({
   returns: z.object({ digest: z.string(), now: z.string() }),
   handle: ({ sim }) => ({ digest: sim.digest, now: sim.clock.iso }),
 })
+
+/** What has not happened yet is no mistake; what only looks like a kind would never be found. */
+function demandKind(kind: string, known: readonly string[]): void {
+  const meant = known.includes(kind) ? undefined : nearest(kind, known)
+  if (meant === undefined) return
+  refuse(400, `Failed to read the journal: nothing is of the kind '${kind}'. Did you mean '${meant}'?`)
+}
 
 function shown(entry: Entry, sim: Simulator, conceal: (text: string) => string): z.input<typeof JournalEntry> {
   const { seq, time, kind, cause } = entry

@@ -6,9 +6,11 @@ import { control, OURS } from './endpoint.ts'
 export const getLedger = control({
   ...OURS,
   route: 'GET /_sim/ledger',
-  summary: 'The account to the micro-cent: its balance, and postings between two moments (Unix seconds or ISO 8601)',
+  summary:
+    'The account to the micro-cent: its balance, and postings, of one subject or between two moments (Unix seconds or ISO 8601)',
+  example: { target: '/_sim/ledger?subject=2cZeTxVFN7tKxCCh&from=2026-01-01T00:00:00Z' },
   refusals: { 400: 'a moment that is none' },
-  query: { from: z.string().optional(), to: z.string().optional() },
+  query: { from: z.string().optional(), to: z.string().optional(), subject: z.string().optional() },
   returns: z.object({
     balance_microcents: z.int(),
     entries: z.array(
@@ -24,7 +26,9 @@ export const getLedger = control({
   handle: ({ query, sim }) => {
     const from = query.from === undefined ? undefined : moment(sim, 'from', query.from)
     const to = query.to === undefined ? undefined : moment(sim, 'to', query.to)
-    const entries = sim.ledger.entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+    const entries = sim.ledger
+      .entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+      .filter(({ subject }) => query.subject === undefined || subject === query.subject)
     return {
       balance_microcents: sim.ledger.balance,
       entries: entries.map(entry => ({ ...entry, time: sim.world.clock.iso(entry.time) })),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Bytes } from '../api/endpoint.ts'
+import { shownBy, takenBy } from './describe.ts'
 import { control, OURS } from './endpoint.ts'
 import { VERSION } from './version.ts'
 
@@ -21,20 +22,38 @@ export const getHealth = control({
 export const getOverview = control({
   ...OURS,
   route: 'GET /_sim',
-  summary: 'What the control plane offers',
+  summary: 'What the control plane offers: every endpoint with what it takes and an example',
   returns: z.object({
     name: z.string(),
     version: z.string(),
-    endpoints: z.array(z.object({ method: z.string(), path: z.string(), operation: z.string(), summary: z.string() })),
+    endpoints: z.array(
+      z.object({
+        method: z.string(),
+        path: z.string(),
+        operation: z.string(),
+        summary: z.string(),
+        takes: z.array(
+          z.object({
+            in: z.enum(['path', 'query', 'body']),
+            name: z.string(),
+            type: z.string(),
+            required: z.boolean(),
+          }),
+        ),
+        example: z.object({ target: z.string(), body: z.unknown().optional() }),
+      }),
+    ),
   }),
   handle: ({ operations }) => ({
     name: 'modelhost-sim',
     version: VERSION,
-    endpoints: Object.entries(operations).map(([operation, { method, path, summary }]) => ({
-      method,
-      path,
+    endpoints: Object.entries(operations).map(([operation, endpoint]) => ({
+      method: endpoint.method,
+      path: endpoint.path,
       operation,
-      summary,
+      summary: endpoint.summary,
+      takes: takenBy(endpoint),
+      example: shownBy(endpoint),
     })),
   }),
 })

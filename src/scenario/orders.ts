@@ -70,6 +70,11 @@ class Watched<T> extends Promise<T> {
   }
 }
 
+/** Whether anybody looks at the outcome of something that `Orders` was asked for. */
+export function isAwaited(promise: Promise<unknown>): boolean {
+  return !(promise instanceof Watched) || promise.seen
+}
+
 /**
  * Keeps what a script asks for in order: verbs are sent one after the other, everything else waits for the verbs before
  * it, and a failure that nobody awaited is kept for the end.

@@ -6,7 +6,7 @@ import { monotonicMs } from '../kernel/pacer.ts'
 import { pause, turn } from '../settle.ts'
 import { CheckError, type Difference, differences, leaves, refusalDifferences, shown } from './check.ts'
 import { InProcessStage } from './in-process.ts'
-import { clusterOf, Orders } from './orders.ts'
+import { clusterOf, isAwaited, Orders } from './orders.ts'
 import type { Props, Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
 import { lineOf, type TraceDifference, traceOf } from './trace.ts'
@@ -119,6 +119,8 @@ class Script {
   readonly #orders = new Orders()
   /** Moves of the clock under way; a second one waits for the first. */
   #moves: readonly string[] = []
+  /** Moves of the clock that have been asked for, each with the place in the script. */
+  #asked: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -140,6 +142,8 @@ class Script {
     }
     const stray = await this.#orders.settled()
     if (stray) throw stray.error
+    const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
+    if (loose) throw loose.from
   }
 
   #props(): Props {
@@ -191,7 +195,8 @@ class Script {
   }
 
   #move<T>(name: string, move: () => Promise<T>): Promise<T> {
-    return this.#orders.after(async () => {
+    // Not queued as verbs are: what a client asks while time moves is part of the move.
+    const promise = this.#orders.after(async () => {
       this.#moves = [...this.#moves, name]
       try {
         return await move()
@@ -199,6 +204,9 @@ class Script {
         this.#moves = this.#moves.toSpliced(this.#moves.indexOf(name), 1)
       }
     })
+    const from = new Error(`Failed to move time: ${unawaited(name)}`)
+    this.#asked = [...this.#asked.filter(asked => !isAwaited(asked.promise)), { name, promise, from }]
+    return promise
   }
 
   async #entries(subject: string | undefined) {
@@ -212,8 +220,15 @@ class Script {
       throw new TypeError(`Failed to check: ${name} is given a promise. Await it: check(await …, …).`)
     }
     const found = differences(actual, expected)
-    if (found.length > 0) throw new CheckError(name, found, actual)
+    if (found.length > 0) throw this.#hinting(new CheckError(name, found, actual))
     this.#stage.note('check', what === undefined ? String(this.checks) : JSON.stringify(what), leaves(expected))
+  }
+
+  /** A check that looks before time has moved is nearly always one whose `await` was forgotten. */
+  #hinting(error: CheckError): CheckError {
+    const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
+    if (loose) error.message += `\n  ${unawaited(loose.name)}`
+    return error
   }
 
   async #expectRefusal(call: Promise<unknown>, status: number, message: string | RegExp | undefined) {
@@ -239,6 +254,10 @@ class Script {
     this.checks++
     return `check ${this.checks}${what === undefined ? '' : ` (${what})`}`
   }
+}
+
+function unawaited(move: string): string {
+  return `clock.${move} is not awaited, so the script goes on before time has moved. Write await clock.${move}(…).`
 }
 
 /** The client, each of whose calls is kept an eye on until somebody awaits it. */

@@ -1,7 +1,7 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { basename, relative } from 'node:path'
-import { findScenarioFiles, loadScenarios } from './files.ts'
+import { basename, dirname, relative, resolve } from 'node:path'
+import { findScenarioFiles, LoadError, loadScenarios } from './files.ts'
 import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
@@ -15,6 +15,8 @@ export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs'>
   readonly bail?: boolean | undefined
   /** What patterns and file names are relative to; the process's folder unless given. */
   readonly folder?: string | undefined
+  /** Hears of each file that cannot be played, and the others are; unless given, one such file stops them all. */
+  readonly onLoadError?: ((error: LoadError) => void) | undefined
   /** Hears of each scenario as it ends. */
   readonly onResult?: ((result: FileResult) => void) | undefined
 }
@@ -31,7 +33,8 @@ export interface FileResult extends Result {
  * Plays the scenarios of files, folders and globs one after the other, and compares each trace with the one beside the
  * script.
  *
- * @throws LoadError before anything is played, when a file is missing, can not be read or exports no scenario
+ * @throws LoadError before anything is played, when a file is missing, can not be read or exports no scenario; without
+ *   `onLoadError` for these two
  * @example
  * const results = await runFiles(['scenarios'])
  * expect(results.filter(result => !result.passed)).toEqual([])
@@ -40,7 +43,12 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
   const { folder = process.cwd(), filter } = options
   const files: { readonly file: string; readonly scenarios: readonly Scenario[] }[] = []
   for (const file of findScenarioFiles(patterns, folder)) {
-    files.push({ file, scenarios: await loadScenarios(file, folder) })
+    try {
+      files.push({ file, scenarios: await loadScenarios(file, folder) })
+    } catch (error) {
+      if (!(error instanceof LoadError) || options.onLoadError === undefined) throw error
+      options.onLoadError(error)
+    }
   }
   const results: FileResult[] = []
   for (const { file, scenarios } of files) {
@@ -48,7 +56,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     for (const scenario of scenarios) {
       if (filter !== undefined && !isMeant(scenario, file, filter)) continue
       const { seed, patienceMs } = options
-      const played = await runScenario(scenario, { seed, patienceMs, file })
+      const played = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, file })
       const result: FileResult = traces.judge(scenario, {
         ...played,
         file: relative(folder, file),
@@ -64,6 +72,21 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     traces.save()
   }
   return results
+}
+
+/** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
+function anchored(scenario: Scenario, home: string): Scenario {
+  const beside = <Source>(source: Source) =>
+    typeof source === 'string' && /^\.\.?[\\/]/.test(source) ? resolve(home, source) : source
+  const { fixtures, profile } = scenario.options
+  return {
+    ...scenario,
+    options: {
+      ...scenario.options,
+      ...(fixtures !== undefined && { fixtures: beside(fixtures) }),
+      ...(profile !== undefined && { profile: beside(profile) }),
+    },
+  }
 }
 
 /** Where the trace of a script lies. */
@@ -96,8 +119,9 @@ class TraceKeeper {
     }
     const at = result.elapsed
     if (!this.#file.has(title)) {
+      const name = basename(this.#path)
       const message =
-        `Failed to compare the trace: ${basename(this.#path)} holds none of '${title}'. ` +
+        `Failed to compare the trace: ${this.#before === undefined ? `there is no ${name} yet` : `${name} holds none of '${title}'`}. ` +
         'Write it with --update, and look through it before you commit it.'
       const failure = { message, at, where: undefined, differences: [], events: [] }
       return { ...result, passed: false, traceWas: 'missing', failure }

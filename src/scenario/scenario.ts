@@ -6,7 +6,10 @@ import type { Check, ExpectRefusal } from './check.ts'
 import type { ScenarioCluster } from './orders.ts'
 import type { StageClock } from './stage.ts'
 
-/** The world a scenario begins in: the options of `createSimulator`, and words to find it by. */
+/**
+ * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures` or
+ * `profile` that begins with a dot is relative to the script.
+ */
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
   /** Words that `--filter` finds it by, beside its title and its file's name. */
   readonly tags?: readonly string[]

@@ -102,6 +102,7 @@ function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
   if (issue.format === 'datetime') return "a time with an offset like '2025-12-31T08:00:00Z'"
   if (issue.format === 'starts_with') return `text that starts with '${(issue as { prefix?: string }).prefix}'`
   // A schema that words its own message says it better than its pattern.
+  if (issue.message.startsWith('text ')) return issue.message
   if (!issue.message.startsWith('Invalid')) return `text like '${issue.message}'`
   return issue.pattern === undefined ? issue.format : `text that matches ${issue.pattern}`
 }

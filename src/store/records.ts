@@ -93,7 +93,12 @@ export const Account = z.strictObject({
   uid: z.string().min(1),
   email: z.string().min(3),
   /** The owner prefix of every model the account deploys: `acme` in `acme/chat`. */
-  display_name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/),
+  display_name: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+      'text of letters, digits, dots, dashes and underscores that begins with a letter or digit',
+    ),
   /** Prepaid funds at the world's epoch, in cents. */
   funds_cents: cents,
   topup: z
@@ -107,7 +112,7 @@ export const Account = z.strictObject({
 export type Account = z.infer<typeof Account>
 
 export const ApiToken = z.strictObject({
-  token: z.string().regex(/^[A-Za-z0-9_-]+$/),
+  token: z.string().regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores'),
   token_id: z.string().min(1),
   name: z.string().min(1),
   created_at: unixSeconds,
@@ -142,7 +147,7 @@ export const CatalogModel = z.strictObject({
   expected: z.string().nullable().default(null),
   is_partner: z.boolean().default(false),
   /** Newest last; 64 hex characters each. */
-  versions: z.array(z.string().regex(/^[0-9a-f]{64}$/)).min(1),
+  versions: z.array(z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')).min(1),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */
   parameters_b: z.number().positive(),
 })
@@ -216,11 +221,11 @@ export const AggregatorModel = z.strictObject({
   context_length: z.int().min(1),
   max_output_length: z.int().min(1),
   pricing: z.strictObject({
-    prompt: z.string().regex(/^\d+(\.\d+)?$/),
-    completion: z.string().regex(/^\d+(\.\d+)?$/),
+    prompt: z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"),
+    completion: z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"),
     input_cache_read: z
       .string()
-      .regex(/^\d+(\.\d+)?$/)
+      .regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'")
       .default('0'),
   }),
   supported_sampling_parameters: z.array(z.string()),
@@ -273,7 +278,7 @@ export const NodePool = z.strictObject({
   nodes: z
     .array(
       z.strictObject({
-        prefix: z.string().regex(/^[a-z0-9-]+$/),
+        prefix: z.string().regex(/^[a-z0-9-]+$/, 'text of small letters, digits and dashes'),
         gpu: realGpu,
         gpus_per_node: z.int().min(1).max(16),
         /** Nodes at the world's epoch. */
@@ -300,12 +305,12 @@ export type Fleet = z.infer<typeof Fleet>
 export const DeploymentSeed = z.strictObject({
   deploy_id: z
     .string()
-    .regex(/^[A-Za-z0-9]{16}$/)
+    .regex(/^[A-Za-z0-9]{16}$/, 'text of 16 letters and digits')
     .optional(),
   model_name: z.string().min(1),
   version: z
     .string()
-    .regex(/^[0-9a-f]{64}$/)
+    .regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')
     .optional(),
   type: z.enum(DEPLOYMENT_TYPES).default('llm'),
   task: z.enum(MODEL_TASKS).default('text-generation'),

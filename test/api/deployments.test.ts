@@ -10,6 +10,19 @@ const llm = (change: Partial<Llm> = {}): Llm => ({
   ...change,
 })
 
+test('what does not fit says so with parts that add up', async () => {
+  const { client, world } = service('empty')
+  const { deploy_id } = await client.createLlmDeployment(llm({ gpu: 'L4-24GB', hub: { repo: 'acme/chat-70b' } }))
+  world.runTo(7200 * SECOND)
+  const { fail_reason } = await client.getDeployment({ deploy_id })
+  const [needed, weights, overhead, cache] =
+    /needs ([\d.]+) GB \(weights ([\d.]+) GB, overhead ([\d.]+) GB, cache ([\d.]+)/
+      .exec(fail_reason)!
+      .slice(1)
+      .map(Number) as [number, number, number, number]
+  expect(Math.abs(weights + overhead + cache - needed)).toBeLessThan(0.2)
+})
+
 describe('creating an LLM deployment', () => {
   test('answers with the record, its defaults filled in', async () => {
     const { client } = service('empty')

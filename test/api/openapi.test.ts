@@ -74,6 +74,29 @@ describe('what a client generator needs to see', () => {
     expect(at('get', '/v1/voices').security).toEqual([{ bearer: [] }, { 'alt-api-key': [] }])
   })
 
+  test('what linters ask of a document: servers, a licence, a refusal everywhere, no schema that nobody uses', () => {
+    expect(document.servers).toEqual([{ url: '/' }])
+    expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
+    for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(document.paths)) {
+      for (const [method, { responses }] of Object.entries(methods)) {
+        expect([path, method, Object.keys(responses).some(status => /^4/.test(status))]).toEqual([path, method, true])
+      }
+    }
+    const text = JSON.stringify(document)
+    const unused = Object.keys(document.components.schemas).filter(
+      name => !text.includes(`#/components/schemas/${name}"`),
+    )
+    expect(unused).toEqual([])
+  })
+
+  test('415 where there is a body, and nowhere else', () => {
+    const { 415: media } = at('post', '/deploy/llm').responses
+    expect(media.description).toContain('send application/json')
+    expect(media.content['application/json'].schema.$ref).toMatch(/DetailError$/)
+    expect(at('post', '/v1/files').responses).toHaveProperty('415')
+    expect(at('get', '/deploy/list').responses).not.toHaveProperty('415')
+  })
+
   test('every reference leads somewhere', () => {
     const references = new Set(JSON.stringify(document).match(/#\/components\/schemas\/\w+/g))
     for (const reference of references) {

@@ -49,7 +49,28 @@ test('flags and environment make the world, and a flag wins', async () => {
   expect((await fetch(`${url}/deploy/none`, { headers })).status).toBe(404)
 
   child.kill('SIGTERM')
-  expect((await end).code).toBe(143)
+  expect(await end).toMatchObject({ code: 143, stderr: '' })
+})
+
+test('a profile is taken by name, and a control token that nobody asks for is told', async () => {
+  const { url, child, end } = await started([
+    ...['--port', '0', '--fixtures', 'two-nodes', '--clock', 'manual', '--profile', 'quick'],
+    ...['--control-token', 'secret'],
+  ])
+  const created = await fetch(`${url}/deploy/llm`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sim_two_nodes_token' },
+    body: '{"model_name":"chat","gpu":"H100-80GB","hub":{"repo":"acme/chat-8b"}}',
+  })
+  const { deploy_id } = (await created.json()) as { deploy_id: string }
+  const waited = await fetch(`${url}/_sim/clock/until`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ get: `/deploy/${deploy_id}`, where: { status: 'running' }, within: '1m' }),
+  })
+  expect(await waited.json()).toMatchObject({ reached: true })
+  child.kill('SIGTERM')
+  expect((await end).stderr).toContain('--control-token is not asked for on 127.0.0.1')
 })
 
 test('a request in flight holds the first signal, not the second', async () => {

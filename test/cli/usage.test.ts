@@ -24,7 +24,24 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--fixtures', 'defualt'], "Did you mean 'default'?"],
   [['--models', '1'], 'Failed to fill models: the fixture has'],
   [['endpoints', '--json', '--markdown'], 'Failed to print: --json and --markdown are two forms. Give one.'],
-  [['env'], "Failed to read --port 'x': no integer.", { MODELHOST_SIM_PORT: 'x' }],
+  [
+    ['env'],
+    "Failed to read MODELHOST_SIM_PORT 'x': no integer. Give an integer from 1 to 65535, as in MODELHOST_SIM_PORT=4010.",
+    { MODELHOST_SIM_PORT: 'x' },
+  ],
+  [[], "Failed to read MODELHOST_SIM_CLOCK 'manul': did you mean 'manual'?", { MODELHOST_SIM_CLOCK: 'manul' }],
+  [
+    [],
+    'Failed to read MODELHOST_SIM_PRT: there is no such variable. Did you mean MODELHOST_SIM_PORT?',
+    { MODELHOST_SIM_PRT: '4011' },
+  ],
+  [['--clock', 'nope'], "Failed to read --clock 'nope': no such word.", { MODELHOST_SIM_CLOCK: 'manual' }],
+  [
+    ['--documented-only=maybe'],
+    "Failed to read --documented-only 'maybe': it is a switch. Give --documented-only alone, or leave it out.",
+  ],
+  [['run', '--update=1'], "Failed to read --update '1': it is a switch."],
+  [['--profile', 'quik'], "Did you mean 'quick'?"],
   [['env', '--host'], 'Failed to read --host: it needs a value.'],
   [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
 ]

@@ -43,9 +43,17 @@ describe('health and overview', () => {
     const root = await ask('/')
     expect([root.status, await root.text()]).toEqual([200, expect.stringContaining('Nothing here is real')])
     const { body } = await command('/_sim', undefined, 'GET')
-    expect(body.endpoints).toContainEqual(
-      expect.objectContaining({ method: 'POST', path: '/_sim/clock/advance', operation: 'advanceClock' }),
-    )
+    expect(body.endpoints).toContainEqual({
+      method: 'POST',
+      path: '/_sim/clock/advance',
+      operation: 'advanceClock',
+      summary: expect.stringContaining('Move time on'),
+      takes: [
+        { in: 'body', name: 'by', type: 'string or number', required: false },
+        { in: 'body', name: 'to', type: 'string', required: false },
+      ],
+      example: { target: '/_sim/clock/advance', body: { by: '2h' } },
+    })
   })
 
   test('an unknown path names the nearest', async () => {
@@ -113,7 +121,7 @@ describe('the clock', () => {
   test('refuses a field that does not exist, and a body that is no JSON', async () => {
     const world = await running()
     expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail[0]).toMatchObject({
-      msg: 'Extra inputs are not permitted: bye',
+      msg: "Extra inputs are not permitted: bye. Did you mean 'by'?",
     })
     const broken = await world.ask('/_sim/clock/advance', {
       method: 'POST',
@@ -193,11 +201,36 @@ describe('until', () => {
       within: '10m',
     })
     expect([status, body.reached, body.now]).toEqual([200, false, '2026-01-01T00:10:00.000000+00:00'])
+    expect(body.last).toMatchObject({ status: 200, body: { deploy_id: id, status: 'running' } })
+  })
+
+  test('a list holds rows that are asked for, in any order and among others', async () => {
+    const world = await running()
+    const id = await deployed(world)
+    const { body } = await world.command('/_sim/clock/until', {
+      get: '/deploy/list',
+      where: [{ deploy_id: id, status: 'running' }, { status: 'stopped' }],
+      within: '1h',
+    })
+    expect(body.reached).toBe(true)
+    expect(body.last.body).toContainEqual(expect.objectContaining({ deploy_id: id, status: 'running' }))
   })
 
   test.each([
     [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET of that path'],
-    [{ get: '/deploy/list', where: [], within: 'soon' }, 'Failed to read the duration'],
+    [{ get: '/deploy/list', where: [{}], within: 'soon' }, 'Failed to read the duration'],
+    [
+      { get: '/deploy/nope', where: {} },
+      'Failed to wait: GET /deploy/nope answers 404 {"error":"no deployment nope"}.',
+    ],
+    [
+      { get: '/deploy/list', where: { status: 'running' } },
+      'answers a list, and where is an object. Give where as a list',
+    ],
+    [
+      { get: '/deploy/2cZeTxVFN7tKxCCh', where: [{}] },
+      'answers an object, and where is a list. Give where as an object',
+    ],
   ])('refuses %j', async (body, message) => {
     const { command, sim } = await running()
     const answer = await command('/_sim/clock/until', body)
@@ -233,6 +266,8 @@ describe('the journal', () => {
     expect(rest.last).toBe(world.sim.world.journal.last)
     const ready = (await world.command('/_sim/journal?kind=deployment.running', undefined, 'GET')).body.entries
     expect(ready).toHaveLength(1)
+    const ahead = await world.command('/_sim/journal?kind=batch.completed', undefined, 'GET')
+    expect([ahead.status, ahead.body.entries]).toEqual([200, []])
     expect(ready[0]).toMatchObject({ at: expect.stringMatching(/^2026-01-01T00:/), kind: 'deployment.running' })
   })
 

@@ -1,6 +1,8 @@
 /** Every command by what it does to the world, and every refused one by what it does not. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { controlOperations } from '../../src/control/index.ts'
+import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
 import { type Running, running } from '../serve/running.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
@@ -86,30 +88,46 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   },
   untilClock: {
     good: [
-      { path: '/_sim/clock/until', body: { get: '/deploy/list', where: [], within: '1m' } },
+      { path: '/_sim/clock/until', body: { get: '/deploy/list', where: [{ status: 'running' }], within: '1m' } },
       { path: '/_sim/clock/until', body: { get: `/deploy/${RUNNING}`, where: { status: 'running' } } },
     ],
     bad: [
-      until({ get: 'deploy/list', where: [] }, 400, "as in '/deploy/list'"),
+      until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
       until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET of that path'),
       until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET of that path'),
-      until({ get: '/deploy/list', where: [], within: '-1h' }, 400, 'Failed to read the duration'),
-      until({ where: [] }, 422, 'get'),
+      until({ get: '/deploy/list', where: [{}], within: '-1h' }, 400, 'Failed to read the duration'),
+      until({ get: '/deploy/nope', where: {} }, 400, 'Failed to wait: GET /deploy/nope answers 404'),
+      until({ get: '/deploy/list', where: { status: 'running' } }, 400, 'Give where as a list'),
+      until({ get: '/deploy/list', where: [] }, 422, 'at least 1 item'),
+      until({ get: '/deploy/list', where: 'running' }, 422, 'where'),
+      until({ get: '/deploy/list', where: [{}], whithin: '1h' }, 422, "Did you mean 'within'?"),
+      until({ where: {} }, 422, 'get'),
     ],
   },
   reset: { good: [{ path: '/_sim/reset' }], bad: [] },
   getJournal: {
-    good: [{ path: '/_sim/journal' }, { path: '/_sim/journal?after=999999&limit=0&kind=none' }],
+    good: [
+      { path: '/_sim/journal' },
+      { path: '/_sim/journal?after=999999&limit=0&kind=none' },
+      { path: '/_sim/journal?kind=batch.completed' },
+    ],
     bad: [
       { path: '/_sim/journal?after=-1', status: 422, says: 'after' },
       { path: '/_sim/journal?limit=all', status: 422, says: 'limit' },
+      { path: '/_sim/journal?kind=deployment.runing', status: 400, says: "Did you mean 'deployment.running'?" },
+      { path: '/_sim/journal?kinds=request', status: 422, says: "kinds. Did you mean 'kind'?" },
     ],
   },
   getDigest: { good: [{ path: '/_sim/digest' }], bad: [] },
   getLedger: {
-    good: [{ path: '/_sim/ledger' }, { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' }],
+    good: [
+      { path: '/_sim/ledger' },
+      { path: `/_sim/ledger?subject=${RUNNING}` },
+      { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' },
+    ],
     bad: [
       { path: '/_sim/ledger?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/ledger?subjct=x', status: 422, says: "Did you mean 'subject'?" },
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],
   },
@@ -142,6 +160,10 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   commandCard: {
     good: ['decline', 'accept'].map(verb => ({ path: `/_sim/cluster/card/${verb}` })),
     bad: [{ path: '/_sim/cluster/card/declined', status: 404, says: "Did you mean 'decline'?" }],
+  },
+  listGpuLimits: {
+    good: [{ path: '/_sim/cluster/limits' }],
+    bad: [{ path: '/_sim/cluster/limits?gpu=H100-80GB', status: 422, says: 'It takes none.' }],
   },
   setGpuLimit: {
     good: [4, 0, null].map(limit => ({ path: '/_sim/cluster/limits/H100-80GB', body: { limit } })),
@@ -363,6 +385,32 @@ test('the ledger adds up: what was there, and every entry, make what is there', 
     const open = entries.filter((one: { open?: true }) => one.open)
     expect(open.length).toBeGreaterThan(0)
   }
+})
+
+test('the ledger of one subject holds its entries and no other', async () => {
+  const world = await running()
+  await world.command('/_sim/clock/advance', { by: '2h' })
+  const { entries } = (await world.command(`/_sim/ledger?subject=${RUNNING}`, undefined, 'GET')).body
+  const all = (await world.command('/_sim/ledger', undefined, 'GET')).body.entries as { subject: string }[]
+  expect(entries.length).toBeGreaterThan(0)
+  expect(entries).toEqual(all.filter(({ subject }) => subject === RUNNING))
+})
+
+test('a GPU limit that was set is the one that is read', async () => {
+  const world = await running()
+  const read = async () => (await world.command('/_sim/cluster/limits', undefined, 'GET')).body
+  const [before] = (await read()).filter(({ gpu }: { gpu: string }) => gpu === 'H100-80GB')
+  await world.command('/_sim/cluster/limits/H100-80GB', { limit: 3 }, 'PUT')
+  expect(await read()).toContainEqual({ gpu: 'H100-80GB', limit: 3, held: before.held })
+})
+
+test('every kind that the source writes into the journal is one that a hint can name', () => {
+  const sources = readdirSync('src/cluster').map(name => readFileSync(`src/cluster/${name}`, 'utf8'))
+  const writers = /(?:happened|command|#record|setHub|crash|#goDown)\((?:[^()]|\([^()]*\))*/g
+  const calls = sources.flatMap(text => text.match(writers) ?? [])
+  const kinds = new Set(calls.flatMap(call => call.match(/(?<=')[a-z]+\.[a-zA-Z]+(?=')/g) ?? []))
+  expect(kinds.size).toBeGreaterThan(50)
+  expect([...kinds].filter(kind => !JOURNAL_KINDS.includes(kind))).toEqual([])
 })
 
 test('a reset world goes the same way again', async () => {

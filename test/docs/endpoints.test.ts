@@ -1,20 +1,53 @@
 import { readFileSync } from 'node:fs'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { handler } from '../../src/cli/endpoints.ts'
+import { controlOperations } from '../../src/control/index.ts'
+import { serve } from '../../src/serve.ts'
+import { createSimulator } from '../../src/simulator.ts'
 
-test('docs/endpoints.md is what the declarations say', () => {
+function printed(args: { control: boolean }): string {
   const written: string[] = []
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation(text => {
     written.push(String(text))
     return true
   })
   try {
-    handler({ json: false, markdown: true })
+    handler({ json: false, markdown: true, ...args })
   } finally {
     spy.mockRestore()
   }
+  return written.join('')
+}
+
+test('docs/endpoints.md is what the declarations say', () => {
   const page = readFileSync('docs/endpoints.md', 'utf8')
   expect(page.slice(page.indexOf('| Endpoint')), 'make it anew: modelhost-sim endpoints --markdown').toBe(
-    written.join(''),
+    printed({ control: false }),
   )
+})
+
+test('docs/control.md is what the declarations say', () => {
+  const page = readFileSync('docs/control.md', 'utf8')
+  expect(page.slice(page.indexOf('\n## ') + 1), 'make it anew: modelhost-sim endpoints --control --markdown').toBe(
+    printed({ control: true }),
+  )
+})
+
+test('every line of docs/control.md works on the default world as printed', async () => {
+  const page = readFileSync('docs/control.md', 'utf8')
+  const sim = createSimulator({ seed: 1 })
+  const server = await serve(sim, { port: 0 })
+  onTestFinished(() => server.close())
+  const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
+  expect(lines).toHaveLength(Object.keys(controlOperations).length)
+  for (const line of lines) {
+    const { address, method, body } =
+      /^curl(?: -X (?<method>\w+))?(?: --json '(?<body>.*)')? '?(?<address>[^']*)'?$/.exec(line)!.groups!
+    sim.reset()
+    const { status } = await fetch(address!.replace('127.0.0.1:4010', server.url), {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+    })
+    expect([line, status]).toEqual([line, 200])
+  }
 })

@@ -1,9 +1,10 @@
 /** The README is run: every block of code in it, as printed. */
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSimulator } from '../../src/simulator.ts'
 
 const run = promisify(execFile)
 const ROOT = resolve('.')
@@ -50,9 +51,10 @@ describe('the README', () => {
     const { stdout } = await run(process.execPath, ['--conditions=modelhost-sim-source', '--import', 'tsx', file])
     expect(stdout).toContain("model_name: 'acme/chat'")
     expect(stdout).toContain("status: 'running'")
+    expect(stdout.match(/deploy_id/g)).toHaveLength(1)
   })
 
-  test('as a server, the deployment that was created runs after two hours and is billed', async () => {
+  test('as a server, the deployment that was created runs, and is billed for two hours and its start', async () => {
     const server = spawn(process.execPath, [BIN, ...blocks[3]!.code.trim().split(' ').slice(2), '--port', '0'])
     try {
       const address = await new Promise<string>((found, failed) => {
@@ -69,8 +71,9 @@ describe('the README', () => {
       const deploy_id = /"deploy_id":"(\w+)"/.exec(stdout)![1]!
       const rent = JSON.parse(/\{"id_to_duration".*\}/.exec(stdout)![0]) as { id_to_duration: Record<string, number> }
       expect(stdout).toContain(`"deploy_id":"${deploy_id}","model_name":"acme/chat"`)
-      expect(rent.id_to_duration[deploy_id]).toBeGreaterThan(6000)
-      expect(rent.id_to_duration[deploy_id]).toBeLessThan(7200)
+      expect(rent.id_to_duration[deploy_id]).toBeGreaterThanOrEqual(7200)
+      expect(rent.id_to_duration[deploy_id]).toBeLessThan(7200 + 1800)
+      expect(stdout).toContain('"reached":true')
     } finally {
       server.kill('SIGKILL')
     }
@@ -85,12 +88,46 @@ describe('the README', () => {
     expect(readFileSync(join(SCRATCH, 'no-gpu.trace'), 'utf8')).toContain('pool.stockedOut')
   })
 
+  test('says of each world what it is', async () => {
+    const rows = [...readme.matchAll(/^\| `([a-z-]+)` \| `(\w+)` \| (.*?) \| (.*) \|$/gm)]
+    expect(rows.map(([, fixtures]) => fixtures).sort()).toEqual(readdirSync('fixtures').sort())
+    for (const [, fixtures, token, gpus] of rows) {
+      const sim = createSimulator({ fixtures: fixtures! })
+      const types = new Map<string, { free: number; gpus: number }>()
+      for (const node of sim.cluster.nodes()) {
+        const type = node.gpu.split('-')[0]!
+        const { free, gpus } = types.get(type) ?? { free: 0, gpus: 0 }
+        types.set(type, { free: free + node.free, gpus: gpus + node.gpus })
+      }
+      const told = [...types]
+        .filter(([, { free }]) => free > 0)
+        .map(([type, one]) => `${one.free} of ${one.gpus} ${type}`)
+      expect([fixtures, sim.token]).toEqual([fixtures, token])
+      expect([fixtures, gpus!.split(', ').sort()]).toEqual([fixtures, told.length === 0 ? ['none'] : told.sort()])
+    }
+    const sim = createSimulator()
+    const count = async (path: string) => {
+      const answer = await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+      return ((await answer.json()) as unknown[]).length
+    }
+    expect([await count('/deploy/list'), await count('/models/deployment/list')]).toEqual([8, 53])
+    expect(readme).toContain('eight deployments in different states and a deleted one, two batches, three hosted')
+    expect(readme).toContain('53 models')
+  })
+
+  test('names no page that the package would not hold', () => {
+    const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
+    const linked = [...readme.matchAll(/\]\(([\w./-]+)\)/g)].map(found => found[1]!)
+    expect(linked.filter(path => !existsSync(path))).toEqual([])
+    expect(linked.filter(path => !files.includes(path.split('/')[0]!))).toEqual([])
+  })
+
   test('names what is there: every folder and file of its map', () => {
     const map = /## The map\n\n```\n([\s\S]*?)```/.exec(readme)![1]!
     const names = [...map.matchAll(/(?:^|\s)([a-z-]+(?:\/|\.ts))(?=\s)/g)].map(found => found[1]!)
     expect(names.length).toBeGreaterThan(12)
     for (const name of names) {
-      const top = ['fixtures/', 'scenarios/', 'src/', 'bench/', 'docs/'].includes(name)
+      const top = ['fixtures/', 'profiles/', 'profiles/', 'scenarios/', 'src/', 'bench/', 'docs/'].includes(name)
       expect(existsSync(top ? name : join('src', name)), name).toBe(true)
     }
   })

@@ -99,6 +99,7 @@ describe('a base address with a prefix', () => {
   })
 
   test('has to be an http address', () => {
+    expect(() => (handlers as (sim: unknown) => unknown)(sim)).toThrow('Failed to make handlers: there is no baseUrl.')
     expect(() => handlers(sim, { baseUrl: 'api.example.test' })).toThrow(
       "Failed to make handlers for 'api.example.test': it is no http address. Give one, as in 'https://api.example.test/v9'.",
     )

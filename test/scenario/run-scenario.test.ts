@@ -189,6 +189,39 @@ describe('a refusal', () => {
   })
 })
 
+describe('a move of the clock that nobody awaits', () => {
+  test('is named by the check that looks too early', async () => {
+    const message = await failure(async ({ api, clock, check }) => {
+      const { deploy_id } = await api.createLlmDeployment(chat)
+      clock.advance('20m')
+      check(await api.getDeployment({ deploy_id }), { status: 'running' })
+    })
+    expect(message).toMatch(/status: expected "running", found "initializing"/)
+    expect(message).toContain('clock.advance is not awaited, so the script goes on before time has moved.')
+  })
+
+  test('is an error at the end, even when everything holds', async () => {
+    const message = await failure(async ({ clock, check }) => {
+      clock.advanceTo('2026-01-01T01:00:00Z')
+      check(1, 1)
+    })
+    expect(message).toMatch(/^Failed to move time: clock\.advanceTo is not awaited, .* Write await clock\.advanceTo/)
+  })
+
+  test('until later, or that is returned, is no mistake', async () => {
+    const result = await run(async ({ api, clock, check }) => {
+      const { deploy_id } = await api.createLlmDeployment(chat)
+      const moved = clock.advance('20m')
+      await clock.sleep('10m')
+      await moved
+      check(await api.getDeployment({ deploy_id }), { status: 'running' })
+      await Promise.all([clock.advance('1m'), clock.sleep('1m')])
+      return clock.advance('1m') as unknown as Promise<void>
+    })
+    expect(result.failure).toBeUndefined()
+  })
+})
+
 describe('a verb', () => {
   test('that nobody awaited is done before the next awaited call', async () => {
     const result = await run(async ({ api, clock, cluster, check }) => {

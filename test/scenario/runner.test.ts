@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ describe('traces', () => {
     const before = await play({ scenarios: ['story.ts'] })
     expect(before.code).toBe(1)
     expect(before.out).toContain(
-      "Failed to compare the trace: story.trace holds none of 'a deployment starts'. Write it with --update, and look through it before you commit it.",
+      'Failed to compare the trace: there is no story.trace yet. Write it with --update, and look through it before you commit it.',
     )
     expect(readdirSync(folder)).toEqual(['story.ts'])
 
@@ -194,7 +194,7 @@ describe('a failure', () => {
   })
 })
 
-describe('what cannot be run ends with 2, before anything is played', () => {
+describe('what cannot be run ends with 2, and is not played', () => {
   test.each([
     [['stroy.ts'], "Failed to find the scenario 'stroy.ts': there is no such file. Did you mean 'story.ts'?"],
     [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
@@ -208,7 +208,7 @@ describe('what cannot be run ends with 2, before anything is played', () => {
     ],
     [['note.md'], 'Failed to load note.md: it is no script. Give a .ts or .js file.'],
     [
-      ['story.ts', 'nothing.ts'],
+      ['nothing.ts'],
       "Failed to load nothing.ts: its default export is no scenario. Write export default scenario('…', { … }, async ({ api, clock, check }) => { … }).",
     ],
     [['named.ts'], "Failed to load named.ts: its default export is no scenario. Write 'export default' for 'mine'."],
@@ -241,10 +241,32 @@ describe('what cannot be run ends with 2, before anything is played', () => {
     expect((await play({ scenarios: ['story.ts'], filter: 'QUICK', seed: '1' })).code).toBe(0)
   })
 
+  test('a file that cannot be loaded: the others are played', async () => {
+    write('broken.ts', 'export default scenario(')
+    write('story.ts', STORY)
+    const { code, out, error } = await play({ scenarios: ['broken.ts', 'story.ts'], update: true })
+    expect(code).toBe(2)
+    expect(out).toContain('1 scenario passed')
+    expect(error).toMatch(/^Failed to load broken\.ts: .*\n$/)
+    expect((await play({ scenarios: ['broken.ts', 'story.ts'], bail: true })).out).toBe('')
+  })
+
   test('--update with --seed', async () => {
     write('story.ts', STORY)
     expect(await play({ scenarios: ['story.ts'], update: true, seed: '3' })).toMatchObject({ code: 2, out: '' })
   })
+})
+
+test('a world that is named with a dot lies beside the script, wherever the run is started', async () => {
+  cpSync('fixtures/two-nodes', join(folder, 'deep/world'), { recursive: true })
+  write('deep/story.ts', STORY.replace("'two-nodes'", "'./world'"))
+  expect(await play({ scenarios: ['deep/story.ts'], update: true })).toMatchObject({ code: 0, error: '' })
+})
+
+test('a trace file that holds another scenario says so', async () => {
+  write('story.ts', STORY)
+  write('story.trace', '# another (seed 7)\n')
+  expect((await play({ scenarios: ['story.ts'] })).out).toContain("story.trace holds none of 'a deployment starts'")
 })
 
 test('globs and folders name what they hold, each file once', async () => {

@@ -234,6 +234,14 @@ describe('a folder', () => {
       "models.json: $[3].model_name: expected text like 'owner/name', got 'aurora'.",
     ],
     [
+      'a name with a space, in words',
+      'account.json',
+      r => {
+        r.display_name = 'a b'
+      },
+      "account.json: $.display_name: expected text of letters, digits, dots, dashes and underscores that begins with a letter or digit, got 'a b'.",
+    ],
+    [
       'a time without an offset',
       'deployments.json',
       r => {

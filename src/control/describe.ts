@@ -1,0 +1,91 @@
+/** The control plane by its declarations: what `GET /_sim` lists, and the page `docs/control.md`. */
+import { z } from 'zod'
+import { type AnyEndpoint, type Fields, type Operations, routeNames } from '../api/endpoint.ts'
+
+/** Something that an endpoint takes. */
+export interface Taken {
+  readonly in: 'path' | 'query' | 'body'
+  readonly name: string
+  /** In words: `string or number`, `'manual' or 'scaled'`. */
+  readonly type: string
+  readonly required: boolean
+}
+
+/** A request that works in the default world. */
+export interface Shown {
+  /** Path and query. */
+  readonly target: string
+  readonly body?: unknown
+}
+
+/** Everything an endpoint takes, in the order path, query, body. */
+export function takenBy({ path, query, body }: AnyEndpoint): Taken[] {
+  const names = routeNames(path).map(name => ({ in: 'path' as const, name, type: 'string', required: true }))
+  return [...names, ...fieldsOf('query', query), ...fieldsOf('body', shapeOf(body))]
+}
+
+/** A request to an endpoint, as its declaration gives it. */
+export function shownBy({ path, example }: AnyEndpoint): Shown {
+  return { target: example.target ?? path, ...(example.body !== undefined && { body: example.body }) }
+}
+
+/** A section an endpoint: what it does, what it takes, what it refuses, and a line to paste. */
+export function controlPage(operations: Operations): string {
+  return Object.values(operations as Operations<unknown>)
+    .map(endpoint => section(endpoint as AnyEndpoint))
+    .join('\n\n')
+}
+
+function section(endpoint: AnyEndpoint): string {
+  const taken = takenBy(endpoint)
+  const rows = taken.map(({ in: place, name, type, required }) => {
+    const cells = [`\`${name}\``, place, type.replaceAll('|', '\\|'), required ? 'yes' : '']
+    return `| ${cells.join(' | ')} |`
+  })
+  const refusals = Object.entries(endpoint.refusals).map(([status, reason]) => `${status}: ${reason}`)
+  return [
+    `## \`${endpoint.method} ${endpoint.path}\``,
+    '',
+    `${endpoint.summary}.`,
+    ...(rows.length > 0 ? ['', '| Field | In | Type | Required |', '|---|---|---|---|', ...rows] : []),
+    ...(refusals.length > 0 ? ['', `Refuses with ${refusals.join('; ')}.`] : []),
+    '',
+    '```',
+    curlOf(endpoint),
+    '```',
+  ].join('\n')
+}
+
+function curlOf(endpoint: AnyEndpoint): string {
+  const { target, body } = shownBy(endpoint)
+  const json = body === undefined ? '' : ` --json '${JSON.stringify(body)}'`
+  const usual = body === undefined ? 'GET' : 'POST'
+  const method = endpoint.method === usual ? '' : ` -X ${endpoint.method}`
+  const address = `127.0.0.1:4010${target}`
+  return `curl${method}${json} ${/[?&]/.test(address) ? `'${address}'` : address}`
+}
+
+function shapeOf(body: z.ZodType | undefined): Fields {
+  const inner = body instanceof z.ZodOptional ? body.unwrap() : body
+  return inner instanceof z.ZodObject ? (inner.shape as Fields) : {}
+}
+
+function fieldsOf(place: 'query' | 'body', fields: Fields): Taken[] {
+  return Object.entries(fields).map(([name, schema]) => ({
+    in: place,
+    name,
+    type: typeOf(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })),
+    required: !schema.safeParse(undefined).success,
+  }))
+}
+
+type Schema = z.core.JSONSchema.JSONSchema
+
+/** A type in words; what a list or an object holds is for the summary to say. */
+function typeOf(schema: Schema): string {
+  if (schema.enum !== undefined) return schema.enum.map(word => `'${String(word)}'`).join(' or ')
+  const options = schema.anyOf ?? schema.oneOf
+  if (options !== undefined) return options.map(option => typeOf(option as Schema)).join(' or ')
+  const otherwise = schema.default === undefined ? '' : `, ${String(schema.default)} unless given`
+  return `${schema.type === undefined ? 'anything' : [schema.type].flat().join(' or ')}${otherwise}`
+}

@@ -1,0 +1,39 @@
+import { INSTANCE_STATES } from '../cluster/instances.ts'
+import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../store/records.ts'
+
+/** What the journal calls things that happen, for the hint at a mistyped word; a test holds it against the source. */
+export const JOURNAL_KINDS: readonly string[] = [
+  'request',
+  ...of('account', 'graceEnded resumed suspended'),
+  ...of('adapter', 'created'),
+  ...of('autoscaler', 'freed frozen'),
+  ...of('batch', 'created progressed', BATCH_STATUSES),
+  ...of('card', 'accepted declined'),
+  ...of('command', 'missed'),
+  ...of('data', 'created updated deleted'),
+  ...of('deployment', 'created idled limited scaledDown scaledUp woken', DEPLOYMENT_STATUSES),
+  ...of('disk', 'filled freed'),
+  ...of('file', 'created expired'),
+  ...of('funds', 'added'),
+  ...of('gpu', 'failed reset'),
+  ...of('hosted', 'created expanded expanding renamed', HOSTED_STATES),
+  ...of('hub', 'down repositoryChanged throttled unthrottled up'),
+  ...of('instance', 'gone imagePulled lost', INSTANCE_STATES),
+  ...of('limit', 'approved denied requested set'),
+  ...of('model', 'versionAdded versionRemoved'),
+  ...of(
+    'node',
+    'cordoned crashed degraded drained gone lost preempted preemptionNoticed provisioning ready recovered repaired uncordoned weightsEvicted',
+  ),
+  ...of('pool', 'restocked stockedOut'),
+  ...of('price', 'set'),
+  ...of('provisioning', 'normal slowed'),
+  ...of('registry', 'down up'),
+  ...of('token', 'allowed restored revoked'),
+  ...of('topup', 'charged declined set'),
+  ...of('zone', 'down up'),
+]
+
+function of(thing: string, words: string, states: readonly string[] = []): string[] {
+  return [...new Set([...words.split(' '), ...states])].map(word => `${thing}.${word}`)
+}

@@ -1,0 +1,57 @@
+/** What the README says of clients that wait, and of one that is no client of this service. */
+import OpenAI, { toFile } from 'openai'
+import { expect, test } from 'vitest'
+import { createSimulator, type Simulator } from '../../src/simulator.ts'
+
+/** A client as people write them: it asks, sleeps and asks again. */
+async function untilRunning(sim: Simulator, sleep: (ms: number) => Promise<unknown>): Promise<number> {
+  for (let polls = 1; ; polls++) {
+    const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+    const [deployment] = (await answer.json()) as { status: string }[]
+    if (deployment?.status === 'running') return polls
+    await sleep(10_000)
+  }
+}
+
+function starting(clock: 'manual' | { mode: 'scaled'; speed: number } = 'manual'): Simulator {
+  const deployments = [{ model_name: 'acme/chat', status: 'deploying' as const }]
+  return createSimulator({ fixtures: 'empty', clock, with: { deployments } })
+}
+
+test('a client whose sleep moves time', async () => {
+  const sim = starting()
+  expect(await untilRunning(sim, ms => sim.clock.advance(ms))).toBeGreaterThan(1)
+})
+
+test('a client that sleeps on the clock, which the test moves', async () => {
+  const sim = starting()
+  const done = untilRunning(sim, sim.clock.sleep)
+  await sim.clock.advance('10m')
+  expect(await done).toBeGreaterThan(1)
+  expect(sim.clock.elapsed).toBe(600_000_000)
+})
+
+test('a client that cannot be told how to sleep', async () => {
+  const sim = starting({ mode: 'scaled', speed: 36_000 })
+  expect(await untilRunning(sim, () => new Promise(resolve => setTimeout(resolve, 5)))).toBeGreaterThan(1)
+})
+
+test('the openai package uploads, runs a batch and reads what came out; its errors have no body', async () => {
+  const sim = createSimulator()
+  const client = new OpenAI({ baseURL: 'https://sim.test/v1', apiKey: sim.token, fetch: sim.fetch, maxRetries: 0 })
+  const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello' }] }
+  const line = JSON.stringify({ custom_id: 'one', method: 'POST', url: '/v1/chat/completions', body })
+  const input = await client.files.create({ purpose: 'batch', file: await toFile(Buffer.from(line), 'in.jsonl') })
+  const { id } = await client.batches.create({
+    input_file_id: input.id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+  })
+  await sim.clock.advance('1h')
+  const batch = await client.batches.retrieve(id)
+  expect(batch.status).toBe('completed')
+  expect(await (await client.files.content(batch.output_file_id!)).text()).toContain('"custom_id":"one"')
+  // Both are there, and one is empty: the table of endpoints says so.
+  expect(await (await client.files.content(batch.error_file_id!)).text()).toBe('')
+  await expect(client.batches.retrieve('none')).rejects.toThrow('404 status code (no body)')
+})
