@@ -106,12 +106,14 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
   const responses: Json = {
     200: {
       description: 'Success',
+      'x-provenance': endpoint.provenance,
       content: { [endpoint.produces]: { schema: schemaOf(endpoint.returns, 'output', components) } },
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }
   if (endpoint.auth !== 'none') responses[401] = refusal('no token, or an unknown one', 'AuthenticationError')
-  if (endpoint.auth !== 'none') refusals[403] ??= 'the token is not allowed from this address'
+  // Who is judged before the endpoint is told in one shape, whatever the endpoint's own.
+  if (endpoint.auth !== 'none') responses[403] = refusal('the token is not allowed from this address', 'SimpleError')
   for (const [status, reason] of Object.entries(refusals)) {
     responses[status] = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors])
   }
@@ -135,8 +137,10 @@ const MEDIA = {
 
 const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
 
+/** The document shows no status codes: every refusal is assumed. */
 function refusal(description: string, schema: string): Json {
-  return { description, content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } }
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
+  return { description, 'x-provenance': 'assumed', content }
 }
 
 function securityOf(endpoint: AnyEndpoint): Json[] {

@@ -124,3 +124,12 @@ test('without neighbours their paths are unknown', async () => {
   expect(await ask('GET', '/v1/batches/x')).toBe(404)
   expect(await ask('GET', '/deploy/list')).toBe(401)
 })
+
+test('each status says where it is from, and an address that is not allowed is told in one shape everywhere', () => {
+  const { responses } = at('post', '/v1/batches')
+  expect(responses[200]['x-provenance']).toBe('documented')
+  expect(at('get', '/v1/batches/{batch_id}').responses[200]['x-provenance']).toBe('neighbour')
+  expect(responses[404]['x-provenance']).toBe('assumed')
+  expect(responses[403].content['application/json'].schema.$ref).toBe('#/components/schemas/SimpleError')
+  expect(responses[404].content['application/json'].schema.$ref).toBe('#/components/schemas/WrappedError')
+})
