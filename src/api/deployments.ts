@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isOver } from '../cluster/deployments.ts'
 import type { World } from '../cluster/world.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES, type GpuType } from '../store/records.ts'
 import { DeployId, DeploymentRecord } from './answers.ts'
@@ -166,7 +167,7 @@ export const stopDeployment = endpoint({
   returns: DeployId,
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
-    if (STOPPED.has(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
+    if (isOver(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
     deployment.stop()
     return { deploy_id }
   },
@@ -186,8 +187,6 @@ export const deleteDeployment = endpoint({
     return { deploy_id }
   },
 })
-
-const STOPPED: ReadonlySet<DeploymentStatus> = new Set<DeploymentStatus>(['stopped', 'failed', 'deleted'])
 
 function isStatus(word: string): word is DeploymentStatus {
   return (DEPLOYMENT_STATUSES as readonly string[]).includes(word)

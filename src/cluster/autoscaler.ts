@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import type { DeploymentRow } from './deployments.ts'
+import { type DeploymentRow, isOver } from './deployments.ts'
 import { rateFor, required, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
@@ -22,10 +22,14 @@ export class Autoscaler {
     if (!load) return minInstances
     const rate = load.curve.rateAt(this.#world.clock.now)
     const byLoad = required(rate, load.speed, this.#world.profile.timings.concurrencyTarget)
-    // Whoever waits at a deployment that sleeps wakes it.
-    const works = row.served.backlog > 0 || this.#world.batches.workFor(this.#world.deployments.ordinalOf(row.id)!)
-    const least = byLoad === 0 && works ? 1 : byLoad
+    // Whoever waits at a deployment that sleeps wakes it; only then is it worth looking through the batches.
+    const least = byLoad === 0 && this.#hasWork(row) ? 1 : byLoad
     return Math.min(maxInstances, Math.max(minInstances, least))
+  }
+
+  #hasWork(row: Readonly<DeploymentRow>): boolean {
+    const { batches, deployments } = this.#world
+    return row.served.backlog > 0 || batches.workFor(deployments.ordinalOf(row.id)!)
   }
 
   /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
@@ -34,7 +38,7 @@ export class Autoscaler {
     const row = world.deployments.own(ordinal)
     world.cancel(row.scale)
     row.scale = 0
-    if (!row.wasReady || world.conditions.autoscalerFrozen || isOver(row)) return
+    if (!row.wasReady || world.conditions.autoscalerFrozen || isOver(row.status)) return
     const { now } = world.clock
     const wanted = this.wanted(row)
     const direction = Math.sign(wanted - row.desired)
@@ -114,8 +118,4 @@ export class Autoscaler {
   #planAt(ordinal: number, row: DeploymentRow, at: Micros): void {
     if (at < NEVER) row.scale = this.#world.planAt(at, 'deployment.scaleDue', ordinal)
   }
-}
-
-function isOver(row: Readonly<DeploymentRow>): boolean {
-  return row.status === 'stopped' || row.status === 'failed' || row.status === 'deleted'
 }

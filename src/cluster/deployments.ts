@@ -14,8 +14,13 @@ import type { World } from './world.ts'
 
 const ID = purpose('deployment.id')
 
-/** Statuses in which a deployment is neither there nor coming. */
 const OVER: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
+
+/** Whether a deployment of this status is neither there nor coming. */
+export function isOver(status: DeploymentStatus): boolean {
+  return OVER.has(status)
+}
+
 /** Which count of its deployment an instance in each state is part of. */
 const COUNT_OF = {
   pending: 'waiting',
@@ -410,7 +415,7 @@ export class Deployments {
   /** Asks for the instances that it lacks, unless the autoscaler is frozen. */
   replenish(ordinal: number, delay: Micros = this.#world.profile.timings.placementDelay): void {
     const row = this.#table.read(ordinal)
-    if (OVER.has(row.status) || this.#world.conditions.autoscalerFrozen) return
+    if (isOver(row.status) || this.#world.conditions.autoscalerFrozen) return
     this.ask(ordinal, row.desired, delay)
     this.refresh(ordinal)
   }
@@ -458,14 +463,14 @@ export class Deployments {
   limitRaised(gpu: GpuType): void {
     for (const deployment of this.list()) {
       const row = this.#table.read(deployment.ordinal)
-      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || OVER.has(row.status)) continue
+      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || isOver(row.status)) continue
       if (alive(row) < row.desired) this.replenish(deployment.ordinal)
     }
   }
 
   stop(ordinal: number): void {
     const row = this.#table.own(ordinal)
-    if (OVER.has(row.status)) return
+    if (isOver(row.status)) return
     this.#end(row, 'stopped', '')
   }
 
@@ -478,7 +483,7 @@ export class Deployments {
 
   fail(ordinal: number, reason: string): void {
     const row = this.#table.own(ordinal)
-    if (OVER.has(row.status)) return
+    if (isOver(row.status)) return
     this.#end(row, 'failed', reason)
   }
 
@@ -560,7 +565,7 @@ export class Deployments {
   lostInstance(ordinal: number, reason: string): void {
     const { retryAfter } = this.#world.profile.timings
     const row = this.#table.own(ordinal)
-    if (OVER.has(row.status)) {
+    if (isOver(row.status)) {
       this.refresh(ordinal)
       return
     }
@@ -594,7 +599,7 @@ export class Deployments {
       row.updatedAt = clock.now
       this.changed(ordinal)
     }
-    if (OVER.has(seen.status)) return
+    if (isOver(seen.status)) return
     const status = seen.wasReady ? 'running' : this.#statusOfFurthest(seen)
     if (seen.status !== status) this.#setStatus(this.#table.own(ordinal), status)
   }
@@ -745,5 +750,5 @@ function alive(row: Readonly<DeploymentRow>): number {
 function shownInstances(row: Readonly<DeploymentRow>): { running: number; pending: number } {
   if (row.plan.base === -2) return { running: row.shownRunning, pending: row.shownPending }
   const running = row.status === 'running' ? 1 : 0
-  return { running, pending: running === 0 && !OVER.has(row.status) ? 1 : 0 }
+  return { running, pending: running === 0 && !isOver(row.status) ? 1 : 0 }
 }
