@@ -1,6 +1,6 @@
 /** Starting anew: what a test suite does before every test. */
 import { createSimulator, type Simulator } from 'modelhost-sim'
-import type { LlmSpec } from '../src/cluster/deployments.ts'
+import type { LlmSpec } from '../src/cluster/deployment-row.ts'
 import { World } from '../src/cluster/world.ts'
 import { loadFixture } from '../src/store/fixture.ts'
 import { atMost, type Group } from './figure.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOver } from '../cluster/deployments.ts'
+import { isOver } from '../cluster/deployment-row.ts'
 import type { World } from '../cluster/world.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES, type GpuType } from '../store/records.ts'
 import { DeployId, DeploymentRecord } from './answers.ts'

@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import { type DeploymentRow, isOver } from './deployments.ts'
+import { type DeploymentRow, isOver } from './deployment-row.ts'
 import { rateFor, required, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 

@@ -1,5 +1,5 @@
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
-import type { DeploymentRecord, DeploymentRow } from './deployments.ts'
+import type { DeploymentRecord, DeploymentRow } from './deployment-row.ts'
 import type { World } from './world.ts'
 
 /** A deployment as code outside the simulation holds it: reads the present row each time. */

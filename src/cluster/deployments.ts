@@ -1,25 +1,28 @@
 import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
-import { type Key, purpose } from '../kernel/random.ts'
-import { type Generation, Row, Table } from '../kernel/table.ts'
+import { purpose } from '../kernel/random.ts'
+import { type Generation, Table } from '../kernel/table.ts'
 import type { OfferedLoad } from '../store/load.ts'
-import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
+import type { DeploymentStatus, GpuType } from '../store/records.ts'
 import { Deployment } from './deployment.ts'
+import {
+  type AdapterSpec,
+  type DeploymentPlan,
+  type DeploymentRecord,
+  DeploymentRow,
+  type GivenIdentity,
+  isOver,
+  type LlmSpec,
+  type WeightsSource,
+} from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import { badImage, hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import { LoadCurve } from './load-curve.ts'
-import { type InstanceSpeed, instanceSpeed, NOTHING_SERVED, type Served } from './serving.ts'
+import { instanceSpeed } from './serving.ts'
 import type { World } from './world.ts'
 
 const ID = purpose('deployment.id')
-
-const OVER: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
-
-/** Whether a deployment of this status is neither there nor coming. */
-export function isOver(status: DeploymentStatus): boolean {
-  return OVER.has(status)
-}
 
 /** Which count of its deployment an instance in each state is part of. */
 const COUNT_OF = {
@@ -31,204 +34,6 @@ const COUNT_OF = {
   ready: 'ready',
   draining: 'draining',
 } as const satisfies Readonly<Record<InstanceState, string>>
-
-/** Where weights come from: a hub repository, or a model of the catalog (`source: 'catalog'`). */
-export interface WeightsSource {
-  readonly source: 'hub' | 'catalog'
-  readonly repo: string
-  readonly revision: string
-  readonly token: string
-}
-
-/** A deployment as the API asks for it, checked. */
-export interface LlmSpec {
-  readonly model_name: string
-  readonly gpu: GpuType
-  readonly num_gpus: number
-  readonly max_batch_size: number
-  readonly weights: { readonly repo: string; readonly revision: string; readonly token: string } | undefined
-  readonly base_model?: string | undefined
-  readonly container_image?: string | undefined
-  readonly extra_args?: readonly string[] | undefined
-  readonly min_instances: number
-  readonly max_instances: number
-}
-
-/** An adapter as the API asks for it, checked. */
-export interface AdapterSpec {
-  /** `owner/lora_name`. */
-  readonly model_name: string
-  readonly base_model: string
-  readonly modelhub_url: string
-  readonly private: boolean
-  readonly description: string
-}
-
-/** The deployment record of the interface document (2.3). */
-export interface DeploymentRecord {
-  deploy_id: string
-  model_name: string
-  version: string
-  task: string
-  status: DeploymentStatus
-  fail_reason: string
-  created_at: string
-  updated_at: string
-  type: DeploymentType
-  instances: { running: number; pending: number }
-  config?: {
-    gpu: GpuType
-    num_gpus: number
-    max_batch_size: number
-    weights: { repo: string; revision: string; token: string }
-  }
-  settings?: { min_instances: number; max_instances: number }
-}
-
-/** What a new row is made of and never changes. */
-interface DeploymentPlan {
-  readonly key: Key
-  readonly modelName: string
-  readonly version: string
-  readonly task: ModelTask
-  readonly type: DeploymentType
-  readonly createdAt: Micros
-  readonly gpu: GpuType
-  readonly numGpus: number
-  readonly maxBatchSize: number
-  readonly weights: WeightsSource
-  readonly size: Weights
-  readonly containerImage: string
-  readonly extraArgs: readonly string[]
-  /** Adapters: their base; -1 when it is a model of the catalog, -2 for what is no adapter. */
-  readonly base: number
-  readonly baseModel: string
-  readonly modelhubUrl: string
-  readonly isPrivate: boolean
-  readonly description: string
-}
-
-export class DeploymentRow extends Row {
-  readonly plan: DeploymentPlan
-  status: DeploymentStatus = 'initializing'
-  failReason = ''
-  updatedAt: Micros
-  minInstances = 1
-  maxInstances = 1
-  instances: readonly number[] = []
-  nextInstance = 0
-  /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
-  wasReady = false
-  lostStarts = 0
-  /** Whether it was stopped for lack of funds. */
-  stoppedForFunds = false
-  /** Instances that it should have: what settings and load want. */
-  desired = 1
-  /** Whether load has been asking for more (1) or fewer (-1) instances, and since when. */
-  leaning = 0
-  leaningSince: Micros = 0
-  /** The next look of the autoscaler. */
-  scale = 0
-  /** Its offered load, compiled, and what an instance makes of it. Shared, never changed. */
-  load: Load | undefined
-  /** What became of its requests up to `servedAt`. */
-  served: Served = NOTHING_SERVED
-  servedAt: Micros = 0
-  /** Ready instances, each counted by its speed: 1 for a sound one. */
-  servingShare = 0
-  /** Instances by what they are doing, kept as they move. */
-  waiting = 0
-  pulling = 0
-  starting = 0
-  ready = 0
-  draining = 0
-  /** Shown last: what `updated_at` follows. */
-  shownRunning = 0
-  shownPending = 0
-  /** The meter of its GPU time; -1 for what has none. */
-  meter = -1
-  idle = 0
-  /** Adapters: the next event of their life, and whether they only follow their base's stop. */
-  next = 0
-  stoppedWithBase = false
-  adapters: readonly number[] = []
-
-  constructor(generation: Generation, id: string, plan: DeploymentPlan) {
-    super(generation, id)
-    this.plan = plan
-    this.updatedAt = plan.createdAt
-  }
-
-  get key(): Key {
-    return this.plan.key
-  }
-  get gpu(): GpuType {
-    return this.plan.gpu
-  }
-  get numGpus(): number {
-    return this.plan.numGpus
-  }
-  get maxBatchSize(): number {
-    return this.plan.maxBatchSize
-  }
-  get weights(): WeightsSource {
-    return this.plan.weights
-  }
-  get size(): Weights {
-    return this.plan.size
-  }
-
-  copy(generation: Generation): DeploymentRow {
-    const copy = new DeploymentRow(generation, this.id, this.plan)
-    copy.status = this.status
-    copy.failReason = this.failReason
-    copy.updatedAt = this.updatedAt
-    copy.minInstances = this.minInstances
-    copy.maxInstances = this.maxInstances
-    copy.instances = this.instances
-    copy.nextInstance = this.nextInstance
-    copy.wasReady = this.wasReady
-    copy.lostStarts = this.lostStarts
-    copy.stoppedForFunds = this.stoppedForFunds
-    copy.desired = this.desired
-    copy.leaning = this.leaning
-    copy.leaningSince = this.leaningSince
-    copy.scale = this.scale
-    copy.load = this.load
-    copy.served = this.served
-    copy.servedAt = this.servedAt
-    copy.servingShare = this.servingShare
-    copy.waiting = this.waiting
-    copy.pulling = this.pulling
-    copy.starting = this.starting
-    copy.ready = this.ready
-    copy.draining = this.draining
-    copy.shownRunning = this.shownRunning
-    copy.shownPending = this.shownPending
-    copy.meter = this.meter
-    copy.idle = this.idle
-    copy.next = this.next
-    copy.stoppedWithBase = this.stoppedWithBase
-    copy.adapters = this.adapters
-    return copy.takeHash(this)
-  }
-}
-
-/** Load that is offered to a deployment. */
-export interface Load {
-  readonly curve: LoadCurve
-  readonly speed: InstanceSpeed
-}
-
-/** What a fixture knows of a deployment and a request does not. */
-export interface GivenIdentity {
-  readonly deploy_id?: string | undefined
-  readonly version?: string | undefined
-  readonly created_at?: Micros | undefined
-  readonly updated_at?: Micros | undefined
-  readonly task?: ModelTask | undefined
-  readonly type?: DeploymentType | undefined
-}
 
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
 export class Deployments {

@@ -1,6 +1,6 @@
 import { purpose } from '../kernel/random.ts'
 import { draw } from '../store/profile-figures.ts'
-import type { AdapterSpec, DeploymentRow, GivenIdentity } from './deployments.ts'
+import type { AdapterSpec, DeploymentRow, GivenIdentity } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { ByteHash } from '../kernel/random.ts'
 import { FixtureError } from '../store/fixture.ts'
 import type { BatchSeed, DeploymentSeed, Fixture, GpuType } from '../store/records.ts'
-import type { GivenIdentity } from './deployments.ts'
+import type { GivenIdentity } from './deployment-row.ts'
 import { memoryShortage } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import type { World } from './world.ts'

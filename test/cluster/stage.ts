@@ -1,4 +1,4 @@
-import type { LlmSpec } from '../../src/cluster/deployments.ts'
+import type { LlmSpec } from '../../src/cluster/deployment-row.ts'
 import { violations } from '../../src/cluster/invariants.ts'
 import { type Duration, micros } from '../../src/kernel/duration.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
