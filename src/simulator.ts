@@ -30,7 +30,7 @@ export interface SimulatorOptions {
   readonly documentedOnly?: boolean
   /** Entries that the journal keeps; 20,000 unless given. */
   readonly journalLimit?: number
-  /** Bytes of files that the world holds at most; 1 GiB unless given. */
+  /** Bytes of files that the world holds at most; what the profile says unless given, 1 GiB. */
   readonly maxStorageBytes?: number
   /** Hears of exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
   readonly onBug?: (error: unknown, operation: string) => void

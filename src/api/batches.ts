@@ -3,8 +3,6 @@ import { BatchRecord } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
 import { pairs, text } from './fields.ts'
 
-const MOST_UNDER_WAY = 100
-
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
   summary: 'Run the requests of an uploaded file',
@@ -17,7 +15,7 @@ export const createBatch = endpoint({
   refusals: {
     402: 'no funds, or the account is suspended',
     404: 'unknown input_file_id',
-    429: `${MOST_UNDER_WAY} batches are under way`,
+    429: 'as many batches are under way as the profile allows (limits.batches_under_way, 100)',
   },
   alt: true,
   errors: 'wrapped',
@@ -31,8 +29,9 @@ export const createBatch = endpoint({
   handle: ({ body, world }) => {
     if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
-    if (world.batches.underWay >= MOST_UNDER_WAY) {
-      refuse(429, `${MOST_UNDER_WAY} batches are under way: wait for one to end`, { 'retry-after': '60' })
+    const { batchesUnderWay } = world.profile.limits
+    if (world.batches.underWay >= batchesUnderWay) {
+      refuse(429, `${world.batches.underWay} batches are under way: wait for one to end`, { 'retry-after': '60' })
     }
     return new JsonText(world.batches.create({ ...body, metadata: body.metadata ?? null }).text())
   },

@@ -14,7 +14,7 @@ export const setTopup = endpoint({
   provenance: 'documented',
   assumed: [
     'amount and threshold are integer cents from 0 to 1,000,000,000; each field optional (0, 0, true)',
-    'enabled: false never fires',
+    'one charge a crossing, also where amount does not reach threshold; enabled: false never fires',
     '200 {}',
   ],
   body: z.object({

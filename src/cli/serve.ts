@@ -102,7 +102,10 @@ function flags() {
     },
     'documented-only': toggle('documented-only', "Serve the interface document's own endpoints alone"),
     'max-storage': {
-      ...flag('max-storage', 'Bytes of files that the world holds at most, as in 512MiB; 1GiB unless given'),
+      ...flag(
+        'max-storage',
+        'Bytes of files that the world holds at most, as in 512MiB; by the profile unless given, 1GiB',
+      ),
       coerce: byteCount('max-storage'),
     },
     'journal-limit': {

@@ -1,13 +1,15 @@
+import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
-import { ByteHash, type Key, purpose } from '../kernel/random.ts'
-import { type Generation, Row, Table } from '../kernel/table.ts'
+import { ByteHash, purpose } from '../kernel/random.ts'
+import { type Generation, Table } from '../kernel/table.ts'
 import type { BatchStatus } from '../store/records.ts'
 import { answerKey, answerText, answerTokens } from './answers.ts'
-import { type BatchEndpoint, type BatchError, type BatchLine, readBatchLines } from './batch-lines.ts'
+import { type BatchError, readBatchLines } from './batch-lines.ts'
+import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, reached } from './batch-row.ts'
 import type { EventName } from './events.ts'
 import { type Content, linesOf } from './files.ts'
-import { tokensPerSecond } from './gpus.ts'
+import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
 import type { TokenCounter, World } from './world.ts'
 
 const ID = purpose('batch.id')
@@ -15,106 +17,6 @@ const REQUEST_ID = purpose('batch.requestId')
 /** Progress is told in steps of a hundredth of the lines. */
 const STEPS = 100
 const OVER: ReadonlySet<BatchStatus> = new Set(['failed', 'completed', 'expired', 'cancelled'])
-
-/** A batch as the API asks for it, checked. */
-export interface BatchSpec {
-  readonly input_file_id: string
-  readonly endpoint: BatchEndpoint
-  readonly completion_window: '24h'
-  readonly metadata: Readonly<Record<string, string>> | null
-}
-
-/** The batch record of the interface document (2.2). */
-export interface BatchRecord {
-  id: string
-  object: 'batch'
-  endpoint: BatchEndpoint
-  input_file_id: string
-  completion_window: string
-  status: BatchStatus
-  created_at: number
-  expires_at: number
-  errors: { object: 'list'; data: BatchError[] } | null
-  output_file_id: string | null
-  error_file_id: string | null
-  in_progress_at: number | null
-  completed_at: number | null
-  failed_at: number | null
-  finalizing_at: number | null
-  expired_at: number | null
-  cancelled_at: number | null
-  cancelling_at: number | null
-  request_counts: { total: number; completed: number; failed: number } | null
-  metadata: Readonly<Record<string, string>> | null
-}
-
-type Moment = 'in_progress' | 'completed' | 'failed' | 'finalizing' | 'expired' | 'cancelled' | 'cancelling'
-
-/** What there is to run: made once, by validation, and never changed, so forks share it. */
-interface Work {
-  readonly model: string
-  readonly lines: readonly BatchLine[]
-  /** Tokens of all lines before each: what capacity is spent on. */
-  readonly before: Float64Array
-  readonly answers: Int32Array
-  readonly cut: Uint8Array
-}
-
-export class BatchRow extends Row {
-  readonly spec: BatchSpec
-  readonly key: Key
-  readonly createdAt: Micros
-  status: BatchStatus = 'validating'
-  at: Readonly<Partial<Record<Moment, Micros>>> = {}
-  errors: readonly BatchError[] | undefined
-  work: Work | undefined
-  /** Lines that are over, and how many of them failed. */
-  done = 0
-  failed = 0
-  /** The step under way: up to which line, tokens of it that are left, and since when at which rate. */
-  stepEnd = 0
-  stepTokens = 0
-  stepSince: Micros = 0
-  rate = 0
-  next = 0
-  expiry = 0
-  /** Σ tokens × price in force when their lines were over, in millionths of a micro-cent; and what of it is posted. */
-  weighted = 0n
-  charged = 0
-  /** What it was created for: the file may expire before it is read. */
-  input: readonly Uint8Array[] = []
-  filesWritten = false
-  output: { readonly output: Content; readonly error: Content } | undefined
-
-  constructor(generation: Generation, id: string, spec: BatchSpec, key: Key, createdAt: Micros) {
-    super(generation, id)
-    this.spec = spec
-    this.key = key
-    this.createdAt = createdAt
-  }
-
-  copy(generation: Generation): BatchRow {
-    const copy = new BatchRow(generation, this.id, this.spec, this.key, this.createdAt)
-    copy.status = this.status
-    copy.at = this.at
-    copy.errors = this.errors
-    copy.work = this.work
-    copy.done = this.done
-    copy.failed = this.failed
-    copy.stepEnd = this.stepEnd
-    copy.stepTokens = this.stepTokens
-    copy.stepSince = this.stepSince
-    copy.rate = this.rate
-    copy.next = this.next
-    copy.expiry = this.expiry
-    copy.weighted = this.weighted
-    copy.charged = this.charged
-    copy.input = this.input
-    copy.filesWritten = this.filesWritten
-    copy.output = this.output
-    return copy.takeHash(this)
-  }
-}
 
 /** A batch to read and to cancel. */
 export interface Batch {
@@ -218,7 +120,6 @@ export class Batches {
       return []
     }
     row.done = row.work?.lines.length ?? 0
-    row.failed = row.work?.lines.filter(line => line.error).length ?? 0
     row.filesWritten = true
     this.#over(ordinal, row)
     return []
@@ -235,6 +136,11 @@ export class Batches {
         row.next = 0
         this.#read(row, this.#counter())
         this.#nextStep(ordinal, row)
+        break
+      case 'batch.capacityCame':
+        row.next = 0
+        this.#world.happened(row, 'batch.capacityCame')
+        this.#pace(ordinal, row)
         break
       case 'batch.chunkDone':
         row.next = 0
@@ -271,13 +177,45 @@ export class Batches {
       const target = this.#targetOf(seen.work.model)
       const mine = target?.adapter === deployment || (target?.kind === 'own' && target.deployment === deployment)
       // A deployment that was deleted is no target any more, yet the batch must stop running on it.
-      if (mine || (seen.rate > 0 && target === undefined)) this.#pace(ordinal, this.#table.own(ordinal))
+      if (mine || (seen.pace.rate > 0 && target === undefined)) this.#pace(ordinal, this.#table.own(ordinal))
     }
+  }
+
+  /**
+   * An instance that served is lost: the lines in flight on it are run again. What had been done on them, half of their
+   * tokens in the mean, comes on top of what there is to do; lines that are over stay over and are charged once.
+   */
+  instanceLost(deployment: number): void {
+    for (const ordinal of this.#runningOn(deployment)) {
+      const row = this.#table.own(ordinal)
+      if (row.pace.rate === 0) continue
+      this.#count(row)
+      const { lines, before } = row.work!
+      const last = Math.min(lines.length, row.done + this.#linesInFlight(deployment, row))
+      if (last === row.done) continue
+      row.again += Math.min((before[last]! - before[row.done]!) / 2, row.position)
+      this.#world.happened(row, 'batch.linesRetried', { lines: last - row.done })
+    }
+  }
+
+  /** Lines of a batch that an instance has in work: its places, less those of live load, shared by the batches. */
+  #linesInFlight(deployment: number, { pace: { live } }: Readonly<BatchRow>): number {
+    const { deployments, autoscaler, clock } = this.#world
+    const { maxBatchSize, load, servingShare } = deployments.read(deployment)
+    const places = maxBatchSize / this.#runningOn(deployment).length
+    if (!live || !load) return Math.floor(places)
+    autoscaler.settle(deployment)
+    const { backlog } = deployments.read(deployment).served
+    return Math.floor(
+      places * (1 - snapshot(load.curve.rateAt(clock.now), load.speed, servingShare, backlog).utilisation),
+    )
   }
 
   record(ordinal: number): BatchRecord {
     const { clock } = this.#world
     const row = this.#table.read(ordinal)
+    const { work } = row
+    const done = work && row.status === 'in_progress' ? linesOver(work, reached(row, clock.now).position) : row.done
     const unix = (moment: Moment) => (row.at[moment] === undefined ? null : clock.unix(row.at[moment]))
     return {
       id: row.id,
@@ -298,8 +236,8 @@ export class Batches {
       expired_at: unix('expired'),
       cancelled_at: unix('cancelled'),
       cancelling_at: unix('cancelling'),
-      request_counts: row.work
-        ? { total: row.work.lines.length, completed: row.done - row.failed, failed: row.failed }
+      request_counts: work
+        ? { total: work.lines.length, completed: done - work.failedBefore[done]!, failed: work.failedBefore[done]! }
         : null,
       metadata: row.spec.metadata,
     }
@@ -316,6 +254,8 @@ export class Batches {
       },
       record: () => this.record(ordinal),
       text: () => {
+        // While its lines run, its counts move between events.
+        if (this.#table.read(ordinal).pace.rate > 0) return JSON.stringify(this.record(ordinal))
         this.#texts[ordinal] ??= JSON.stringify(this.record(ordinal))
         return this.#texts[ordinal]!
       },
@@ -329,10 +269,10 @@ export class Batches {
     if (OVER.has(row.status)) return false
     // Too late: it is being written already and ends completed.
     if (row.status === 'finalizing' || row.status === 'cancelling') return true
-    this.#pace(ordinal, row)
-    world.cancel(row.next)
+    this.#halt(row)
     this.#enter(row, 'cancelling')
     row.next = world.plan(world.profile.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
+    this.#shareAnew(row)
     this.#changed(ordinal)
     return true
   }
@@ -346,8 +286,19 @@ export class Batches {
       return
     }
     this.#enter(row, 'in_progress', { lines: row.work!.lines.length })
+    this.#awaitCapacity(row)
     this.#nextStep(ordinal, row)
     this.#shareAnew(row)
+  }
+
+  /** Shared capacity may be short: then its lines wait before the first of them runs. */
+  #awaitCapacity(row: BatchRow): void {
+    const world = this.#world
+    if (this.#targetOf(row.work!.model)?.kind !== 'catalog') return
+    const { wait, lasts } = world.weather.batchWait(row.key)
+    if (lasts === 0) return
+    row.waitsUntil = world.clock.now + lasts
+    world.happened(row, 'batch.waiting', { wait })
   }
 
   #counter(): TokenCounter {
@@ -366,6 +317,9 @@ export class Batches {
       return [{ code: 'unknown_model', line: 0, message, param: 'body.model' }]
     }
     const before = new Float64Array(lines.length + 1)
+    const promptBefore = new Float64Array(lines.length + 1)
+    const answerBefore = new Float64Array(lines.length + 1)
+    const failedBefore = new Int32Array(lines.length + 1)
     const answers = new Int32Array(lines.length)
     const cut = new Uint8Array(lines.length)
     for (const [i, line] of lines.entries()) {
@@ -374,15 +328,19 @@ export class Batches {
         answers[i] = answer.tokens
         cut[i] = answer.cut ? 1 : 0
       }
-      before[i + 1] = before[i]! + line.promptTokens + answers[i]!
+      promptBefore[i + 1] = promptBefore[i]! + line.promptTokens
+      answerBefore[i + 1] = answerBefore[i]! + answers[i]!
+      failedBefore[i + 1] = failedBefore[i]! + (line.error === undefined ? 0 : 1)
+      before[i + 1] = promptBefore[i + 1]! + answerBefore[i + 1]! + failedBefore[i + 1]!
     }
-    row.work = { model, lines, before, answers, cut }
+    row.work = { model, lines, before, promptBefore, answerBefore, failedBefore, answers, cut }
     return []
   }
 
   #nextStep(ordinal: number, row: BatchRow): void {
-    const { lines, before } = row.work!
+    const { lines } = row.work!
     if (row.done === lines.length) {
+      this.#halt(row)
       this.#compose(row, 'batch_expired', '')
       this.#enter(row, 'finalizing')
       this.#shareAnew(row)
@@ -392,50 +350,89 @@ export class Batches {
       return
     }
     row.stepEnd = Math.min(lines.length, row.done + Math.ceil(lines.length / STEPS))
-    row.stepTokens = before[row.stepEnd]! - before[row.done]!
-    row.stepSince = this.#world.clock.now
-    row.rate = 0
     this.#pace(ordinal, row)
   }
 
-  /** Counts what the step has done at its rate so far and plans its end at the present one. */
+  /** Counts what was done at the pace so far and plans the end of the step at the present one. */
   #pace(ordinal: number, row: BatchRow): void {
     const world = this.#world
     // A batch of a fixture has no step before the world first moves.
     if (row.status !== 'in_progress' || row.stepEnd === 0) return
-    const { now } = world.clock
-    row.stepTokens = Math.max(0, row.stepTokens - (row.rate * (now - row.stepSince)) / 1e6)
-    row.stepSince = now
-    row.rate = this.#capacity(row.work!.model)
+    this.#count(row)
+    const rate = this.#capacity(row)
     const target = this.#targetOf(row.work!.model)
-    if (row.rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
+    row.pace = { rate, live: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined }
+    if (rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
     world.cancel(row.next)
-    row.next = row.rate > 0 ? world.plan((row.stepTokens / row.rate) * 1e6, 'batch.chunkDone', ordinal) : 0
+    row.next = this.#planStep(ordinal, row)
+    this.#texts[ordinal] = undefined
+  }
+
+  #planStep(ordinal: number, row: Readonly<BatchRow>): EntryHandle {
+    const world = this.#world
+    const { now } = world.clock
+    const { rate, live } = row.pace
+    if (rate === 0) {
+      const waits = row.waitsUntil > now && row.waitsUntil < Number.POSITIVE_INFINITY
+      return waits ? world.planAt(row.waitsUntil, 'batch.capacityCame', ordinal) : 0
+    }
+    const seconds = Math.max(0, row.again + row.work!.before[row.stepEnd]! - row.position) / rate
+    const window = row.createdAt + world.profile.timings.batchWindow
+    const at = live ? whenSpared(live, seconds, now, window) : now + Math.ceil(seconds * 1e6)
+    return at < Number.POSITIVE_INFINITY ? world.planAt(at, 'batch.chunkDone', ordinal) : 0
+  }
+
+  /** The live load of a deployment from now on, which has its instances before any batch. */
+  #liveLoad(deployment: number): LiveLoad | undefined {
+    const { autoscaler, deployments, profile } = this.#world
+    autoscaler.settle(deployment)
+    const { load, served, servingShare } = deployments.read(deployment)
+    if (!load) return undefined
+    const capacity = servingShare * load.speed.requestsPerSecond
+    return { curve: load.curve, capacity, backlog: served.backlog, queueLimit: profile.limits.queuePerDeployment }
+  }
+
+  /** Counts the lines that are over by now, at least `least`, and charges those that were not counted before. */
+  #count(row: BatchRow, least = 0): void {
+    if (!row.work) return
+    const { now } = this.#world.clock
+    const { position, again } = reached(row, now)
+    // The end of a step is planned by the same figures and may differ in their last digit.
+    row.position = Math.max(position, row.work.before[least]!)
+    row.again = again
+    row.since = now
+    const over = linesOver(row.work, row.position)
+    if (over <= row.done) return
+    this.#charge(row, row.done, over)
+    row.done = over
+  }
+
+  /** Its lines run no more. */
+  #halt(row: BatchRow): void {
+    this.#count(row)
+    this.#world.cancel(row.next)
+    row.next = 0
+    row.halt()
   }
 
   #stepDone(ordinal: number, row: BatchRow): void {
-    const { lines } = row.work!
-    for (let i = row.done; i < row.stepEnd; i++) if (lines[i]!.error) row.failed++
-    this.#charge(row, row.done, row.stepEnd)
-    row.done = row.stepEnd
-    this.#world.happened(row, 'batch.progressed', { done: row.done, failed: row.failed, total: lines.length })
+    const { lines, failedBefore } = row.work!
+    this.#count(row, row.stepEnd)
+    const failed = failedBefore[row.done]!
+    this.#world.happened(row, 'batch.progressed', { done: row.done, failed, total: lines.length })
     this.#nextStep(ordinal, row)
   }
 
   /** Charges the tokens of the lines that are over, by one floor for the whole batch. */
   #charge(row: BatchRow, from: number, to: number): void {
     const { store, ledger } = this.#world
-    const { model, lines, answers } = row.work!
+    const { model, promptBefore, answerBefore } = row.work!
     const target = this.#targetOf(model)
     if (target?.kind !== 'catalog') return
     const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
     if (serverless?.type !== 'serverless') return
-    let prompt = 0
-    let answer = 0
-    for (let i = from; i < to; i++) {
-      prompt += lines[i]!.promptTokens
-      answer += answers[i]!
-    }
+    const prompt = promptBefore[to]! - promptBefore[from]!
+    const answer = answerBefore[to]! - answerBefore[from]!
     // A cent per million tokens is a micro-cent per token; prices are kept to a millionth of one.
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const share = this.#world.profile.prices.batchShare * target.priceShare
@@ -449,8 +446,7 @@ export class Batches {
   #expire(ordinal: number, row: BatchRow): void {
     // What is being written is in time; it was done before the window closed.
     if (row.status === 'finalizing' || row.status === 'cancelling') return
-    this.#world.cancel(row.next)
-    row.next = 0
+    this.#halt(row)
     if (row.status === 'in_progress') {
       this.#compose(row, 'batch_expired', 'the batch expired before this request ran')
       this.#writeFiles(row)
@@ -590,17 +586,30 @@ export class Batches {
       for (const other of this.#runningOn(target.deployment)) this.#pace(other, this.#table.own(other))
   }
 
-  /** Tokens per second that a batch of this model has now. */
-  #capacity(model: string): number {
+  /** Tokens per second that a batch has now, while no live load goes before it. */
+  #capacity(row: Readonly<BatchRow>): number {
+    const world = this.#world
+    const { model, lines, promptBefore, answerBefore, failedBefore } = row.work!
     const target = this.#targetOf(model)
-    if (target === undefined || this.#world.ledger.cutOff) return 0
+    if (target === undefined || world.ledger.cutOff) return 0
     // An adapter answers only while it is loaded.
-    if (target.adapter !== undefined && this.#world.deployments.read(target.adapter).status !== 'running') return 0
-    if (target.kind === 'catalog') return this.#world.profile.timings.batchSharedTokensPerSecond
-    const row = this.#world.deployments.read(target.deployment)
+    if (target.adapter !== undefined && world.deployments.read(target.adapter).status !== 'running') return 0
+    if (target.kind === 'catalog') {
+      return world.clock.now < row.waitsUntil ? 0 : world.profile.timings.batchSharedTokensPerSecond
+    }
+    const { servingShare, gpu, numGpus: gpus, maxBatchSize, size } = world.deployments.read(target.deployment)
     // Batches on one deployment share it evenly.
     const sharers = this.#runningOn(target.deployment).length || 1
-    return (row.servingShare * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)) / sharers
+    const good = Math.max(1, lines.length - failedBefore[lines.length]!)
+    const speed = batchTokensPerSecond({
+      gpu,
+      gpus,
+      parametersB: size.parametersB,
+      maxBatchSize,
+      promptTokens: promptBefore[lines.length]! / good,
+      outputTokens: Math.max(1, answerBefore[lines.length]! / good),
+    })
+    return (servingShare * speed) / sharers
   }
 }
 

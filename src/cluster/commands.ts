@@ -247,6 +247,19 @@ export const VERBS = {
     says: 'charges to the card go through; a failed top-up is made up for',
     apply: world => world.ledger.setCard(true),
   },
+  'topup.delay': {
+    target: 'none',
+    undo: 'topup.normal',
+    says: 'automatic top-ups come this much later, one under way included',
+    args: { by: { kind: 'duration' } },
+    apply: (world, _, { by }) => world.ledger.setTopupDelay(micros(by as string)),
+  },
+  'topup.normal': {
+    target: 'none',
+    undo: 'topup.delay',
+    says: 'they come as soon as ever; one that is late comes now',
+    apply: world => world.ledger.setTopupDelay(0),
+  },
   'price.set': {
     target: 'gpuType',
     undo: undefined,
@@ -283,8 +296,13 @@ export const VERBS = {
   'account.resume': {
     target: 'none',
     undo: 'account.suspend',
-    says: 'the account may spend again',
-    apply: world => world.ledger.resume(),
+    says: 'the account may spend again, unless it has no funds',
+    apply: world => {
+      if (world.ledger.resume()) return
+      throw new CommandError(
+        "Failed to obey 'account.resume': the account is out of funds. Add some with POST /payment/funds.",
+      )
+    },
   },
   'token.revoke': {
     target: 'token',

@@ -354,6 +354,8 @@ export class Deployments {
 
   /** Stops for lack of funds: funds may bring it back. */
   stopForFunds(ordinal: number): void {
+    // What somebody stopped before stays so when funds come back.
+    if (isOver(this.#table.read(ordinal).status)) return
     this.stop(ordinal)
     this.#table.own(ordinal).stoppedForFunds = true
   }

@@ -35,6 +35,7 @@ export const EVENTS = [
   // subject: a batch
   { name: 'batch.validated', priority: PRIORITY.completion },
   { name: 'batch.resumed', priority: PRIORITY.completion },
+  { name: 'batch.capacityCame', priority: PRIORITY.completion },
   { name: 'batch.chunkDone', priority: PRIORITY.completion },
   { name: 'batch.finalized', priority: PRIORITY.completion },
   { name: 'batch.cancelSettled', priority: PRIORITY.completion },
@@ -49,6 +50,7 @@ export const EVENTS = [
   { name: 'limit.freed', priority: PRIORITY.controller },
   // no subject: the account
   { name: 'account.crossing', priority: PRIORITY.controller },
+  { name: 'account.topupDue', priority: PRIORITY.completion },
   { name: 'account.graceEnded', priority: PRIORITY.controller },
 ] as const satisfies readonly { name: string; priority: Priority }[]
 

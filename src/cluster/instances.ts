@@ -195,6 +195,7 @@ export class Instances {
     const lost = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
     for (const { ordinal, row } of lost) {
       world.happened(this.#table.own(ordinal), 'instance.lost', { reason, state: row.state })
+      if (row.state === 'ready') world.batches.instanceLost(row.deployment)
       this.#remove(ordinal)
     }
     for (const deployment of new Set(lost.map(({ row }) => row.deployment))) {

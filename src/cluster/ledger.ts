@@ -101,11 +101,21 @@ export class Ledger {
   #weighted = 0n
   #weightedAt: Micros = 0
   #rule: TopupRule = { amount: 0, threshold: 0, enabled: false }
+  /** Whether the next crossing of the threshold fires the rule. */
   #armed = false
   #cardGood = true
-  #retryTopupAt: Micros = -1
-  #suspended: SuspendReason | undefined
   #topupFailed = false
+  /** The charge that is planned: the first of a crossing, or a further try of one that was declined. */
+  #charge = 0
+  /** When the threshold was crossed, and how long the first charge takes without what a verb adds. */
+  #charging: { readonly since: Micros; readonly takes: Micros } | undefined
+  /** How much longer first charges take, by a verb. */
+  #topupDelay: Micros = 0
+  /** Charges begun since the world did: the index of their draws. */
+  #charges = 0
+  /** Why somebody suspended the account; that it is out of funds stands apart, so that neither ends the other. */
+  #imposed: Exclude<SuspendReason, 'balance'> | undefined
+  #outOfFunds = false
   #crossing = 0
   #grace = 0
   /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
@@ -132,9 +142,13 @@ export class Ledger {
     this.#rule = ledger.#rule
     this.#armed = ledger.#armed
     this.#cardGood = ledger.#cardGood
-    this.#retryTopupAt = ledger.#retryTopupAt
-    this.#suspended = ledger.#suspended
     this.#topupFailed = ledger.#topupFailed
+    this.#charge = ledger.#charge
+    this.#charging = ledger.#charging
+    this.#topupDelay = ledger.#topupDelay
+    this.#charges = ledger.#charges
+    this.#imposed = ledger.#imposed
+    this.#outOfFunds = ledger.#outOfFunds
     this.#crossing = ledger.#crossing
     this.#grace = ledger.#grace
     this.#cutOff = ledger.#cutOff
@@ -156,8 +170,16 @@ export class Ledger {
     this.#rule = rule
     this.#cardGood = cardGood
     this.#armed = this.#topupIsOn
-    if (this.#funds <= this.#empty) this.#beginGrace('balance')
+    if (this.#funds <= this.#empty) {
+      this.#outOfFunds = true
+      this.#beginGrace()
+    }
     this.#planCrossing()
+  }
+
+  /** The account's wire id. */
+  get uid(): string {
+    return this.#accounts.read(0).id
   }
 
   /** The account's row, to record what happens to it. */
@@ -165,10 +187,12 @@ export class Ledger {
     return this.#accounts.own(0)
   }
 
+  /** Why the account is suspended; what somebody imposed comes before an empty balance, for funds do not end it. */
   get suspended(): SuspendReason | undefined {
-    return this.#suspended
+    return this.#imposed ?? (this.#outOfFunds ? 'balance' : undefined)
   }
 
+  /** Whether the last top-up was declined and nothing has made up for it since. */
   get topupFailed(): boolean {
     return this.#topupFailed
   }
@@ -179,7 +203,7 @@ export class Ledger {
 
   /** Whether anything new may be started: not suspended, for which there must be funds. */
   canSpend(): boolean {
-    return this.#suspended === undefined
+    return this.suspended === undefined
   }
 
   /** Funds at the world's epoch: balance = opening + the sum of all entries. */
@@ -203,60 +227,72 @@ export class Ledger {
 
   /** Adds prepaid funds by card; false when the card is declined. */
   addFunds(cents: number): boolean {
-    const world = this.#world
     if (!this.#cardGood) return false
-    this.#credit('funds', cents)
-    world.happened(this.account, 'funds.added', { cents })
-    this.#afterCredit()
+    this.#book('funds', cents)
     return true
   }
 
+  /** A new rule takes the place of the old one and of everything that was under way by it. */
   setTopup(rule: TopupRule): void {
+    this.#dropCharge()
     this.#rule = rule
     this.#armed = this.#topupIsOn
-    this.#retryTopupAt = -1
+    this.#topupFailed = false
     this.#world.happened(this.account, 'topup.set', { ...rule })
     this.#planCrossing()
   }
 
-  /** The card goes through, or does not: a fault and its repair. */
+  /** The card goes through, or does not: a fault and its repair. A repair makes up for a declined top-up at once. */
   setCard(good: boolean): void {
-    if (this.#cardGood === good) return
+    if (this.#cardGood === good && !(good && this.#topupFailed)) return
     this.#cardGood = good
     this.#world.command(this.account, good ? 'card.accepted' : 'card.declined')
-    if (good && this.#topupFailed) {
-      this.#retryTopupAt = -1
-      this.#armed = this.#topupIsOn
-      this.#planCrossing()
-    }
+    if (!good || !this.#topupFailed) return
+    this.#dropCharge()
+    this.#book('topup', this.#rule.amount)
+  }
+
+  /** Top-ups take this much longer from now on, those under way included; 0 for their usual time. */
+  setTopupDelay(delay: Micros): void {
+    if (this.#topupDelay === delay) return
+    this.#topupDelay = delay
+    if (delay > 0) this.#world.command(this.account, 'topup.delayed', { by_us: delay })
+    else this.#world.command(this.account, 'topup.normal')
+    if (this.#charging) this.#planCharge(this.#charging)
   }
 
   /** Suspends the account: creates are refused, and what runs stops when the grace is over. */
-  suspend(reason: SuspendReason): void {
-    if (this.#suspended !== undefined) return
+  suspend(reason: Exclude<SuspendReason, 'balance'>): void {
+    if (this.#imposed !== undefined) return
+    const already = this.#outOfFunds
+    this.#imposed = reason
     this.#world.command(this.account, 'account.suspended', { reason })
-    this.#beginGrace(reason)
+    if (already) this.#world.seen()
+    else this.#beginGrace()
   }
 
-  /** Ends a suspension, unless there are no funds. */
-  resume(): void {
-    if (this.#suspended === undefined) return
+  /** Ends what somebody imposed; false when only funds can end the suspension. */
+  resume(): boolean {
+    if (this.#imposed === undefined) return !this.#outOfFunds
+    this.#imposed = undefined
+    if (this.#outOfFunds) {
+      this.#world.command(this.account, 'account.suspended', { reason: 'balance' })
+      this.#world.seen()
+      return true
+    }
     this.#world.command(this.account, 'account.resumed')
     this.#endSuspension()
-    this.#planCrossing()
+    return true
   }
 
-  #beginGrace(reason: SuspendReason): void {
+  #beginGrace(): void {
     const world = this.#world
-    this.#suspended = reason
-    world.cancel(this.#grace)
     this.#grace = world.plan(world.profile.policies.suspensionGrace, 'account.graceEnded')
     world.seen()
   }
 
   #endSuspension(): void {
     const world = this.#world
-    this.#suspended = undefined
     world.cancel(this.#grace)
     this.#grace = 0
     if (this.#cutOff) {
@@ -347,6 +383,7 @@ export class Ledger {
 
   on(event: EventName): void {
     if (event === 'account.crossing') this.#crossed()
+    else if (event === 'account.topupDue') this.#chargeCard()
     else this.#graceEnded()
   }
 
@@ -356,9 +393,11 @@ export class Ledger {
     this.#crossing = 0
     const { balance } = this
     if (this.#armed && balance < this.#rule.threshold * MICROCENTS_PER_CENT) this.#topUp()
-    if (this.balance <= this.#empty && this.#suspended === undefined) {
+    if (this.balance <= this.#empty && !this.#outOfFunds) {
+      const already = this.#imposed !== undefined
+      this.#outOfFunds = true
       world.happened(this.account, 'account.suspended', { reason: 'balance' })
-      this.#beginGrace('balance')
+      if (!already) this.#beginGrace()
     }
     this.#planCrossing()
   }
@@ -385,35 +424,69 @@ export class Ledger {
     return this.#rule.enabled && this.#rule.amount > 0 && this.#rule.threshold > 0
   }
 
+  /** The threshold was crossed: one charge, now or when it comes through. */
   #topUp(): void {
     const world = this.#world
     this.#armed = false
-    if (!this.#cardGood) {
-      this.#topupFailed = true
-      this.#retryTopupAt = world.clock.now + world.profile.timings.topupRetry
-      world.happened(this.account, 'topup.declined', { cents: this.#rule.amount })
+    const takes = world.profile.timings.topupDelay + world.weather.topupDelay(this.#charges)
+    if (takes + this.#topupDelay === 0) {
+      this.#chargeCard()
       return
     }
-    this.#topupFailed = false
-    this.#retryTopupAt = -1
-    this.#credit('topup', this.#rule.amount)
-    world.happened(this.account, 'topup.charged', { cents: this.#rule.amount })
-    this.#afterCredit()
+    world.happened(this.account, 'topup.begun', { cents: this.#rule.amount })
+    this.#charging = { since: world.clock.now, takes }
+    this.#planCharge(this.#charging)
   }
 
-  #credit(kind: 'funds' | 'topup', cents: number): void {
+  #planCharge({ since, takes }: { readonly since: Micros; readonly takes: Micros }): void {
+    const world = this.#world
+    world.cancel(this.#charge)
+    this.#charge = world.planAt(Math.max(world.clock.now, since + takes + this.#topupDelay), 'account.topupDue')
+  }
+
+  #chargeCard(): void {
+    const world = this.#world
+    this.#charge = 0
+    this.#charging = undefined
+    const nth = this.#charges++
+    if (this.#cardGood && !world.weather.declinesTopup(nth)) {
+      this.#book('topup', this.#rule.amount)
+      return
+    }
+    this.#topupFailed = true
+    this.#charge = world.plan(world.profile.timings.topupRetry, 'account.topupDue')
+    world.happened(this.account, 'topup.declined', { cents: this.#rule.amount })
+    world.seen()
+  }
+
+  #dropCharge(): void {
+    this.#world.cancel(this.#charge)
+    this.#charge = 0
+    this.#charging = undefined
+  }
+
+  /** Money comes in: what waited for it goes on. */
+  #book(kind: 'funds' | 'topup', cents: number): void {
+    const world = this.#world
     const microcents = cents * MICROCENTS_PER_CENT
     this.#funds += microcents
-    this.#entries.push({ time: this.#world.clock.now, kind, subject: this.#accounts.read(0).id, microcents })
-  }
-
-  #afterCredit(): void {
-    const world = this.#world
+    this.#entries.push({ time: world.clock.now, kind, subject: this.uid, microcents })
+    world.happened(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
     const { balance } = this
-    if (balance >= this.#rule.threshold * MICROCENTS_PER_CENT) this.#armed = this.#topupIsOn
-    if (this.#suspended === 'balance' && balance > 0) {
-      world.happened(this.account, 'account.resumed')
-      this.#endSuspension()
+    if (kind === 'topup') this.#topupFailed = false
+    if (balance >= this.#rule.threshold * MICROCENTS_PER_CENT) {
+      // The threshold is reached without the charge that was planned: it would be one without a crossing.
+      if (this.#charge !== 0) world.happened(this.account, 'topup.calledOff')
+      this.#dropCharge()
+      this.#topupFailed = false
+      this.#armed = this.#topupIsOn
+    }
+    if (this.#outOfFunds && balance > 0) {
+      this.#outOfFunds = false
+      if (this.#imposed === undefined) {
+        world.happened(this.account, 'account.resumed')
+        this.#endSuspension()
+      }
     }
     world.seen()
     this.#planCrossing()
@@ -468,16 +541,11 @@ export class Ledger {
     this.#crossing = 0
     const { now } = world.clock
     this.#advanceAll(now)
-    if (this.#retryTopupAt >= 0 && this.#retryTopupAt <= now) {
-      this.#retryTopupAt = -1
-      this.#armed = this.#topupIsOn
-    }
     const funds = BigInt(this.#funds - this.#tokens) * MICROS_PER_HOUR - this.#weighted
     let at = Number.POSITIVE_INFINITY
-    if (this.#retryTopupAt > now) at = this.#retryTopupAt
     // Below the threshold is one micro-cent under it; empty is at zero.
     if (this.#armed) at = Math.min(at, this.#reaches(funds, this.#rule.threshold * MICROCENTS_PER_CENT - 1))
-    if (this.#suspended === undefined) at = Math.min(at, this.#reaches(funds, this.#empty))
+    if (!this.#outOfFunds) at = Math.min(at, this.#reaches(funds, this.#empty))
     if (at < Number.POSITIVE_INFINITY) this.#crossing = world.planAt(Math.max(at, now), 'account.crossing')
   }
 

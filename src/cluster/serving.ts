@@ -2,7 +2,7 @@
  * What an instance can do and how a deployment's load flows through its instances: a fluid model, in closed form.
  *
  * Requests are a liquid, not drops: rates and queues are real numbers, between two events they follow from integrals,
- * and nobody wakes in between. What it leaves out: the noise of single arrivals (a queue forms only where the rate
+ * and nobody wakes in between. Batches have what live load leaves. What it leaves out: the noise of single arrivals (a queue forms only where the rate
  * exceeds what the instances can do), a token time that grows with the batch, mixtures of experts (sizes count as dense).
  */
 import { type Micros, SECOND } from '../kernel/duration.ts'
@@ -38,16 +38,6 @@ export interface InstanceWork {
   readonly promptTokens: number
   readonly outputTokens: number
 }
-
-/**
- * Throughput of a model of this size against one that merely scales with 8B: NVIDIA's TensorRT-LLM tables give 15,200,
- * 2,209 and 365 output tokens/s per H100 for 8B, 70B and 405B at 1,000 tokens in and out, times 8, 70 and 405.
- */
-const SIZE_FACTORS: readonly (readonly [parametersB: number, factor: number])[] = [
-  [8, 1],
-  [70, (2209 * 70) / (15_200 * 8)],
-  [405, (365 * 405) / (15_200 * 8)],
-]
 
 /**
  * Share of an instance's time that goes into prompts at 1,000 tokens in and out. Chosen so that 8,192 in and 1,024 out
@@ -100,7 +90,7 @@ const FIRST_TOKEN_TIMES = 9
  */
 export function instanceSpeed(work: InstanceWork): InstanceSpeed {
   const { gpu, gpus, parametersB, maxBatchSize, promptTokens, outputTokens } = work
-  const tableRate = tokensPerSecond(gpu, gpus, parametersB) * sizeFactor(parametersB)
+  const tableRate = tokensPerSecond(gpu, gpus, parametersB)
   const tokenTime =
     (TOKEN_TIME.fixed + (TOKEN_TIME.perBillion * parametersB) / gpus + TOKEN_TIME.perFurtherGpu * (gpus - 1)) *
     LATENCY_FACTORS[gpu]
@@ -123,16 +113,12 @@ export function instanceSpeed(work: InstanceWork): InstanceSpeed {
   }
 }
 
-function sizeFactor(parametersB: number): number {
-  let [size, factor] = SIZE_FACTORS[0]!
-  for (const [nextSize, nextFactor] of SIZE_FACTORS) {
-    if (parametersB < nextSize) {
-      return parametersB <= size ? factor : factor + ((parametersB - size) * (nextFactor - factor)) / (nextSize - size)
-    }
-    size = nextSize
-    factor = nextFactor
-  }
-  return factor
+/**
+ * Tokens/s, prompts and answers together, of an instance that works on nothing but lines of this mean length: the same
+ * instance as that of live load.
+ */
+export function batchTokensPerSecond(work: InstanceWork): number {
+  return instanceSpeed(work).requestsPerSecond * (work.promptTokens + work.outputTokens)
 }
 
 /**
@@ -219,6 +205,66 @@ export function serve(
     at = end
   }
   return { arrived, served, refused, backlog }
+}
+
+/** The load of a deployment, as those see it who have to stand back for it. */
+export interface LiveLoad {
+  readonly curve: LoadCurve
+  /** Requests/s that all instances can take on together, above 0. */
+  readonly capacity: number
+  /** Requests that wait at the moment from which is counted. */
+  readonly backlog: number
+  readonly queueLimit: number
+}
+
+/**
+ * How much of [from, to) the load leaves, in seconds of all instances: the integral of the share of them that is idle.
+ * None while the load exceeds what they can do, and none until the queue of that time is worked off.
+ *
+ * @example spareSeconds({ curve: constant(20), capacity: 40, backlog: 0, queueLimit: 100 }, 0, MINUTE) // 30
+ */
+export function spareSeconds(live: LiveLoad, from: Micros, to: Micros): number {
+  return spare(live, from, to, Number.POSITIVE_INFINITY).seconds
+}
+
+/** The first microsecond at which the load has left that many seconds since `from`; Infinity when not up to `until`. */
+export function whenSpared(live: LiveLoad, seconds: number, from: Micros, until: Micros): Micros {
+  return spare(live, from, until, seconds).at
+}
+
+function spare(live: LiveLoad, from: Micros, to: Micros, wanted: number): { seconds: number; at: Micros } {
+  const { curve, capacity, queueLimit } = live
+  let waiting = Math.min(live.backlog, queueLimit)
+  let found = 0
+  let at = from
+  while (at < to && found < wanted) {
+    const over = curve.rateAt(at) > capacity
+    const end = Math.min(over ? curve.firstAtMost(capacity, at, to) : curve.firstAbove(capacity, at, to), to)
+    // Below the capacity this only grows: first the queue is worked off, then capacity is left.
+    const start = at
+    const left = (t: Micros) => (capacity * (t - start)) / SECOND - curve.integral(start, t) - waiting
+    const atEnd = left(end)
+    if (!over && atEnd > 0) {
+      const missing = (wanted - found) * capacity
+      if (atEnd >= missing) return { seconds: wanted, at: firstWith(t => left(t) >= missing, start, end) }
+      found += atEnd / capacity
+      waiting = 0
+    } else waiting = Math.min(Math.max(0, -atEnd), queueLimit)
+    at = end
+  }
+  return { seconds: found, at: found >= wanted ? at : Number.POSITIVE_INFINITY }
+}
+
+/** The first moment after `from`, at most `to`, at which something holds that holds at `to` and from then on. */
+function firstWith(holds: (t: Micros) => boolean, from: Micros, to: Micros): Micros {
+  let before = from
+  let at = to
+  while (at - before > 1) {
+    const middle = Math.floor((before + at) / 2)
+    if (holds(middle)) at = middle
+    else before = middle
+  }
+  return at
 }
 
 /** A rounding below this is none: sums that should be whole come out a little less. */

@@ -65,6 +65,11 @@ export interface ClusterVerbs {
   readonly autoscaler: { freeze(when?: When): void; free(when?: When): void }
   readonly provisioning: { slow(factor: number, when?: When): void; normal(when?: When): void }
   readonly card: { decline(when?: When): void; accept(when?: When): void }
+  readonly topup: {
+    /** Automatic top-ups come this much later. */
+    delay(by: Duration, when?: When): void
+    normal(when?: When): void
+  }
   readonly limit: {
     set(gpu: GpuType, limit: number | null, when?: When): void
     approve(gpu: GpuType, when?: When): void
@@ -152,6 +157,7 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       normal: plain('provisioning.normal'),
     },
     card: { decline: plain('card.decline'), accept: plain('card.accept') },
+    topup: { delay: (by, when) => give({ verb: 'topup.delay', args: { by } }, when), normal: plain('topup.normal') },
     limit: {
       set: (gpu, limit, when) => give({ verb: 'limit.set', target: gpu, args: { limit } }, when),
       approve: on('limit.approve'),

@@ -14,6 +14,11 @@ const WHICH = purpose('weather.which')
 const HOW_LONG = purpose('weather.howLong')
 const HOW_MUCH = purpose('weather.howMuch')
 const LEMON = purpose('weather.lemon')
+const TOPUP_DECLINED = purpose('weather.topupDeclined')
+const TOPUP_DELAYED = purpose('weather.topupDelayed')
+const TOPUP_DELAY = purpose('weather.topupDelay')
+const BATCH_WAIT = purpose('weather.batchWait')
+const BATCH_WAITS = purpose('weather.batchWaits')
 const MICROS_PER_HOUR = 3_600_000_000
 
 /** What can strike, each at a rate of its own. */
@@ -29,6 +34,8 @@ type Kind =
   | 'registryOutage'
   | 'autoscalerFreeze'
   | 'slowProvisioning'
+
+type BatchWait = keyof WeatherPack['batchWaitShares']
 
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
 class SourceRow extends Row {
@@ -114,6 +121,38 @@ export class Weather {
     this.#source('degradation', node.id, pack.degradationsPerHour * node.group.gpus)
     this.#source('diskFull', node.id, pack.diskFullPerHour)
     if (node.group.market === 'spot') this.#source('preemption', node.id, pack.spotPreemptionsPerHour)
+  }
+
+  /** Whether the nth charge of the account is declined although its card is good. */
+  declinesTopup(nth: number): boolean {
+    const { chance } = this.#world
+    const likely = this.#pack?.topupDeclined ?? 0
+    return likely > 0 && chance.unit(this.#accountKey, TOPUP_DECLINED, nth) < likely
+  }
+
+  /** How much later the nth charge of the account comes than it should. */
+  topupDelay(nth: number): Micros {
+    const { chance, profile } = this.#world
+    const likely = this.#pack?.topupDelayed ?? 0
+    if (likely === 0 || chance.unit(this.#accountKey, TOPUP_DELAYED, nth) >= likely) return 0
+    return Math.round(draw(profile.weather.topupDelayLasts, chance, this.#accountKey, TOPUP_DELAY, nth))
+  }
+
+  /** How long a batch waits for shared capacity: a word, and its microseconds; Infinity where it expires waiting. */
+  batchWait(key: Key): { readonly wait: BatchWait; readonly lasts: Micros } {
+    const { chance, profile } = this.#world
+    const pack = this.#pack
+    const wait = pack ? pick(pack.batchWaitShares, chance.unit(key, BATCH_WAIT)) : 'none'
+    if (wait === 'none') return { wait, lasts: 0 }
+    if (wait === 'forever') return { wait, lasts: Number.POSITIVE_INFINITY }
+    const { batchWaitShort, batchWaitLong, batchWaitDay } = profile.weather
+    const spread = { short: batchWaitShort, long: batchWaitLong, day: batchWaitDay }[wait]
+    return { wait, lasts: Math.round(draw(spread, chance, key, BATCH_WAITS)) }
+  }
+
+  get #accountKey(): Key {
+    const { chance, ledger } = this.#world
+    return chance.key('account', ledger.uid)
   }
 
   on(event: EventName, ordinal: number): void {

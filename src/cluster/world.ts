@@ -41,15 +41,13 @@ export interface WorldOptions {
   readonly profile?: Profile
   /** Entries the journal keeps. */
   readonly journalLimit?: number
-  /** Bytes of files that the world holds at most. */
+  /** Bytes of files that the world holds at most; the profile's `limits.storage_bytes` unless given. */
   readonly maxStorageBytes?: number
   readonly bounds?: Bounds
 }
 
 /** Counts the tokens of a text; the doors load a real tokenizer and hand it in. */
 export type TokenCounter = (text: string) => number
-
-const GIB = 1024 ** 3
 
 /**
  * One simulated account on one simulated fleet: everything that lives, and the time it lives in.
@@ -99,7 +97,7 @@ export class World {
   constructor(options: WorldOptions, origin?: World) {
     this.seed = String(origin?.seed ?? options.seed ?? '1')
     this.profile = options.profile ?? origin?.profile ?? loadProfile('realistic')
-    this.maxStorageBytes = options.maxStorageBytes ?? origin?.maxStorageBytes ?? GIB
+    this.maxStorageBytes = options.maxStorageBytes ?? origin?.maxStorageBytes ?? this.profile.limits.storageBytes
     this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_BOUNDS
     this.chance = origin?.chance ?? new Chance(this.seed)
     this.countTokens = origin?.countTokens

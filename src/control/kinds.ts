@@ -7,7 +7,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('account', 'graceEnded resumed suspended'),
   ...of('adapter', 'created'),
   ...of('autoscaler', 'freed frozen'),
-  ...of('batch', 'created progressed', BATCH_STATUSES),
+  ...of('batch', 'capacityCame created linesRetried progressed waiting', BATCH_STATUSES),
   ...of('card', 'accepted declined'),
   ...of('command', 'missed'),
   ...of('data', 'created updated deleted'),
@@ -30,7 +30,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('provisioning', 'normal slowed'),
   ...of('registry', 'down up'),
   ...of('token', 'allowed restored revoked'),
-  ...of('topup', 'charged declined set'),
+  ...of('topup', 'begun calledOff charged declined delayed normal set'),
   ...of('zone', 'down up'),
 ]
 

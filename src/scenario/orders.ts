@@ -36,6 +36,7 @@ const GROUPS: Readonly<Record<Groups, true>> = {
   autoscaler: true,
   provisioning: true,
   card: true,
+  topup: true,
   limit: true,
   price: true,
   account: true,

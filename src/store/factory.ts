@@ -8,6 +8,7 @@ import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { Chance, type Key, purpose } from '../kernel/random.ts'
 import { deepFreeze } from './freeze.ts'
 import { GPUS, type GpuFigures } from './gpus.ts'
+import { loadProfile } from './profile.ts'
 import type {
   CatalogModel,
   DeploymentSeed,
@@ -140,7 +141,7 @@ function bulkModel(source: Source, key: Key, taken: Set<string>): [CatalogModel,
   const model_name = unused(name, taken)
   const gpu = roomiest(size * 2.1)
   const rate = faker.number.int({ min: 1, max: 9 }) * (size > 20 ? 5 : 1)
-  const perSecond = GPUS[gpu].centsPerHour / 3600
+  const perSecond = loadProfile().prices.centsPerHour[gpu] / 3600
   const price = `$${(perSecond / 100).toFixed(6)}`
   const model: CatalogModel = {
     model_name,

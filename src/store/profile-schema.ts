@@ -141,23 +141,27 @@ const timings = {
     'LoRA adapters that an instance holds at once; the least recently used one leaves.',
   ),
 
-  first_token: figure(spreadOfTime, 'Time to the first token of a short prompt: an 8B model on one idle H100.'),
-  inter_token: figure(period, 'Time between two tokens of one stream: an 8B model on one idle H100.'),
-  token_jitter: figure(portion, 'Sigma of the time between two tokens, as a share of it.'),
+  token_jitter: figure(
+    portion,
+    'Sigma of the time between two tokens of a stream, as a share of it. Read by inference alone; load and batches go by means.',
+  ),
 
   batch_validation: figure(duration, 'Batch validation: the fixed part.'),
   batch_validation_per_line: figure(duration, 'Batch validation: the part of each line.'),
   batch_shared_tokens_per_second: figure(
     amountAboveZero,
-    "Tokens/s that a catalog model's shared capacity gives one batch.",
+    "Tokens/s, of prompts and answers, that a catalog model's shared capacity gives one batch.",
   ),
   batch_finalizing: figure(duration, 'Finalizing a batch: the fixed part.'),
   batch_finalizing_rate: figure(rate, 'Finalizing a batch: bytes/s of its output.'),
   batch_window: figure(period, 'From the creation of a batch to its expires_at.'),
   file_life: figure(period, 'From the creation of a file to its expires_at.'),
   storage_expansion: figure(duration, 'From the request for more storage of a hosted instance to its growth.'),
-  topup_delay: figure(duration, 'From the crossing of the threshold to the funds of the top-up.'),
-  topup_retry: figure(period, 'A declined top-up is tried again after this long.'),
+  topup_delay: figure(
+    duration,
+    'From the crossing of the threshold to the charge of the card, which decides whether the funds come.',
+  ),
+  topup_retry: figure(period, 'A declined top-up is tried again after this long, and again, without the delay.'),
 }
 
 function priceOf(gpu: string) {
@@ -185,9 +189,18 @@ const limits = {
     'GPUs of a type that an account may hold where its fixture does not say; null is no limit.',
   ),
   batches_under_way: figure(countFromOne, 'Batches that an account may have under way; one more is refused.'),
-  queue_per_deployment: figure(count, 'Inference calls that may wait for a deployment; one more is refused.'),
-  requests_in_flight: figure(countFromOne, 'Inference calls in flight per model and token; one more is refused.'),
-  storage_bytes: figure(bytes, 'Bytes of files that an account may hold.'),
+  queue_per_deployment: figure(
+    count,
+    'Requests that may wait for a deployment, offered load included; one more is refused.',
+  ),
+  requests_in_flight: figure(
+    countFromOne,
+    'Inference calls in flight per model and token; one more is refused. Read by inference alone, load has no tokens.',
+  ),
+  storage_bytes: figure(
+    bytes,
+    'Bytes of files that an account may hold, unless --max-storage or maxStorageBytes says otherwise.',
+  ),
 }
 
 const reviews = {
@@ -217,7 +230,7 @@ const policies = {
     oneOf('balance_returns', ['manual', 'restart']),
     'What was stopped for lack of funds stays stopped until somebody starts it, or starts by itself when funds come.',
   ),
-  suspension_grace: figure(duration, 'What runs goes on this long after the funds are gone.'),
+  suspension_grace: figure(duration, 'What runs goes on this long after a suspension, by an empty balance or by hand.'),
   overdraft_cents: figure(count, 'How far below zero the balance may fall before the account counts as out of funds.'),
   placement: figure(
     oneOf('placement', ['best-fit', 'spread']),
@@ -238,11 +251,11 @@ const pack = {
   registry_outages_per_hour: figure(amount, 'Outages of the image registry, per hour.', 0),
   autoscaler_freezes_per_hour: figure(amount, 'Times at which the autoscaler stops deciding, per hour.', 0),
   slow_provisioning_per_hour: figure(amount, 'Times at which new nodes begin to take longer, per hour.', 0),
-  topup_declined: figure(portion, 'How likely a top-up is to be declined.', 0),
+  topup_declined: figure(portion, 'How likely a charge of a top-up is to be declined although the card is good.', 0),
   topup_delayed: figure(portion, 'How likely a top-up is to come later, by weather.topup_delay_lasts.', 0),
   batch_wait_shares: figure(
     shares('batch_wait_shares', ['none', 'short', 'long', 'day', 'forever']),
-    'How long a batch waits for capacity before its lines run: not at all, by one of the batch_wait times, or until it expires.',
+    'How long a batch on shared capacity waits before its lines run: not at all, by one of the batch_wait times, or until it expires.',
     { none: 1, short: 0, long: 0, day: 0, forever: 0 },
   ),
 }

@@ -1,60 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { countTokens, loadTokenizer } from '../../src/api/tokenizer.ts'
+import { countTokens } from '../../src/api/tokenizer.ts'
 import { answerKey, answerText, answerTokens } from '../../src/cluster/answers.ts'
 import { linesOf } from '../../src/cluster/files.ts'
-import { ByteHash, Chance } from '../../src/kernel/random.ts'
-import type { Simulator } from '../../src/simulator.ts'
+import { Chance } from '../../src/kernel/random.ts'
+import { batchOf, CATALOG, chat, linesIn, many, upload } from './batch-stage.ts'
 import { pass, passUntil, spec, stage, story } from './stage.ts'
-
-await loadTokenizer()
-
-const CATALOG = 'aurora-labs/aurora-8b-instruct'
-const chat = (i: number, about: { model?: string; body?: object; line?: object } = {}) => ({
-  custom_id: `line-${i}`,
-  method: 'POST',
-  url: '/v1/chat/completions',
-  body: { model: about.model ?? CATALOG, messages: [{ role: 'user', content: `Question ${i}` }], ...about.body },
-  ...about.line,
-})
-
-function upload(sim: Simulator, lines: readonly unknown[]): string {
-  const bytes = new TextEncoder().encode(
-    lines.map(line => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
-  )
-  const hash = new ByteHash()
-  hash.update(bytes)
-  return sim.world.files.create({
-    filename: 'in.jsonl',
-    purpose: 'batch',
-    chunks: [bytes],
-    bytes: bytes.length,
-    hash: hash.digest(),
-  }).id
-}
-
-function batchOf(sim: Simulator, lines: readonly unknown[]) {
-  sim.world.countTokens = countTokens
-  return sim.world.batches.create({
-    input_file_id: upload(sim, lines),
-    endpoint: '/v1/chat/completions',
-    completion_window: '24h',
-    metadata: null,
-  })
-}
-
-type Line = {
-  custom_id: string
-  response: {
-    body: { usage: Record<string, number>; choices: { message: { content: string }; finish_reason: string }[] }
-  } | null
-  error: { code: string } | null
-}
-
-function linesIn(sim: Simulator, id: string | null): Line[] {
-  return [...linesOf(sim.world.files.get(id!)!.chunks())].map(line => JSON.parse(line) as Line)
-}
-
-const many = (count: number, about = {}) => Array.from({ length: count }, (_, i) => chat(i, about))
 
 describe('a batch', () => {
   test('of 1,000 short lines validates, runs and ends within 30 minutes, an answer a line', () => {
@@ -200,15 +150,15 @@ describe('a batch on an own deployment', () => {
     const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
     passUntil(sim, () => own.status === 'running')
-    const batch = batchOf(sim, many(40_000, { model: `deploy_id:${own.deploy_id}` }))
-    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 8000)
+    const batch = batchOf(sim, many(4000, { model: `deploy_id:${own.deploy_id}` }))
+    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 800)
     const { completed } = batch.record().request_counts!
     own.stop()
     pass(sim, '3h')
     expect(batch.record()).toMatchObject({ status: 'in_progress', request_counts: { completed } })
     own.start()
     passUntil(sim, () => batch.status === 'completed', '10h')
-    expect(linesIn(sim, batch.record().output_file_id)).toHaveLength(40_000)
+    expect(linesIn(sim, batch.record().output_file_id)).toHaveLength(4000)
   })
 
   test('expires 24 h after its creation with what was done, and an error line for each of the rest', () => {
@@ -240,7 +190,7 @@ describe('work that meets the rest of the world', () => {
     const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8, min_instances: 0 }))
     passUntil(sim, () => own.status === 'running')
-    const batch = batchOf(sim, many(40_000, { model: 'acme/chat' }))
+    const batch = batchOf(sim, many(4000, { model: 'acme/chat' }))
     passUntil(sim, () => batch.status === 'completed', '3h')
     expect(own.record().instances.running).toBe(1)
     pass(sim, '6m')

@@ -75,8 +75,22 @@ describe('the shipped profiles', () => {
       topupRetry: HOUR,
     })
     expect(timings.idleToZero).toBe(5 * MINUTE)
-    const gpus = Object.entries(GPUS).map(([gpu, { centsPerHour }]) => [gpu, centsPerHour])
-    expect(prices).toEqual({ centsPerHour: Object.fromEntries(gpus), batchShare: 0.8, adapterFactor: 1.5 })
+    // The prices of the interface document's assumptions (part 7), each type that has a pool.
+    expect(prices).toEqual({
+      centsPerHour: {
+        'L4-24GB': 30,
+        'L40S-48GB': 75,
+        'A100-80GB': 89,
+        'H100-80GB': 220,
+        'H200-141GB': 269,
+        'B200-180GB': 369,
+        'B300-270GB': 489,
+        'RTXPRO6000-96GB': 140,
+      },
+      batchShare: 0.8,
+      adapterFactor: 1.5,
+    })
+    expect(Object.keys(prices.centsPerHour).sort()).toEqual(Object.keys(GPUS).sort())
     expect(limits).toMatchObject({ defaultGpuLimit: 4, batchesUnderWay: 100, requestsInFlight: 200 })
     expect(limits.storageBytes).toBe(1024 ** 3)
   })
