@@ -76,6 +76,8 @@ export class BatchRow extends Row {
   stepTokens = 0
   stepSince: Micros = 0
   rate = 0
+  /** The adapter that its lines keep in the slots of instances; -1 for none. */
+  holds = -1
   next = 0
   expiry = 0
   /** Σ tokens × price in force when their lines were over, in millionths of a micro-cent; and what of it is posted. */
@@ -105,6 +107,7 @@ export class BatchRow extends Row {
     copy.stepTokens = this.stepTokens
     copy.stepSince = this.stepSince
     copy.rate = this.rate
+    copy.holds = this.holds
     copy.next = this.next
     copy.expiry = this.expiry
     copy.weighted = this.weighted
@@ -406,8 +409,9 @@ export class Batches {
     const { now } = world.clock
     row.stepTokens = Math.max(0, row.stepTokens - (row.rate * (now - row.stepSince)) / 1e6)
     row.stepSince = now
-    row.rate = this.#capacity(row.work!.model)
     const target = this.#targetOf(row.work!.model)
+    this.#holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
+    row.rate = this.#capacity(row.work!.model)
     if (row.rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
     world.cancel(row.next)
     row.next = row.rate > 0 ? world.plan((row.stepTokens / row.rate) * 1e6, 'batch.chunkDone', ordinal) : 0
@@ -519,9 +523,20 @@ export class Batches {
 
   #enter(row: BatchRow, status: Exclude<BatchStatus, 'validating'>, fields?: Record<string, string | number>): void {
     row.status = status
+    if (status !== 'in_progress') this.#holdAdapter(row, -1)
     row.at = { ...row.at, [status]: this.#world.clock.now }
     this.#world.happened(row, `batch.${status}`, fields)
     this.#world.seen()
+  }
+
+  /** Lines that run keep their adapter in the slots of instances. */
+  #holdAdapter(row: BatchRow, adapter: number): void {
+    const before = row.holds
+    if (before === adapter) return
+    const { slots } = this.#world.adapters
+    row.holds = adapter
+    if (before >= 0) slots.drop(before)
+    if (adapter >= 0) slots.hold(adapter)
   }
 
   #over(ordinal: number, row: BatchRow): void {
@@ -592,15 +607,17 @@ export class Batches {
 
   /** Tokens per second that a batch of this model has now. */
   #capacity(model: string): number {
+    const { adapters, deployments, ledger, profile } = this.#world
     const target = this.#targetOf(model)
-    if (target === undefined || this.#world.ledger.cutOff) return 0
-    // An adapter answers only while it is loaded.
-    if (target.adapter !== undefined && this.#world.deployments.read(target.adapter).status !== 'running') return 0
-    if (target.kind === 'catalog') return this.#world.profile.timings.batchSharedTokensPerSecond
-    const row = this.#world.deployments.read(target.deployment)
+    if (target === undefined || ledger.cutOff) return 0
+    // An adapter answers only while it runs, and only where it is loaded.
+    if (target.adapter !== undefined && deployments.read(target.adapter).status !== 'running') return 0
+    if (target.kind === 'catalog') return profile.timings.batchSharedTokensPerSecond
+    const row = deployments.read(target.deployment)
     // Batches on one deployment share it evenly.
     const sharers = this.#runningOn(target.deployment).length || 1
-    return (row.servingShare * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)) / sharers
+    const share = target.adapter === undefined ? row.servingShare : adapters.slots.servingShare(target.adapter)
+    return (share * tokensPerSecond(row.gpu, row.numGpus, row.size.parametersB)) / sharers
   }
 }
 

@@ -129,9 +129,13 @@ export class DeploymentRow extends Row {
   /** The meter of its GPU time; -1 for what has none. */
   meter = -1
   idle = 0
-  /** Adapters: the next event of their life, and whether they only follow their base's stop. */
+  /** Adapters: the next event of their life, and whether they only follow their base's end. */
   next = 0
-  stoppedWithBase = false
+  endedWithBase = false
+  /** Adapters: pieces of work that use it now, and since when there are any. */
+  holders = 0
+  heldSince: Micros = 0
+  /** Bases: their adapters that are not deleted. */
   adapters: readonly number[] = []
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
@@ -189,7 +193,9 @@ export class DeploymentRow extends Row {
     copy.meter = this.meter
     copy.idle = this.idle
     copy.next = this.next
-    copy.stoppedWithBase = this.stoppedWithBase
+    copy.endedWithBase = this.endedWithBase
+    copy.holders = this.holders
+    copy.heldSince = this.heldSince
     copy.adapters = this.adapters
     return copy.takeHash(this)
   }

@@ -178,6 +178,7 @@ export class Deployments {
     row.wasReady = false
     row.lostStarts = 0
     row.stoppedForFunds = false
+    row.failReason = ''
     row.desired = Math.max(1, this.#world.autoscaler.wanted(row))
     row.leaning = 0
     this.#setStatus(row, 'initializing')
@@ -517,6 +518,7 @@ export class Deployments {
     this.changed(ordinal)
     this.#world.batches.capacityChanged(ordinal)
     if (row.adapters.length > 0) this.#world.adapters.baseChanged(ordinal)
+    if (row.plan.base >= 0 && isOver(status)) this.#world.adapters.slots.ended(ordinal)
   }
 
   #weightsOf(spec: LlmSpec): { weights: WeightsSource; size: Weights } {

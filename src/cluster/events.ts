@@ -32,6 +32,8 @@ export const EVENTS = [
   { name: 'adapter.downloaded', priority: PRIORITY.completion },
   { name: 'adapter.loaded', priority: PRIORITY.completion },
   { name: 'adapter.downloading', priority: PRIORITY.completion },
+  // subject: an instance; arg: an adapter
+  { name: 'adapter.loadedOnInstance', priority: PRIORITY.completion },
   // subject: a batch
   { name: 'batch.validated', priority: PRIORITY.completion },
   { name: 'batch.resumed', priority: PRIORITY.completion },

@@ -1,3 +1,4 @@
+import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
@@ -22,8 +23,10 @@ export interface ResidentAdapter {
   /** Ordinal of the adapter. */
   readonly adapter: number
   readonly usedAt: Micros
-  /** Requests that use it now: while there are any it keeps its slot. */
+  /** Batches and requests that use it now: while there are any it keeps its slot. */
   readonly users: number
+  /** The end of its load, while that is under way; 0 once it answers. */
+  readonly loading: EntryHandle
 }
 
 /** One running copy of a deployment on GPUs of one node. */
@@ -201,6 +204,7 @@ export class Instances {
       const wasStarting = lost.some(({ row }) => row.deployment === deployment && row.state !== 'draining')
       if (wasStarting) world.deployments.lostInstance(deployment, reason)
       else world.deployments.refresh(deployment)
+      world.adapters.slots.serve(deployment)
     }
     world.placement.wake()
   }
@@ -214,6 +218,8 @@ export class Instances {
       return
     }
     this.#enter(instance, 'draining')
+    this.#world.adapters.slots.stopLoading(instance)
+    this.#world.adapters.slots.serve(instance.deployment)
     instance.next = this.plan(ordinal, this.#world.profile.timings.drain, 'instance.drained')
   }
 
@@ -335,6 +341,7 @@ export class Instances {
     instance.overdue = 0
     this.#enter(instance, 'ready')
     this.#world.deployments.instanceReady(instance.deployment)
+    this.#world.adapters.slots.serve(instance.deployment)
   }
 
   /** Its time is over: it leaves and whoever waits may have its GPUs. */
@@ -351,6 +358,7 @@ export class Instances {
     const instance = this.#table.own(ordinal)
     world.cancel(instance.next)
     world.cancel(instance.overdue)
+    world.adapters.slots.stopLoading(instance)
     if (instance.ownRate > 0) world.downloads.end(instance)
     if (instance.node >= 0) world.nodes.release(instance.node, instance.gpus, ordinal)
     else world.placement.leave(ordinal)

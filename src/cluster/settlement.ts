@@ -151,7 +151,10 @@ function settleAdapter(world: World, seed: DeploymentSeed): string | undefined {
   )
   if (seed.status === 'initializing' || seed.status === 'downloading' || seed.status === 'deploying') {
     world.adapters.begin(ordinal)
-  } else endAs(world, ordinal, seed)
+  } else {
+    endAs(world, ordinal, seed)
+    if (seed.status === 'running') world.adapters.slots.settle(ordinal)
+  }
   return undefined
 }
 

@@ -283,7 +283,7 @@ const HANDLED_BY: Readonly<Record<string, (name: EventName) => Handler>> = {
   command: () => (world, subject) => world.commands.due(subject),
   weather: name => (world, subject) => world.weather.on(name, subject),
   deployment: name => (world, subject) => world.deployments.on(name, subject),
-  adapter: name => (world, subject) => world.adapters.on(name, subject),
+  adapter: name => (world, subject, arg) => world.adapters.on(name, subject, arg),
   batch: name => (world, subject) => world.batches.on(name, subject),
   file: () => (world, subject) => world.files.expire(subject),
   hosted: () => (world, subject) => world.hosted.expanded(subject),
