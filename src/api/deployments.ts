@@ -136,17 +136,23 @@ export const startDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/start',
   summary: 'Start a stopped deployment; its instances come back through the autoscaler',
   provenance: 'documented',
-  assumed: ['the next state is initializing'],
+  assumed: [
+    'the next state is initializing',
+    'a failed deployment starts only where the profile says so (policies.failed_may_start), with all its tries',
+  ],
   refusals: {
     404: 'unknown deployment',
-    400: 'not stopped, or an adapter whose base is stopped',
+    400: 'not stopped, or an adapter whose base is not there',
     402: 'no funds, or the account is suspended',
     403: 'over the GPU limit of the account',
   },
   returns: DeployId,
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
-    if (deployment.status !== 'stopped') refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
+    const mayStart = deployment.status === 'failed' && world.profile.policies.failedMayStart
+    if (deployment.status !== 'stopped' && !mayStart) {
+      refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
+    }
     const blocked = deployment.blockedByBase
     if (blocked !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blocked}`)
     if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')

@@ -19,7 +19,16 @@ export type CommandTarget =
   | 'limitRequest'
   | 'none'
 
-export type ArgumentKind = 'duration' | 'factor' | 'share' | 'xid' | 'cents' | 'countOrNone' | 'reason' | 'addresses'
+export type ArgumentKind =
+  | 'duration'
+  | 'factor'
+  | 'share'
+  | 'xid'
+  | 'times'
+  | 'cents'
+  | 'countOrNone'
+  | 'reason'
+  | 'addresses'
 export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 
 /** Something the user of the simulator does to the world, as data. */
@@ -93,6 +102,18 @@ export const VERBS = {
     apply: (world, name, { xid }) => {
       const [node, gpu] = gpuOf(world, name)
       world.hardware.failGpu(node, gpu, Number(xid))
+    },
+  },
+  'deployment.crash': {
+    target: 'deployment',
+    undo: undefined,
+    says: 'the engine of its oldest instance exits and is started again; with times, so do its next starts',
+    args: { times: { kind: 'times', optional: true } },
+    apply: (world, deploy_id, { times }) => {
+      if (world.deployments.crash(deploymentOf(world, deploy_id), Number(times ?? 1))) return
+      throw new CommandError(
+        `Failed to crash deployment '${deploy_id}': no engine of it runs. Advance the clock until it is deploying.`,
+      )
     },
   },
   'gpu.reset': {
@@ -400,6 +421,7 @@ function check(world: World, command: Command): Verb {
   else if (verb.target === 'pool') poolOf(world, target)
   else if (verb.target === 'zone') zoneOf(world, target)
   else if (verb.target === 'gpuType') gpuTypeOf(target)
+  else if (verb.target === 'deployment') deploymentOf(world, target)
   else if (verb.target === 'token') world.tokens.known(target)
   else if (verb.target === 'repository' && target === '') {
     throw new CommandError(`Failed to obey '${command.verb}': name a repository, as in 'owner/name'.`)
@@ -416,6 +438,7 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   factor: 'Give a factor from 1 to 1,000.',
   share: 'Give a share above 0 and up to 1.',
   xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
+  times: 'Give an integer from 1 to 1,000.',
   cents: 'Give cents per hour of at least 0.',
   countOrNone: 'Give an integer of at least 0, or null for none.',
   reason: `Give one of ${REASONS.join(', ')}.`,
@@ -443,6 +466,8 @@ function fits(kind: ArgumentKind, value: unknown): boolean {
       return number > 0 && number <= 1
     case 'xid':
       return XIDS[number] !== undefined
+    case 'times':
+      return Number.isInteger(value) && number >= 1 && number <= 1000
     case 'cents':
       return number >= 0 && number <= 1e9
     case 'countOrNone':
@@ -474,6 +499,13 @@ function gpuOf(world: World, name: string): [node: number, gpu: number] {
   throw new CommandError(
     `Failed to find the GPU '${name}': the node has GPUs 0 to ${gpus - 1}. Write it 'node/number'.`,
   )
+}
+
+function deploymentOf(world: World, deploy_id: string): number {
+  const ordinal = world.deployments.ordinalOf(deploy_id)
+  if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
+  const what = ordinal === undefined ? 'there is none of that id' : 'it has no instances of its own'
+  throw new CommandError(`Failed to find the deployment '${deploy_id}': ${what}. GET /deploy/list lists them.`)
 }
 
 function poolOf(world: World, name: string): string {

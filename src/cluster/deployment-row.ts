@@ -101,6 +101,9 @@ export class DeploymentRow extends Row {
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
   wasReady = false
   lostStarts = 0
+  /** Crashes of its engine that count towards the crash loop, and how many of the next starts will crash as well. */
+  crashes = 0
+  crashesToCome = 0
   /** Whether it was stopped for lack of funds. */
   stoppedForFunds = false
   /** Instances that it should have: what settings and load want. */
@@ -174,6 +177,8 @@ export class DeploymentRow extends Row {
     copy.nextInstance = this.nextInstance
     copy.wasReady = this.wasReady
     copy.lostStarts = this.lostStarts
+    copy.crashes = this.crashes
+    copy.crashesToCome = this.crashesToCome
     copy.stoppedForFunds = this.stoppedForFunds
     copy.desired = this.desired
     copy.leaning = this.leaning

@@ -9,6 +9,7 @@ export const EVENTS = [
   { name: 'instance.weightsRefused', priority: PRIORITY.failure },
   { name: 'instance.weightsPulled', priority: PRIORITY.completion },
   { name: 'instance.outOfMemory', priority: PRIORITY.failure },
+  { name: 'instance.engineExited', priority: PRIORITY.failure },
   { name: 'instance.loaded', priority: PRIORITY.completion },
   { name: 'instance.warmed', priority: PRIORITY.completion },
   { name: 'instance.overdue', priority: PRIORITY.failure },

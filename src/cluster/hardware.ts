@@ -87,10 +87,10 @@ export class Hardware {
     world.command(row, 'gpu.failed', { gpu, xid, action })
     world.nodes.recount(ordinal)
     const reason = `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}`
-    world.instances.lose(
-      row.tenants.filter(one => one >= 0 && (world.instances.read(one).gpus & bit) !== 0),
-      reason,
-    )
+    const hit = row.tenants.filter(one => one >= 0 && (world.instances.read(one).gpus & bit) !== 0)
+    // Where only the program is to be started again, its end is a crash of the engine.
+    if (action !== 'restart') world.instances.lose(hit, reason)
+    else for (const one of hit) world.instances.crash(one, reason)
     world.hosted.loseGpu(ordinal, bit)
   }
 

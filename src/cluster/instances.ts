@@ -18,6 +18,9 @@ const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
 
+/** Why an engine exits that was told to. */
+export const ENGINE_CRASH = 'engine exited with code 1'
+
 /** A LoRA adapter in a slot of an instance. */
 export interface ResidentAdapter {
   /** Ordinal of the adapter. */
@@ -159,6 +162,9 @@ export class Instances {
       case 'instance.outOfMemory':
         this.#outOfMemory(instance)
         return
+      case 'instance.engineExited':
+        this.crash(ordinal, this.#exitOf(instance))
+        return
       case 'instance.loaded':
         this.#warm(ordinal, instance)
         break
@@ -193,17 +199,30 @@ export class Instances {
 
   /** Instances die with what carried them; their deployment asks for others. */
   lose(ordinals: readonly number[], reason: string): void {
+    this.#die(ordinals, 'instance.lost', reason)
+  }
+
+  /** The engine of an instance exits; its deployment starts another, later each time it happens again. */
+  crash(ordinal: number, reason: string): void {
+    this.#die([ordinal], 'instance.crashed', reason)
+  }
+
+  #die(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', reason: string): void {
     const world = this.#world
     // Whoever is lost in one blow is lost before anybody asks for another: replacements must not count as losses.
     const lost = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
     for (const { ordinal, row } of lost) {
-      world.happened(this.#table.own(ordinal), 'instance.lost', { reason, state: row.state })
+      world.happened(this.#table.own(ordinal), kind, { reason, state: row.state })
       this.#remove(ordinal)
     }
     for (const deployment of new Set(lost.map(({ row }) => row.deployment))) {
-      const wasStarting = lost.some(({ row }) => row.deployment === deployment && row.state !== 'draining')
-      if (wasStarting) world.deployments.lostInstance(deployment, reason)
-      else world.deployments.refresh(deployment)
+      const wanted = lost.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
+      if (wanted === undefined) world.deployments.refresh(deployment)
+      else if (kind === 'instance.lost') world.deployments.lostInstance(deployment, reason)
+      else {
+        const { state, since } = wanted.row
+        world.deployments.crashedInstance(deployment, reason, state === 'ready' ? world.clock.now - since : 0)
+      }
       world.adapters.slots.serve(deployment)
     }
     world.placement.wake()
@@ -315,9 +334,21 @@ export class Instances {
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.size.bytes)
     this.#enter(instance, 'loading')
     instance.overdue = this.plan(ordinal, timings.readyWithin, 'instance.overdue')
+    if (deployment.crashesToCome > 0 || this.#world.deployments.badArguments(deployment) !== undefined) {
+      instance.next = this.plan(ordinal, timings.crashAfter, 'instance.engineExited')
+      return
+    }
     const duration = timings.loadFixed + (deployment.size.bytes / timings.loadRate) * 1e6
     const short = memoryShortage(deployment.size, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
     instance.next = this.plan(ordinal, duration, short === undefined ? 'instance.loaded' : 'instance.outOfMemory')
+  }
+
+  #exitOf(instance: Readonly<InstanceRow>): string {
+    const { deployments } = this.#world
+    const bad = deployments.badArguments(deployments.read(instance.deployment))
+    if (bad !== undefined) return `engine exited with code 2: ${bad}`
+    deployments.own(instance.deployment).crashesToCome--
+    return ENGINE_CRASH
   }
 
   #outOfMemory(instance: InstanceRow): void {

@@ -42,7 +42,7 @@ describe('a GPU error', () => {
     expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
     expect(sim.cluster.node(home).broken).toBe(0)
     passUntil(sim, () => chat.record().instances.running === 1)
-    expect(story(sim, `${chat.deploy_id}-0`)).toContain('instance.lost')
+    expect(story(sim, `${chat.deploy_id}-0`)).toContain('instance.crashed')
   })
 
   test('that needs a reset takes the GPU out until it has one', () => {
