@@ -20,6 +20,9 @@ export const EVENTS = [
   { name: 'node.provisioned', priority: PRIORITY.completion },
   { name: 'node.keptEmpty', priority: PRIORITY.controller },
   { name: 'node.preempted', priority: PRIORITY.failure },
+  { name: 'node.drainDeadline', priority: PRIORITY.failure },
+  // subject: a pool, by the position of its first group
+  { name: 'pool.spotReturned', priority: PRIORITY.completion },
   // subject: a command that waits for its moment
   { name: 'command.due', priority: PRIORITY.failure },
   // subject: a source of weather

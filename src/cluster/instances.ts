@@ -6,7 +6,7 @@ import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import { badImage, memoryShortage } from './hub.ts'
-import { bitCount, hasWeights } from './nodes.ts'
+import { bitCount, hasImage, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
 /** The life of an instance, in order. */
@@ -106,6 +106,11 @@ export class Instances {
   /** The repository whose weights an instance reads. */
   weightsOf(ordinal: number): string {
     return this.#deploymentOf(ordinal).weights.repo
+  }
+
+  /** The image that an instance runs; '' is the provider's own serving image. */
+  imageOf(ordinal: number): string {
+    return this.#deploymentOf(ordinal).plan.containerImage
   }
 
   /** Plans the next event of an instance; it happens only while the instance is there. */
@@ -282,9 +287,10 @@ export class Instances {
 
   #pull(ordinal: number, instance: InstanceRow): void {
     const { chance, profile, nodes, conditions } = this.#world
-    const cached = nodes.read(instance.node).imageCached
+    const { containerImage } = this.#deploymentOf(ordinal).plan
+    const cached = hasImage(nodes.read(instance.node), containerImage)
     this.#enter(instance, 'pulling', { image: cached ? 'cached' : 'fetched' })
-    if (badImage(this.#deploymentOf(ordinal).plan.containerImage) !== undefined) {
+    if (badImage(containerImage) !== undefined) {
       instance.next = this.plan(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }
@@ -301,7 +307,7 @@ export class Instances {
     const world = this.#world
     const { timings } = world.profile
     const deployment = this.#deploymentOf(ordinal)
-    world.nodes.cacheImage(instance.node)
+    world.nodes.cacheImage(instance.node, deployment.plan.containerImage)
     const node = world.nodes.read(instance.node)
     const cached = hasWeights(node, deployment.weights.repo)
     if (world.deployments.refusal(deployment) !== undefined) {

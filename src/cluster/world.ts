@@ -280,6 +280,7 @@ const HANDLED_BY: Readonly<Record<string, (name: EventName) => Handler>> = {
   instance: name => (world, subject, use) => world.instances.on(name, subject, use),
   placement: () => world => world.placement.round(),
   node: name => (world, subject) => world.hardware.on(name, subject),
+  pool: () => (world, subject) => world.provisioning.spotReturned(subject),
   command: () => (world, subject) => world.commands.due(subject),
   weather: name => (world, subject) => world.weather.on(name, subject),
   deployment: name => (world, subject) => world.deployments.on(name, subject),

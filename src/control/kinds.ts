@@ -23,9 +23,9 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('model', 'versionAdded versionRemoved'),
   ...of(
     'node',
-    'cordoned crashed degraded drained gone lost preempted preemptionNoticed provisioning ready recovered repaired uncordoned weightsEvicted',
+    'cordoned crashed degraded drained gone imageEvicted lost preempted preemptionNoticed provisioning ready recovered repaired uncordoned weightsEvicted',
   ),
-  ...of('pool', 'restocked stockedOut'),
+  ...of('pool', 'restocked spotReturned stockedOut'),
   ...of('price', 'set'),
   ...of('provisioning', 'normal slowed'),
   ...of('registry', 'down up'),

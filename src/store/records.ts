@@ -288,7 +288,7 @@ export const NodePool = z.strictObject({
         min: z.int().min(0).optional(),
         /** GPUs of each node that other customers of the cloud hold for good. */
         occupied: z.int().min(0).default(0),
-        /** Whether the serving image is on the node already. */
+        /** Whether the provider's own serving image is on the node already; that of a deployment's `container_image` never is. */
         image_cached: z.boolean().default(false),
         /** Hub repositories whose weights are on the node already. */
         weights_cached: z.array(z.string()).default([]),

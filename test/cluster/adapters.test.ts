@@ -249,6 +249,19 @@ describe('an adapter', () => {
     expect(residents(sim, chat)).toEqual([['a']])
   })
 
+  test('fails with its base, and comes back with it where a failed deployment may start', () => {
+    const { sim, chat } = base(2)
+    const [a] = adapters(sim, 'a')
+    sim.cluster.deployment(chat.deploy_id).crash(4)
+    passUntil(sim, () => chat.status === 'failed')
+    expect(a!.record()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat failed' })
+    expect(a!.blockedByBase).toBe('its base acme/chat is failed')
+    chat.start()
+    expect(a!.record()).toMatchObject({ status: 'initializing', fail_reason: '' })
+    passUntil(sim, () => a!.status === 'running')
+    expect(residents(sim, chat)).toEqual([['a']])
+  })
+
   test('goes its own way in a fork', () => {
     const { sim, chat } = base(1)
     adapters(sim, 'a', 'b')
