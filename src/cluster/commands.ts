@@ -2,6 +2,7 @@ import { type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPUS } from '../store/gpus.ts'
+import { isRange } from '../store/ip-ranges.ts'
 import type { GpuType } from '../store/records.ts'
 import type { World } from './world.ts'
 import { XIDS } from './xid.ts'
@@ -442,7 +443,7 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   cents: 'Give cents per hour of at least 0.',
   countOrNone: 'Give an integer of at least 0, or null for none.',
   reason: `Give one of ${REASONS.join(', ')}.`,
-  addresses: 'Give a list of addresses and ranges.',
+  addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",
 }
 
 /** What to give instead; undefined when the value will do. */
@@ -475,7 +476,7 @@ function fits(kind: ArgumentKind, value: unknown): boolean {
     case 'reason':
       return (REASONS as readonly unknown[]).includes(value)
     case 'addresses':
-      return Array.isArray(value) && value.every(one => typeof one === 'string')
+      return Array.isArray(value) && value.every(one => typeof one === 'string' && isRange(one))
   }
 }
 
