@@ -37,6 +37,7 @@ export const createLlmDeployment = endpoint({
     "config.weights.token answers '' when none was given, else ********",
     'settings default to 1 and 1; min_instances from 0, max_instances from 1 and from min_instances, both to 10,000',
     'model_name is letters, digits, dot, dash and underscore, with one slash at most',
+    'an engine exits on extra_args that it does not know, is started again, and in the end fails (policies.unknown_engine_args); an image of its own takes any',
   ],
   refusals: {
     402: 'no funds, or the account is suspended',
