@@ -1,7 +1,8 @@
 /** Who is asking: API tokens in `Authorization` or `alt-api-key`, and the addresses a token may be used from. */
+
+import { isAllowed } from '../store/ip-ranges.ts'
 import type { ApiToken } from '../store/records.ts'
 import { type AuthRule, Refused } from './endpoint.ts'
-import { isAllowed } from './ip-ranges.ts'
 
 /** The first header of a name, or null; a door that rewrites headers hands in its own. */
 export type HeaderReader = (name: string) => string | null

@@ -37,6 +37,7 @@ export const createLlmDeployment = endpoint({
     "config.weights.token answers '' when none was given, else ********",
     'settings default to 1 and 1; min_instances from 0, max_instances from 1 and from min_instances, both to 10,000',
     'model_name is letters, digits, dot, dash and underscore, with one slash at most',
+    'an engine exits on extra_args that it does not know, is started again, and in the end fails (policies.unknown_engine_args); an image of its own takes any',
   ],
   refusals: {
     402: 'no funds, or the account is suspended',
@@ -136,17 +137,23 @@ export const startDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/start',
   summary: 'Start a stopped deployment; its instances come back through the autoscaler',
   provenance: 'documented',
-  assumed: ['the next state is initializing'],
+  assumed: [
+    'the next state is initializing',
+    'a failed deployment starts only where the profile says so (policies.failed_may_start), with all its tries',
+  ],
   refusals: {
     404: 'unknown deployment',
-    400: 'not stopped, or an adapter whose base is stopped',
+    400: 'not stopped, or an adapter whose base is not there',
     402: 'no funds, or the account is suspended',
     403: 'over the GPU limit of the account',
   },
   returns: DeployId,
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
-    if (deployment.status !== 'stopped') refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
+    const mayStart = deployment.status === 'failed' && world.profile.policies.failedMayStart
+    if (deployment.status !== 'stopped' && !mayStart) {
+      refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
+    }
     const blocked = deployment.blockedByBase
     if (blocked !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blocked}`)
     if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')

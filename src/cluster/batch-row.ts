@@ -83,6 +83,8 @@ export class BatchRow extends Row {
   pace: Pace = STILL
   /** Until when it waits for shared capacity. */
   waitsUntil: Micros = 0
+  /** The adapter that its lines keep in the slots of instances; -1 for none. */
+  holds = -1
   next = 0
   expiry = 0
   /** Σ tokens × price in force when they were charged, in millionths of a micro-cent; and what of it is posted. */
@@ -113,6 +115,7 @@ export class BatchRow extends Row {
     copy.since = this.since
     copy.pace = this.pace
     copy.waitsUntil = this.waitsUntil
+    copy.holds = this.holds
     copy.next = this.next
     copy.expiry = this.expiry
     copy.weighted = this.weighted

@@ -359,8 +359,9 @@ export class Batches {
     // A batch of a fixture has no step before the world first moves.
     if (row.status !== 'in_progress' || row.stepEnd === 0) return
     this.#count(row)
-    const rate = this.#capacity(row)
     const target = this.#targetOf(row.work!.model)
+    this.#holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
+    const rate = this.#capacity(row)
     row.pace = { rate, live: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined }
     if (rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
     world.cancel(row.next)
@@ -515,9 +516,20 @@ export class Batches {
 
   #enter(row: BatchRow, status: Exclude<BatchStatus, 'validating'>, fields?: Record<string, string | number>): void {
     row.status = status
+    if (status !== 'in_progress') this.#holdAdapter(row, -1)
     row.at = { ...row.at, [status]: this.#world.clock.now }
     this.#world.happened(row, `batch.${status}`, fields)
     this.#world.seen()
+  }
+
+  /** Lines that run keep their adapter in the slots of instances. */
+  #holdAdapter(row: BatchRow, adapter: number): void {
+    const before = row.holds
+    if (before === adapter) return
+    const { slots } = this.#world.adapters
+    row.holds = adapter
+    if (before >= 0) slots.drop(before)
+    if (adapter >= 0) slots.hold(adapter)
   }
 
   #over(ordinal: number, row: BatchRow): void {
@@ -592,12 +604,14 @@ export class Batches {
     const { model, lines, promptBefore, answerBefore, failedBefore } = row.work!
     const target = this.#targetOf(model)
     if (target === undefined || world.ledger.cutOff) return 0
-    // An adapter answers only while it is loaded.
+    // An adapter answers only while it runs, and only where it is loaded.
     if (target.adapter !== undefined && world.deployments.read(target.adapter).status !== 'running') return 0
     if (target.kind === 'catalog') {
       return world.clock.now < row.waitsUntil ? 0 : world.profile.timings.batchSharedTokensPerSecond
     }
-    const { servingShare, gpu, numGpus: gpus, maxBatchSize, size } = world.deployments.read(target.deployment)
+    const base = world.deployments.read(target.deployment)
+    const { gpu, numGpus: gpus, maxBatchSize, size } = base
+    const share = target.adapter === undefined ? base.servingShare : world.adapters.slots.servingShare(target.adapter)
     // Batches on one deployment share it evenly.
     const sharers = this.#runningOn(target.deployment).length || 1
     const good = Math.max(1, lines.length - failedBefore[lines.length]!)
@@ -609,7 +623,7 @@ export class Batches {
       promptTokens: promptBefore[lines.length]! / good,
       outputTokens: Math.max(1, answerBefore[lines.length]! / good),
     })
-    return (servingShare * speed) / sharers
+    return (share * speed) / sharers
   }
 }
 

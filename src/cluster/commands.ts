@@ -2,6 +2,7 @@ import { type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPUS } from '../store/gpus.ts'
+import { isRange } from '../store/ip-ranges.ts'
 import type { GpuType } from '../store/records.ts'
 import type { World } from './world.ts'
 import { XIDS } from './xid.ts'
@@ -19,7 +20,16 @@ export type CommandTarget =
   | 'limitRequest'
   | 'none'
 
-export type ArgumentKind = 'duration' | 'factor' | 'share' | 'xid' | 'cents' | 'countOrNone' | 'reason' | 'addresses'
+export type ArgumentKind =
+  | 'duration'
+  | 'factor'
+  | 'share'
+  | 'xid'
+  | 'times'
+  | 'cents'
+  | 'countOrNone'
+  | 'reason'
+  | 'addresses'
 export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 
 /** Something the user of the simulator does to the world, as data. */
@@ -93,6 +103,18 @@ export const VERBS = {
     apply: (world, name, { xid }) => {
       const [node, gpu] = gpuOf(world, name)
       world.hardware.failGpu(node, gpu, Number(xid))
+    },
+  },
+  'deployment.crash': {
+    target: 'deployment',
+    undo: undefined,
+    says: 'the engine of its oldest instance exits and is started again; with times, so do its next starts',
+    args: { times: { kind: 'times', optional: true } },
+    apply: (world, deploy_id, { times }) => {
+      if (world.deployments.crash(deploymentOf(world, deploy_id), Number(times ?? 1))) return
+      throw new CommandError(
+        `Failed to crash deployment '${deploy_id}': no engine of it runs. Advance the clock until it is deploying.`,
+      )
     },
   },
   'gpu.reset': {
@@ -418,6 +440,7 @@ function check(world: World, command: Command): Verb {
   else if (verb.target === 'pool') poolOf(world, target)
   else if (verb.target === 'zone') zoneOf(world, target)
   else if (verb.target === 'gpuType') gpuTypeOf(target)
+  else if (verb.target === 'deployment') deploymentOf(world, target)
   else if (verb.target === 'token') world.tokens.known(target)
   else if (verb.target === 'repository' && target === '') {
     throw new CommandError(`Failed to obey '${command.verb}': name a repository, as in 'owner/name'.`)
@@ -434,10 +457,11 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   factor: 'Give a factor from 1 to 1,000.',
   share: 'Give a share above 0 and up to 1.',
   xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
+  times: 'Give an integer from 1 to 1,000.',
   cents: 'Give cents per hour of at least 0.',
   countOrNone: 'Give an integer of at least 0, or null for none.',
   reason: `Give one of ${REASONS.join(', ')}.`,
-  addresses: 'Give a list of addresses and ranges.',
+  addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",
 }
 
 /** What to give instead; undefined when the value will do. */
@@ -461,6 +485,8 @@ function fits(kind: ArgumentKind, value: unknown): boolean {
       return number > 0 && number <= 1
     case 'xid':
       return XIDS[number] !== undefined
+    case 'times':
+      return Number.isInteger(value) && number >= 1 && number <= 1000
     case 'cents':
       return number >= 0 && number <= 1e9
     case 'countOrNone':
@@ -468,7 +494,7 @@ function fits(kind: ArgumentKind, value: unknown): boolean {
     case 'reason':
       return (REASONS as readonly unknown[]).includes(value)
     case 'addresses':
-      return Array.isArray(value) && value.every(one => typeof one === 'string')
+      return Array.isArray(value) && value.every(one => typeof one === 'string' && isRange(one))
   }
 }
 
@@ -492,6 +518,13 @@ function gpuOf(world: World, name: string): [node: number, gpu: number] {
   throw new CommandError(
     `Failed to find the GPU '${name}': the node has GPUs 0 to ${gpus - 1}. Write it 'node/number'.`,
   )
+}
+
+function deploymentOf(world: World, deploy_id: string): number {
+  const ordinal = world.deployments.ordinalOf(deploy_id)
+  if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
+  const what = ordinal === undefined ? 'there is none of that id' : 'it has no instances of its own'
+  throw new CommandError(`Failed to find the deployment '${deploy_id}': ${what}. GET /deploy/list lists them.`)
 }
 
 function poolOf(world: World, name: string): string {

@@ -12,6 +12,8 @@ interface State {
   readonly repositories: ReadonlyMap<string, RepositoryState>
   readonly registryDown: boolean
   readonly autoscalerFrozen: boolean
+  /** Zones that are away. */
+  readonly zonesDown: ReadonlySet<string>
   /** Provisioning takes this many times as long. */
   readonly provisioningFactor: number
 }
@@ -26,6 +28,7 @@ const CALM: State = {
   repositories: new Map(),
   registryDown: false,
   autoscalerFrozen: false,
+  zonesDown: new Set(),
   provisioningFactor: 1,
 }
 
@@ -61,12 +64,16 @@ export class Conditions {
     return (this.#state.stockedOut & (1 << gpuIndex(gpu))) !== 0
   }
 
+  isZoneDown(zone: string): boolean {
+    return this.#state.zonesDown.has(zone)
+  }
+
   repository(repo: string): RepositoryState | undefined {
     return this.#state.repositories.get(repo)
   }
 
   /** Changes some of it; false when that changes nothing. */
-  set(change: Partial<Omit<State, 'stockedOut' | 'repositories'>>): boolean {
+  set(change: Partial<Omit<State, 'stockedOut' | 'zonesDown' | 'repositories'>>): boolean {
     const next = { ...this.#state, ...change }
     const same = (Object.keys(change) as (keyof typeof change)[]).every(name => next[name] === this.#state[name])
     this.#state = next
@@ -78,6 +85,13 @@ export class Conditions {
     if (this.isStockedOut(gpu) === !inStock) return false
     this.#state = { ...this.#state, stockedOut: this.#state.stockedOut ^ bit }
     return true
+  }
+
+  setZone(zone: string, up: boolean): void {
+    const zonesDown = new Set(this.#state.zonesDown)
+    if (up) zonesDown.delete(zone)
+    else zonesDown.add(zone)
+    this.#state = { ...this.#state, zonesDown }
   }
 
   setRepository(repo: string, state: RepositoryState): boolean {

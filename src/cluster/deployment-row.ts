@@ -101,6 +101,9 @@ export class DeploymentRow extends Row {
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
   wasReady = false
   lostStarts = 0
+  /** Crashes of its engine that count towards the crash loop, and how many of the next starts will crash as well. */
+  crashes = 0
+  crashesToCome = 0
   /** Whether it was stopped for lack of funds. */
   stoppedForFunds = false
   /** Instances that it should have: what settings and load want. */
@@ -129,9 +132,13 @@ export class DeploymentRow extends Row {
   /** The meter of its GPU time; -1 for what has none. */
   meter = -1
   idle = 0
-  /** Adapters: the next event of their life, and whether they only follow their base's stop. */
+  /** Adapters: the next event of their life, and whether they only follow their base's end. */
   next = 0
-  stoppedWithBase = false
+  endedWithBase = false
+  /** Adapters: pieces of work that use it now, and since when there are any. */
+  holders = 0
+  heldSince: Micros = 0
+  /** Bases: their adapters that are not deleted. */
   adapters: readonly number[] = []
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
@@ -170,6 +177,8 @@ export class DeploymentRow extends Row {
     copy.nextInstance = this.nextInstance
     copy.wasReady = this.wasReady
     copy.lostStarts = this.lostStarts
+    copy.crashes = this.crashes
+    copy.crashesToCome = this.crashesToCome
     copy.stoppedForFunds = this.stoppedForFunds
     copy.desired = this.desired
     copy.leaning = this.leaning
@@ -189,7 +198,9 @@ export class DeploymentRow extends Row {
     copy.meter = this.meter
     copy.idle = this.idle
     copy.next = this.next
-    copy.stoppedWithBase = this.stoppedWithBase
+    copy.endedWithBase = this.endedWithBase
+    copy.holders = this.holders
+    copy.heldSince = this.heldSince
     copy.adapters = this.adapters
     return copy.takeHash(this)
   }

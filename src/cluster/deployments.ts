@@ -15,9 +15,10 @@ import {
   type LlmSpec,
   type WeightsSource,
 } from './deployment-row.ts'
+import { engineArgsProblem } from './engine-args.ts'
 import type { EventName } from './events.ts'
 import { badImage, hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
-import type { InstanceState } from './instances.ts'
+import { ENGINE_CRASH, type InstanceState } from './instances.ts'
 import { LoadCurve } from './load-curve.ts'
 import { instanceSpeed } from './serving.ts'
 import type { World } from './world.ts'
@@ -34,6 +35,9 @@ const COUNT_OF = {
   ready: 'ready',
   draining: 'draining',
 } as const satisfies Readonly<Record<InstanceState, string>>
+
+/** The states of an instance in which its engine runs and serves, or is about to. */
+const HAS_ENGINE: ReadonlySet<InstanceState> = new Set(['loading', 'warming', 'ready'])
 
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
 export class Deployments {
@@ -177,7 +181,10 @@ export class Deployments {
     const row = this.#table.own(ordinal)
     row.wasReady = false
     row.lostStarts = 0
+    row.crashes = 0
+    row.crashesToCome = 0
     row.stoppedForFunds = false
+    row.failReason = ''
     row.desired = Math.max(1, this.#world.autoscaler.wanted(row))
     row.leaning = 0
     this.#setStatus(row, 'initializing')
@@ -386,6 +393,55 @@ export class Deployments {
     this.refresh(ordinal)
   }
 
+  /**
+   * The engine of an instance exited, after it had been ready for `ran`: it is started again, later each time, until the
+   * back-off is spent.
+   */
+  crashedInstance(ordinal: number, reason: string, ran: Micros): void {
+    const { crashLoopBackOff, crashLoopForgotten } = this.#world.profile.timings
+    const row = this.#table.own(ordinal)
+    if (isOver(row.status)) {
+      this.refresh(ordinal)
+      return
+    }
+    row.crashes = ran > crashLoopForgotten ? 1 : row.crashes + 1
+    if (row.crashes > crashLoopBackOff.length && row.ready === 0) {
+      this.fail(ordinal, `crash loop: ${row.crashes} exits in a row, the last: ${reason}`)
+      return
+    }
+    this.replenish(ordinal, crashLoopBackOff[Math.min(row.crashes, crashLoopBackOff.length) - 1] ?? 0)
+    this.refresh(ordinal)
+  }
+
+  /** Why the engine of a deployment would not take its arguments; an image of one's own takes what it likes. */
+  badArguments({ plan }: Readonly<DeploymentRow>): string | undefined {
+    if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
+    return this.#world.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
+  }
+
+  /**
+   * Makes the engine of the oldest instance that has one exit, and the next starts as well until it was `times`; false
+   * when none has.
+   */
+  crash(ordinal: number, times: number): boolean {
+    const { instances } = this.#world
+    const engines = this.#table
+      .read(ordinal)
+      .instances.filter(one => HAS_ENGINE.has(instances.read(one).state))
+      .sort(
+        (a, b) =>
+          Number(instances.read(b).state === 'ready') - Number(instances.read(a).state === 'ready') ||
+          instances.read(a).nth - instances.read(b).nth,
+      )
+    const [oldest] = engines
+    if (oldest === undefined) return false
+    const row = this.#table.own(ordinal)
+    row.crashesToCome = times - 1
+    this.#world.command(row, 'deployment.crashed', { times })
+    instances.crash(oldest, ENGINE_CRASH)
+    return true
+  }
+
   /** An instance came, moved from one state to another, or left: the counts follow. */
   moved(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void {
     const row = this.#table.own(ordinal)
@@ -519,6 +575,7 @@ export class Deployments {
     this.changed(ordinal)
     this.#world.batches.capacityChanged(ordinal)
     if (row.adapters.length > 0) this.#world.adapters.baseChanged(ordinal)
+    if (row.plan.base >= 0 && isOver(status)) this.#world.adapters.slots.ended(ordinal)
   }
 
   #weightsOf(spec: LlmSpec): { weights: WeightsSource; size: Weights } {

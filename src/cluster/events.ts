@@ -9,6 +9,7 @@ export const EVENTS = [
   { name: 'instance.weightsRefused', priority: PRIORITY.failure },
   { name: 'instance.weightsPulled', priority: PRIORITY.completion },
   { name: 'instance.outOfMemory', priority: PRIORITY.failure },
+  { name: 'instance.engineExited', priority: PRIORITY.failure },
   { name: 'instance.loaded', priority: PRIORITY.completion },
   { name: 'instance.warmed', priority: PRIORITY.completion },
   { name: 'instance.overdue', priority: PRIORITY.failure },
@@ -19,6 +20,9 @@ export const EVENTS = [
   { name: 'node.provisioned', priority: PRIORITY.completion },
   { name: 'node.keptEmpty', priority: PRIORITY.controller },
   { name: 'node.preempted', priority: PRIORITY.failure },
+  { name: 'node.drainDeadline', priority: PRIORITY.failure },
+  // subject: a pool, by the position of its first group
+  { name: 'pool.spotReturned', priority: PRIORITY.completion },
   // subject: a command that waits for its moment
   { name: 'command.due', priority: PRIORITY.failure },
   // subject: a source of weather
@@ -32,6 +36,8 @@ export const EVENTS = [
   { name: 'adapter.downloaded', priority: PRIORITY.completion },
   { name: 'adapter.loaded', priority: PRIORITY.completion },
   { name: 'adapter.downloading', priority: PRIORITY.completion },
+  // subject: an instance; arg: an adapter
+  { name: 'adapter.loadedOnInstance', priority: PRIORITY.completion },
   // subject: a batch
   { name: 'batch.validated', priority: PRIORITY.completion },
   { name: 'batch.resumed', priority: PRIORITY.completion },

@@ -26,15 +26,17 @@ export class Hardware {
   repair(ordinal: number): void {
     const row = this.#world.nodes.own(ordinal)
     if (row.state !== 'down') return
-    row.state = 'ready'
-    row.downWithZone = false
+    // A sound machine in a zone that is away comes back with the zone.
+    const away = this.#world.conditions.isZoneDown(row.group.zone)
+    row.state = away ? 'down' : 'ready'
+    row.downWithZone = away
     row.broken = 0
     row.slowdown = 1
-    row.imageCached = false
+    row.images = []
     row.weights = []
     row.diskFull = false
     this.#world.command(row, 'node.repaired')
-    this.#back(ordinal)
+    if (!away) this.#back(ordinal)
   }
 
   cordon(ordinal: number): void {
@@ -43,24 +45,34 @@ export class Hardware {
     row.state = 'cordoned'
     this.#world.command(row, 'node.cordoned')
     this.#world.nodes.recount(ordinal)
+    // Another node may have to come in its place.
+    this.#world.placement.wake()
   }
 
   uncordon(ordinal: number): void {
     const row = this.#world.nodes.own(ordinal)
     if (row.state !== 'cordoned') return
     row.state = 'ready'
+    this.#endDrain(row)
     this.#world.command(row, 'node.uncordoned')
     this.#back(ordinal)
   }
 
-  /** Cordons a node and moves what runs on it elsewhere. */
+  /** Cordons a node and moves what runs on it elsewhere; what is still there at the deadline is cut off. */
   drain(ordinal: number): void {
-    const row = this.#world.nodes.own(ordinal)
+    const world = this.#world
+    const row = world.nodes.own(ordinal)
     if (row.state !== 'ready' && row.state !== 'cordoned') return
     row.state = 'cordoned'
-    this.#world.command(row, 'node.drained')
-    this.#world.nodes.recount(ordinal)
+    world.command(row, 'node.drained')
+    world.nodes.recount(ordinal)
     this.#moveAway(row)
+    world.placement.wake()
+    // A second drain of one node does not move the deadline of the first.
+    if (row.drainEnds === 0 && row.tenants.length > 0) {
+      const { drainDeadline } = world.profile.timings
+      row.drainEnds = world.plan(drainDeadline, 'node.drainDeadline', ordinal, world.nodes.useOf(ordinal))
+    }
   }
 
   setDisk(ordinal: number, full: boolean): void {
@@ -87,10 +99,10 @@ export class Hardware {
     world.command(row, 'gpu.failed', { gpu, xid, action })
     world.nodes.recount(ordinal)
     const reason = `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}`
-    world.instances.lose(
-      row.tenants.filter(one => one >= 0 && (world.instances.read(one).gpus & bit) !== 0),
-      reason,
-    )
+    const hit = row.tenants.filter(one => one >= 0 && (world.instances.read(one).gpus & bit) !== 0)
+    // Where only the program is to be started again, its end is a crash of the engine.
+    if (action !== 'restart') world.instances.lose(hit, reason)
+    else for (const one of hit) world.instances.crash(one, reason)
     world.hosted.loseGpu(ordinal, bit)
   }
 
@@ -128,11 +140,18 @@ export class Hardware {
     world.nodes.recount(ordinal)
     world.cancel(row.next)
     row.next = world.plan(notice, 'node.preempted', ordinal, world.nodes.useOf(ordinal))
+    if (row.group.market === 'spot') world.provisioning.spotTaken(row, notice)
     this.#moveAway(row)
   }
 
   on(event: EventName, ordinal: number): void {
     const world = this.#world
+    if (event === 'node.drainDeadline') {
+      const row = world.nodes.own(ordinal)
+      row.drainEnds = 0
+      this.#cutOff(ordinal, row, `node ${row.id} was drained and its deadline passed`)
+      return
+    }
     if (event !== 'node.preempted') {
       world.provisioning.on(event, ordinal)
       return
@@ -146,6 +165,7 @@ export class Hardware {
 
   zoneDown(zone: string): void {
     const world = this.#world
+    world.conditions.setZone(zone, false)
     world.command(world.ledger.account, 'zone.down', { zone })
     const lost: number[] = []
     for (const [ordinal, seen] of [...world.nodes.entries()]) {
@@ -153,6 +173,7 @@ export class Hardware {
       const row = world.nodes.own(ordinal)
       row.state = 'down'
       row.downWithZone = true
+      this.#endDrain(row)
       world.happened(row, 'node.lost', { zone })
       world.nodes.recount(ordinal)
       lost.push(...row.tenants.filter(one => one >= 0))
@@ -163,6 +184,7 @@ export class Hardware {
 
   zoneUp(zone: string): void {
     const world = this.#world
+    world.conditions.setZone(zone, true)
     world.command(world.ledger.account, 'zone.up', { zone })
     for (const [ordinal, seen] of [...world.nodes.entries()]) {
       if (seen.group.zone !== zone || !seen.downWithZone) continue
@@ -171,6 +193,7 @@ export class Hardware {
       row.downWithZone = false
       world.happened(row, 'node.ready')
       world.nodes.recount(ordinal)
+      world.provisioning.emptied(ordinal)
     }
     world.placement.wake()
   }
@@ -219,21 +242,34 @@ export class Hardware {
     row.state = 'down'
     world.cancel(row.next)
     row.next = 0
+    this.#endDrain(row)
     world.command(row, kind)
     world.nodes.recount(ordinal)
-    world.instances.lose(
+    this.#cutOff(ordinal, row, reason)
+  }
+
+  /** Whatever runs on a node is lost. */
+  #cutOff(ordinal: number, row: Readonly<NodeRow>, reason: string): void {
+    const { instances, hosted } = this.#world
+    instances.lose(
       row.tenants.filter(one => one >= 0),
       reason,
     )
-    world.hosted.loseOn(ordinal)
+    hosted.loseOn(ordinal)
+  }
+
+  #endDrain(row: NodeRow): void {
+    this.#world.cancel(row.drainEnds)
+    row.drainEnds = 0
   }
 
   #back(ordinal: number): void {
     this.#world.nodes.recount(ordinal)
+    this.#world.provisioning.emptied(ordinal)
     this.#world.placement.wake()
   }
 
-  /** Asks for replacements first, so that a deployment is not without an instance for longer than it must be. */
+  /** Asks for replacements at once: they start while what leaves still drains. */
   #moveAway(row: Readonly<NodeRow>): void {
     const { instances, deployments } = this.#world
     for (const one of row.tenants) {

@@ -1,3 +1,4 @@
+import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
@@ -5,7 +6,7 @@ import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import { badImage, memoryShortage } from './hub.ts'
-import { bitCount, hasWeights } from './nodes.ts'
+import { bitCount, hasImage, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
 /** The life of an instance, in order. */
@@ -17,13 +18,18 @@ const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
 
+/** Why an engine exits that was told to. */
+export const ENGINE_CRASH = 'engine exited with code 1'
+
 /** A LoRA adapter in a slot of an instance. */
 export interface ResidentAdapter {
   /** Ordinal of the adapter. */
   readonly adapter: number
   readonly usedAt: Micros
-  /** Requests that use it now: while there are any it keeps its slot. */
+  /** Batches and requests that use it now: while there are any it keeps its slot. */
   readonly users: number
+  /** The end of its load, while that is under way; 0 once it answers. */
+  readonly loading: EntryHandle
 }
 
 /** One running copy of a deployment on GPUs of one node. */
@@ -102,6 +108,11 @@ export class Instances {
     return this.#deploymentOf(ordinal).weights.repo
   }
 
+  /** The image that an instance runs; '' is the provider's own serving image. */
+  imageOf(ordinal: number): string {
+    return this.#deploymentOf(ordinal).plan.containerImage
+  }
+
   /** Plans the next event of an instance; it happens only while the instance is there. */
   plan(ordinal: number, delay: Micros, event: EventName): number {
     return this.#world.plan(delay, event, ordinal, this.#table.use(ordinal))
@@ -156,6 +167,9 @@ export class Instances {
       case 'instance.outOfMemory':
         this.#outOfMemory(instance)
         return
+      case 'instance.engineExited':
+        this.crash(ordinal, this.#exitOf(instance))
+        return
       case 'instance.loaded':
         this.#warm(ordinal, instance)
         break
@@ -190,18 +204,32 @@ export class Instances {
 
   /** Instances die with what carried them; their deployment asks for others. */
   lose(ordinals: readonly number[], reason: string): void {
+    this.#die(ordinals, 'instance.lost', reason)
+  }
+
+  /** The engine of an instance exits; its deployment starts another, later each time it happens again. */
+  crash(ordinal: number, reason: string): void {
+    this.#die([ordinal], 'instance.crashed', reason)
+  }
+
+  #die(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', reason: string): void {
     const world = this.#world
     // Whoever is lost in one blow is lost before anybody asks for another: replacements must not count as losses.
     const lost = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
     for (const { ordinal, row } of lost) {
-      world.happened(this.#table.own(ordinal), 'instance.lost', { reason, state: row.state })
+      world.happened(this.#table.own(ordinal), kind, { reason, state: row.state })
       if (row.state === 'ready') world.batches.instanceLost(row.deployment)
       this.#remove(ordinal)
     }
     for (const deployment of new Set(lost.map(({ row }) => row.deployment))) {
-      const wasStarting = lost.some(({ row }) => row.deployment === deployment && row.state !== 'draining')
-      if (wasStarting) world.deployments.lostInstance(deployment, reason)
-      else world.deployments.refresh(deployment)
+      const wanted = lost.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
+      if (wanted === undefined) world.deployments.refresh(deployment)
+      else if (kind === 'instance.lost') world.deployments.lostInstance(deployment, reason)
+      else {
+        const { state, since } = wanted.row
+        world.deployments.crashedInstance(deployment, reason, state === 'ready' ? world.clock.now - since : 0)
+      }
+      world.adapters.slots.serve(deployment)
     }
     world.placement.wake()
   }
@@ -215,6 +243,8 @@ export class Instances {
       return
     }
     this.#enter(instance, 'draining')
+    this.#world.adapters.slots.stopLoading(instance)
+    this.#world.adapters.slots.serve(instance.deployment)
     instance.next = this.plan(ordinal, this.#world.profile.timings.drain, 'instance.drained')
   }
 
@@ -258,9 +288,10 @@ export class Instances {
 
   #pull(ordinal: number, instance: InstanceRow): void {
     const { chance, profile, nodes, conditions } = this.#world
-    const cached = nodes.read(instance.node).imageCached
+    const { containerImage } = this.#deploymentOf(ordinal).plan
+    const cached = hasImage(nodes.read(instance.node), containerImage)
     this.#enter(instance, 'pulling', { image: cached ? 'cached' : 'fetched' })
-    if (badImage(this.#deploymentOf(ordinal).plan.containerImage) !== undefined) {
+    if (badImage(containerImage) !== undefined) {
       instance.next = this.plan(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }
@@ -277,7 +308,7 @@ export class Instances {
     const world = this.#world
     const { timings } = world.profile
     const deployment = this.#deploymentOf(ordinal)
-    world.nodes.cacheImage(instance.node)
+    world.nodes.cacheImage(instance.node, deployment.plan.containerImage)
     const node = world.nodes.read(instance.node)
     const cached = hasWeights(node, deployment.weights.repo)
     if (world.deployments.refusal(deployment) !== undefined) {
@@ -310,9 +341,21 @@ export class Instances {
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.size.bytes)
     this.#enter(instance, 'loading')
     instance.overdue = this.plan(ordinal, timings.readyWithin, 'instance.overdue')
+    if (deployment.crashesToCome > 0 || this.#world.deployments.badArguments(deployment) !== undefined) {
+      instance.next = this.plan(ordinal, timings.crashAfter, 'instance.engineExited')
+      return
+    }
     const duration = timings.loadFixed + (deployment.size.bytes / timings.loadRate) * 1e6
     const short = memoryShortage(deployment.size, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
     instance.next = this.plan(ordinal, duration, short === undefined ? 'instance.loaded' : 'instance.outOfMemory')
+  }
+
+  #exitOf(instance: Readonly<InstanceRow>): string {
+    const { deployments } = this.#world
+    const bad = deployments.badArguments(deployments.read(instance.deployment))
+    if (bad !== undefined) return `engine exited with code 2: ${bad}`
+    deployments.own(instance.deployment).crashesToCome--
+    return ENGINE_CRASH
   }
 
   #outOfMemory(instance: InstanceRow): void {
@@ -336,6 +379,7 @@ export class Instances {
     instance.overdue = 0
     this.#enter(instance, 'ready')
     this.#world.deployments.instanceReady(instance.deployment)
+    this.#world.adapters.slots.serve(instance.deployment)
   }
 
   /** Its time is over: it leaves and whoever waits may have its GPUs. */
@@ -352,6 +396,7 @@ export class Instances {
     const instance = this.#table.own(ordinal)
     world.cancel(instance.next)
     world.cancel(instance.overdue)
+    world.adapters.slots.stopLoading(instance)
     if (instance.ownRate > 0) world.downloads.end(instance)
     if (instance.node >= 0) world.nodes.release(instance.node, instance.gpus, ordinal)
     else world.placement.leave(ordinal)

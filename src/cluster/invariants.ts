@@ -20,6 +20,7 @@ export function violations(world: World): Violation[] {
   const broken = (law: string, message: string) => found.push({ law, message })
   checkFleet(world, broken)
   checkDeployments(world, broken)
+  checkAdapters(world, broken)
   checkBatches(world, broken)
   checkMoney(world, broken)
   return found
@@ -105,6 +106,36 @@ function checkDeployments(world: World, broken: Broken): void {
     }
     const told = deployments.text(ordinal)
     if (told !== JSON.stringify(deployments.record(ordinal))) broken('I5', `${row.id} is told otherwise than it is`)
+  }
+}
+
+function checkAdapters(world: World, broken: Broken): void {
+  const { batches, deployments, instances, profile } = world
+  const users = new Map<number, number>()
+  for (const [, row] of batches.entries()) {
+    if (row.holds < 0) continue
+    users.set(row.holds, (users.get(row.holds) ?? 0) + 1)
+    if (row.status !== 'in_progress') broken('I17', `${row.id} is ${row.status} and keeps an adapter in its slots`)
+  }
+  const slots = profile.timings.adapterSlots
+  for (const [, row] of instances.entries()) {
+    if (row.adapters.length > slots) broken('I17', `${row.id} has ${row.adapters.length} adapters in ${slots} slots`)
+    for (const { adapter, users: counted } of row.adapters) {
+      const { id, plan, status } = deployments.read(adapter)
+      if (plan.base !== row.deployment) broken('I17', `${row.id} has ${id}, an adapter of another base`)
+      if (status !== 'running' && status !== 'deploying') broken('I17', `${row.id} has ${id}, which is ${status}`)
+      const using = users.get(adapter) ?? 0
+      if (counted !== using) broken('I17', `${row.id} counts ${counted} users of ${id}, there are ${using}`)
+    }
+    // A slot that nobody uses is given to whoever waits: so an adapter in use is missing only where all are in use.
+    if (row.state !== 'ready' || row.adapters.every(({ users, loading }) => users > 0 || loading !== 0)) {
+      if (row.state !== 'ready' || row.adapters.length === slots) continue
+    }
+    for (const adapter of deployments.read(row.deployment).adapters) {
+      const { id, status } = deployments.read(adapter)
+      const wanted = status === 'running' && (users.get(adapter) ?? 0) > 0
+      if (wanted && !row.adapters.some(one => one.adapter === adapter)) broken('I17', `${row.id} lacks ${id}, in use`)
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { purpose } from '../kernel/random.ts'
 import { draw } from '../store/profile-figures.ts'
-import type { AdapterSpec, DeploymentRow, GivenIdentity } from './deployment-row.ts'
+import { AdapterSlots } from './adapter-slots.ts'
+import { type AdapterSpec, type DeploymentRow, type GivenIdentity, isOver } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
 
@@ -12,9 +13,12 @@ const DOWNLOAD = purpose('adapter.download')
  */
 export class Adapters {
   readonly #world: World
+  /** Which of them are loaded on which instance. */
+  readonly slots: AdapterSlots
 
   constructor(world: World) {
     this.#world = world
+    this.slots = new AdapterSlots(world)
   }
 
   /** Puts an adapter in without setting anything in motion. */
@@ -59,10 +63,10 @@ export class Adapters {
   begin(ordinal: number): void {
     const world = this.#world
     const row = world.deployments.own(ordinal)
-    row.stoppedWithBase = false
+    row.endedWithBase = false
     const base = this.#baseOf(row)
     if (base?.status === 'stopped') {
-      row.stoppedWithBase = true
+      row.endedWithBase = true
       world.deployments.setStatus(ordinal, 'stopped')
       return
     }
@@ -75,8 +79,12 @@ export class Adapters {
     if (base === undefined || base.status === 'running') this.#fetch(ordinal)
   }
 
-  on(event: EventName, ordinal: number): void {
+  on(event: EventName, ordinal: number, arg: number): void {
     const world = this.#world
+    if (event === 'adapter.loadedOnInstance') {
+      this.slots.loaded(ordinal, arg)
+      return
+    }
     const row = world.deployments.own(ordinal)
     row.next = 0
     if (event === 'adapter.downloading') {
@@ -86,7 +94,9 @@ export class Adapters {
       row.next = world.plan(duration, 'adapter.downloaded', ordinal)
     } else if (event === 'adapter.downloaded') {
       world.deployments.setStatus(ordinal, 'deploying')
-      row.next = world.plan(world.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
+      // Shared capacity has no slots; an instance of the account's own does.
+      if (row.plan.base >= 0) this.slots.serve(row.plan.base)
+      else row.next = world.plan(world.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
     } else {
       row.wasReady = true
       world.deployments.setStatus(ordinal, 'running')
@@ -99,17 +109,20 @@ export class Adapters {
     const { status, adapters } = deployments.read(base)
     for (const ordinal of adapters) {
       const row = deployments.read(ordinal)
-      if (row.status === 'deleted' || row.status === 'failed') continue
-      if (status === 'stopped' && row.status !== 'stopped') {
+      const live = !isOver(row.status)
+      if (status === 'stopped') {
+        if (!live) continue
         deployments.stop(ordinal)
-        deployments.own(ordinal).stoppedWithBase = true
+        deployments.own(ordinal).endedWithBase = true
       } else if (status === 'failed' || status === 'deleted') {
+        if (row.status === 'failed') continue
+        // One that was stopped by hand fails too, and does not come back by itself.
+        const returns = live || row.endedWithBase
         deployments.fail(ordinal, this.#lostBase(row, status))
-        if (deployments.read(ordinal).status === 'stopped') {
-          deployments.setStatus(ordinal, 'failed', this.#lostBase(row, status))
-        }
+        if (!live) deployments.setStatus(ordinal, 'failed', this.#lostBase(row, status))
+        deployments.own(ordinal).endedWithBase = returns
       } else if (status === 'running' && row.status === 'initializing' && row.next === 0) this.#fetch(ordinal)
-      else if (status !== 'stopped' && row.status === 'stopped' && row.stoppedWithBase) this.begin(ordinal)
+      else if (!live && row.endedWithBase) this.begin(ordinal)
     }
   }
 
@@ -117,7 +130,7 @@ export class Adapters {
   blockedBy(ordinal: number): string | undefined {
     const row = this.#world.deployments.read(ordinal)
     const base = this.#baseOf(row)
-    return base?.status === 'stopped' ? `its base ${row.plan.baseModel} is stopped` : undefined
+    return base && isOver(base.status) ? `its base ${row.plan.baseModel} is ${base.status}` : undefined
   }
 
   #fetch(ordinal: number): void {

@@ -1,3 +1,5 @@
+import type { EntryHandle } from '../kernel/agenda.ts'
+import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType, type NodePool } from '../store/records.ts'
@@ -20,9 +22,10 @@ export interface NodeGroup {
   readonly gpus: number
   /** GPUs that other customers hold for good, as bits. */
   readonly occupied: number
-  readonly imageCached: boolean
   readonly min: number
   readonly max: number
+  /** Whether nodes come and go; a group without `min` and `max` only gets back what was taken from it. */
+  readonly elastic: boolean
 }
 
 /** Weights on a node's disk. */
@@ -30,6 +33,15 @@ export interface CachedWeights {
   readonly repo: string
   readonly bytes: number
   /** When an instance read them last: the least recently read go first. */
+  readonly usedAt: number
+}
+
+/** A container image in a node's image cache. */
+export interface CachedImage {
+  /** As a deployment names it; '' is the provider's own serving image. */
+  readonly image: string
+  readonly bytes: number
+  /** When an instance started from it last: the least recently used go first. */
   readonly usedAt: number
 }
 
@@ -43,7 +55,7 @@ export class NodeRow extends Row {
   broken = 0
   /** How much slower its GPUs are than they should be; 1 is sound. */
   slowdown = 1
-  imageCached: boolean
+  images: readonly CachedImage[] = []
   weights: readonly CachedWeights[] = []
   diskFull = false
   /** Taken down with its zone: comes back with it. */
@@ -54,13 +66,12 @@ export class NodeRow extends Row {
   tenants: readonly number[] = []
   /** What comes next: provisioned, preempted, or given back for standing empty. */
   next = 0
-  /** Faults that the weather has drawn for it. */
-  faults = 0
+  /** When what still runs on it is cut off, while it is drained. */
+  drainEnds = 0
 
   constructor(generation: Generation, id: string, group: NodeGroup) {
     super(generation, id)
     this.group = group
-    this.imageCached = group.imageCached
   }
 
   copy(generation: Generation): NodeRow {
@@ -69,14 +80,14 @@ export class NodeRow extends Row {
     copy.taken = this.taken
     copy.broken = this.broken
     copy.slowdown = this.slowdown
-    copy.imageCached = this.imageCached
+    copy.images = this.images
     copy.weights = this.weights
     copy.diskFull = this.diskFull
     copy.downWithZone = this.downWithZone
     copy.lemon = this.lemon
     copy.tenants = this.tenants
     copy.next = this.next
-    copy.faults = this.faults
+    copy.drainEnds = this.drainEnds
     return copy.takeHash(this)
   }
 }
@@ -98,10 +109,18 @@ export interface NodeView {
 
 interface GroupState {
   readonly group: NodeGroup
-  /** Nodes that are there or coming. */
-  readonly alive: number
   /** How many it has ever had: the number in the next one's name. */
   readonly named: number
+  /** Until when the spot capacity of its pool is away, and the event of its return. */
+  readonly awayUntil: Micros
+  readonly returns: EntryHandle
+}
+
+/** The nodes of a group: those that can serve, those on their way, and those that are cordoned or down. */
+export interface GroupCount {
+  readonly serving: number
+  readonly coming: number
+  readonly away: number
 }
 
 /** The nodes and their GPUs: what is free where, by type. */
@@ -128,6 +147,7 @@ export class Nodes {
 
   /** Builds the fleet of a fixture. */
   build(pools: readonly NodePool[]): void {
+    const { profile } = this.#world
     const byType: number[][] = GPU_TYPES.map(() => [])
     const groups: GroupState[] = []
     for (const pool of pools) {
@@ -140,19 +160,21 @@ export class Nodes {
           gpu: one.gpu,
           gpus: one.gpus_per_node,
           occupied: (1 << one.occupied) - 1,
-          imageCached: one.image_cached,
           min: one.min ?? one.count,
           max: one.max ?? one.count,
+          elastic: one.max !== undefined || one.min !== undefined,
         }
         const weights = one.weights_cached.map(repo => ({ repo, bytes: this.#world.bytesOf(repo), usedAt: 0 }))
+        const images = one.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
         for (let i = 0; i < one.count; i++) {
           const row = new NodeRow(this.#table.generation, `${one.prefix}-${i}`, group)
+          row.images = images
           row.weights = weights
           const ordinal = this.#table.add(row)
           this.#byName.set(row.id, ordinal)
           byType[gpuIndex(one.gpu)]!.push(ordinal)
         }
-        groups.push({ group, alive: one.count, named: one.count })
+        groups.push({ group, named: one.count, awayUntil: 0, returns: 0 })
       }
     }
     this.#groups = groups
@@ -269,45 +291,83 @@ export class Nodes {
     row.taken &= ~bits
     row.tenants = row.tenants.filter(other => other !== tenant)
     this.recount(node)
-    if (row.tenants.length === 0) this.#world.provisioning.emptied(node)
+    if (row.tenants.length > 0) return
+    this.#world.cancel(row.drainEnds)
+    row.drainEnds = 0
+    this.#world.provisioning.emptied(node)
   }
 
-  /** Remembers that the image is on a node now. */
-  cacheImage(node: number): void {
-    if (!this.#table.read(node).imageCached) this.#table.own(node).imageCached = true
+  /** Remembers that an image is on a node now and was used; the least recently used make room, those in use stay. */
+  cacheImage(node: number, image: string): void {
+    const row = this.#table.own(node)
+    const { clock, instances, profile } = this.#world
+    const { imageBytes, imageCacheBytes } = profile.timings
+    const kept = row.images.filter(one => one.image !== image)
+    kept.push({ image, bytes: imageBytes, usedAt: clock.now })
+    const used = () => new Set(row.tenants.filter(one => one >= 0).map(one => instances.imageOf(one)))
+    row.images = this.#fitting(
+      kept,
+      imageCacheBytes,
+      ({ image }) => image,
+      used,
+      image => {
+        this.#world.happened(row, 'node.imageEvicted', { image: imageName(image) })
+      },
+    )
   }
 
   /** Remembers that weights are on a node now and were read; the least recently read make room, those in use stay. */
   cacheWeights(node: number, repo: string, bytes: number): void {
     const row = this.#table.own(node)
-    const now = this.#world.clock.now
+    const { clock, instances, profile } = this.#world
     const kept = row.weights.filter(one => one.repo !== repo)
-    kept.push({ repo, bytes, usedAt: now })
-    let total = kept.reduce((sum, one) => sum + one.bytes, 0)
-    const room = this.#world.profile.timings.weightCacheBytes
-    if (total > room) {
-      const used = new Set(row.tenants.filter(one => one >= 0).map(one => this.#world.instances.weightsOf(one)))
-      const oldest = kept
-        .filter(one => one.repo !== repo && !used.has(one.repo))
-        .sort((a, b) => a.usedAt - b.usedAt || (a.repo < b.repo ? -1 : 1))
-      for (const one of oldest) {
-        if (total <= room) break
-        kept.splice(kept.indexOf(one), 1)
-        total -= one.bytes
-        this.#world.happened(row, 'node.weightsEvicted', { repo: one.repo })
-      }
+    kept.push({ repo, bytes, usedAt: clock.now })
+    const used = () => new Set(row.tenants.filter(one => one >= 0).map(one => instances.weightsOf(one)))
+    row.weights = this.#fitting(
+      kept,
+      profile.timings.weightCacheBytes,
+      ({ repo }) => repo,
+      used,
+      repo => {
+        this.#world.happened(row, 'node.weightsEvicted', { repo })
+      },
+    )
+  }
+
+  /** What stays in a cache of `room` bytes to which its last entry was just added. */
+  #fitting<Entry extends { readonly bytes: number; readonly usedAt: number }>(
+    entries: readonly Entry[],
+    room: number,
+    nameOf: (entry: Entry) => string,
+    used: () => ReadonlySet<string>,
+    evicted: (name: string) => void,
+  ): readonly Entry[] {
+    let total = entries.reduce((sum, one) => sum + one.bytes, 0)
+    if (total <= room) return entries
+    const inUse = used()
+    const leaving = new Set<Entry>()
+    const oldest = entries
+      .slice(0, -1)
+      .filter(one => !inUse.has(nameOf(one)))
+      .sort((a, b) => a.usedAt - b.usedAt || (nameOf(a) < nameOf(b) ? -1 : 1))
+    for (const one of oldest) {
+      if (total <= room) break
+      leaving.add(one)
+      total -= one.bytes
+      evicted(nameOf(one))
     }
-    row.weights = kept
+    return entries.filter(one => !leaving.has(one))
   }
 
   /** Adds a node to a group; it is provisioning. */
   add(index: number): number {
-    const { group, alive, named } = this.#groups[index]!
+    const state = this.#groups[index]!
+    const { group, named } = state
     const row = new NodeRow(this.#table.generation, `${group.prefix}-${named}`, group)
     row.state = 'provisioning'
     const ordinal = this.#table.add(row)
     this.#byName.set(row.id, ordinal)
-    this.#groups = this.#groups.with(index, { group, alive: alive + 1, named: named + 1 })
+    this.#groups = this.#groups.with(index, { ...state, named: named + 1 })
     const type = gpuIndex(group.gpu)
     this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b))
     return ordinal
@@ -316,18 +376,29 @@ export class Nodes {
   /** Takes a node out of the fleet for good: its row leaves the table. */
   remove(ordinal: number): void {
     const row = this.#table.read(ordinal)
-    const index = this.groupOf(ordinal)
-    const { group, alive, named } = this.#groups[index]!
-    this.#groups = this.#groups.with(index, { group, alive: alive - 1, named })
-    const type = gpuIndex(group.gpu)
+    const type = gpuIndex(row.group.gpu)
     this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
   }
 
-  groupOf(ordinal: number): number {
-    const { group } = this.#table.read(ordinal)
-    return this.#groups.findIndex(one => one.group === group)
+  /** How many nodes each group has. */
+  counts(): ReadonlyMap<NodeGroup, GroupCount> {
+    const counts = new Map(this.#groups.map(({ group }) => [group, { serving: 0, coming: 0, away: 0 }]))
+    for (const [, { group, state }] of this.#table.entries()) {
+      const count = counts.get(group)!
+      if (state === 'ready') count.serving++
+      else if (state === 'provisioning') count.coming++
+      else count.away++
+    }
+    return counts
+  }
+
+  /** The spot capacity of a pool is away until `until`. */
+  setAway(pool: string, until: Micros, returns: EntryHandle): void {
+    this.#groups = this.#groups.map(state =>
+      state.group.pool === pool ? { ...state, awayUntil: until, returns } : state,
+    )
   }
 
   /** Counts a node's free GPUs anew: after anything that changes what a placement could have. */
@@ -352,6 +423,15 @@ export function freeGpus(row: Readonly<NodeRow>): number {
 
 export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {
   return row.weights.some(one => one.repo === repo)
+}
+
+export function hasImage(row: Readonly<NodeRow>, image: string): boolean {
+  return row.images.some(one => one.image === image)
+}
+
+/** How the journal calls an image. */
+function imageName(image: string): string {
+  return image === '' ? 'serving' : image
 }
 
 export function bitCount(bits: number): number {

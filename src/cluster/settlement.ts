@@ -113,6 +113,8 @@ function settleDeployment(world: World, seed: DeploymentSeed): string | undefine
   if (state === 'loading' || state === 'ready') {
     const { size } = deployments.read(ordinal)
     const short = memoryShortage(size, seed.gpu, seed.num_gpus, seed.max_batch_size)
+    const bad = deployments.badArguments(deployments.read(ordinal))
+    if (bad) return `it can not be ${seed.status}: its engine exits with ${bad}. Mend extra_args.`
     if (short)
       return `it can not be ${seed.status}: ${short}. Give it more GPUs, or the status 'failed' with a fail_reason.`
   }
@@ -151,7 +153,10 @@ function settleAdapter(world: World, seed: DeploymentSeed): string | undefined {
   )
   if (seed.status === 'initializing' || seed.status === 'downloading' || seed.status === 'deploying') {
     world.adapters.begin(ordinal)
-  } else endAs(world, ordinal, seed)
+  } else {
+    endAs(world, ordinal, seed)
+    if (seed.status === 'running') world.adapters.slots.settle(ordinal)
+  }
   return undefined
 }
 

@@ -45,6 +45,8 @@ export interface ClusterVerbs {
   nodes(): NodeView[]
   /** A GPU of a node, counted from 0. */
   gpu(node: string, index: number): { fail(xid: number, when?: When): void; reset(when?: When): void }
+  /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
+  deployment(deploy_id: string): { crash(times?: number, when?: When): void }
   pool(name: string): { preempt(notice?: Duration, when?: When): void }
   zone(name: string): { down(when?: When): void; up(when?: When): void }
   /** No GPU of this type is handed out any more; what runs goes on. */
@@ -132,6 +134,10 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
     gpu: (node, index) => ({
       fail: (xid, when) => give({ verb: 'gpu.fail', target: `${node}/${index}`, args: { xid } }, when),
       reset: when => give({ verb: 'gpu.reset', target: `${node}/${index}` }, when),
+    }),
+    deployment: deploy_id => ({
+      crash: (times, when) =>
+        give({ verb: 'deployment.crash', target: deploy_id, ...(times !== undefined && { args: { times } }) }, when),
     }),
     pool: name => ({ preempt: preempt('pool.preempt', name) }),
     zone: name => ({

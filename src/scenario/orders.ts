@@ -28,7 +28,14 @@ type Selectors = {
 type Groups = { [K in keyof ClusterVerbs]: ClusterVerbs[K] extends Callable ? never : K }[keyof ClusterVerbs]
 
 /** What of the cluster is no verb yet; written out, and complete or it does not compile. */
-const SELECTORS: Readonly<Record<Selectors, true>> = { node: true, nodeOf: true, gpu: true, pool: true, zone: true }
+const SELECTORS: Readonly<Record<Selectors, true>> = {
+  node: true,
+  nodeOf: true,
+  gpu: true,
+  deployment: true,
+  pool: true,
+  zone: true,
+}
 const GROUPS: Readonly<Record<Groups, true>> = {
   hub: true,
   registry: true,

@@ -6,6 +6,8 @@ import type { CatalogModel, DeploymentSeed, Fixture } from './records.ts'
 /** Takes one problem: the fixture's key, the path below it, and what to do. */
 export type Complain = (key: keyof Fixture, path: readonly PropertyKey[], text: string) => void
 
+const OVER: ReadonlySet<DeploymentSeed['status']> = new Set(['stopped', 'failed', 'deleted'])
+
 /** Holds the records of a fixture against each other. */
 export function checkFixture(fixture: Fixture, complain: Complain): void {
   checkKeys(fixture, complain)
@@ -119,22 +121,30 @@ function checkCatalog(fixture: Fixture, complain: Complain): void {
 }
 
 function checkNodes(fixture: Fixture, complain: Complain): void {
-  for (const [path, { occupied, gpus_per_node }] of nodeGroups(fixture)) {
-    if (occupied > gpus_per_node) {
-      complain(
-        'nodes',
-        [...path, 'occupied'],
-        `expected at most gpus_per_node, ${gpus_per_node}, got ${occupied}. Fix that value.`,
-      )
-    }
+  for (const [path, { occupied, gpus_per_node, count, min, max }] of nodeGroups(fixture)) {
+    const bad = (field: string, expected: string, got: number) =>
+      complain('nodes', [...path, field], `expected ${expected}, got ${got}. Fix that value.`)
+    if (min !== undefined && max !== undefined && min > max) bad('max', `at least min, ${min}`, max)
+    else if (min !== undefined && count < min) bad('count', `at least min, ${min}`, count)
+    else if (max !== undefined && count > max) bad('count', `at most max, ${max}`, count)
+    if (occupied > gpus_per_node) bad('occupied', `at most gpus_per_node, ${gpus_per_node}`, occupied)
   }
 }
 
 function checkDeployments(fixture: Fixture, complain: Complain): void {
+  const models = new Map(fixture.models.map(model => [model.model_name, model]))
   const known: Known = {
     owner: `${fixture.account.display_name}/`,
-    models: new Map(fixture.models.map(model => [model.model_name, model])),
-    bases: new Set([...fixture.models, ...fixture.deployments].map(each => each.model_name)),
+    models,
+    bases: new Set([
+      ...models.keys(),
+      ...fixture.deployments.filter(({ type }) => type === 'llm').map(each => each.model_name),
+    ]),
+    deployed: new Map(
+      fixture.deployments
+        .filter(({ type, status }) => type === 'llm' && status !== 'deleted')
+        .map(each => [each.model_name, each.status]),
+    ),
     repositories: new Set(fixture.hub.repositories.map(repository => repository.repo)),
     refusing: fixture.hub.policy === 'refuse',
   }
@@ -146,7 +156,10 @@ function checkDeployments(fixture: Fixture, complain: Complain): void {
 interface Known {
   owner: string
   models: ReadonlyMap<string, CatalogModel>
+  /** Whatever an adapter may stand on. */
   bases: ReadonlySet<string>
+  /** The status of each LLM deployment that is not deleted. */
+  deployed: ReadonlyMap<string, DeploymentSeed['status']>
   repositories: ReadonlySet<string>
   refusing: boolean
 }
@@ -200,6 +213,16 @@ function checkDeployment(known: Known, seed: DeploymentSeed, bad: (field: string
     bad('base_model', `'${seed.base_model}' cannot be its own base. Fix that value.`)
   } else if (seed.base_model !== undefined && !bases.has(seed.base_model)) {
     bad('base_model', notOneOf('a model of models.json or a deployment', seed.base_model, bases))
+  } else if (seed.type === 'lora' && seed.base_model !== undefined && !OVER.has(seed.status)) {
+    const base = known.deployed.get(seed.base_model)
+    if (base === undefined && !models.has(seed.base_model)) {
+      bad('base_model', `'${seed.base_model}' is deleted, so nothing of it can be ${seed.status}. Fix that value.`)
+    } else if (base !== undefined && (OVER.has(base) || (seed.status === 'running' && base !== 'running'))) {
+      bad('status', `its base '${seed.base_model}' is ${base}, so it can not be ${seed.status}. Fix that value.`)
+    }
+  }
+  if (seed.load?.kind === 'trace' && seed.load.text === undefined) {
+    bad('load.path', "a path needs a fixture's folder. Give 'text' in its place.")
   }
   // What failed or is gone may well have asked for weights that nobody has.
   const wantsWeights = seed.type === 'llm' && seed.status !== 'failed' && seed.status !== 'deleted'

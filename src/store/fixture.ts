@@ -6,6 +6,7 @@ import { checkFixture, checkTimes } from './fixture-checks.ts'
 import type { FixtureFiles } from './fixture-files.ts'
 import { deepFreeze } from './freeze.ts'
 import { parseJsonText } from './json-text.ts'
+import { LoadTraceError, OfferedLoad, parseLoadTrace } from './load.ts'
 import { jsonPath, problemsOf } from './problems.ts'
 import { Fixture, type FixtureInput } from './records.ts'
 
@@ -192,7 +193,11 @@ function parsed(raw: Partial<Record<Key, unknown>>, report: Report): Fixture {
 
 /** The names in the folder that no key asks for: a typo would else leave a list empty without a word. */
 function checkNames(files: FixtureFiles, raw: Partial<Record<Key, unknown>>, report: Report): void {
-  const contents = Array.isArray(raw.files) ? raw.files.map(entry => String(entry?.path)) : []
+  const entries = (list: unknown) => (Array.isArray(list) ? list : [])
+  const contents = [
+    ...entries(raw.files).map(entry => String(entry?.path)),
+    ...entries(raw.deployments).map(entry => String(entry?.load?.path)),
+  ]
   for (const name of files.names) {
     if (name.startsWith('.') || /^readme(\.md|\.txt)?$/i.test(name)) continue
     if (KEYS.some(key => name === `${key}.json`)) continue
@@ -211,13 +216,35 @@ function readContents(fixture: Fixture, files: FixtureFiles, report: Report): vo
     if (entry.path === undefined) return entry
     const content = files.read(entry.path)
     if (content !== undefined) return { ...entry, content }
-    report.add(
-      'files',
-      [position, 'path'],
-      `there is no file '${entry.path}' below the fixture's folder. Add it, or fix the path.`,
-    )
+    report.add('files', [position, 'path'], noFile(entry.path))
     return entry
   })
+  fixture.deployments = fixture.deployments.map((seed, position) => {
+    if (seed.load?.kind !== 'trace' || seed.load.path === undefined || seed.load.text !== undefined) return seed
+    const { path } = seed.load
+    const text = files.read(path)
+    if (text === undefined) {
+      report.add('deployments', [position, 'load', 'path'], noFile(path))
+      return seed
+    }
+    try {
+      parseLoadTrace(text, path)
+    } catch (error) {
+      if (!(error instanceof LoadTraceError)) throw error
+      report.line(`${path}: line ${error.line}: ${error.reason}. ${error.advice}.`)
+      return seed
+    }
+    const load = OfferedLoad.safeParse({ ...seed.load, text })
+    if (load.success) return { ...seed, load: load.data }
+    for (const problem of problemsOf(OfferedLoad, seed.load, load.error)) {
+      report.add('deployments', [position, 'load', ...problem.path], problem.text)
+    }
+    return seed
+  })
+}
+
+function noFile(path: string): string {
+  return `there is no file '${path}' below the fixture's folder. Add it, or fix the path.`
 }
 
 function patched(base: Fixture, patch: FixturePatch, report: Report): Fixture {

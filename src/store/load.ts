@@ -144,11 +144,14 @@ export class LoadTraceError extends Error {
   /** Counted from 1. */
   readonly line: number
   readonly reason: string
+  /** What to do about it. */
+  readonly advice: string
 
   constructor(trace: string | undefined, line: number, reason: string, advice: string) {
     super(`Failed to read the trace${trace === undefined ? '' : ` '${trace}'`}: line ${line}: ${reason}. ${advice}.`)
     this.line = line
     this.reason = reason
+    this.advice = advice
   }
 }
 

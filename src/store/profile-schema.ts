@@ -95,17 +95,14 @@ const timings = {
     durations,
     'Waits before a lost start is tried again; after the last of them the deployment fails.',
   ),
-  crash_after: figure(
-    duration,
-    'An engine that can not run (unknown arguments, a broken image) exits this long after loading began.',
-  ),
+  crash_after: figure(duration, 'An engine that can not run (unknown arguments) exits this long after loading began.'),
   crash_loop_back_off: figure(
     durations,
-    'Waits before an instance that was ready and crashed is started again; after the last of them the deployment fails unless another instance is ready.',
+    'Waits before an engine that crashed is started again; after the last of them the deployment fails unless another instance is ready.',
   ),
   crash_loop_forgotten: figure(
     period,
-    'A crash counts towards the loop only when it comes within this of being ready.',
+    'A crash of an instance that was ready counts towards the loop only when it comes within this of being ready; else the waits begin anew.',
   ),
   drain: figure(duration, 'How long a ready instance goes on serving after it was told to leave.'),
   drain_deadline: figure(duration, 'What still runs this long after a drain of its node began is cut off.'),
@@ -222,6 +219,10 @@ const policies = {
     'Whether the status downloading is shown as deploying, for clients that stop waiting when they see it.',
   ),
   failed_may_start: figure(yesOrNo, 'Whether a failed deployment can be started again; otherwise only deleted.'),
+  unknown_engine_args: figure(
+    oneOf('unknown_engine_args', ['crash', 'accept']),
+    'What an engine does with extra_args that it does not know or can not read: it exits, or it runs. An image of its own takes any.',
+  ),
   bill_from: figure(
     oneOf('bill_from', ['ready', 'placed']),
     'The state of an instance from which on its GPUs are billed, until it is gone.',

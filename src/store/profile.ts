@@ -356,6 +356,16 @@ function checkTogether(profile: Profile, layers: readonly Layer[], report: Repor
       'be ready in time. Raise it, or lower these.'
     report.add(label, ['timings', 'ready_within'], text)
   }
+  if (timings.imageBytes > timings.imageCacheBytes) {
+    const paths = [
+      ['timings', 'image_bytes'],
+      ['timings', 'image_cache_bytes'],
+    ] as const
+    const text =
+      `expected at most image_cache_bytes, ${timings.imageCacheBytes}, got ${timings.imageBytes}: no image would stay on ` +
+      'a node. Lower it, or raise that.'
+    report.add(lastToName(layers, paths), ['timings', 'image_bytes'], text)
+  }
   const names = ['none', ...Object.keys(weather.packs)]
   if (!names.includes(weather.pack)) {
     const meant = nearest(weather.pack, names)

@@ -5,6 +5,7 @@
  * only the simulation needs (sizes, placement, prices) stands beside them under names of its own and never leaves it.
  */
 import { z } from 'zod'
+import { isRange } from './ip-ranges.ts'
 import { OfferedLoad } from './load.ts'
 
 /** The GPU types of the interface document (2.4). `other` is a word of the enum without a pool or a price. */
@@ -117,7 +118,10 @@ export const ApiToken = z.strictObject({
   name: z.string().min(1),
   created_at: unixSeconds,
   /** Addresses and CIDR ranges, IPv4 or IPv6; an empty list allows every caller. */
-  allowed_ips: z.array(z.string()).default([]),
+  /** Addresses and CIDR ranges from which it may be used; none means from everywhere. */
+  allowed_ips: z
+    .array(z.string().refine(isRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"))
+    .default([]),
 })
 export type ApiToken = z.infer<typeof ApiToken>
 
@@ -288,7 +292,7 @@ export const NodePool = z.strictObject({
         min: z.int().min(0).optional(),
         /** GPUs of each node that other customers of the cloud hold for good. */
         occupied: z.int().min(0).default(0),
-        /** Whether the serving image is on the node already. */
+        /** Whether the provider's own serving image is on the node already; that of a deployment's `container_image` never is. */
         image_cached: z.boolean().default(false),
         /** Hub repositories whose weights are on the node already. */
         weights_cached: z.array(z.string()).default([]),

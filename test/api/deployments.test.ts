@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RequestOf } from '../../src/api/client.ts'
+import { loadProfile } from '../../src/store/profile.ts'
 import { issues, refusal, refused, SECOND, service } from './service.ts'
 
 type Llm = RequestOf<'createLlmDeployment'>
@@ -230,6 +231,30 @@ describe('the life of a deployment', () => {
     for (const again of [client.startDeployment, client.stopDeployment, client.deleteDeployment]) {
       expect((await refused(again({ deploy_id })))[0]).toBe(400)
     }
+  })
+
+  test('a failed one starts again only where the profile lets it', async () => {
+    const failed = {
+      deployments: [
+        {
+          model_name: 'acme/bad',
+          status: 'failed' as const,
+          fail_reason: 'it broke',
+          weights: { repo: 'acme/chat-8b' },
+        },
+      ],
+    }
+    const strict = service('empty', failed)
+    const { deploy_id } = (await strict.client.listDeployments())[0]!
+    expect(await refused(strict.client.startDeployment({ deploy_id }))).toEqual([
+      400,
+      `deployment ${deploy_id} is failed, not stopped`,
+    ])
+    const kind = service('empty', failed, { profile: loadProfile({ policies: { failed_may_start: true } }) })
+    await kind.client.startDeployment({ deploy_id })
+    expect(await kind.client.getDeployment({ deploy_id })).toMatchObject({ status: 'initializing', fail_reason: '' })
+    kind.world.runTo(2400 * SECOND)
+    expect((await kind.client.getDeployment({ deploy_id })).status).toBe('running')
   })
 
   test('an id that is not there', async () => {

@@ -4,6 +4,7 @@ import { type Client, createClient, Refusal } from '../../src/api/client.ts'
 import { createApi } from '../../src/api/serve-request.ts'
 import { World } from '../../src/cluster/world.ts'
 import { type FixturePatch, loadFixture } from '../../src/store/fixture.ts'
+import type { Profile } from '../../src/store/profile.ts'
 
 export const SECOND = 1_000_000
 
@@ -24,7 +25,7 @@ export interface Answered {
 export function service(
   fixture = 'default',
   patch?: FixturePatch,
-  options: { maxStorageBytes?: number } = {},
+  options: { maxStorageBytes?: number; profile?: Profile } = {},
 ): Service {
   const world = new World({ fixture: loadFixture(fixture, patch && { patch }), seed: 1, ...options })
   const { token } = world.store.tokens.all()[0]!

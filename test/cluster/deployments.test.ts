@@ -378,6 +378,7 @@ describe('adapters', () => {
       'adapter.created',
       'deployment.downloading',
       'deployment.deploying',
+      'adapter.resident',
       'deployment.running',
     ])
   })

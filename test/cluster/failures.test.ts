@@ -42,7 +42,7 @@ describe('a GPU error', () => {
     expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
     expect(sim.cluster.node(home).broken).toBe(0)
     passUntil(sim, () => chat.record().instances.running === 1)
-    expect(story(sim, `${chat.deploy_id}-0`)).toContain('instance.lost')
+    expect(story(sim, `${chat.deploy_id}-0`)).toContain('instance.crashed')
   })
 
   test('that needs a reset takes the GPU out until it has one', () => {
@@ -91,15 +91,34 @@ describe('a zone outage', () => {
 })
 
 describe('spot nodes', () => {
-  test('are taken back after a notice; what ran on them moves in time, and they come back by provisioning', () => {
-    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ market: 'spot', count: 1, max: 2 }) })
+  test('are taken back after a notice, and come back by provisioning once there is capacity again', () => {
+    const profile = { weather: { spot_away: '1h' } }
+    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ market: 'spot', count: 1, max: 2 }), profile })
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => chat.status === 'running')
     sim.cluster.pool('extra').preempt('2m')
     expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
     pass(sim, '2m')
+    expect(sim.cluster.nodes()).toEqual([])
+    pass(sim, '3599s')
+    expect(sim.cluster.nodes()).toEqual([])
+    pass(sim, '1s')
     expect(sim.cluster.nodes().map(node => [node.name, node.state])).toEqual([['extra-1', 'provisioning']])
     passUntil(sim, () => chat.record().instances.running === 1)
+  })
+
+  test('that are taken one after the other keep their pool away until the last has been gone long enough', () => {
+    const profile = { weather: { spot_away: '1h' } }
+    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ market: 'spot', count: 2, max: 2 }), profile })
+    sim.cluster.node('extra-0').preempt('1m')
+    pass(sim, '30m')
+    sim.cluster.node('extra-1').preempt('1m')
+    sim.world.deployments.createLlm(spec())
+    pass(sim, '60m')
+    expect(sim.cluster.nodes()).toEqual([])
+    pass(sim, '1m')
+    expect(sim.cluster.nodes()).toHaveLength(1)
+    expect(sim.journal.entries().filter(entry => entry.kind === 'pool.spotReturned')).toHaveLength(1)
   })
 })
 

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isAllowed, isRange } from '../../src/api/ip-ranges.ts'
+import { isAllowed, isRange } from '../../src/store/ip-ranges.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7', true],
