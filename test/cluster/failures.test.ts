@@ -120,6 +120,18 @@ describe('spot nodes', () => {
     expect(sim.cluster.nodes()).toHaveLength(1)
     expect(sim.journal.entries().filter(entry => entry.kind === 'pool.spotReturned')).toHaveLength(1)
   })
+
+  test('with a short notice do not bring back a pool that a longer one keeps away', () => {
+    const profile = { weather: { spot_away: '1h' } }
+    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ market: 'spot', count: 2, max: 2 }), profile })
+    sim.cluster.node('extra-0').preempt('2h')
+    sim.cluster.node('extra-1').preempt('1m')
+    sim.world.deployments.createLlm(spec())
+    pass(sim, '179m')
+    expect(sim.cluster.nodes()).toEqual([])
+    pass(sim, '1m')
+    expect(sim.cluster.nodes()).toHaveLength(1)
+  })
 })
 
 describe('the hub', () => {

@@ -103,6 +103,7 @@ describe('a drained node', () => {
     home.drain()
     pass(sim, '1m')
     expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.lost')
+    expect(sim.world.next(sim.world.clock.now + 3600e6)).toBe(false)
   })
 
   test('ends the rented instances on it with the deadline: they have nowhere to go', () => {
