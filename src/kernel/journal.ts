@@ -26,8 +26,13 @@ export interface RequestEntry extends Entry {
   readonly fields: { operation: string; status: number }
 }
 
-const kindHashes = hashCache()
 const fieldHashes = hashCache()
+
+/** How often a kind of event has happened, and its hash, so that both are one look-up. */
+interface Tally {
+  readonly hash: number
+  count: number
+}
 
 /**
  * What happened in one world, newest kept, with its causes, and the digest of all of it.
@@ -47,7 +52,12 @@ export class Journal {
   #d1 = 0
   #d2 = 0
   #d3 = 0
-  #counts = new Map<string, number>()
+  /** The hash of the thing that an event is happening to: its row is read once and written once. */
+  #h0 = 0
+  #h1 = 0
+  #h2 = 0
+  #h3 = 0
+  #kinds = new Map<string, Tally>()
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   /** @param limit how many entries are kept; the digest and the counts are of all. */
@@ -57,15 +67,24 @@ export class Journal {
 
   /** Records an event of a thing; its hash and the digest follow. */
   happened(row: Row, time: Micros, kind: string, fields?: Fields): number {
-    const before0 = row.h0
-    const before1 = row.h1
-    const before2 = row.h2
-    const before3 = row.h3
-    absorbEvent(row, time, kind, fields)
-    this.#subtract(before0, before1, before2, before3)
-    this.#add(row.h0, row.h1, row.h2, row.h3)
-    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1)
-    return this.#push({ seq: this.#next++, time, kind, subject: row.id, cause: this.cause, fields })
+    const { id, h0, h1, h2, h3 } = row
+    this.#h0 = h0
+    this.#h1 = h1
+    this.#h2 = h2
+    this.#h3 = h3
+    // A slot that is used again by another thing starts from zero; its id goes in with the first event.
+    if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#absorbText(id)
+    this.#absorb(time | 0)
+    this.#absorb(Math.floor(time / 4_294_967_296))
+    this.#absorb(this.#tallied(kind).hash)
+    if (fields !== undefined) this.#absorbFields(fields)
+    row.h0 = this.#h0
+    row.h1 = this.#h1
+    row.h2 = this.#h2
+    row.h3 = this.#h3
+    this.#subtract(h0, h1, h2, h3)
+    this.#add(this.#h0, this.#h1, this.#h2, this.#h3)
+    return this.#push({ seq: this.#next++, time, kind, subject: id, cause: this.cause, fields })
   }
 
   /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
@@ -89,7 +108,7 @@ export class Journal {
 
   /** How many events there were, by kind. */
   get counts(): ReadonlyMap<string, number> {
-    return this.#counts
+    return new Map(Array.from(this.#kinds, ([kind, { count }]) => [kind, count]))
   }
 
   /** Position of the newest entry. */
@@ -153,6 +172,44 @@ export class Journal {
     return entry.seq
   }
 
+  /** One more of a kind. */
+  #tallied(kind: string): Tally {
+    let tally = this.#kinds.get(kind)
+    if (tally === undefined) {
+      tally = { hash: hashOf(kind), count: 0 }
+      this.#kinds.set(kind, tally)
+    }
+    tally.count++
+    return tally
+  }
+
+  #absorbFields(fields: Fields): void {
+    for (const name in fields) {
+      this.#absorb(fieldHashes(name))
+      const value = fields[name]!
+      if (typeof value === 'number') {
+        this.#absorb(value | 0)
+        if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) this.#absorbText(String(value))
+      } else this.#absorbText(String(value))
+    }
+  }
+
+  #absorbText(text: string): void {
+    this.#absorb(hash32(text, 0x6a09e667))
+    this.#absorb(hash32(text, 0x3c6ef372))
+  }
+
+  #absorb(value: number): void {
+    const a = (turn(Math.imul(this.#h0 ^ value, 0x239b961b), 15) + this.#h1) | 0
+    const b = (turn(Math.imul(this.#h1 ^ a, 0xab0e9789), 17) + this.#h2) | 0
+    const c = (turn(Math.imul(this.#h2 ^ b, 0x38b34ae5), 19) + this.#h3) | 0
+    const d = (turn(Math.imul(this.#h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
+    this.#h0 = a
+    this.#h1 = b
+    this.#h2 = c
+    this.#h3 = d
+  }
+
   #add(a: number, b: number, c: number, d: number): void {
     const sum0 = (this.#d0 >>> 0) + (a >>> 0)
     const sum1 = (this.#d1 >>> 0) + (b >>> 0) + (sum0 > 0xffffffff ? 1 : 0)
@@ -187,50 +244,21 @@ function shown(value: string | number | boolean | null): string {
   return typeof value === 'string' && (value === '' || /[\s"=]/.test(value)) ? JSON.stringify(value) : String(value)
 }
 
-function absorbEvent(row: Row, time: Micros, kind: string, fields: Fields | undefined): void {
-  // A slot that is used again by another thing starts from zero; its id goes in with the first event.
-  if (row.h0 === 0 && row.h1 === 0 && row.h2 === 0 && row.h3 === 0) absorbText(row, row.id)
-  absorb(row, time | 0)
-  absorb(row, Math.floor(time / 4_294_967_296))
-  absorb(row, kindHashes(kind))
-  if (fields === undefined) return
-  for (const name in fields) {
-    absorb(row, fieldHashes(name))
-    const value = fields[name]!
-    if (typeof value === 'number') {
-      absorb(row, value | 0)
-      if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) absorbText(row, String(value))
-    } else absorbText(row, String(value))
-  }
-}
-
-function absorbText(row: Row, text: string): void {
-  absorb(row, hash32(text, 0x6a09e667))
-  absorb(row, hash32(text, 0x3c6ef372))
-}
-
-function absorb(row: Row, value: number): void {
-  const a = (turn(Math.imul(row.h0 ^ value, 0x239b961b), 15) + row.h1) | 0
-  const b = (turn(Math.imul(row.h1 ^ a, 0xab0e9789), 17) + row.h2) | 0
-  const c = (turn(Math.imul(row.h2 ^ b, 0x38b34ae5), 19) + row.h3) | 0
-  const d = (turn(Math.imul(row.h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
-  row.h0 = a
-  row.h1 = b
-  row.h2 = c
-  row.h3 = d
-}
-
 function turn(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits))
 }
 
-/** Hashes of the few texts that recur in every event, remembered: a pure function's memory, not a state of any world. */
+function hashOf(word: string): number {
+  return hash32(word, 0x510e527f) | 0
+}
+
+/** Hashes of the few names that recur in every event, remembered: a pure function's memory, not a state of any world. */
 function hashCache(): (text: string) => number {
   const known = new Map<string, number>()
   return text => {
     let hash = known.get(text)
     if (hash === undefined) {
-      hash = hash32(text, 0x510e527f) | 0
+      hash = hashOf(text)
       known.set(text, hash)
     }
     return hash
