@@ -45,9 +45,13 @@ export class Journal {
   cause = 0
 
   readonly limit: number
-  #ring: Entry[] = []
-  #start = 0
   #next = 1
+  /** The kept entries, an array a field: the entry with position n lies at (n - 1) % limit. */
+  #times = new Float64Array(16)
+  #causes = new Float64Array(16)
+  #kindOf: string[] = []
+  #subjects: string[] = []
+  #fieldsOf: (Fields | undefined)[] = []
   #d0 = 0
   #d1 = 0
   #d2 = 0
@@ -84,21 +88,14 @@ export class Journal {
     row.h3 = this.#h3
     this.#subtract(h0, h1, h2, h3)
     this.#add(this.#h0, this.#h1, this.#h2, this.#h3)
-    return this.#push({ seq: this.#next++, time, kind, subject: id, cause: this.cause, fields })
+    return this.#push(time, kind, id, this.cause, fields)
   }
 
   /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
   requested(time: Micros, operation: string, subject: string): RequestEntry {
-    const entry: RequestEntry = {
-      seq: this.#next++,
-      time,
-      kind: 'request',
-      subject,
-      cause: 0,
-      fields: { operation, status: 0 },
-    }
-    this.#push(entry)
-    return entry
+    const fields = { operation, status: 0 }
+    const seq = this.#push(time, 'request', subject, 0, fields)
+    return { seq, time, kind: 'request', subject, cause: 0, fields }
   }
 
   /** 32 hexadecimal digits: equal for equal seeds, fixtures and requests. */
@@ -118,13 +115,13 @@ export class Journal {
 
   /** Entries that were dropped because the journal is full. */
   get dropped(): number {
-    return this.#next - 1 - this.#ring.length
+    return Math.max(0, this.last - this.limit)
   }
 
   /** The kept entries after a position, oldest first. */
   entries(after = 0): Entry[] {
-    const ordered = [...this.#ring.slice(this.#start), ...this.#ring.slice(0, this.#start)]
-    return after <= 0 ? ordered : ordered.filter(entry => entry.seq > after)
+    const first = Math.max(after, this.dropped) + 1
+    return Array.from({ length: Math.max(0, this.#next - first) }, (_, i) => this.#read(first + i))
   }
 
   /** Why: the entry and what led to it, nearest cause first. */
@@ -157,19 +154,45 @@ export class Journal {
   }
 
   #at(seq: number): Entry | undefined {
-    const offset = seq - 1 - this.dropped
-    if (offset < 0 || offset >= this.#ring.length) return undefined
-    return this.#ring[(this.#start + offset) % this.#ring.length]
+    return seq > this.dropped && seq < this.#next ? this.#read(seq) : undefined
   }
 
-  #push(entry: Entry): number {
-    if (this.#ring.length < this.limit) this.#ring.push(entry)
-    else {
-      this.#ring[this.#start] = entry
-      this.#start = (this.#start + 1) % this.limit
+  #read(seq: number): Entry {
+    const place = (seq - 1) % this.limit
+    return {
+      seq,
+      time: this.#times[place]!,
+      kind: this.#kindOf[place]!,
+      subject: this.#subjects[place]!,
+      cause: this.#causes[place]!,
+      fields: this.#fieldsOf[place],
     }
-    for (const listener of this.#listeners) listener(entry)
-    return entry.seq
+  }
+
+  #push(time: Micros, kind: string, subject: string, cause: number, fields: Fields | undefined): number {
+    const seq = this.#next++
+    const place = (seq - 1) % this.limit
+    if (place === this.#times.length) this.#grow()
+    this.#times[place] = time
+    this.#causes[place] = cause
+    this.#kindOf[place] = kind
+    this.#subjects[place] = subject
+    this.#fieldsOf[place] = fields
+    if (this.#listeners.length > 0) {
+      const entry = this.#read(seq)
+      for (const listener of this.#listeners) listener(entry)
+    }
+    return seq
+  }
+
+  #grow(): void {
+    const wider = (old: Float64Array) => {
+      const array = new Float64Array(Math.min(this.limit, old.length * 2))
+      array.set(old)
+      return array
+    }
+    this.#times = wider(this.#times)
+    this.#causes = wider(this.#causes)
   }
 
   /** One more of a kind. */
