@@ -137,7 +137,7 @@ export class Instances {
     else instance.next = 0
     switch (event) {
       case 'instance.placementDue':
-        this.#world.placement.enqueue(ordinal, use)
+        this.#world.placement.enqueue(ordinal)
         return
       case 'instance.containerStarted':
         this.#pull(ordinal, instance)
