@@ -8,15 +8,14 @@
 import { estimateWeights } from '../src/cluster/hub.ts'
 import { LoadCurve } from '../src/cluster/load-curve.ts'
 import { type InstanceSpeed, instanceSpeed, required } from '../src/cluster/serving.ts'
+import { HOUR } from '../src/kernel/duration.ts'
 import { Chance } from '../src/kernel/random.ts'
 import { loadProfile } from '../src/store/profile.ts'
 import type { Fixture } from '../src/store/records.ts'
 import { ObjectHeap } from './object-heap.ts'
 
 const TICK = 10_000_000
-/** $2.50 an hour: what a GPU costs a tick is all that the plain ledger knows. */
-const CENTS_PER_TICK = (250 * TICK) / 3_600_000_000
-const { timings } = loadProfile('realistic')
+const { timings, prices } = loadProfile('realistic')
 
 /** What each stage of an instance's life is followed by, and after how long. */
 const STAGES = ['placed', 'pulling', 'downloading', 'loading', 'warming', 'ready', 'gone'] as const
@@ -40,6 +39,8 @@ interface PlainDeployment {
   repo: string
   bytes: number
   gpus: number
+  /** What an instance costs from one look to the next. */
+  centsPerTick: number
   min: number
   max: number
   curve: LoadCurve
@@ -85,6 +86,7 @@ export class NaiveFleet {
         repo: weights!.repo,
         bytes,
         gpus,
+        centsPerTick: (gpus * prices.centsPerHour[gpu] * TICK) / HOUR,
         min: settings.min_instances,
         max: settings.max_instances,
         curve: new LoadCurve(load!, { chance, key: chance.key('deployment', name) }),
@@ -118,7 +120,7 @@ export class NaiveFleet {
     const byLoad = required(rate, deployment.speed, timings.concurrencyTarget)
     const wanted = Math.min(deployment.max, Math.max(deployment.min, byLoad))
     const serving = deployment.instances.filter(({ state }) => state === 'ready' || state === 'draining').length
-    this.cents += serving * deployment.gpus * CENTS_PER_TICK
+    this.cents += serving * deployment.centsPerTick
     const direction = Math.sign(wanted - deployment.desired)
     if (direction !== deployment.leaning) {
       deployment.leaning = direction
