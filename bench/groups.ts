@@ -1,6 +1,7 @@
 import { batch } from './batch.ts'
 import { domain } from './domain.ts'
 import type { Group } from './figure.ts'
+import { fleet } from './fleet.ts'
 import { growth } from './growth.ts'
 import { inProcess } from './in-process.ts'
 import { kernel } from './kernel.ts'
@@ -9,4 +10,4 @@ import { startup } from './startup.ts'
 import { worlds } from './worlds.ts'
 
 /** Every figure, in the order in which it is taken. */
-export const groups: readonly Group[] = [kernel, domain, worlds, batch, growth, inProcess, server, startup]
+export const groups: readonly Group[] = [kernel, domain, worlds, batch, growth, inProcess, server, startup, fleet]

@@ -47,12 +47,12 @@ export class Autoscaler {
       row.leaningSince = now
     }
     if (direction === 0) {
-      this.#planAt(ordinal, row, this.#nextCrossing(row))
+      this.#planAt(ordinal, row, this.#nextCrossing(row, wanted))
       return
     }
     const due = row.leaningSince + this.#delay(row, wanted)
     if (now < due) {
-      this.#planAt(ordinal, row, Math.min(due, this.#nextCrossing(row)))
+      this.#planAt(ordinal, row, Math.min(due, this.#nextCrossing(row, wanted)))
       return
     }
     const before = row.desired
@@ -62,7 +62,8 @@ export class Autoscaler {
     if (wanted > before) world.deployments.replenish(ordinal)
     else if (wanted === 0) world.deployments.wentToZero(ordinal)
     else world.deployments.thin(ordinal)
-    this.#planAt(ordinal, row, this.#nextCrossing(row))
+    // Going to zero may have left requests waiting.
+    this.#planAt(ordinal, row, this.#nextCrossing(row, wanted === 0 ? this.wanted(row) : wanted))
   }
 
   /** The autoscaler was frozen and is free again: everything it missed is looked at now. */
@@ -104,11 +105,10 @@ export class Autoscaler {
   }
 
   /** The next moment at which the load wants another number of instances than it does now. */
-  #nextCrossing(row: Readonly<DeploymentRow>): Micros {
+  #nextCrossing(row: Readonly<DeploymentRow>, wanted: number): Micros {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
     const { clock, profile } = this.#world
-    const wanted = this.wanted(row)
     const level = (instances: number) => rateFor(instances, load.speed, profile.timings.concurrencyTarget)
     const up = wanted < maxInstances ? load.curve.firstAbove(level(wanted), clock.now, NEVER) : NEVER
     const down = wanted > minInstances ? load.curve.firstAtMost(level(wanted - 1), clock.now, NEVER) : NEVER

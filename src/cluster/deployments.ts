@@ -3,7 +3,7 @@ import { Layers } from '../kernel/layers.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
 import type { OfferedLoad } from '../store/load.ts'
-import type { DeploymentStatus, GpuType } from '../store/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../store/records.ts'
 import { Deployment } from './deployment.ts'
 import {
   type AdapterSpec,
@@ -38,6 +38,11 @@ const COUNT_OF = {
 
 /** The states of an instance in which its engine runs and serves, or is about to. */
 const HAS_ENGINE: ReadonlySet<InstanceState> = new Set(['loading', 'warming', 'ready'])
+
+/** What is recorded when a deployment gets a status: made once, because a text made anew is hashed anew. */
+const BECAME = Object.fromEntries(DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`])) as Readonly<
+  Record<DeploymentStatus, string>
+>
 
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
 export class Deployments {
@@ -570,7 +575,7 @@ export class Deployments {
     const { clock } = this.#world
     row.status = status
     row.updatedAt = clock.now
-    this.#world.happened(row, `deployment.${status}`, row.failReason === '' ? undefined : { reason: row.failReason })
+    this.#world.happened(row, BECAME[status], row.failReason === '' ? undefined : { reason: row.failReason })
     const ordinal = this.#byId.get(row.id)!
     this.changed(ordinal)
     this.#world.batches.capacityChanged(ordinal)

@@ -14,6 +14,11 @@ export const INSTANCE_STATES = ['pending', 'placed', 'pulling', 'loading', 'warm
 /** `gone` has no row: an instance that is gone has left its table. */
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 
+/** What is recorded when an instance enters a state: made once, because a text made anew is hashed anew. */
+const ENTERED = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as Readonly<
+  Record<InstanceState, string>
+>
+
 const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
@@ -143,7 +148,7 @@ export class Instances {
     else instance.next = 0
     switch (event) {
       case 'instance.placementDue':
-        this.#world.placement.enqueue(ordinal, use)
+        this.#world.placement.enqueue(ordinal)
         return
       case 'instance.containerStarted':
         this.#pull(ordinal, instance)
@@ -282,7 +287,7 @@ export class Instances {
     deployments.moved(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
-    this.#world.happened(instance, `instance.${state}`, fields)
+    this.#world.happened(instance, ENTERED[state], fields)
     if (served || state === 'ready') deployments.capacityChanged(instance.deployment)
   }
 

@@ -1,7 +1,8 @@
-import type { Micros } from '../kernel/duration.ts'
+import { HOUR, type Micros } from '../kernel/duration.ts'
 import { AppendLog } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
+import { Accrual } from './accrual.ts'
 import type { EventName } from './events.ts'
 import { gpuIndex } from './gpus.ts'
 import type { World } from './world.ts'
@@ -10,8 +11,6 @@ import type { World } from './world.ts'
 export type Microcents = number
 
 export const MICROCENTS_PER_CENT = 1_000_000
-/** Microseconds of an hour: what turns GPU-microseconds × micro-cents an hour into micro-cents. */
-const MICROS_PER_HOUR = 3_600_000_000n
 
 export interface TopupRule {
   /** Cents that are added. */
@@ -48,8 +47,8 @@ export class MeterRow extends Row {
   readonly gpusPerUnit: number
   units = 0
   since: Micros = 0
-  /** Σ GPU-microseconds × micro-cents per hour up to `since`. */
-  weighted = 0n
+  /** Σ GPU-time × price up to `since`. */
+  accrued = new Accrual()
   posted: Microcents = 0
   stretches: Stretch | undefined = undefined
 
@@ -64,7 +63,7 @@ export class MeterRow extends Row {
     const copy = new MeterRow(generation, this.id, this.kind, this.gpu, this.gpusPerUnit)
     copy.units = this.units
     copy.since = this.since
-    copy.weighted = this.weighted
+    copy.accrued = this.accrued.copy()
     copy.posted = this.posted
     copy.stretches = this.stretches
     return copy.takeHash(this)
@@ -97,9 +96,9 @@ export class Ledger {
   #funds: Microcents = 0
   #tokens: Microcents = 0
   /** All meters together, not floored: what the next crossing is planned by. */
-  #rate = 0n
-  #weighted = 0n
-  #weightedAt: Micros = 0
+  #rate = 0
+  #accrued = new Accrual()
+  #accruedAt: Micros = 0
   #rule: TopupRule = { amount: 0, threshold: 0, enabled: false }
   /** Whether the next crossing of the threshold fires the rule. */
   #armed = false
@@ -137,8 +136,8 @@ export class Ledger {
     this.#funds = ledger.#funds
     this.#tokens = ledger.#tokens
     this.#rate = ledger.#rate
-    this.#weighted = ledger.#weighted
-    this.#weightedAt = ledger.#weightedAt
+    this.#accrued = ledger.#accrued.copy()
+    this.#accruedAt = ledger.#accruedAt
     this.#rule = ledger.#rule
     this.#armed = ledger.#armed
     this.#cardGood = ledger.#cardGood
@@ -316,10 +315,9 @@ export class Ledger {
     const seen = this.#meters.read(meter)
     if (seen.units === units) return
     const row = this.#meters.own(meter)
-    const price = this.#priceOf(row)
     this.#advanceAll(now)
     this.#close(row, now)
-    this.#rate += BigInt((units - row.units) * row.gpusPerUnit) * price
+    this.#rate += (units - row.units) * row.gpusPerUnit * this.#priceOf(row)
     row.units = units
     this.#post(row, now)
     this.#planCrossing()
@@ -332,12 +330,12 @@ export class Ledger {
     for (const [ordinal, seen] of this.#meters.entries()) {
       if (seen.gpu !== gpu || seen.units === 0) continue
       const row = this.#meters.own(ordinal)
-      this.#rate -= BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
+      this.#rate -= this.#rateOf(row)
       this.#close(row, now)
     }
     this.#prices[gpuIndex(gpu)] = Math.round(centsPerHour * MICROCENTS_PER_CENT)
     for (const [, row] of this.#meters.entries()) {
-      if (row.gpu === gpu) this.#rate += BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
+      if (row.gpu === gpu) this.#rate += this.#rateOf(row)
     }
     this.#world.command(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
     this.#planCrossing()
@@ -492,8 +490,13 @@ export class Ledger {
     this.#planCrossing()
   }
 
-  #priceOf(row: Readonly<MeterRow>): bigint {
-    return BigInt(this.#prices[gpuIndex(row.gpu)]!)
+  #priceOf(row: Readonly<MeterRow>): Microcents {
+    return this.#prices[gpuIndex(row.gpu)]!
+  }
+
+  /** Micro-cents an hour of what runs. */
+  #rateOf(row: Readonly<MeterRow>): Microcents {
+    return row.units * row.gpusPerUnit * this.#priceOf(row)
   }
 
   #rent(): Microcents {
@@ -506,29 +509,28 @@ export class Ledger {
   /** What has run since it was posted last. */
   #due(row: Readonly<MeterRow>, now: Micros): Microcents {
     if (row.units === 0) return 0
-    const running = BigInt(now - row.since) * BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
-    return Number((row.weighted + running) / MICROS_PER_HOUR) - row.posted
+    return row.accrued.after(this.#rateOf(row), now - row.since) - row.posted
   }
 
   /** Brings a meter to now. */
   #close(row: MeterRow, now: Micros): void {
     if (row.units > 0 && now > row.since) {
-      row.weighted += BigInt(now - row.since) * BigInt(row.units * row.gpusPerUnit) * this.#priceOf(row)
+      row.accrued.add(this.#rateOf(row), now - row.since)
       row.stretches = { from: row.since, to: now, units: row.units, before: row.stretches }
     }
     row.since = now
   }
 
   #post(row: MeterRow, now: Micros): void {
-    const total = Number(row.weighted / MICROS_PER_HOUR)
+    const total = row.accrued.whole
     if (total === row.posted) return
     this.#entries.push({ time: now, kind: 'rent', subject: row.id, microcents: row.posted - total })
     row.posted = total
   }
 
   #advanceAll(now: Micros): void {
-    this.#weighted += this.#rate * BigInt(now - this.#weightedAt)
-    this.#weightedAt = now
+    this.#accrued.add(this.#rate, now - this.#accruedAt)
+    this.#accruedAt = now
   }
 
   /**
@@ -541,25 +543,21 @@ export class Ledger {
     this.#crossing = 0
     const { now } = world.clock
     this.#advanceAll(now)
-    const funds = BigInt(this.#funds - this.#tokens) * MICROS_PER_HOUR - this.#weighted
     let at = Number.POSITIVE_INFINITY
     // Below the threshold is one micro-cent under it; empty is at zero.
-    if (this.#armed) at = Math.min(at, this.#reaches(funds, this.#rule.threshold * MICROCENTS_PER_CENT - 1))
-    if (!this.#outOfFunds) at = Math.min(at, this.#reaches(funds, this.#empty))
+    if (this.#armed) at = Math.min(at, this.#reaches(this.#rule.threshold * MICROCENTS_PER_CENT - 1))
+    if (!this.#outOfFunds) at = Math.min(at, this.#reaches(this.#empty))
     if (at < Number.POSITIVE_INFINITY) this.#crossing = world.planAt(Math.max(at, now), 'account.crossing')
   }
 
-  #reaches(funds: bigint, level: Microcents): Micros {
+  #reaches(level: Microcents): Micros {
     const { now } = this.#world.clock
-    const above = funds - BigInt(level) * MICROS_PER_HOUR
-    if (above <= 0n) {
-      const exact = this.balance - level
-      // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
-      if (exact <= 0 || this.#rate === 0n) return exact <= 0 ? now : Number.POSITIVE_INFINITY
-      return now + Number((BigInt(exact) * MICROS_PER_HOUR) / this.#rate) + 1
-    }
-    if (this.#rate === 0n) return Number.POSITIVE_INFINITY
-    return now + Number((above + this.#rate - 1n) / this.#rate)
+    const left = this.#accrued.until(this.#funds - this.#tokens - level, this.#rate)
+    if (left > 0) return now + left
+    const exact = this.balance - level
+    // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
+    if (exact <= 0 || this.#rate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
+    return now + Math.floor((exact * HOUR) / this.#rate) + 1
   }
 }
 

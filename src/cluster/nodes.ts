@@ -28,6 +28,9 @@ export interface NodeGroup {
   readonly elastic: boolean
 }
 
+/** The most GPUs of a node. */
+const MOST_GPUS = 16
+
 /** Weights on a node's disk. */
 export interface CachedWeights {
   readonly repo: string
@@ -123,12 +126,21 @@ export interface GroupCount {
   readonly away: number
 }
 
+/** The nodes of one GPU type: what `choose` looks through. */
+interface FreeByPosition {
+  /** Ascending. */
+  readonly ordinals: Int32Array
+  /** How many GPUs a placement could have on each. */
+  readonly free: Uint8Array
+  /** How many nodes have so many free. */
+  readonly counts: Int32Array
+}
+
 /** The nodes and their GPUs: what is free where, by type. */
 export class Nodes {
   readonly #world: World
   readonly #table: Table<NodeRow>
-  /** By GPU type: ordinals of its nodes, ascending, and beside them how many GPUs a placement could have on each. */
-  #byType: { readonly ordinals: Int32Array; readonly free: Uint8Array }[]
+  #byType: FreeByPosition[]
   readonly #byName: Layers<number>
   /** Replaced, never edited: forks share it. */
   #groups: readonly GroupState[]
@@ -136,7 +148,9 @@ export class Nodes {
   constructor(world: World, from?: { table: Table<NodeRow>; nodes: Nodes }) {
     this.#world = world
     this.#table = from ? from.table : new Table(world.generation)
-    this.#byType = from ? from.nodes.#byType.map(({ ordinals, free }) => ({ ordinals, free: free.slice() })) : []
+    this.#byType = from
+      ? from.nodes.#byType.map(type => ({ ...type, free: type.free.slice(), counts: type.counts.slice() }))
+      : []
     this.#byName = from ? from.nodes.#byName.fork() : new Layers()
     this.#groups = from ? from.nodes.#groups : []
   }
@@ -246,24 +260,26 @@ export class Nodes {
     const type = this.#byType[gpuIndex(gpu)]
     if (!type || this.#world.conditions.isStockedOut(gpu)) return -1
     const spread = this.#world.profile.policies.placement === 'spread'
-    const { ordinals, free } = type
-    let best = -1
-    let bestFree = spread ? -1 : 255
-    let bestCached = false
-    for (let i = 0; i < free.length; i++) {
-      const here = free[i]!
-      if (here < gpus || (spread ? here < bestFree : here > bestFree)) continue
-      const ordinal = ordinals[i]!
-      const row = this.#table.read(ordinal)
-      const cached = weights !== '' && hasWeights(row, weights)
-      if (row.diskFull && !cached) continue
-      if (here !== bestFree || (cached && !bestCached)) {
-        best = ordinal
-        bestFree = here
-        bestCached = cached
-      }
+    for (let step = 0; step <= MOST_GPUS - gpus; step++) {
+      const level = spread ? MOST_GPUS - step : gpus + step
+      const node = type.counts[level] === 0 ? -1 : this.#chooseAmong(type, level, weights)
+      if (node >= 0) return node
     }
-    return best
+    return -1
+  }
+
+  /** The node among those with so many free GPUs: one that has the weights, then the first that has room for them. */
+  #chooseAmong({ ordinals, free, counts }: FreeByPosition, level: number, weights: string): number {
+    let first = -1
+    let unseen = counts[level]!
+    for (let i = 0; unseen > 0; i++) {
+      if (free[i] !== level) continue
+      unseen--
+      const row = this.#table.read(ordinals[i]!)
+      if (weights !== '' && hasWeights(row, weights)) return ordinals[i]!
+      if (first < 0 && !row.diskFull) first = ordinals[i]!
+    }
+    return first
   }
 
   /** Takes GPUs of a node for a tenant; returns them as bits. */
@@ -405,14 +421,19 @@ export class Nodes {
   recount(ordinal: number): void {
     const row = this.#table.read(ordinal)
     const type = this.#byType[gpuIndex(row.group.gpu)]!
-    type.free[positionOf(type.ordinals, ordinal)] = freeGpus(row)
+    const position = positionOf(type.ordinals, ordinal)
+    const before = type.free[position]!
+    const free = freeGpus(row)
+    type.free[position] = free
+    type.counts[before] = type.counts[before]! - 1
+    type.counts[free] = type.counts[free]! + 1
   }
 
-  #indexOf(ordinals: readonly number[]): { ordinals: Int32Array; free: Uint8Array } {
-    return {
-      ordinals: Int32Array.from(ordinals),
-      free: Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal))),
-    }
+  #indexOf(ordinals: readonly number[]): FreeByPosition {
+    const free = Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal)))
+    const counts = new Int32Array(MOST_GPUS + 1)
+    for (const level of free) counts[level] = counts[level]! + 1
+    return { ordinals: Int32Array.from(ordinals), free, counts }
   }
 }
 

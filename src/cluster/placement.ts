@@ -1,45 +1,42 @@
 import type { World } from './world.ts'
 
-interface Waiting {
-  readonly instance: number
-  readonly use: number
-}
-
 /**
  * Instances that wait for GPUs. Whoever waits is served in rounds: one round an instant, in the order of waiting since,
  * then of ids, so that the order in which clients asked within one instant does not decide who gets which node.
  */
 export class Placement {
   readonly #world: World
-  #waiting: readonly Waiting[]
+  /** Instances by ordinal. Shared with forks until one side changes it. */
+  #waiting: Set<number>
+  #isShared: boolean
   #round = 0
 
   constructor(world: World, from?: Placement) {
     this.#world = world
-    this.#waiting = from ? from.#waiting : []
+    this.#waiting = from ? from.#waiting : new Set()
+    this.#isShared = from !== undefined
     this.#round = from ? from.#round : 0
   }
 
   fork(world: World): Placement {
+    this.#isShared = true
     return new Placement(world, this)
   }
 
   /** Puts an instance in the queue and asks for a round at this instant. */
-  enqueue(instance: number, use: number): void {
-    this.#waiting = [...this.#waiting, { instance, use }]
+  enqueue(instance: number): void {
+    this.#own().add(instance)
     this.wake()
   }
 
   /** Takes an instance out of the queue. */
   leave(instance: number): void {
-    if (this.#waiting.some(one => one.instance === instance)) {
-      this.#waiting = this.#waiting.filter(one => one.instance !== instance)
-    }
+    if (this.#waiting.has(instance)) this.#own().delete(instance)
   }
 
   /** Capacity may have come: a round at this instant, if anybody waits. */
   wake(): void {
-    if (this.#waiting.length === 0 || this.#world.agenda.timeOf(this.#round) <= this.#world.clock.now) return
+    if (this.#waiting.size === 0 || this.#world.agenda.timeOf(this.#round) <= this.#world.clock.now) return
     this.#world.cancel(this.#round)
     this.#round = this.#world.plan(0, 'placement.round')
   }
@@ -47,17 +44,24 @@ export class Placement {
   round(): void {
     this.#round = 0
     const { instances } = this.#world
-    const order = this.#waiting
-      .map(one => ({ one, row: instances.read(one.instance) }))
-      .sort((a, b) => a.row.since - b.row.since || (a.row.id < b.row.id ? -1 : 1))
-    this.#waiting = order.filter(({ one }) => !instances.place(one.instance)).map(({ one }) => one)
-    if (this.#waiting.length === 0) return
+    const order = Array.from(this.#waiting, one => ({ one, row: instances.read(one) })).sort(
+      (a, b) => a.row.since - b.row.since || (a.row.id < b.row.id ? -1 : 1),
+    )
+    this.#waiting = new Set(order.filter(({ one }) => !instances.place(one)).map(({ one }) => one))
+    this.#isShared = false
+    if (this.#waiting.size === 0) return
     const { deployments, provisioning } = this.#world
     provisioning.demand(
-      this.#waiting.map(one => {
-        const { gpu, numGpus } = deployments.read(instances.read(one.instance).deployment)
+      Array.from(this.#waiting, one => {
+        const { gpu, numGpus } = deployments.read(instances.read(one).deployment)
         return { gpu, gpus: numGpus }
       }),
     )
+  }
+
+  #own(): Set<number> {
+    if (this.#isShared) this.#waiting = new Set(this.#waiting)
+    this.#isShared = false
+    return this.#waiting
   }
 }

@@ -26,8 +26,13 @@ export interface RequestEntry extends Entry {
   readonly fields: { operation: string; status: number }
 }
 
-const kindHashes = hashCache()
 const fieldHashes = hashCache()
+
+/** How often a kind of event has happened, and its hash, so that both are one look-up. */
+interface Tally {
+  readonly hash: number
+  count: number
+}
 
 /**
  * What happened in one world, newest kept, with its causes, and the digest of all of it.
@@ -40,14 +45,23 @@ export class Journal {
   cause = 0
 
   readonly limit: number
-  #ring: Entry[] = []
-  #start = 0
   #next = 1
+  /** The kept entries, an array a field: the entry with position n lies at (n - 1) % limit. */
+  #times = new Float64Array(16)
+  #causes = new Float64Array(16)
+  #kindOf: string[] = []
+  #subjects: string[] = []
+  #fieldsOf: (Fields | undefined)[] = []
   #d0 = 0
   #d1 = 0
   #d2 = 0
   #d3 = 0
-  #counts = new Map<string, number>()
+  /** The hash of the thing that an event is happening to: its row is read once and written once. */
+  #h0 = 0
+  #h1 = 0
+  #h2 = 0
+  #h3 = 0
+  #kinds = new Map<string, Tally>()
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   /** @param limit how many entries are kept; the digest and the counts are of all. */
@@ -57,29 +71,31 @@ export class Journal {
 
   /** Records an event of a thing; its hash and the digest follow. */
   happened(row: Row, time: Micros, kind: string, fields?: Fields): number {
-    const before0 = row.h0
-    const before1 = row.h1
-    const before2 = row.h2
-    const before3 = row.h3
-    absorbEvent(row, time, kind, fields)
-    this.#subtract(before0, before1, before2, before3)
-    this.#add(row.h0, row.h1, row.h2, row.h3)
-    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1)
-    return this.#push({ seq: this.#next++, time, kind, subject: row.id, cause: this.cause, fields })
+    const { id, h0, h1, h2, h3 } = row
+    this.#h0 = h0
+    this.#h1 = h1
+    this.#h2 = h2
+    this.#h3 = h3
+    // A slot that is used again by another thing starts from zero; its id goes in with the first event.
+    if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#absorbText(id)
+    this.#absorb(time | 0)
+    this.#absorb(Math.floor(time / 4_294_967_296))
+    this.#absorb(this.#tallied(kind).hash)
+    if (fields !== undefined) this.#absorbFields(fields)
+    row.h0 = this.#h0
+    row.h1 = this.#h1
+    row.h2 = this.#h2
+    row.h3 = this.#h3
+    this.#subtract(h0, h1, h2, h3)
+    this.#add(this.#h0, this.#h1, this.#h2, this.#h3)
+    return this.#push(time, kind, id, this.cause, fields)
   }
 
   /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
   requested(time: Micros, operation: string, subject: string): RequestEntry {
-    const entry: RequestEntry = {
-      seq: this.#next++,
-      time,
-      kind: 'request',
-      subject,
-      cause: 0,
-      fields: { operation, status: 0 },
-    }
-    this.#push(entry)
-    return entry
+    const fields = { operation, status: 0 }
+    const seq = this.#push(time, 'request', subject, 0, fields)
+    return { seq, time, kind: 'request', subject, cause: 0, fields }
   }
 
   /** 32 hexadecimal digits: equal for equal seeds, fixtures and requests. */
@@ -89,7 +105,7 @@ export class Journal {
 
   /** How many events there were, by kind. */
   get counts(): ReadonlyMap<string, number> {
-    return this.#counts
+    return new Map(Array.from(this.#kinds, ([kind, { count }]) => [kind, count]))
   }
 
   /** Position of the newest entry. */
@@ -99,13 +115,13 @@ export class Journal {
 
   /** Entries that were dropped because the journal is full. */
   get dropped(): number {
-    return this.#next - 1 - this.#ring.length
+    return Math.max(0, this.last - this.limit)
   }
 
   /** The kept entries after a position, oldest first. */
   entries(after = 0): Entry[] {
-    const ordered = [...this.#ring.slice(this.#start), ...this.#ring.slice(0, this.#start)]
-    return after <= 0 ? ordered : ordered.filter(entry => entry.seq > after)
+    const first = Math.max(after, this.dropped) + 1
+    return Array.from({ length: Math.max(0, this.#next - first) }, (_, i) => this.#read(first + i))
   }
 
   /** Why: the entry and what led to it, nearest cause first. */
@@ -138,19 +154,83 @@ export class Journal {
   }
 
   #at(seq: number): Entry | undefined {
-    const offset = seq - 1 - this.dropped
-    if (offset < 0 || offset >= this.#ring.length) return undefined
-    return this.#ring[(this.#start + offset) % this.#ring.length]
+    return seq > this.dropped && seq < this.#next ? this.#read(seq) : undefined
   }
 
-  #push(entry: Entry): number {
-    if (this.#ring.length < this.limit) this.#ring.push(entry)
-    else {
-      this.#ring[this.#start] = entry
-      this.#start = (this.#start + 1) % this.limit
+  #read(seq: number): Entry {
+    const place = (seq - 1) % this.limit
+    return {
+      seq,
+      time: this.#times[place]!,
+      kind: this.#kindOf[place]!,
+      subject: this.#subjects[place]!,
+      cause: this.#causes[place]!,
+      fields: this.#fieldsOf[place],
     }
-    for (const listener of this.#listeners) listener(entry)
-    return entry.seq
+  }
+
+  #push(time: Micros, kind: string, subject: string, cause: number, fields: Fields | undefined): number {
+    const seq = this.#next++
+    const place = (seq - 1) % this.limit
+    if (place === this.#times.length) this.#grow()
+    this.#times[place] = time
+    this.#causes[place] = cause
+    this.#kindOf[place] = kind
+    this.#subjects[place] = subject
+    this.#fieldsOf[place] = fields
+    if (this.#listeners.length > 0) {
+      const entry = this.#read(seq)
+      for (const listener of this.#listeners) listener(entry)
+    }
+    return seq
+  }
+
+  #grow(): void {
+    const wider = (old: Float64Array) => {
+      const array = new Float64Array(Math.min(this.limit, old.length * 2))
+      array.set(old)
+      return array
+    }
+    this.#times = wider(this.#times)
+    this.#causes = wider(this.#causes)
+  }
+
+  /** One more of a kind. */
+  #tallied(kind: string): Tally {
+    let tally = this.#kinds.get(kind)
+    if (tally === undefined) {
+      tally = { hash: hashOf(kind), count: 0 }
+      this.#kinds.set(kind, tally)
+    }
+    tally.count++
+    return tally
+  }
+
+  #absorbFields(fields: Fields): void {
+    for (const name in fields) {
+      this.#absorb(fieldHashes(name))
+      const value = fields[name]!
+      if (typeof value === 'number') {
+        this.#absorb(value | 0)
+        if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) this.#absorbText(String(value))
+      } else this.#absorbText(String(value))
+    }
+  }
+
+  #absorbText(text: string): void {
+    this.#absorb(hash32(text, 0x6a09e667))
+    this.#absorb(hash32(text, 0x3c6ef372))
+  }
+
+  #absorb(value: number): void {
+    const a = (turn(Math.imul(this.#h0 ^ value, 0x239b961b), 15) + this.#h1) | 0
+    const b = (turn(Math.imul(this.#h1 ^ a, 0xab0e9789), 17) + this.#h2) | 0
+    const c = (turn(Math.imul(this.#h2 ^ b, 0x38b34ae5), 19) + this.#h3) | 0
+    const d = (turn(Math.imul(this.#h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
+    this.#h0 = a
+    this.#h1 = b
+    this.#h2 = c
+    this.#h3 = d
   }
 
   #add(a: number, b: number, c: number, d: number): void {
@@ -187,50 +267,21 @@ function shown(value: string | number | boolean | null): string {
   return typeof value === 'string' && (value === '' || /[\s"=]/.test(value)) ? JSON.stringify(value) : String(value)
 }
 
-function absorbEvent(row: Row, time: Micros, kind: string, fields: Fields | undefined): void {
-  // A slot that is used again by another thing starts from zero; its id goes in with the first event.
-  if (row.h0 === 0 && row.h1 === 0 && row.h2 === 0 && row.h3 === 0) absorbText(row, row.id)
-  absorb(row, time | 0)
-  absorb(row, Math.floor(time / 4_294_967_296))
-  absorb(row, kindHashes(kind))
-  if (fields === undefined) return
-  for (const name in fields) {
-    absorb(row, fieldHashes(name))
-    const value = fields[name]!
-    if (typeof value === 'number') {
-      absorb(row, value | 0)
-      if (!Number.isInteger(value) || value > 0x7fffffff || value < -0x80000000) absorbText(row, String(value))
-    } else absorbText(row, String(value))
-  }
-}
-
-function absorbText(row: Row, text: string): void {
-  absorb(row, hash32(text, 0x6a09e667))
-  absorb(row, hash32(text, 0x3c6ef372))
-}
-
-function absorb(row: Row, value: number): void {
-  const a = (turn(Math.imul(row.h0 ^ value, 0x239b961b), 15) + row.h1) | 0
-  const b = (turn(Math.imul(row.h1 ^ a, 0xab0e9789), 17) + row.h2) | 0
-  const c = (turn(Math.imul(row.h2 ^ b, 0x38b34ae5), 19) + row.h3) | 0
-  const d = (turn(Math.imul(row.h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
-  row.h0 = a
-  row.h1 = b
-  row.h2 = c
-  row.h3 = d
-}
-
 function turn(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits))
 }
 
-/** Hashes of the few texts that recur in every event, remembered: a pure function's memory, not a state of any world. */
+function hashOf(word: string): number {
+  return hash32(word, 0x510e527f) | 0
+}
+
+/** Hashes of the few names that recur in every event, remembered: a pure function's memory, not a state of any world. */
 function hashCache(): (text: string) => number {
   const known = new Map<string, number>()
   return text => {
     let hash = known.get(text)
     if (hash === undefined) {
-      hash = hash32(text, 0x510e527f) | 0
+      hash = hashOf(text)
       known.set(text, hash)
     }
     return hash
