@@ -110,6 +110,7 @@ export const listDeployments = endpoint({
   alt: true,
   query: { status: z.string().optional() },
   returns: z.array(DeploymentRecord),
+  polls: () => ({ kind: 'deployments' }),
   handle: ({ query, world }) => {
     const asked = words(query.status ?? '')
     const unknown = asked.find(word => !isStatus(word))
@@ -129,6 +130,7 @@ export const getDeployment = endpoint({
   refusals: { 404: 'unknown deployment' },
   alt: true,
   returns: DeploymentRecord,
+  polls: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
   handle: ({ params, world }) => new JsonText(deploymentOf(world, params.deploy_id).text()),
 })
 
