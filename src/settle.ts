@@ -2,18 +2,15 @@
  * Moving time for clients that wait: the public clock. The kernel's advance is synchronous; the public one also lets
  * whoever it woke go on before the next step. With kernel/pacer.ts the only file that may name timers.
  */
+import { type ClockMode, type ClockSetting, type Drive, driveOf } from './clock-setting.ts'
+import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
+import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
 import { traceLine } from './kernel/journal.ts'
-import { nearest } from './kernel/nearest.ts'
-import { monotonicMs, Pacer } from './kernel/pacer.ts'
-
-const MODES = ['manual', 'scaled'] as const
-/** How time moves: by hand, or with a real clock times a speed. */
-export type ClockMode = (typeof MODES)[number]
-
-/** A clock as a user asks for it. */
-export type ClockSetting = ClockMode | { readonly mode: ClockMode; readonly speed?: number }
+import { monotonicMs } from './kernel/pacer.ts'
+import { FakeTimers, FetchWatch, warn } from './lockstep.ts'
+import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
 
 /** What an advance did. */
 export interface Happened {
@@ -24,16 +21,38 @@ export interface Happened {
   readonly events: number
   /** The same by kind, as in `{ 'instance.ready': 1 }`. */
   readonly counts: Readonly<Record<string, number>>
+  /** The changes of status that a client could see, in order, as far back as the journal goes. */
+  readonly transitions: readonly Transition[]
 }
 
-/** The speed of a scaled clock unless told otherwise: an hour in a minute. */
-export const DEFAULT_SPEED = 60
+/** A thing has another status now. */
+export interface Transition {
+  /** When, ISO 8601. */
+  readonly at: string
+  /** Wire id of the thing. */
+  readonly subject: string
+  /** What it is and the status it has: `deployment.running`, `batch.completed`. */
+  readonly became: string
+}
+
 /** How long one slice of an advance may hold a server's process. */
 const SLICE_MS = 20
 /** Turns of the event loop without a sign of the client after which it counts as waiting. */
 const QUIET_TURNS = 3
+/** The same where calls may be under way that began before anybody looked. */
+const UNSEEN_TURNS = 100
 /** Real time without a sign of life after which a request in flight is taken for stuck. */
 const STUCK_MS = 2000
+/** Real time after which whoever asks a paused clock is told who holds it. */
+const LONG_PAUSE_MS = 5000
+/** The events by which a thing has another status on the wire. */
+const STATUS_KINDS: ReadonlySet<string> = new Set([
+  ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`),
+  ...BATCH_STATUSES.map(status => `batch.${status}`),
+  ...HOSTED_STATES.map(state => `hosted.${state}`),
+  'limit.approved',
+  'limit.denied',
+])
 
 /** What came of an `until` that may give up. */
 export interface Awaited {
@@ -58,6 +77,20 @@ interface Began {
   readonly world: World
   readonly from: string
   readonly counts: ReadonlyMap<string, number>
+  /** The newest entry of the journal. */
+  readonly last: number
+}
+
+/** Somebody who holds the time, and since when. */
+interface Pause {
+  readonly owner: string
+  readonly since: number
+}
+
+/** How a clock treats what it finds in its process. */
+export interface ClockOptions {
+  /** `ignore` leaves fake timers of a test runner alone; unless given they are driven in step with the world. */
+  readonly timers?: 'drive' | 'ignore' | undefined
 }
 
 /** What the clock needs of the simulator it belongs to. */
@@ -80,26 +113,44 @@ export interface ClockHost {
  */
 export class SimulatorClock {
   readonly #host: ClockHost
-  #pacer: Pacer | undefined
+  readonly #drivesTimers: boolean
+  readonly #timers = new FakeTimers()
+  readonly #fetches = new FetchWatch()
+  #drive: Drive
+  /** Where the followed clock and the world stood when time was moved last. */
+  #followed = { world: 0, now: 0 }
+  #pauses: readonly Pause[] = []
+  /** Names of those whose pause has been warned of. */
+  #warnedOf: readonly string[] = []
+  #saidNothingToFollow = false
+  #jump: unknown
+  #quietTurns = QUIET_TURNS
   #sleepers: readonly Sleeper[] = []
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
   #interrupted = false
 
-  constructor(host: ClockHost, setting: ClockSetting) {
+  constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     this.#host = host
-    const { mode, speed } = readSetting(setting)
-    if (mode === 'scaled') this.#pacer = new Pacer(speed, 0)
+    this.#drivesTimers = options.timers !== 'ignore'
+    this.#drive = driveOf(setting, 0)
+    this.#rebase()
     this.sleep = this.sleep.bind(this)
+    if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#watchFetch()
   }
 
   get mode(): ClockMode {
-    return this.#pacer ? 'scaled' : 'manual'
+    return this.#drive.mode
   }
 
-  /** Simulated seconds in a real second; undefined when time moves by hand. */
+  /** Simulated seconds in a real second; undefined when the clock is not scaled. */
   get speed(): number | undefined {
-    return this.#pacer?.speed
+    return this.#drive.mode === 'scaled' ? this.#drive.pacer.speed : undefined
+  }
+
+  /** Who holds the time, by name; empty while it moves as its mode says. */
+  get pausedBy(): readonly string[] {
+    return this.#pauses.map(({ owner }) => owner)
   }
 
   /** The world's time. */
@@ -161,6 +212,8 @@ export class SimulatorClock {
       // Some looks of the simulation at itself find nothing to do; nobody else would call them events.
       while (world.journal.last === last) {
         const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+        const planned = Math.min(wake, world.agenda.nextTime)
+        if ((planned < Number.POSITIVE_INFINITY || this.#timers.waiting > 0) && (await this.#stepTimers(planned))) break
         if (wake <= world.agenda.nextTime) {
           if (wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
           break
@@ -168,7 +221,7 @@ export class SimulatorClock {
         if (world.needsTokenizer) await this.#host.prepare()
         if (!world.next()) break
       }
-      this.#pacer?.rebase(this.elapsed)
+      this.#rebase()
       await this.#settle()
       return this.#end(began)
     })
@@ -210,24 +263,172 @@ export class SimulatorClock {
     })
   }
 
-  /** Switches how time moves, without a jump. */
+  /** Switches how time moves, without a jump: the world first comes to where the old mode has it by now. */
   set(setting: ClockSetting): void {
-    const { mode, speed } = readSetting(setting)
-    if (mode === 'manual') this.#pacer = undefined
-    else if (this.#pacer) this.#pacer.setSpeed(speed)
-    else this.#pacer = new Pacer(speed, this.elapsed)
+    const drive = driveOf(setting, this.due)
+    if (!this.#host.world.needsTokenizer) this.#catchUpNow()
+    this.#drive = drive
+    this.#rebase()
+    if (drive.mode === 'idle') this.#armJump(drive.after)
   }
 
-  /** Where a scaled clock says the world should be by now; where it is, when time moves by hand. */
+  /**
+   * Holds the time where it is, whatever the mode; moves by hand still move it. Returns the way to let go.
+   *
+   * @param owner who holds it, for whoever wonders why time stands
+   * @example const resume = sim.clock.pause('debugger')
+   */
+  pause(owner: string): () => void {
+    if (typeof owner !== 'string' || owner.trim() === '') {
+      throw new RangeError("Failed to pause the clock: nobody is named. Say who holds it, as in pause('debugger').")
+    }
+    if (this.#pauses.length === 0) this.#catchUpNow()
+    const pause = { owner, since: monotonicMs() }
+    this.#pauses = [...this.#pauses, pause]
+    return () => this.#letGo(pause)
+  }
+
+  /** Lets go of what `owner` holds. Throws RangeError when they hold nothing; says so when somebody else still does. */
+  resume(owner: string): void {
+    const pause = this.#pauses.find(one => one.owner === owner)
+    if (pause === undefined) {
+      const holders = this.pausedBy.map(name => `'${name}'`).join(', ')
+      throw new RangeError(
+        `Failed to resume the clock: '${owner}' does not hold it. ` +
+          (holders === '' ? 'Nobody does.' : `It is held by ${holders}: give one of these names.`),
+      )
+    }
+    this.#letGo(pause)
+    if (this.#pauses.length > 0) this.#warnOfPause('was let go by one')
+  }
+
+  #letGo(pause: Pause): void {
+    if (!this.#pauses.includes(pause)) return
+    this.#pauses = this.#pauses.filter(other => other !== pause)
+    if (this.#pauses.length > 0) return
+    this.#rebase()
+    if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
+  }
+
+  #warnOfPause(what: string): void {
+    const holders = this.pausedBy.map(name => `'${name}'`).join(', ')
+    const message = `The clock ${what} and is still held by ${holders}: time stands until they let go.`
+    if (this.#warnedOf.includes(message)) return
+    this.#warnedOf = [...this.#warnedOf, message]
+    warn(message)
+  }
+
+  /** Where the clock's mode says the world should be by now; where it is, when time moves by hand. */
   get due(): Micros {
-    return this.#pacer ? Math.max(this.#pacer.target, this.elapsed) : this.elapsed
+    return Math.max(this.elapsed, this.#target())
   }
 
-  /** Brings a world on a scaled clock up to date: at once, unless a slice or a tokenizer is in the way. */
+  #target(): Micros {
+    const drive = this.#drive
+    const [held] = this.#pauses
+    if (held !== undefined) {
+      // A pause that was forgotten looks like a hang.
+      if (drive.mode !== 'manual' && monotonicMs() - held.since > LONG_PAUSE_MS)
+        this.#warnOfPause('has been asked for the time')
+      return this.elapsed
+    }
+    if (drive.mode === 'scaled') return drive.pacer.target
+    if (drive.mode === 'follow' && drive.now !== undefined) {
+      return this.#followed.world + Math.floor((drive.now() - this.#followed.now) * 1000)
+    }
+    if (this.#drivesTimers && this.#timers.look(this.elapsed)) {
+      this.#watchFetch()
+      return this.#timers.target
+    }
+    if (drive.mode === 'follow' && !this.#saidNothingToFollow) {
+      this.#saidNothingToFollow = true
+      warn(
+        'The clock follows fake timers and none are installed, so time stands. ' +
+          "Install them (vi.useFakeTimers()), or give a clock: { mode: 'follow', now: () => … }.",
+      )
+    }
+    return this.elapsed
+  }
+
+  /** A move by hand: the mode goes on from where the world is now. */
+  #rebase(): void {
+    const drive = this.#drive
+    if (drive.mode === 'scaled') drive.pacer.rebase(this.elapsed)
+    if (drive.mode === 'follow' && drive.now !== undefined) this.#followed = { world: this.elapsed, now: drive.now() }
+    // Both clocks count from one base as long as they are in step, so that rounding never adds up.
+    if (this.#timers.look(this.elapsed) && Math.abs(this.elapsed - this.#timers.target) >= 1000) {
+      this.#timers.rebase(this.elapsed)
+    }
+  }
+
+  /**
+   * A look at something unfinished was answered: an on-poll clock moves to its next change of status, or by its step.
+   * Nothing moves where nothing is planned.
+   */
+  async polled(polled: Polled): Promise<void> {
+    const drive = this.#drive
+    if (drive.mode !== 'on-poll' || this.#pauses.length > 0) return
+    await this.#inTurn(async () => {
+      await this.#host.prepare()
+      const { world } = this.#host
+      if (drive.step !== undefined) {
+        if (unfinished(world, polled).size > 0) this.#fire(this.elapsed + drive.step)
+        return
+      }
+      for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
+      this.#wakeSleepers()
+    })
+  }
+
+  /** A request ended: an idle clock waits for the next one, and jumps when none comes. */
+  answered(): void {
+    if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
+  }
+
+  #armJump(after: number): void {
+    if (this.#jump !== undefined || this.#pauses.length > 0) return
+    const { activity } = this.#host
+    this.#jump = soon(() => {
+      this.#jump = undefined
+      if (this.#drive.mode !== 'idle') return
+      const quiet = this.#host.activity === activity && this.#host.inFlight.length === 0
+      if (!quiet) this.#armJump(after)
+      else if (Number.isFinite(this.#nextWork())) {
+        this.#toWork().then(
+          () => this.answered(),
+          error => warn(`The idle clock stopped: ${error instanceof Error ? error.message : String(error)}`),
+        )
+      }
+    }, after)
+  }
+
+  #nextWork(): Micros {
+    return this.#host.world.agenda.nextTimeOf(kind => !HOUSEKEEPING.has(EVENTS[kind]!.name))
+  }
+
+  /** Jumps from work to work until a client could see something new, or there is none. */
+  #toWork(): Promise<void> {
+    return this.#inTurn(() =>
+      this.#holding(async breathe => {
+        const { world } = this.#host
+        const seen = world.visibleChanges
+        for (;;) {
+          const target = this.#nextWork()
+          if (!Number.isFinite(target) || world.visibleChanges !== seen) return
+          this.#fire(target)
+          const pause = breathe()
+          if (pause) await pause
+          this.#sameWorld(world)
+        }
+      }),
+    )
+  }
+
+  /** Brings a world up to where its clock says: at once, unless a slice or a tokenizer is in the way. */
   catchUp(): void | Promise<void> {
     if (this.#slicing) return this.#slicing.then(() => this.catchUp())
-    if (!this.#pacer) return
     const { due } = this
+    if (due === this.elapsed) return
     if (this.#host.world.needsTokenizer) {
       return this.#host.prepare().then(() => {
         this.#fire(due)
@@ -248,7 +449,9 @@ export class SimulatorClock {
     for (const { reject } of sleepers) {
       reject(new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
     }
-    this.#pacer?.rebase(this.elapsed)
+    this.#timers.forget()
+    this.#fetches.detach()
+    this.#rebase()
   }
 
   /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */
@@ -325,7 +528,7 @@ export class SimulatorClock {
       this.#catchUpNow()
       return await move(breathe)
     } finally {
-      this.#pacer?.rebase(this.elapsed)
+      this.#rebase()
       this.#slicing = undefined
       release()
     }
@@ -365,13 +568,32 @@ export class SimulatorClock {
     for (;;) {
       this.#sameWorld(began.world)
       const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (await this.#stepTimers(Math.min(wake, target))) continue
       if (wake > target) break
       await this.#runTo(wake)
       await this.#settle()
     }
     await this.#runTo(target)
-    this.#pacer?.rebase(this.elapsed)
+    this.#rebase()
     return this.#end(began)
+  }
+
+  /**
+   * Lets the test runner's fake timers come as far as `limit`: true when one of them was due before, was fired, and its
+   * client is quiet again with the world at its time; false when the world may go to `limit`.
+   */
+  async #stepTimers(limit: Micros): Promise<boolean> {
+    if (!this.#drivesTimers || !this.#timers.look(this.elapsed)) return false
+    // The world comes first, so that what the timer's callback reads of it is of its own time.
+    const { due } = this.#timers
+    if (due !== undefined && due <= limit && due > this.elapsed) {
+      await this.#host.prepare()
+      this.#host.world.runTo(due)
+    }
+    if (this.#timers.step(limit) === 'rested') return false
+    await this.#runTo(Math.max(this.elapsed, this.#timers.target))
+    await this.#settle()
+    return true
   }
 
   /** Steps to the next change a client could see, or a sleeper's waking; false when there is none up to `limit`. */
@@ -380,20 +602,25 @@ export class SimulatorClock {
     const seen = world.visibleChanges
     while (world.visibleChanges === seen) {
       const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (await this.#stepTimers(Math.min(wake, world.agenda.nextTime, limit))) {
+        this.#sameWorld(world)
+        this.#rebase()
+        return true
+      }
       if (wake <= limit && wake <= world.agenda.nextTime) {
         await this.#runTo(wake)
         await this.#settle()
-        this.#pacer?.rebase(this.elapsed)
+        this.#rebase()
         return true
       }
       if (world.needsTokenizer) await this.#host.prepare()
       if (!world.next(limit)) {
         await this.#runTo(limit)
-        this.#pacer?.rebase(this.elapsed)
+        this.#rebase()
         return false
       }
     }
-    this.#pacer?.rebase(this.elapsed)
+    this.#rebase()
     return true
   }
 
@@ -403,12 +630,17 @@ export class SimulatorClock {
   }
 
   #catchUpNow(): void {
-    if (this.#pacer) this.#fire(this.due)
+    const { due } = this
+    if (due > this.elapsed) this.#fire(due)
   }
 
   #fire(target: Micros): void {
     const { world } = this.#host
     if (target > world.clock.now || world.agenda.nextTime <= target) world.runTo(Math.max(target, world.clock.now))
+    this.#wakeSleepers()
+  }
+
+  #wakeSleepers(): void {
     while (this.#sleepers.length > 0 && this.#sleepers[0]!.at <= this.elapsed) {
       const [first, ...rest] = this.#sleepers
       this.#sleepers = rest
@@ -420,27 +652,43 @@ export class SimulatorClock {
   async #settle(): Promise<void> {
     await this.#host.prepare()
     this.#catchUpNow()
+    if (this.#drivesTimers) {
+      this.#timers.demandDrivable()
+      if (this.#timers.look(this.elapsed)) this.#watchFetch()
+    }
+    const turns = this.#quietTurns
+    this.#quietTurns = QUIET_TURNS
     let calm = 0
-    let seen = this.#host.activity
+    let seen = this.#signsOfLife()
     let since = monotonicMs()
-    while (calm < QUIET_TURNS) {
+    while (calm < turns) {
       await turn()
-      const { activity, inFlight } = this.#host
-      calm = activity === seen && inFlight.length === 0 ? calm + 1 : 0
-      if (activity !== seen) since = monotonicMs()
+      const signs = this.#signsOfLife()
+      const inFlight = [...this.#host.inFlight, ...this.#fetches.inFlight]
+      calm = signs === seen && inFlight.length === 0 ? calm + 1 : 0
+      if (signs !== seen) since = monotonicMs()
       else if (monotonicMs() - since > STUCK_MS) {
         throw new Error(
           `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without a sign of life. ` +
-            'End its body, or await its answer before you move time.',
+            'End its body, or await its answer before you move time. An address that no handler answers is a real one, and takes real time.',
         )
       }
-      seen = activity
+      seen = signs
     }
+  }
+
+  #watchFetch(): void {
+    if (this.#fetches.attach()) this.#quietTurns = UNSEEN_TURNS
+  }
+
+  /** Changes whenever a client does something: asks, reads, sets a timer. */
+  #signsOfLife(): string {
+    return `${this.#host.activity} ${this.#fetches.activity} ${this.#timers.waiting}`
   }
 
   #begin(): Began {
     const { world } = this.#host
-    return { world, from: this.iso, counts: new Map(world.journal.counts) }
+    return { world, from: this.iso, counts: new Map(world.journal.counts), last: world.journal.last }
   }
 
   /** A reset in the middle of a move: the move belongs to a world that is gone. */
@@ -459,7 +707,15 @@ export class SimulatorClock {
       counts[kind] = more
       events += more
     }
-    return { from: began.from, to: this.iso, events, counts }
+    return { from: began.from, to: this.iso, events, counts, transitions: events === 0 ? [] : this.#transitions(began) }
+  }
+
+  #transitions({ world, last }: Began): Transition[] {
+    const found: Transition[] = []
+    for (const { time, kind, subject } of world.history(last)) {
+      if (STATUS_KINDS.has(kind)) found.push({ at: world.clock.iso(time), subject, became: kind })
+    }
+    return found
   }
 
   #gaveUp(within: Micros): string {
@@ -488,40 +744,52 @@ export class SimulatorClock {
   }
 }
 
-/** Reads a clock setting. Throws RangeError for a mode that does not exist or a speed that is none. */
-export function readSetting(setting: ClockSetting): { mode: ClockMode; speed: number } {
-  const { mode, speed = DEFAULT_SPEED } = typeof setting === 'string' ? { mode: setting } : setting
-  if (mode !== 'manual' && mode !== 'scaled') {
-    const meant = nearest(String(mode), MODES)
-    throw new RangeError(
-      `Failed to set the clock: there is no mode '${String(mode)}'. ` +
-        (meant ? `Did you mean '${meant}'?` : "Modes are 'manual' and 'scaled'."),
-    )
-  }
-  if (!Number.isFinite(speed) || speed <= 0 || speed > 1e6) {
-    throw new RangeError(
-      `Failed to set the clock: a speed of ${String(speed)} is none. Give a number above 0 and up to 1,000,000.`,
-    )
-  }
-  return { mode, speed }
-}
-
 /** Waits for real time to pass, without keeping the process alive: how long a server that closes is patient. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise(resolve => {
-    const timer: unknown = realTimeout(() => resolve(), milliseconds)
-    if (typeof timer === 'object') (timer as { unref?(): void }).unref?.()
+    soon(resolve, milliseconds)
   })
 }
 
-// Captured at import: a test runner's fake timers must not stop the turns that wait for a client.
-const realImmediate: ((callback: () => void) => unknown) | undefined = globalThis.setImmediate
-const realTimeout = globalThis.setTimeout
+// Captured at import: a test runner's fake timers must not stop the turns that wait for a client. Where they stand
+// already, a message to oneself is a turn that nobody fakes.
+const realImmediate: ((callback: () => void) => unknown) | undefined = unfaked(globalThis.setImmediate)
+const realTimeout: ((callback: () => void, ms: number) => unknown) | undefined = unfaked(globalThis.setTimeout)
+
+function unfaked<Timer>(timer: Timer | undefined): Timer | undefined {
+  return timer !== undefined && typeof timer === 'function' && 'clock' in timer ? undefined : timer
+}
 
 /** One turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise(resolve => {
     if (realImmediate) realImmediate(() => resolve())
-    else realTimeout(() => resolve(), 0)
+    else if (realTimeout) realTimeout(() => resolve(), 0)
+    else messageToOneself(resolve)
   })
+}
+
+function messageToOneself(heard: () => void): void {
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => {
+    port1.close()
+    heard()
+  }
+  port2.postMessage(null)
+}
+
+/** Calls `then` after real time, without keeping the process alive for it. */
+function soon(then: () => void, milliseconds: number): unknown {
+  if (realTimeout === undefined) {
+    const until = monotonicMs() + milliseconds
+    const look = () => {
+      if (monotonicMs() >= until) then()
+      else messageToOneself(look)
+    }
+    messageToOneself(look)
+    return look
+  }
+  const timer = realTimeout(then, milliseconds)
+  if (typeof timer === 'object') (timer as { unref?(): void }).unref?.()
+  return timer
 }

@@ -1,5 +1,7 @@
+import { pathOf } from './api/pipeline.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
+import type { ClockSetting } from './clock-setting.ts'
 import type { LedgerEntry } from './cluster/ledger.ts'
 import { type ClusterVerbs, clusterVerbs } from './cluster/verbs.ts'
 import { World } from './cluster/world.ts'
@@ -7,7 +9,7 @@ import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
 import { nearest } from './kernel/nearest.ts'
-import { type ClockSetting, SimulatorClock } from './settle.ts'
+import { SimulatorClock } from './settle.ts'
 import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
 import { loadProfile, type ProfileInput } from './store/profile.ts'
@@ -24,6 +26,8 @@ export interface SimulatorOptions {
   readonly seed?: string | number
   /** How time moves; by hand unless given. */
   readonly clock?: ClockSetting
+  /** Fake timers of the test runner: `drive` (unless given) moves them and the world in step, `ignore` leaves them alone. */
+  readonly timers?: 'drive' | 'ignore'
   /** The world's time zero, ISO 8601; 2026-01-01T00:00:00Z unless given. */
   readonly epoch?: string
   /** Serves the interface document's own endpoints alone. */
@@ -147,6 +151,7 @@ class OneWorld implements Simulator {
         prepare: () => simulator.#prepare(),
       },
       options.clock ?? 'manual',
+      { timers: options.timers },
     )
     this.cluster = clusterVerbs(() => this.#world)
     this.fetch = (input, init) => this.#fetch(input, init)
@@ -226,13 +231,35 @@ class OneWorld implements Simulator {
   answer(request: Request, { clientAddress, path }: FetchOptions = {}): Response | Promise<Response> {
     this.#activity++
     const answered = this.api.answer(this.#world, request, { clientAddress, path, enter: this.#enter })
-    if (!(answered instanceof Promise)) return answered
+    const { mode } = this.clock
+    if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))
+    if (!(answered instanceof Promise)) {
+      if (mode === 'idle') this.clock.answered()
+      return answered
+    }
+    return this.#afterwards(request, answered)
+  }
+
+  #afterwards(request: Request, answered: Promise<Response>): Promise<Response> {
     const name = `${request.method} ${new URL(request.url).pathname}`
     this.#inFlight = [...this.#inFlight, name]
     return answered.finally(() => {
       this.#inFlight = this.#inFlight.toSpliced(this.#inFlight.indexOf(name), 1)
       this.#activity++
+      this.clock.answered()
     })
+  }
+
+  /** The answer is made first; then a look at something unfinished moves an on-poll clock. */
+  async #polling(
+    request: Request,
+    answered: Response | Promise<Response>,
+    path: string | undefined,
+  ): Promise<Response> {
+    const response = await answered
+    const polled = response.ok ? this.api.polledBy(request.method, path ?? pathOf(request.url)) : undefined
+    if (polled !== undefined) await this.clock.polled(polled)
+    return response
   }
 
   readonly #enter = () => this.clock.catchUp()
@@ -248,6 +275,7 @@ const OPTIONS = [
   'profile',
   'seed',
   'clock',
+  'timers',
   'epoch',
   'documentedOnly',
   'journalLimit',

@@ -47,6 +47,7 @@ export const getBatch = endpoint({
   refusals: { 404: 'unknown batch' },
   errors: 'wrapped',
   returns: BatchRecord,
+  polls: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
   handle: ({ params, world }) => {
     const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
     return new JsonText(batch.text())

@@ -111,6 +111,7 @@ export const listDeployments = endpoint({
   alt: true,
   query: { status: z.string().optional() },
   returns: z.array(DeploymentRecord),
+  polls: () => ({ kind: 'deployments' }),
   handle: ({ query, world }) => {
     const asked = words(query.status ?? '')
     const unknown = asked.find(word => !isStatus(word))
@@ -130,6 +131,7 @@ export const getDeployment = endpoint({
   refusals: { 404: 'unknown deployment' },
   alt: true,
   returns: DeploymentRecord,
+  polls: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
   handle: ({ params, world }) => new JsonText(deploymentOf(world, params.deploy_id).text()),
 })
 

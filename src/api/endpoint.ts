@@ -5,6 +5,7 @@
  * journal are derived from it and from nothing else.
  */
 import type { z } from 'zod'
+import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
 import type { ApiToken } from '../store/records.ts'
 
@@ -172,6 +173,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   /** Content type of a success; JSON unless said. */
   produces?: string
   needs?: readonly Need[]
+  /** The things whose progress it looks at: what a clock that moves on polls goes by. */
+  polls?: (params: Readonly<Record<string, string>>) => Polled
   example?: Example
   handle: (input: Input<Route, Params, Query, Body, Form> & Scope) => Outcome
 }
@@ -202,6 +205,7 @@ export interface Endpoint<
   readonly returns: Returns
   readonly produces: string
   readonly needs: readonly Need[]
+  readonly polls: ((params: Readonly<Record<string, string>>) => Polled) | undefined
   readonly example: Example
   /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
   handle(input: Input<Route, Params, Query, Body, Form> & Scope): unknown
@@ -266,6 +270,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',
       needs: declaration.needs ?? [],
+      polls: declaration.polls,
       example: declaration.example ?? {},
       handle: declaration.handle,
     }

@@ -5,6 +5,7 @@
  * without a promise.
  */
 import { z } from 'zod'
+import type { Polled } from '../cluster/unfinished.ts'
 import {
   type AnyEndpoint,
   Bytes,
@@ -69,6 +70,8 @@ export interface Pipeline<Context> {
   answer(context: Context, request: Request, call?: Call): Response | Promise<Response>
   /** The operation a method and path lead to. */
   operationOf(method: string, path: string): string | undefined
+  /** The things whose progress a request looks at; undefined for one that looks at none. */
+  polledBy(method: string, target: string): Polled | undefined
 }
 
 /** An operation with what can be settled before the first request. */
@@ -94,7 +97,7 @@ export function createPipeline<Context, Scope extends object>(
   let dateSecond = Number.NaN
   let dateText = ''
 
-  return { answer, operationOf }
+  return { answer, operationOf, polledBy }
 
   function answer(context: Context, request: Request, call: Call = {}): Response | Promise<Response> {
     const { method } = request
@@ -117,6 +120,11 @@ export function createPipeline<Context, Scope extends object>(
   function operationOf(method: string, path: string): string | undefined {
     const match = router.match(method, path)
     return match !== undefined && 'target' in match ? match.target.operation : undefined
+  }
+
+  function polledBy(method: string, target: string): Polled | undefined {
+    const match = router.match(method, target.split('?', 1)[0]!)
+    return match !== undefined && 'target' in match ? match.target.endpoint.polls?.(match.params) : undefined
   }
 
   /** A request that no route leads anywhere still is a request of its world. */

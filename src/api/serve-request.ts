@@ -1,4 +1,5 @@
 /** The service's API over a world: `Request` in, `Response` out. */
+import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
 import { authenticate } from './auth.ts'
 import type { ApiScope, Operations } from './endpoint.ts'
@@ -28,6 +29,8 @@ export interface Api {
   answer(world: World, request: Request, call?: Call): Response | Promise<Response>
   /** The operation a method and path lead to, undefined where none does. */
   operationOf(method: string, path: string): string | undefined
+  /** The things whose progress a request looks at; undefined for one that looks at none. */
+  polledBy(method: string, target: string): Polled | undefined
 }
 
 const LOCALHOST = '127.0.0.1'
@@ -57,6 +60,7 @@ export function createApi(options: ApiOptions = {}): Api {
   return {
     operations: served,
     operationOf: pipeline.operationOf,
+    polledBy: pipeline.polledBy,
     answer(world, request, call) {
       return asksForOpenapi(request, call) ? describe(world) : pipeline.answer(world, request, call)
     },

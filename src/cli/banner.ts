@@ -15,7 +15,6 @@ export interface BannerOptions {
 /** What `serve` prints when it is ready: all there is to know, and two lines to paste. */
 export function banner(sim: Simulator, options: BannerOptions): string {
   const bold = (text: string) => (options.isTerminal ? `\u001b[1m${text}\u001b[22m` : text)
-  const { speed } = sim.clock
   // Without the scheme, which curl takes for granted, both lines stay within 80 columns.
   const address = options.url.replace('http://', '')
   const guard = options.controlToken === undefined ? '' : ` -H "x-sim-control-token: ${options.controlToken}" \\\n `
@@ -24,7 +23,7 @@ export function banner(sim: Simulator, options: BannerOptions): string {
     '',
     `token     ${sim.token}`,
     `world     fixtures ${options.fixtures}, seed ${sim.seed}`,
-    `clock     ${speed === undefined ? 'manual: time moves only when told to' : `scaled, ${speed} simulated seconds a second`}`,
+    `clock     ${clockLine(sim)}`,
     `time      ${sim.clock.iso}`,
     ...(options.controlToken === undefined
       ? []
@@ -37,4 +36,17 @@ export function banner(sim: Simulator, options: BannerOptions): string {
     `curl${guard} --json '{"by":"10m"}' ${address}/_sim/clock/advance`,
   ]
   return `${lines.join('\n')}\n`
+}
+
+function clockLine({ clock }: Simulator): string {
+  switch (clock.mode) {
+    case 'scaled':
+      return `scaled, ${clock.speed} simulated seconds a second`
+    case 'on-poll':
+      return 'on-poll: each look at something unfinished moves time to its next change'
+    case 'idle':
+      return 'idle: time jumps to the next piece of work when nobody asks'
+    default:
+      return 'manual: time moves only when told to'
+  }
 }

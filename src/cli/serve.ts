@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Argv } from 'yargs'
+import { DEFAULT_IDLE_MS, DEFAULT_SPEED } from '../clock-setting.ts'
 import { isLoopback } from '../control/guards.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Server, serve } from '../serve.ts'
-import { DEFAULT_SPEED } from '../settle.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
@@ -22,14 +22,19 @@ import {
   word,
 } from './values.ts'
 
+/** A server has no clock to follow: its clients wait in processes of their own. */
+const SERVED_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as const
+
 interface Arguments {
   port: number
   host: string
   fixtures: string
   profile: string
   seed: string
-  clock: 'manual' | 'scaled'
+  clock: (typeof SERVED_MODES)[number]
   speed: number | undefined
+  pollStep: string | undefined
+  idleAfter: number | undefined
   epoch: string | undefined
   models: number | undefined
   deployments: number | undefined
@@ -81,12 +86,30 @@ function flags() {
     },
     seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: text('seed') },
     clock: {
-      ...flag('clock', 'How time moves: scaled (with the wall, times the speed) or manual', 'scaled'),
-      coerce: word('clock', ['manual', 'scaled']),
+      ...flag(
+        'clock',
+        'How time moves: scaled (with the wall, times the speed), manual, on-poll (with each look at something unfinished) or idle (to the next piece of work when nobody asks)',
+        'scaled',
+      ),
+      coerce: word('clock', SERVED_MODES),
     },
     speed: {
       ...flag('speed', `Simulated seconds in a second of a scaled clock; ${DEFAULT_SPEED} unless given`),
       coerce: positive('speed', 1e6, DEFAULT_SPEED),
+    },
+    'poll-step': {
+      ...flag(
+        'poll-step',
+        'How far each look moves an on-poll clock, as in 5m; to the next visible change unless given',
+      ),
+      coerce: text('poll-step'),
+    },
+    'idle-after': {
+      ...flag(
+        'idle-after',
+        `Real milliseconds without a request after which an idle clock jumps; ${DEFAULT_IDLE_MS} unless given`,
+      ),
+      coerce: integer('idle-after', { min: 0, max: 3_600_000 }, DEFAULT_IDLE_MS),
     },
     epoch: {
       ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
@@ -165,15 +188,27 @@ function toggle(name: string, describe: string) {
 }
 
 async function simulatorOf(argv: Arguments): Promise<Simulator> {
-  if (argv.clock === 'manual' && argv.speed !== undefined) {
-    throw new UsageError('Failed to set the clock: --speed is for a scaled clock. Leave it out, or --clock scaled.')
+  for (const [name, given, mode] of [
+    ['speed', argv.speed, 'scaled'],
+    ['poll-step', argv.pollStep, 'on-poll'],
+    ['idle-after', argv.idleAfter, 'idle'],
+  ] as const) {
+    if (given === undefined || argv.clock === mode) continue
+    throw new UsageError(
+      `Failed to set the clock: --${name} is for the clock ${mode}. Leave it out, or --clock ${mode}.`,
+    )
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   return createSimulator({
     fixtures: await filled(argv, epoch),
     profile: argv.profile,
     seed: argv.seed,
-    clock: { mode: argv.clock, ...(argv.speed !== undefined && { speed: argv.speed }) },
+    clock: {
+      mode: argv.clock,
+      ...(argv.speed !== undefined && { speed: argv.speed }),
+      ...(argv.pollStep !== undefined && { step: argv.pollStep }),
+      ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
+    },
     documentedOnly: argv.documentedOnly,
     ...(epoch !== undefined && { epoch }),
     ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),

@@ -66,3 +66,20 @@ export type EventName = (typeof EVENTS)[number]['name']
 export const EVENT_KIND = Object.fromEntries(EVENTS.map(({ name }, kind) => [name, kind])) as Readonly<
   Record<EventName, number>
 >
+
+/**
+ * What comes by itself and is nobody's work: deadlines, weather, the looks of controllers, money. A clock that jumps to
+ * the next piece of work passes them by on its way and never goes to one for its own sake.
+ */
+export const HOUSEKEEPING: ReadonlySet<EventName> = new Set<EventName>([
+  'instance.overdue',
+  'node.keptEmpty',
+  'weather.strikes',
+  'weather.passes',
+  'deployment.idle',
+  'deployment.scaleDue',
+  'batch.expired',
+  'file.expired',
+  'account.crossing',
+  'account.graceEnded',
+])

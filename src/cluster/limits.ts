@@ -95,6 +95,11 @@ export class GpuLimits {
     this.set(gpu, limit)
   }
 
+  /** The requests for higher limits, in the order in which they were filed. */
+  entries(): Generator<[number, Readonly<LimitRequestRow>]> {
+    return this.#table.entries()
+  }
+
   pending(gpu: GpuType): boolean {
     for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return true
     return false

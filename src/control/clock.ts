@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
+import { CLOCK_MODES, type ClockMode } from '../clock-setting.ts'
 import type { Happened } from '../settle.ts'
 import type { Simulator } from '../simulator.ts'
 import { attempt, control, OURS } from './endpoint.ts'
@@ -11,8 +12,9 @@ const Duration = z.union([z.string(), z.number()])
 const Clock = z.object({
   now: z.string(),
   elapsed_seconds: z.number(),
-  mode: z.enum(['manual', 'scaled']),
+  mode: z.enum(CLOCK_MODES),
   speed: z.number().nullable(),
+  paused_by: z.array(z.string()),
   next_event_in_seconds: z.number().nullable(),
 })
 
@@ -22,6 +24,7 @@ const Moved = z.object({
   now: z.string(),
   events: z.int(),
   counts: z.record(z.string(), z.int()),
+  transitions: z.array(z.object({ at: z.string(), subject: z.string(), became: z.string() })),
 })
 
 export const getClock = control({
@@ -35,18 +38,66 @@ export const getClock = control({
 export const setClock = control({
   ...OURS,
   route: 'PUT /_sim/clock',
-  summary: 'Switch how time moves, without a jump: mode manual or scaled, speed in simulated seconds a second',
+  summary:
+    'Switch how time moves, without a jump: mode manual, scaled (with speed, in simulated seconds a second), on-poll ' +
+    '(with step; to the next visible change unless given) or idle (with after, in real milliseconds)',
   example: { body: { mode: 'scaled', speed: 60 } },
-  refusals: { 400: 'an unknown mode, or a speed that is none' },
-  body: z.strictObject({ mode: z.string().optional(), speed: z.number().optional() }),
+  refusals: { 400: 'an unknown mode, a figure that makes no sense, or one that belongs to another mode' },
+  body: z.strictObject({
+    mode: z.string().optional(),
+    speed: z.number().optional(),
+    step: Duration.optional(),
+    after: z.number().optional(),
+  }),
   returns: Clock,
   handle: async ({ body, sim }) => {
-    const mode = (body.mode ?? sim.clock.mode) as 'manual' | 'scaled'
-    if (mode === 'manual' && body.speed !== undefined) {
-      refuse(400, "Failed to set the clock: a manual clock has no speed. Leave it out, or give mode 'scaled'.")
+    const mode = (body.mode ?? sim.clock.mode) as ClockMode
+    if (mode === 'follow') {
+      refuse(
+        400,
+        'Failed to set the clock: a server has no clock to follow. Give mode scaled, on-poll, idle or manual.',
+      )
     }
-    const speed = body.speed ?? sim.clock.speed
-    await attempt(() => sim.clock.set({ mode, ...(speed !== undefined && { speed }) }))
+    // A speed stays until another is given.
+    const speed = body.speed ?? (mode === 'scaled' ? sim.clock.speed : undefined)
+    const { step, after } = body
+    await attempt(() =>
+      sim.clock.set({
+        mode,
+        ...(speed !== undefined && { speed }),
+        ...(step !== undefined && { step }),
+        ...(after !== undefined && { after }),
+      }),
+    )
+    return shown(sim)
+  },
+})
+
+const Owner = z.strictObject({ owner: z.string().min(1).max(200) })
+
+export const pauseClock = control({
+  ...OURS,
+  route: 'POST /_sim/clock/pause',
+  summary: 'Hold the time where it is, under a name; moves by hand still move it',
+  example: { body: { owner: 'debugger' } },
+  body: Owner,
+  returns: Clock,
+  handle: async ({ body: { owner }, sim }) => {
+    await attempt(() => sim.clock.pause(owner))
+    return shown(sim)
+  },
+})
+
+export const resumeClock = control({
+  ...OURS,
+  route: 'POST /_sim/clock/resume',
+  summary: 'Let go of the time; it moves again when nobody holds it any more',
+  example: { body: { owner: 'debugger' } },
+  refusals: { 400: 'a name that does not hold it' },
+  body: Owner,
+  returns: Clock,
+  handle: async ({ body: { owner }, sim }) => {
+    await attempt(() => sim.clock.resume(owner))
     return shown(sim)
   },
 })
@@ -121,7 +172,8 @@ export const untilClock = control({
       return response.ok && fits(last.body, where)
     }
     const { reached, happened } = await attempt(() => sim.clock.untilInSlices(look, { within }))
-    return { reached, now: sim.clock.iso, happened, last: last! }
+    const { now, ...told } = moved(sim, happened)
+    return { reached, now, happened: told, last: last! }
   },
 })
 
@@ -168,12 +220,13 @@ function shown({ clock }: Simulator): z.input<typeof Clock> {
     elapsed_seconds: clock.elapsed / 1e6,
     mode: clock.mode,
     speed: clock.speed ?? null,
+    paused_by: [...clock.pausedBy],
     next_event_in_seconds: clock.nextIn === undefined ? null : clock.nextIn / 1e6,
   }
 }
 
 function moved(sim: Simulator, happened: Happened): z.input<typeof Moved> {
-  return { ...happened, counts: { ...happened.counts }, now: sim.clock.iso }
+  return { ...happened, counts: { ...happened.counts }, transitions: [...happened.transitions], now: sim.clock.iso }
 }
 
 /** Microseconds of a moment to come. */

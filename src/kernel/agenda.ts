@@ -64,6 +64,16 @@ export class Agenda {
     return this.#size > 0 ? this.#heapTime[0]! : Number.POSITIVE_INFINITY
   }
 
+  /** The time of the earliest entry whose kind is wanted; Infinity when there is none. Looks at every entry. */
+  nextTimeOf(wanted: (kind: number) => boolean): Micros {
+    let earliest = Number.POSITIVE_INFINITY
+    for (let place = 0; place < this.#size; place++) {
+      const time = this.#heapTime[place]!
+      if (time < earliest && wanted(this.#kind[this.#heapSlot[place]!]!)) earliest = time
+    }
+    return earliest
+  }
+
   /** Adds an entry and names it. */
   schedule(time: Micros, priority: Priority, kind: number, subject: number, arg = 0, cause = 0): EntryHandle {
     let slot: number

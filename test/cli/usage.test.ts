@@ -16,8 +16,11 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   ],
   [['--port'], 'Failed to read --port: it needs a value. Give one behind it.'],
   [['--port', '1', '--port', '2'], 'Failed to read --port: it is given 2 times. Give it once.'],
-  [['--clock', 'manul'], "Failed to read --clock 'manul': did you mean 'manual'? Words are manual, scaled."],
-  [['--clock', 'manual', '--speed', '5'], 'Failed to set the clock: --speed is for a scaled clock.'],
+  [
+    ['--clock', 'manul'],
+    "Failed to read --clock 'manul': did you mean 'manual'? Words are manual, scaled, on-poll, idle.",
+  ],
+  [['--clock', 'manual', '--speed', '5'], 'Failed to set the clock: --speed is for the clock scaled.'],
   [['--speed', '0'], "Failed to read --speed '0': give a number above 0"],
   [['--max-storage', 'lots'], "Failed to read --max-storage 'lots': no size. Give bytes, as in --max-storage 512MiB."],
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],

@@ -169,7 +169,7 @@ describe('the clock', () => {
   test.each([
     [{ mode: 'scald' }, "there is no mode 'scald'. Did you mean 'scaled'?"],
     [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
-    [{ speed: 5 }, 'a manual clock has no speed'],
+    [{ speed: 5 }, "'speed' is for the mode scaled"],
   ])('refuses %j', async (body, message) => {
     const { command, sim } = await running()
     const answer = await command('/_sim/clock', body, 'PUT')

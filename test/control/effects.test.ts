@@ -58,8 +58,27 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       set({ mode: 'Scaled' }, 400, "Did you mean 'scaled'?"),
       set({ mode: 'scaled', speed: '60' }, 422, 'speed'),
       set({ modus: 'manual' }, 422, 'modus'),
+      set({ mode: 'follow' }, 400, 'a server has no clock to follow'),
+      set({ mode: 'on-poll', speed: 5 }, 400, "'speed' is for the mode scaled"),
+      set({ mode: 'on-poll', step: 'soon' }, 400, 'Failed to read the duration'),
+      set({ mode: 'idle', after: -1 }, 400, '-1 is no number of milliseconds'),
       set([], 422, 'detail'),
     ],
+  },
+  pauseClock: {
+    good: [{ path: '/_sim/clock/pause', body: { owner: 'debugger' } }],
+    bad: [
+      { path: '/_sim/clock/pause', body: { owner: '' }, status: 422, says: 'owner' },
+      { path: '/_sim/clock/pause', body: { owner: '  ' }, status: 400, says: 'nobody is named' },
+      { path: '/_sim/clock/pause', body: {}, status: 422, says: 'owner' },
+    ],
+  },
+  resumeClock: {
+    good: [
+      { path: '/_sim/clock/pause', body: { owner: 'debugger' } },
+      { path: '/_sim/clock/resume', body: { owner: 'debugger' } },
+    ],
+    bad: [{ path: '/_sim/clock/resume', body: { owner: 'nobody' }, status: 400, says: "'nobody' does not hold it" }],
   },
   advanceClock: {
     good: [

@@ -40,10 +40,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: ['kernel', 'store'],
   api: ['cluster', 'store', 'kernel'],
   faults: ['kernel', 'api'],
-  control: ['version.ts', 'simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store'],
+  control: ['version.ts', 'simulator.ts', 'settle.ts', 'clock-setting.ts', 'api', 'cluster', 'kernel', 'store'],
   scenario: ['simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
-  'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts'],
-  'settle.ts': ['cluster', 'kernel'],
+  'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts', 'clock-setting.ts'],
+  'settle.ts': ['cluster', 'store', 'kernel', 'clock-setting.ts', 'lockstep.ts'],
+  'lockstep.ts': ['kernel'],
+  'clock-setting.ts': ['kernel'],
 }
 
 const MUST_NOT_CONTAIN: Readonly<Record<string, RegExp>> = {
@@ -119,11 +121,11 @@ describe('the tree', () => {
 })
 
 describe('determinism', () => {
-  test('one file reads the real clock, and two may name timers', () => {
+  test('one file reads the real clock, and two name timers', () => {
     const CLOCKS = /\bDate\.now\b|\bperformance\.|\bnew Date\(\)|\bhrtime\b|\bTemporal\.Now\b/
     const TIMERS = /\bset(Timeout|Interval|Immediate)\b|node:timers/
     expect(containing(CLOCKS)).toEqual(['kernel/pacer.ts'])
-    expect(containing(TIMERS)).toEqual(['settle.ts'])
+    expect(containing(TIMERS)).toEqual(['lockstep.ts', 'settle.ts'])
   })
 
   test('one file makes chance, and none calls what engines may round differently', () => {

@@ -1,0 +1,107 @@
+/** How a clock may be set: the modes, what each takes, and what makes no sense. */
+import { type Duration, type Micros, micros } from './kernel/duration.ts'
+import { nearest } from './kernel/nearest.ts'
+import { Pacer } from './kernel/pacer.ts'
+
+export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
+/**
+ * How time moves: by hand; with a real clock times a speed; with each look at something unfinished; to the next piece
+ * of work whenever nobody asks; with a clock that is handed in.
+ */
+export type ClockMode = (typeof CLOCK_MODES)[number]
+
+/** A clock as a user asks for it. */
+export type ClockSetting =
+  | ClockMode
+  | {
+      readonly mode: ClockMode
+      /** scaled: simulated seconds in a real second; 60 unless given. */
+      readonly speed?: number
+      /** on-poll: how far each look moves time; to the next visible change unless given. */
+      readonly step?: Duration
+      /** idle: real milliseconds without a request after which time jumps; 50 unless given. */
+      readonly after?: number
+      /** follow: milliseconds of the clock to follow; the fake timers of the test runner unless given. */
+      readonly now?: () => number
+    }
+
+/** What moves time beside the user's hand. */
+export type Drive =
+  | { readonly mode: 'manual' }
+  | { readonly mode: 'scaled'; readonly pacer: Pacer }
+  | { readonly mode: 'on-poll'; readonly step: Micros | undefined }
+  | { readonly mode: 'idle'; readonly after: number }
+  | { readonly mode: 'follow'; readonly now: (() => number) | undefined }
+
+/** The speed of a scaled clock unless told otherwise: an hour in a minute. */
+export const DEFAULT_SPEED = 60
+/** Real milliseconds without a request after which an idle clock jumps, unless told otherwise. */
+export const DEFAULT_IDLE_MS = 50
+
+const TAKES = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'follow' } as const
+
+/**
+ * Reads a setting.
+ *
+ * @param elapsed where the world stands now: a clock is switched without a jump
+ * @throws RangeError for a mode that does not exist, a figure that makes no sense, or one that belongs to another mode
+ */
+export function driveOf(setting: ClockSetting, elapsed: Micros): Drive {
+  const given = typeof setting === 'string' ? { mode: setting } : setting
+  const { mode } = given
+  if (!(CLOCK_MODES as readonly unknown[]).includes(mode)) {
+    const meant = nearest(String(mode), CLOCK_MODES)
+    throw new RangeError(
+      `Failed to set the clock: there is no mode '${String(mode)}'. ` +
+        (meant ? `Did you mean '${meant}'?` : `Modes are ${CLOCK_MODES.join(', ')}.`),
+    )
+  }
+  for (const name of Object.keys(given)) {
+    if (name === 'mode' || given[name as keyof typeof given] === undefined) continue
+    if (!Object.hasOwn(TAKES, name)) {
+      const meant = nearest(name, Object.keys(TAKES))
+      throw new RangeError(
+        `Failed to set the clock: there is no setting '${name}'. ` +
+          (meant ? `Did you mean '${meant}'?` : `Settings are mode, ${Object.keys(TAKES).join(', ')}.`),
+      )
+    }
+    const owner = TAKES[name as keyof typeof TAKES]
+    if (owner === mode) continue
+    throw new RangeError(
+      `Failed to set the clock: '${name}' is for the mode ${owner}, and the mode is ${mode}. Leave it out, or give mode '${owner}'.`,
+    )
+  }
+  switch (mode) {
+    case 'manual':
+      return { mode }
+    case 'scaled':
+      return { mode, pacer: new Pacer(speedOf(given.speed ?? DEFAULT_SPEED), elapsed) }
+    case 'on-poll':
+      return { mode, step: given.step === undefined ? undefined : micros(given.step) }
+    case 'idle':
+      return { mode, after: patienceOf(given.after ?? DEFAULT_IDLE_MS) }
+    case 'follow':
+      return { mode, now: clockOf(given.now) }
+  }
+}
+
+function speedOf(speed: number): number {
+  if (Number.isFinite(speed) && speed > 0 && speed <= 1e6) return speed
+  throw new RangeError(
+    `Failed to set the clock: a speed of ${String(speed)} is none. Give a number above 0 and up to 1,000,000.`,
+  )
+}
+
+function patienceOf(after: number): number {
+  if (Number.isFinite(after) && after >= 0 && after <= 3_600_000) return after
+  throw new RangeError(
+    `Failed to set the clock: ${String(after)} is no number of milliseconds to wait for. Give one from 0 to 3,600,000.`,
+  )
+}
+
+function clockOf(now: (() => number) | undefined): (() => number) | undefined {
+  if (now === undefined || (typeof now === 'function' && Number.isFinite(now()))) return now
+  throw new RangeError(
+    'Failed to set the clock: now is no function that returns milliseconds. Give one, as in { mode: "follow", now: () => fake.now }.',
+  )
+}

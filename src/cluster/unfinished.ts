@@ -1,0 +1,86 @@
+import { DAY, type Micros } from '../kernel/duration.ts'
+import { EVENTS, type EventName } from './events.ts'
+import type { World } from './world.ts'
+
+/** What a request asks after: things of a kind, or one of them by its wire id. */
+export interface Polled {
+  readonly kind: 'deployments' | 'batches' | 'hosted' | 'limits'
+  readonly id?: string
+}
+
+/** How far ahead a change is looked for: a batch ends within a day of its creation, and a stall may come before. */
+const HORIZON: Micros = 2 * DAY
+/** Events looked at for one change: what needs more is a busy fleet, and a second's work. */
+const LOOKED_AT = 1_000_000
+
+const UNFINISHED: ReadonlySet<string> = new Set([
+  ...['initializing', 'downloading', 'deploying'],
+  ...['validating', 'in_progress', 'finalizing', 'cancelling'],
+  ...['creating', 'starting', 'stopping', 'shutting_down', 'expanding'],
+  'pending',
+])
+
+/** The status of each of these things that is on its way, by wire id. */
+export function unfinished(world: World, polled: Polled): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const [id, status] of statuses(world, polled)) if (UNFINISHED.has(status)) found.set(id, status)
+  return found
+}
+
+/**
+ * How many events it takes until the first of these things that are on their way has another status, if nobody asks for
+ * anything until then. 0 when none is on its way, or nothing that is planned will move it; money and weather do not
+ * count.
+ *
+ * It is found by living through the time in a copy of the world, which is exact: what happens follows from what is there.
+ * Counted in events, because a status may last no time at all, and is to be seen all the same.
+ */
+export function eventsToNextChange(world: World, polled: Polled): number {
+  const waiting = unfinished(world, polled)
+  if (waiting.size === 0) return 0
+  const future = world.fork()
+  const limit = world.clock.now + HORIZON
+  const known = new Map(waiting)
+  let seen = future.visibleChanges
+  for (let events = 1; events <= LOOKED_AT && future.next(limit); events++) {
+    if (future.visibleChanges === seen) continue
+    seen = future.visibleChanges
+    const now = new Map(statuses(future, polled))
+    let changed = false
+    for (const [id, before] of known) {
+      const after = now.get(id)
+      if (after === before) continue
+      changed = true
+      if (after !== undefined) known.set(id, after)
+    }
+    if (changed && !isFate(EVENTS[future.agenda.kind]!.name)) return events
+  }
+  return 0
+}
+
+/** What befalls a thing from outside: nobody polls for it. */
+function isFate(event: EventName): boolean {
+  return event.startsWith('weather.') || event.startsWith('account.')
+}
+
+function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, status: string]> {
+  switch (kind) {
+    case 'deployments': {
+      const one = id === undefined ? undefined : world.deployments.get(id)
+      const all = id === undefined ? world.deployments.list() : one === undefined ? [] : [one]
+      for (const deployment of all) yield [deployment.deploy_id, deployment.status]
+      break
+    }
+    case 'batches':
+      for (const [, row] of world.batches.entries()) if (id === undefined || row.id === id) yield [row.id, row.status]
+      break
+    case 'hosted':
+      for (const [, row] of world.hosted.entries()) {
+        if (id === undefined || row.id === id) yield [row.id, row.expandingTo > 0 ? 'expanding' : row.state]
+      }
+      break
+    case 'limits':
+      for (const [, row] of world.limits.entries()) yield [row.id, row.decision]
+      break
+  }
+}

@@ -1,0 +1,248 @@
+import { setupServer } from 'msw/node'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { handlers } from '../../src/msw.ts'
+import { createSimulator as create, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
+import { pollingClient, type Waited } from './polling-client.ts'
+
+const BASE = 'https://api.example.test'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.UTC(2031, 4, 1) })
+})
+const made: Simulator[] = []
+function createSimulator(options: SimulatorOptions = {}): Simulator {
+  const sim = create(options)
+  made.push(sim)
+  return sim
+}
+
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const sim of made.splice(0)) await sim[Symbol.asyncDispose]()
+})
+
+/** A shared capacity so small that a few hundred lines take hours. */
+function slow(options: SimulatorOptions = {}): Simulator {
+  return createSimulator({
+    profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 2 } },
+    ...options,
+  })
+}
+
+function clientOf(sim: Simulator, fetch: typeof globalThis.fetch = sim.fetch) {
+  return pollingClient({ fetch, baseUrl: fetch === sim.fetch ? 'http://sim' : BASE, token: sim.token })
+}
+
+function trace(sim: Simulator): string[] {
+  return sim.journal.entries().map(({ time, kind, subject }) => `${time} ${kind} ${subject}`)
+}
+
+describe('a client that knows nothing of the simulator', () => {
+  test('waits for a deployment and a batch, on its own timers, in no time, and the same each time', async () => {
+    const runs: { waited: [Waited, Waited]; trace: string[] }[] = []
+    for (let run = 0; run < 3; run++) {
+      const sim = slow()
+      const client = clientOf(sim)
+      const both = Promise.all([client.deploy('chat-under-test'), client.batch('aurora-labs/aurora-8b-instruct', 200)])
+      await sim.clock.advance('8h')
+      runs.push({ waited: await both, trace: trace(sim) })
+      await sim[Symbol.asyncDispose]()
+    }
+    const [{ waited }] = runs as [(typeof runs)[0]]
+    expect(waited[0]).toMatchObject({ outcome: 'running' })
+    expect(waited[0].seen[0]).toBe('initializing')
+    expect(waited[1]).toMatchObject({ outcome: 'completed' })
+    expect(waited[1].polls).toBeGreaterThan(60)
+    expect(new Set(runs.map(run => JSON.stringify(run))).size).toBe(1)
+  })
+
+  test('lives through a whole day until its batch expires', async () => {
+    const sim = slow({ profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 0.1 } } })
+    const waiting = clientOf(sim).batch('aurora-labs/aurora-8b-instruct', 200)
+    await sim.clock.advance('25h')
+    const waited = await waiting
+    expect(waited).toMatchObject({ outcome: 'expired', seen: ['validating', 'in_progress', 'expired'] })
+    expect(waited.polls).toBeGreaterThan(1_400)
+    expect(Date.now()).toBe(Date.UTC(2031, 4, 2, 1))
+  })
+
+  test('gives up by its own clock', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    sim.cluster.stockOut('H100-80GB')
+    const client = pollingClient({ fetch: sim.fetch, baseUrl: BASE, token: sim.token, giveUpMs: 600_000 })
+    const waiting = client.deploy('never')
+    await sim.clock.advance('1h')
+    expect(await waiting).toMatchObject({ outcome: 'gave up', seen: ['initializing'] })
+  })
+
+  test('is driven through MSW as well', async () => {
+    const sim = slow()
+    const server = setupServer(...handlers(sim, { baseUrl: BASE }))
+    server.listen({ onUnhandledRequest: 'error' })
+    try {
+      const waiting = clientOf(sim, (...args) => globalThis.fetch(...args)).deploy('through-msw')
+      await sim.clock.advance('1h')
+      expect(await waiting).toMatchObject({ outcome: 'running' })
+    } finally {
+      server.close()
+      await sim[Symbol.asyncDispose]()
+    }
+  })
+})
+
+describe('until', () => {
+  test('drives the timers up to the moment at which it holds, and not beyond', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    const waiting = clientOf(sim).deploy('chat')
+    let over = false
+    waiting.then(() => {
+      over = true
+    })
+    await sim.clock.until(() => over, { within: '1h' })
+    expect(await waiting).toMatchObject({ outcome: 'running' })
+    const { elapsed } = sim.clock
+    expect(elapsed).toBeLessThan(10 * 60e6)
+    expect(Date.now() - Date.UTC(2031, 4, 1)).toBe(Math.floor(elapsed / 1000))
+  })
+
+  test('wakes timers, sleepers and the world in one order', async () => {
+    const sim = createSimulator({
+      fixtures: 'empty',
+      with: { deployments: [{ model_name: 'acme/chat', status: 'deploying' }] },
+    })
+    const order: string[] = []
+    const at = (name: string) => order.push(`${name} ${sim.clock.elapsed / 1e6}`)
+    setTimeout(() => at('timer'), 20_000)
+    setInterval(() => at('interval'), 15_000)
+    sim.clock.sleep('20s').then(() => at('sleeper'))
+    setTimeout(() => at('late'), 40_000)
+    await sim.clock.advance('45s')
+    expect(order).toEqual(['interval 15', 'timer 20', 'sleeper 20', 'interval 30', 'late 40', 'interval 45'])
+  })
+})
+
+describe('the two clocks', () => {
+  test('are one wherever the fakes were installed, and whatever the system time is set to', async () => {
+    vi.useRealTimers()
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('1h')
+    vi.useFakeTimers()
+    let fired = 0
+    setTimeout(() => fired++, 600_000)
+    await sim.clock.advance('5m')
+    vi.setSystemTime(Date.UTC(2040, 0, 1))
+    await sim.clock.advance('5m')
+    expect(fired).toBe(1)
+    expect(sim.clock.elapsed).toBe(70 * 60e6)
+  })
+
+  test('move together when the test moves the timers by hand: the next request sees it', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    const headers = { authorization: `Bearer ${sim.token}` }
+    await sim.fetch(`${BASE}/deploy/list`, { headers })
+    vi.advanceTimersByTime(90_000)
+    await sim.fetch(`${BASE}/deploy/list`, { headers })
+    expect(sim.clock.elapsed).toBe(90e6)
+  })
+
+  test('part where the test says so', async () => {
+    const sim = createSimulator({ fixtures: 'empty', timers: 'ignore' })
+    let fired = 0
+    setTimeout(() => fired++, 1_000)
+    await sim.clock.advance('1h')
+    expect(fired).toBe(0)
+    expect(sim.clock.elapsed).toBe(3600e6)
+  })
+
+  test('begin anew with a reset', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('1h')
+    sim.reset()
+    let fired = 0
+    setTimeout(() => fired++, 60_000)
+    await sim.clock.advance('2m')
+    expect(fired).toBe(1)
+    expect(sim.clock.elapsed).toBe(120e6)
+  })
+
+  test('keep timers of more than 24 days', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    const fired = vi.fn()
+    setTimeout(fired, 20 * 86_400_000)
+    await sim.clock.advance('30d')
+    expect(fired).toHaveBeenCalledTimes(1)
+    expect(sim.clock.elapsed).toBe(30 * 86_400e6)
+  })
+})
+
+describe('what cannot work is said', () => {
+  test('a faked queueMicrotask: no request could end', async () => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'queueMicrotask'] })
+    const sim = createSimulator({ fixtures: 'empty' })
+    await expect(sim.clock.advance('1m')).rejects.toThrow(
+      /queueMicrotask is faked.*Fake only what the client waits with/,
+    )
+  })
+
+  test('only Date faked: the client waits for real', async () => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('1m')
+    await sim.clock.advance('1m')
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringMatching(/^Only Date is faked/)])
+    warned.mockRestore()
+  })
+
+  test('real timers restored in the middle: whoever waits for the fakes waits for ever', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    setTimeout(() => {}, 60_000)
+    await sim.clock.advance('1s')
+    vi.useRealTimers()
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    await sim.clock.advance('1s')
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+      expect.stringMatching(/^Real timers were restored while 1 fake timer was waiting/),
+    ])
+    warned.mockRestore()
+  })
+
+  test('a timer of the client that throws fails the move that fired it', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    setTimeout(() => {
+      throw new Error('the client broke')
+    }, 1_000)
+    await expect(sim.clock.advance('1m')).rejects.toThrow('the client broke')
+  })
+
+  test('a call that never ends is named after two seconds of real time', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('1s')
+    const inner = globalThis.fetch
+    globalThis.fetch = () => new Promise(() => {})
+    try {
+      setTimeout(() => fetch('https://elsewhere.example.test/slow'), 1_000)
+      await expect(sim.clock.advance('1m')).rejects.toThrow(
+        /GET https:\/\/elsewhere.example.test\/slow has been in flight for 2 s/,
+      )
+    } finally {
+      globalThis.fetch = inner
+      await sim[Symbol.asyncDispose]()
+    }
+  })
+})
+
+test('the global fetch is left as it was found', async () => {
+  const found = globalThis.fetch
+  const sim = createSimulator({ fixtures: 'empty' })
+  await sim.clock.advance('1s')
+  const other = createSimulator({ fixtures: 'empty' })
+  await other.clock.advance('1s')
+  expect(globalThis.fetch).not.toBe(found)
+  await sim[Symbol.asyncDispose]()
+  expect(globalThis.fetch).not.toBe(found)
+  other.reset()
+  expect(globalThis.fetch).toBe(found)
+})

@@ -1,0 +1,234 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createSimulator, type Simulator } from '../../src/simulator.ts'
+
+const BASE = 'http://sim'
+
+async function get(sim: Simulator, path: string): Promise<Record<string, unknown>> {
+  const answer = await sim.fetch(`${BASE}${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+  return (await answer.json()) as Record<string, unknown>
+}
+
+async function deploy(sim: Simulator, model_name = 'chat'): Promise<string> {
+  const answer = await sim.fetch(`${BASE}/deploy/llm`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sim.token}` },
+    body: JSON.stringify({
+      model_name,
+      gpu: 'H100-80GB',
+      num_gpus: 1,
+      max_batch_size: 96,
+      hub: { repo: 'acme/chat-8b' },
+    }),
+  })
+  return ((await answer.json()) as { deploy_id: string }).deploy_id
+}
+
+/** Polls as fast as it can, without a sleep: what time does is the clock's to say. */
+async function statuses(sim: Simulator, path: string, most = 20): Promise<string[]> {
+  const seen: string[] = []
+  for (let poll = 0; poll < most; poll++) {
+    const status = String((await get(sim, path)).status)
+    seen.push(status)
+    if (status === 'running' || status === 'completed' || status === 'expired') break
+  }
+  return seen
+}
+
+describe('a clock that moves on polls', () => {
+  test('shows each status once, in order', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    const id = await deploy(sim)
+    expect(await statuses(sim, `/deploy/${id}`)).toEqual(['initializing', 'downloading', 'deploying', 'running'])
+    const { elapsed } = sim.clock
+    await get(sim, `/deploy/${id}`)
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(elapsed)
+  })
+
+  test('ends a batch of 24 hours in a handful of polls', async () => {
+    const sim = createSimulator({
+      clock: 'on-poll',
+      profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 0.1 } },
+    })
+    const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Why?' }] }
+    const line = (i: number) =>
+      JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: '/v1/chat/completions', body })
+    const form = new FormData()
+    form.append('purpose', 'batch')
+    form.append('file', new File([Array.from({ length: 400 }, (_, i) => line(i)).join('\n')], 'input.jsonl'))
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const file = await (await sim.fetch(`${BASE}/v1/files`, { method: 'POST', headers, body: form })).json()
+    const spec = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
+    const batch = await (
+      await sim.fetch(`${BASE}/v1/batches`, { method: 'POST', headers, body: JSON.stringify(spec) })
+    ).json()
+    expect(await statuses(sim, `/v1/batches/${batch.id}`)).toEqual(['validating', 'in_progress', 'expired'])
+    expect(sim.clock.elapsed).toBe(86_400e6)
+  })
+
+  test('goes to the earliest change of a list', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    const first = await deploy(sim, 'one')
+    const second = await deploy(sim, 'two')
+    await get(sim, '/deploy/list')
+    const [one, two] = [sim.world.deployments.get(first)!.status, sim.world.deployments.get(second)!.status]
+    expect([one, two]).toContain('downloading')
+  })
+
+  test('moves by a fixed step where one is given, and only for what is unfinished', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'on-poll', step: '30s' } })
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(0)
+    const id = await deploy(sim)
+    await get(sim, `/deploy/${id}`)
+    await get(sim, `/deploy/${id}`)
+    expect(sim.clock.elapsed).toBe(60e6)
+  })
+
+  test('stands still where nothing is planned: waiting for a GPU brings none', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    sim.cluster.stockOut('H100-80GB')
+    const id = await deploy(sim)
+    expect(await statuses(sim, `/deploy/${id}`, 3)).toEqual(['initializing', 'initializing', 'initializing'])
+    expect(sim.clock.elapsed).toBe(0)
+    sim.cluster.restock('H100-80GB')
+    expect(await statuses(sim, `/deploy/${id}`)).toEqual(['initializing', 'downloading', 'deploying', 'running'])
+  })
+
+  test('looks ahead without leaving a mark: the same as moving by hand', async () => {
+    const polled = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    await statuses(polled, `/deploy/${await deploy(polled)}`)
+    const byHand = createSimulator({ fixtures: 'empty' })
+    await deploy(byHand)
+    await byHand.clock.advance(polled.clock.elapsed / 1000)
+    expect(byHand.digest).toBe(polled.digest)
+  })
+})
+
+describe('an idle clock', () => {
+  test('finishes the work when nobody asks, and rests before far deadlines', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
+    const id = await deploy(sim)
+    await vi.waitFor(() => expect(sim.world.deployments.get(id)!.status).toBe('running'), {
+      interval: 5,
+      timeout: 5_000,
+    })
+    expect(sim.clock.elapsed).toBeLessThan(15 * 60e6)
+  })
+
+  test('does not move while it is held', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
+    const resume = sim.clock.pause('a look around')
+    const id = await deploy(sim)
+    for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+    expect(sim.clock.elapsed).toBe(0)
+    resume()
+    await vi.waitFor(() => expect(sim.world.deployments.get(id)!.status).toBe('running'), {
+      interval: 5,
+      timeout: 5_000,
+    })
+  })
+})
+
+describe('a clock that follows another', () => {
+  test('is where that one is at each request, and never goes back', async () => {
+    let now = 1_000_000
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'follow', now: () => now } })
+    const id = await deploy(sim)
+    now += 10_500
+    expect((await get(sim, `/deploy/${id}`)).status).toBe('initializing')
+    now += 3_600_000
+    expect((await get(sim, `/deploy/${id}`)).status).toBe('running')
+    const { elapsed } = sim.clock
+    now -= 5_000
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(elapsed)
+  })
+
+  test('goes on from where it was moved to by hand', async () => {
+    let now = 0
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'follow', now: () => now } })
+    await sim.clock.advance('1h')
+    now += 60_000
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(61 * 60e6)
+  })
+
+  test('without a clock and without fake timers says that time stands, once', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const sim = createSimulator({ fixtures: 'empty', clock: 'follow' })
+    await get(sim, '/deploy/list')
+    await get(sim, '/deploy/list')
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining('none are installed')])
+    warned.mockRestore()
+  })
+})
+
+describe('a clock is switched on a live world', () => {
+  test('without a jump, from each mode to each other', async () => {
+    let now = 0
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('1h')
+    const modes = [
+      'on-poll',
+      { mode: 'follow', now: () => now },
+      'idle',
+      'manual',
+      { mode: 'scaled', speed: 0.001 },
+    ] as const
+    for (const mode of modes) {
+      sim.clock.set(mode)
+      await get(sim, '/deploy/list')
+      expect(sim.clock.elapsed - 3_600e6).toBeLessThan(1e6)
+      expect(sim.clock.elapsed).toBeGreaterThanOrEqual(3_600e6)
+      now += 10
+    }
+  })
+
+  test.each([
+    [{ mode: 'on-pole' }, "there is no mode 'on-pole'. Did you mean 'on-poll'?"],
+    [{ mode: 'manual', speed: 5 }, "'speed' is for the mode scaled, and the mode is manual"],
+    [{ mode: 'scaled', sped: 5 }, "there is no setting 'sped'. Did you mean 'speed'?"],
+    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
+    [{ mode: 'on-poll', step: '-5m' }, 'time does not run backwards'],
+    [{ mode: 'idle', after: Number.NaN }, 'NaN is no number of milliseconds'],
+    [{ mode: 'follow', now: 5 }, 'now is no function'],
+  ])('%o is refused and changes nothing', async (setting, reason) => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    expect(() => sim.clock.set(setting as never)).toThrow(reason)
+    expect(sim.clock.mode).toBe('manual')
+    expect(() => createSimulator({ clock: setting as never })).toThrow(reason)
+  })
+})
+
+describe('a pause', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  test('holds a scaled clock; moves by hand still move it', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'scaled', speed: 1e6 } })
+    sim.clock.pause('debugger')
+    const { elapsed } = sim.clock
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(elapsed)
+    await sim.clock.advance('1h')
+    expect(sim.clock.elapsed).toBe(elapsed + 3_600e6)
+    expect(sim.clock.pausedBy).toEqual(['debugger'])
+    sim.clock.resume('debugger')
+    expect(sim.clock.pausedBy).toEqual([])
+  })
+
+  test('ends only when everybody has let go, and says who has not', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const sim = createSimulator({ fixtures: 'empty' })
+    const first = sim.clock.pause('first')
+    sim.clock.pause('second')
+    expect(() => sim.clock.resume('third')).toThrow("'third' does not hold it. It is held by 'first', 'second'")
+    sim.clock.resume('second')
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining("still held by 'first'")])
+    first()
+    first()
+    expect(sim.clock.pausedBy).toEqual([])
+    expect(() => sim.clock.resume('first')).toThrow('Nobody does.')
+    expect(() => sim.clock.pause(' ')).toThrow('nobody is named')
+  })
+})
