@@ -34,6 +34,8 @@ const SLICE_MS = 20
 const QUIET_TURNS = 3
 /** Real time without a sign of life after which a request in flight is taken for stuck. */
 const STUCK_MS = 2000
+/** Real time after which somebody who waits for the clock is told what for. */
+const NOTICE_MS = 1000
 
 /** What came of an `until` that may give up. */
 export interface Awaited {
@@ -85,6 +87,9 @@ export class SimulatorClock {
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
   #interrupted = false
+  #moves = 0
+  /** Tells who waits for a predicate that an answer to it may be held back. */
+  #held = () => {}
 
   constructor(host: ClockHost, setting: ClockSetting) {
     this.#host = host
@@ -116,6 +121,11 @@ export class SimulatorClock {
   /** Microseconds since the epoch of the world. */
   get elapsed(): Micros {
     return this.#host.world.clock.now
+  }
+
+  /** Whether time is being moved, so that whoever waits for it only has to sleep. */
+  get isMoving(): boolean {
+    return this.#moves > 0
   }
 
   /** How long until the next event is due, in microseconds; undefined when nothing is planned. */
@@ -189,7 +199,7 @@ export class SimulatorClock {
       const limit = this.elapsed + within
       await this.#settle()
       for (;;) {
-        if (await predicate()) return this.#end(began)
+        if (await this.#asked(predicate, limit)) return this.#end(began)
         this.#sameWorld(began.world)
         if (!(await this.#toNextChange(limit))) break
       }
@@ -200,14 +210,92 @@ export class SimulatorClock {
   /** Resolves when time has been moved past `duration` from now: a client's sleep on this clock. */
   sleep(duration: Duration): Promise<void> {
     const at = this.elapsed + micros(duration)
-    return new Promise((wake, reject) => {
-      const place = this.#sleepers.findIndex(other => other.at > at)
-      const sleeper: Sleeper = { at, wake, reject }
-      this.#sleepers =
-        place < 0
-          ? [...this.#sleepers, sleeper]
-          : [...this.#sleepers.slice(0, place), sleeper, ...this.#sleepers.slice(place)]
+    return new Promise((wake, reject) => this.#lay({ at, wake, reject }))
+  }
+
+  /**
+   * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
+   * gone. A scaled clock comes that far by itself; an infinite delay never ends by time.
+   *
+   * @param what is said to wait, on stderr, when time has not been moved after a second
+   */
+  hold(delay: Micros, { signal, what }: { readonly signal: AbortSignal; readonly what: string }): Promise<void> {
+    const at = this.elapsed + delay
+    return new Promise((resolve, reject) => {
+      let look: unknown
+      const notice = delay === 0 ? undefined : unheld(() => this.#notice(what, at), NOTICE_MS)
+      const end = (settle: () => void) => {
+        clearReal(notice)
+        clearReal(look)
+        signal.removeEventListener('abort', abort)
+        this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
+        settle()
+      }
+      const abort = () => end(() => reject(signal.reason))
+      const sleeper: Sleeper = {
+        at,
+        wake: () => end(resolve),
+        reject: error => end(() => reject(error)),
+      }
+      this.#lay(sleeper)
+      if (signal.aborted) return abort()
+      signal.addEventListener('abort', abort)
+      // What comes to no end by itself must not keep a timer either.
+      const pace = () => {
+        this.catchUp()
+        const { speed } = this
+        if (speed === undefined || at === Number.POSITIVE_INFINITY || !this.#sleepers.includes(sleeper)) return
+        look = realTimeout(pace, Math.min(2 ** 31 - 1, Math.ceil((at - this.elapsed) / 1000 / speed) + 1))
+      }
+      pace()
+      this.#held()
     })
+  }
+
+  #lay(sleeper: Sleeper): void {
+    const place = this.#sleepers.findIndex(other => other.at > sleeper.at)
+    this.#sleepers =
+      place < 0
+        ? [...this.#sleepers, sleeper]
+        : [...this.#sleepers.slice(0, place), sleeper, ...this.#sleepers.slice(place)]
+  }
+
+  #notice(what: string, at: Micros): void {
+    if (this.#pacer && at < Number.POSITIVE_INFINITY) return
+    console.warn(
+      at === Number.POSITIVE_INFINITY
+        ? `modelhost-sim: ${what} never comes. Its client has to give up: pass it a signal.`
+        : `modelhost-sim: ${what} comes at ${this.#host.world.clock.iso(at)}, and it is ${this.iso}. Move time: sim.clock.advance('${Math.ceil((at - this.elapsed) / 1000)}ms').`,
+    )
+  }
+
+  /** What a predicate says; where an answer that it awaits is held back, time is moved to it. */
+  async #asked(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
+    let isHeld = false
+    let tell = () => {}
+    const held = new Promise<void>(resolve => {
+      tell = resolve
+    })
+    this.#held = () => {
+      isHeld = true
+      tell()
+    }
+    let isOver = false
+    const outcome = Promise.resolve(predicate()).finally(() => {
+      isOver = true
+    })
+    await Promise.race([outcome, held])
+    while (isHeld && !isOver) {
+      await this.#settle()
+      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (isOver || wake > limit) break
+      await this.#runTo(wake)
+      await this.#settle()
+    }
+    if (isOver || !isHeld) return outcome
+    // The answer comes too late, and nobody will be there to hear how the predicate ends.
+    outcome.catch(() => {})
+    return false
   }
 
   /** Switches how time moves, without a jump. */
@@ -479,9 +567,14 @@ export class SimulatorClock {
   /** One move at a time: a second one queues behind the first. */
   #inTurn<T>(move: () => Promise<T>): Promise<T> {
     const { world } = this.#host
-    const result = this.#queue.then(() => {
+    const result = this.#queue.then(async () => {
       this.#sameWorld(world)
-      return move()
+      this.#moves++
+      try {
+        return await move()
+      } finally {
+        this.#moves--
+      }
     })
     this.#queue = result.catch(() => {})
     return result
@@ -509,14 +602,45 @@ export function readSetting(setting: ClockSetting): { mode: ClockMode; speed: nu
 /** Waits for real time to pass, without keeping the process alive: how long a server that closes is patient. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise(resolve => {
-    const timer: unknown = realTimeout(() => resolve(), milliseconds)
-    if (typeof timer === 'object') (timer as { unref?(): void }).unref?.()
+    unheld(resolve, milliseconds)
   })
+}
+
+/**
+ * Waits for real time to pass, or for a signal to be aborted; says whether it was not.
+ *
+ * @example if (await patience(500, clientLeft)) answer()
+ */
+export function patience(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise(resolve => {
+    if (signal.aborted) return resolve(false)
+    const timer = unheld(() => {
+      signal.removeEventListener('abort', leave)
+      resolve(true)
+    }, milliseconds)
+    const leave = () => {
+      clearReal(timer)
+      resolve(false)
+    }
+    signal.addEventListener('abort', leave, { once: true })
+  })
+}
+
+/** A timer that does not keep the process alive. */
+function unheld(callback: () => void, milliseconds: number): unknown {
+  const timer: unknown = realTimeout(callback, Math.min(2 ** 31 - 1, milliseconds))
+  if (typeof timer === 'object') (timer as { unref?(): void }).unref?.()
+  return timer
+}
+
+function clearReal(timer: unknown): void {
+  realClear(timer as ReturnType<typeof setTimeout>)
 }
 
 // Captured at import: a test runner's fake timers must not stop the turns that wait for a client.
 const realImmediate: ((callback: () => void) => unknown) | undefined = globalThis.setImmediate
 const realTimeout = globalThis.setTimeout
+const realClear = globalThis.clearTimeout
 
 /** One turn of the event loop. */
 export function turn(): Promise<void> {

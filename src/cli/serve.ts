@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { isLoopback } from '../control/guards.ts'
+import type { FaultRule } from '../faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
-import { DEFAULT_HOST, DEFAULT_PORT, type Server, serve } from '../serve.ts'
+import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../serve.ts'
 import { DEFAULT_SPEED } from '../settle.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
@@ -30,6 +32,8 @@ interface Arguments {
   seed: string
   clock: 'manual' | 'scaled'
   speed: number | undefined
+  latency: Latency | undefined
+  faults: string | undefined
   epoch: string | undefined
   models: number | undefined
   deployments: number | undefined
@@ -88,6 +92,14 @@ function flags() {
       ...flag('speed', `Simulated seconds in a second of a scaled clock; ${DEFAULT_SPEED} unless given`),
       coerce: positive('speed', 1e6, DEFAULT_SPEED),
     },
+    latency: {
+      ...flag('latency', 'How long a delayed answer takes: real, scaled or instant; unless given, as the clock moves'),
+      coerce: word('latency', ['real', 'scaled', 'instant']),
+    },
+    faults: {
+      ...flag('faults', 'File with rules of faults of the wire, a JSON array'),
+      coerce: text('faults'),
+    },
     epoch: {
       ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
       coerce: text('epoch'),
@@ -137,6 +149,7 @@ export async function handler(argv: Arguments): Promise<void> {
     trustProxy: argv.trustProxy,
     allowHosts: argv.allowHost,
     ownProcess: true,
+    ...(argv.latency !== undefined && { latency: argv.latency }),
     ...(controlToken !== undefined && { controlToken }),
   })
   // In the tick in which the server began to listen, so before it can answer anybody.
@@ -165,6 +178,11 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
   if (argv.clock === 'manual' && argv.speed !== undefined) {
     throw new UsageError('Failed to set the clock: --speed is for a scaled clock. Leave it out, or --clock scaled.')
   }
+  if (argv.clock === 'manual' && argv.latency === 'scaled') {
+    throw new UsageError(
+      'Failed to set the latency: --latency scaled is for a scaled clock. Give --latency real, or --clock scaled.',
+    )
+  }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   return createSimulator({
     fixtures: await filled(argv, epoch),
@@ -172,6 +190,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     seed: argv.seed,
     clock: { mode: argv.clock, ...(argv.speed !== undefined && { speed: argv.speed }) },
     documentedOnly: argv.documentedOnly,
+    ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
     ...(epoch !== undefined && { epoch }),
     ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),
     ...(argv.journalLimit !== undefined && { journalLimit: argv.journalLimit }),
@@ -179,6 +198,24 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       process.stderr.write(`A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`)
     },
   })
+}
+
+/** The rules of a file; what a rule may be is the simulator's to say. */
+function rulesIn(path: string): FaultRule[] {
+  let rules: unknown
+  try {
+    rules = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new UsageError(
+      `Failed to read --faults '${path}': ${(error as Error).message}. Give a file with a JSON array of rules.`,
+    )
+  }
+  if (!Array.isArray(rules)) {
+    throw new UsageError(
+      `Failed to read --faults '${path}': it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
+    )
+  }
+  return rules
 }
 
 /** The fixture by its name, or filled up with bulk records. */

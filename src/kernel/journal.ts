@@ -68,14 +68,19 @@ export class Journal {
     return this.#push({ seq: this.#next++, time, kind, subject: row.id, cause: this.cause, fields })
   }
 
+  /** Records what is told and is nobody's event: it is neither digested nor counted. */
+  noted(time: Micros, kind: string, subject: string, fields?: Fields): number {
+    return this.#push({ seq: this.#next++, time, kind, subject, cause: 0, fields })
+  }
+
   /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
-  requested(time: Micros, operation: string, subject: string): RequestEntry {
+  requested(time: Micros, operation: string, subject: string, cause = 0): RequestEntry {
     const entry: RequestEntry = {
       seq: this.#next++,
       time,
       kind: 'request',
       subject,
-      cause: 0,
+      cause,
       fields: { operation, status: 0 },
     }
     this.#push(entry)

@@ -170,6 +170,13 @@ class Script {
         sleep: duration => clock.sleep(duration),
       },
       cluster: clusterOf(order => orders.verb(() => stage.command(order))),
+      faults: {
+        add: rule => orders.verb(() => stage.faults.add(rule)),
+        list: () => orders.verb(() => stage.faults.list()),
+        get: id => orders.verb(() => stage.faults.get(id)),
+        remove: id => orders.verb(() => stage.faults.remove(id)),
+        clear: () => orders.verb(() => stage.faults.clear()),
+      },
       ledger: {
         balance: () => orders.after(() => stage.balance()),
         entries: subject => orders.after(() => this.#entries(subject)),

@@ -39,10 +39,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: ['kernel'],
   cluster: ['kernel', 'store'],
   api: ['cluster', 'store', 'kernel'],
-  faults: ['kernel', 'api'],
-  control: ['version.ts', 'simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store'],
-  scenario: ['simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
-  'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts'],
+  // How a complaint about a schema is worded is nobody's data.
+  faults: ['kernel', 'api', 'store/problems.ts'],
+  control: ['version.ts', 'simulator.ts', 'settle.ts', 'faults', 'api', 'cluster', 'kernel', 'store'],
+  scenario: ['simulator.ts', 'settle.ts', 'faults', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
+  'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts', 'control/kinds.ts'],
   'settle.ts': ['cluster', 'kernel'],
 }
 
@@ -65,7 +66,8 @@ describe('the tree', () => {
         // The shipped profiles, for a browser that has no files.
         if (/^\.\.\/profiles\/.*\.json$/.test(target)) continue
         const there = stratum(target)
-        if (there !== stratum(file.path) && !allowed.includes(there)) breaches.push(`${file.path} imports ${target}`)
+        const isAllowed = there === stratum(file.path) || allowed.includes(there) || allowed.includes(target)
+        if (!isAllowed) breaches.push(`${file.path} imports ${target}`)
       }
     }
     expect(breaches).toEqual([])
