@@ -93,7 +93,14 @@ export class Faults implements FaultVerbs {
   constructor(host: FaultsHost, first: readonly FaultRule[] = []) {
     this.#host = host
     this.#first = first
-    for (const rule of first) this.add(rule)
+    for (const [at, rule] of first.entries()) {
+      try {
+        this.add(rule)
+      } catch (error) {
+        if (!(error instanceof FaultError)) throw error
+        throw new FaultError(error.message.replace('the fault', `faults[${at}]`))
+      }
+    }
   }
 
   /** What stands around the operations; undefined while there are no rules. */

@@ -324,16 +324,7 @@ describe('drift', () => {
   const answered = async (sim: Simulator, path: string) =>
     (await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })).text()
 
-  /** Open enumerations are legal by the document's word, which the schema cannot say. */
-  const tolerant = (operation: (typeof GETS)[number], text: string) =>
-    operations[operation].returns.safeParse(
-      JSON.parse(
-        text.replaceAll(
-          '"type":"not_in_the_document"',
-          operation === 'getHardware' ? '"type":"serverless"' : '"type":"time"',
-        ),
-      ),
-    ).success
+  const untyped = (text: string) => text.replaceAll(/"type":"[^"]*"/g, '"type"')
 
   test.each(GETS)('%s: what is legal still fits the declaration, what is not does not', async operation => {
     let changed = 0
@@ -348,7 +339,12 @@ describe('drift', () => {
       const after = await answered(sim, PATHS[operation])
       if (after === before) continue
       changed++
-      expect([change, tolerant(operation, after)]).toEqual([change, (LEGAL as readonly string[]).includes(change)])
+      // That an enumeration is open is the document's word, which its schema cannot say.
+      if (change === 'unknownValue') expect(untyped(after)).toBe(untyped(before))
+      else {
+        const fits = operations[operation].returns.safeParse(JSON.parse(after)).success
+        expect([change, fits]).toEqual([change, (LEGAL as readonly string[]).includes(change)])
+      }
       if (change === 'keyOrder') expect(JSON.parse(after)).toEqual(JSON.parse(before))
     }
     expect(changed).toBeGreaterThan(operation === 'getRentUsage' ? 1 : 3)

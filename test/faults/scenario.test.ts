@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Play, runScenario, type ScenarioOptions, scenario } from '../../src/scenario/index.ts'
-import { command } from '../cli/process.ts'
+import { run } from '../cli/process.ts'
 import { running } from '../serve/running.ts'
 
 const CHAT = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
@@ -31,7 +31,7 @@ describe('in a scenario', () => {
       '0.000000 check 1 broken=true',
       '0.000000 request createLlmDeployment status=409',
       '0.000000 check 2 refused=409',
-      '0.000000 check 3 value=1',
+      '0.000000 check 3 is=1',
     ])
     expect(trace.join('\n')).not.toContain('ECONN')
   })
@@ -121,14 +121,14 @@ describe('on the command line', () => {
   test.each([
     ['{', 'Give a file with a JSON array of rules'],
     ['{}', 'it holds no JSON array'],
-    ['[{"on":"nothing","fault":{"kind":"hang"}}]', "there is no operation 'nothing'"],
+    ['[{"on":"nothing","fault":{"kind":"hang"}}]', "Failed to add faults[0]: $.on: there is no operation 'nothing'"],
   ])('serve --faults with %s', async (text, reason) => {
-    const { code, stderr } = await command('serve', '--port', '0', '--faults', file(text))
+    const { code, stderr } = await run(['serve', '--port', '0', '--faults', file(text)])
     expect([code, stderr]).toEqual([2, expect.stringContaining(reason)])
   })
 
   test('a scaled latency needs a scaled clock', async () => {
-    const { code, stderr } = await command('serve', '--port', '0', '--clock', 'manual', '--latency', 'scaled')
+    const { code, stderr } = await run(['serve', '--port', '0', '--clock', 'manual', '--latency', 'scaled'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--latency scaled is for a scaled clock')])
   })
 })
