@@ -1,6 +1,7 @@
 /** Rules: what they match, when they fire, what they count, and which of them can not be. */
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/index.ts'
+import { Faults } from '../../src/faults/faults.ts'
 import type { Fault, FaultRule } from '../../src/faults/rule.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
 
@@ -439,4 +440,33 @@ test('a retry is told apart from a first try only by the service: a second creat
   expect((await ask('/deploy/llm', { body: CHAT })).status).toBe(409)
   expect(await (await ask('/deploy/list')).json()).toHaveLength(1)
   expect(lost.hits).toBe(1)
+})
+
+test('a fork has the same rules, as far as they have come, and goes on by itself', async () => {
+  const { sim, statuses } = world()
+  const rule: FaultRule = { on: 'listDeployments', chance: 0.5, fault: DOWN }
+  const host = (of: Simulator) => ({
+    world: of.world,
+    operations: of.api.operations,
+    operationOf: of.api.operationOf,
+    kinds: [],
+  })
+  const other = createSimulator({ fixtures: 'empty', seed: 1 })
+  const faults = new Faults(host(sim), [rule])
+  const asked = async (of: Simulator, rules: Faults) => {
+    const request = new Request('http://sim/deploy/list', { headers: { authorization: `Bearer ${of.token}` } })
+    return (await of.api.answer(of.world, request, {}, rules.around as never)).status
+  }
+  for (let i = 0; i < 5; i++) await asked(sim, faults)
+  const fork = faults.fork(host(other))
+  expect(fork.list()).toEqual(faults.list())
+  const [here, there]: [number[], number[]] = [[], []]
+  for (let i = 0; i < 30; i++) {
+    here.push(await asked(sim, faults))
+    there.push(await asked(other, fork))
+  }
+  expect(there).toEqual(here)
+  fork.clear()
+  expect(faults.list()).toMatchObject([{ id: 'fault-1', matches: 35 }])
+  expect(await statuses(1)).toEqual([200])
 })
