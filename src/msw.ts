@@ -1,6 +1,7 @@
 /** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
 import { http } from 'msw'
 import { pathOf } from './api/pipeline.ts'
+import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
 
 export interface HandlerOptions {
@@ -56,7 +57,9 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
     const path = pathOf(request.url).slice(prefix.length)
     const rooted = path.startsWith('/') ? path : `/${path}`
     if (falls && !leadsSomewhere(sim, request.method, rooted)) return undefined
-    return sim.answer(request, { path: rooted })
+    const answered = sim.answer(request, { path: rooted })
+    if (answered instanceof Promise) return answered.then(answer => arrived(sim, answer, request))
+    return arrived(sim, answered, request)
   }
   // A regular expression without groups: MSW decodes what groups and wildcards hold, and throws where it cannot.
   const everything = http.all(new RegExp(`^${below}(?:/|$)`), answer)
@@ -69,6 +72,12 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
     ),
     everything,
   ]
+}
+
+/** A handler that throws answers 500, so a connection that breaks has to be said in MSW's own way. */
+function arrived(sim: Simulator, answer: Response, request: Request): Response | Promise<Response> {
+  if (!(answer instanceof BrokenAnswer)) return answer
+  return sim.arrive(answer, request).catch(() => Response.error())
 }
 
 /** Whether the service has the path, under this method or another. */

@@ -2,12 +2,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { pathOf } from './api/pipeline.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import { hostGuard, isLoopback, originGuard, type TurnedAway, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
-import { pause } from './settle.ts'
+import { BrokenAnswer, piecesOf, transferTime } from './faults/broken.ts'
+import type { Micros } from './kernel/duration.ts'
 import type { Simulator } from './simulator.ts'
+import { patience, pause } from './turns.ts'
 
 export const DEFAULT_PORT = 4010
 export const DEFAULT_HOST = '127.0.0.1'
@@ -27,6 +30,9 @@ const PRELOAD_MS = 300
 /** How often a closing server looks for connections that have become idle. */
 const LOOK_MS = 20
 
+/** How long a delayed answer takes: as long as it says, that by the speed of the clock, or no time at all. */
+export type Latency = 'real' | 'scaled' | 'instant'
+
 export interface ServeOptions {
   /** 4010 unless given; 0 takes a free one. */
   readonly port?: number
@@ -38,6 +44,8 @@ export interface ServeOptions {
   readonly allowHosts?: readonly string[]
   /** What the control plane asks for where other machines reach it; on loopback it asks for nothing. */
   readonly controlToken?: string
+  /** Unless given, as the clock moves: `scaled` on a scaled clock, `instant` on a manual one. */
+  readonly latency?: Latency
   /**
    * The process is the server's alone: the global `Request` and `Response` give way to lighter ones, which saves about
    * a third of the cost of a request.
@@ -94,7 +102,12 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       const incoming = env.incoming as IncomingMessage
       const path = pathOf(request.url)
       const clientAddress = addressOf(incoming, trustProxy)
-      if (!isControl(path)) return sim.answer(request, { clientAddress, path })
+      if (!isControl(path)) {
+        const answered = sim.answer(request, { clientAddress, path })
+        const outgoing = env.outgoing as ServerResponse
+        if (answered instanceof Promise) return answered.then(answer => broughtAbout(answer, incoming, outgoing))
+        return broughtAbout(answered, incoming, outgoing)
+      }
       const word = path.split('?', 1)[0]!
       // Health and the root tell nothing that would be worth a token, and probes have none.
       const isOpen = word === '/' || word === '/_sim/health' || word === '/_sim/health/'
@@ -106,6 +119,21 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     },
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
+
+  /** Connections on which nothing will ever come. */
+  const hanging = new Set<Socket>()
+
+  function broughtAbout(
+    answer: Response,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Response | Promise<Response> {
+    if (!(answer instanceof BrokenAnswer)) return answer
+    const { speed } = sim.clock
+    const latency = options.latency ?? (speed === undefined ? 'instant' : 'scaled')
+    const pace = latency === 'real' ? 1 : latency === 'scaled' ? speed : undefined
+    return breakAnswer(answer, incoming, outgoing, { pace, hanging })
+  }
 
   let inFlight = 0
   const connections: Connections = new Map()
@@ -148,6 +176,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     close() {
       // Whoever waits for a long advance gets an answer that says how far it came.
       sim.clock.interrupt()
+      for (const socket of hanging) socket.destroy()
       closing ??= closed(server, connections)
       return closing
     },
@@ -200,6 +229,82 @@ async function closed(server: HttpServer, connections: Connections): Promise<voi
   }
   server.closeAllConnections()
   await end
+}
+
+interface Breaking {
+  /** Simulated seconds in a real one; undefined where nobody waits. */
+  readonly pace: number | undefined
+  readonly hanging: Set<Socket>
+}
+
+/** Does to the connection what the fault says. What a client would have to wait for says so in a header where it comes at once. */
+async function breakAnswer(
+  answer: BrokenAnswer,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { pace, hanging }: Breaking,
+): Promise<Response> {
+  const { fate } = answer
+  const { socket } = incoming
+  switch (fate.kind) {
+    case 'reset':
+    case 'refused':
+      // A connection that was taken cannot be refused any more: the nearest to it is one that ends at once.
+      socket.resetAndDestroy()
+      return RESPONSE_ALREADY_SENT
+    case 'hang':
+      if (pace === undefined && incoming.headers['x-sim-client'] === 'scenario') {
+        return new Response(null, { status: 204, headers: { 'x-sim-hang': '1' } })
+      }
+      hanging.add(socket)
+      outgoing.once('close', () => hanging.delete(socket))
+      return RESPONSE_ALREADY_SENT
+    case 'delayed': {
+      if (pace === undefined) return inNoTime(answer, fate.by)
+      await patience(fate.by / 1000 / pace, gone(outgoing))
+      return answer.mended
+    }
+    case 'cut': {
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      const framing = fate.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
+      const part = bytes.subarray(0, fate.after)
+      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...framing })
+      outgoing.flushHeaders()
+      if (fate.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
+      if (part.length > 0) socket.write(part)
+      socket.destroySoon()
+      return RESPONSE_ALREADY_SENT
+    }
+    case 'slow': {
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      const whole = new Response(bytes, { status: answer.status, headers: answer.headers })
+      if (pace === undefined) return inNoTime(whole, transferTime(bytes.length, fate.bytesPerSecond))
+      const { size, each } = piecesOf(bytes.length, fate.bytesPerSecond)
+      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length })
+      outgoing.flushHeaders()
+      const signal = gone(outgoing)
+      for (let at = 0; at < bytes.length; at += size) {
+        if (!(await patience(each / 1000 / pace, signal))) return RESPONSE_ALREADY_SENT
+        outgoing.write(bytes.subarray(at, at + size))
+      }
+      outgoing.end()
+      return RESPONSE_ALREADY_SENT
+    }
+  }
+}
+
+/** On a clock that stands nothing can be waited for: the answer says how late it would have been. */
+function inNoTime(answer: Response, by: Micros): Response {
+  const headers = new Headers(answer.headers)
+  headers.set('x-sim-delay', String(by))
+  return new Response(answer.body, { status: answer.status, headers })
+}
+
+/** Aborted when the client leaves. */
+function gone(outgoing: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  outgoing.once('close', () => controller.abort())
+  return controller.signal
 }
 
 /** The one place that tells the control plane from the service. */

@@ -11,6 +11,7 @@ import { traceLine } from './kernel/journal.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { FakeTimers, FetchWatch, warn } from './lockstep.ts'
 import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
+import { forget, soon, turn } from './turns.ts'
 
 /** What an advance did. */
 export interface Happened {
@@ -53,6 +54,8 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
   'limit.approved',
   'limit.denied',
 ])
+/** Real time after which somebody who waits for the clock is told what for. */
+const NOTICE_MS = 1000
 
 /** What came of an `until` that may give up. */
 export interface Awaited {
@@ -125,10 +128,15 @@ export class SimulatorClock {
   #saidNothingToFollow = false
   #jump: unknown
   #quietTurns = QUIET_TURNS
+  /** Answers that are held back: their clients wait for time, and are quiet. */
+  #parked = 0
   #sleepers: readonly Sleeper[] = []
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
   #interrupted = false
+  #moves = 0
+  /** Tells who waits for a predicate that an answer to it may be held back. */
+  #held = () => {}
 
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     this.#host = host
@@ -167,6 +175,11 @@ export class SimulatorClock {
   /** Microseconds since the epoch of the world. */
   get elapsed(): Micros {
     return this.#host.world.clock.now
+  }
+
+  /** Whether time is being moved, so that whoever waits for it only has to sleep. */
+  get isMoving(): boolean {
+    return this.#moves > 0
   }
 
   /** How long until the next event is due, in microseconds; undefined when nothing is planned. */
@@ -242,7 +255,7 @@ export class SimulatorClock {
       const limit = this.elapsed + within
       await this.#settle()
       for (;;) {
-        if (await predicate()) return this.#end(began)
+        if (await this.#asked(predicate, limit)) return this.#end(began)
         this.#sameWorld(began.world)
         if (!(await this.#toNextChange(limit))) break
       }
@@ -253,14 +266,94 @@ export class SimulatorClock {
   /** Resolves when time has been moved past `duration` from now: a client's sleep on this clock. */
   sleep(duration: Duration): Promise<void> {
     const at = this.elapsed + micros(duration)
-    return new Promise((wake, reject) => {
-      const place = this.#sleepers.findIndex(other => other.at > at)
-      const sleeper: Sleeper = { at, wake, reject }
-      this.#sleepers =
-        place < 0
-          ? [...this.#sleepers, sleeper]
-          : [...this.#sleepers.slice(0, place), sleeper, ...this.#sleepers.slice(place)]
+    return new Promise((wake, reject) => this.#lay({ at, wake, reject }))
+  }
+
+  /**
+   * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
+   * gone. A scaled clock comes that far by itself; an infinite delay never ends by time.
+   *
+   * @param what is said to wait, on stderr, when time has not been moved after a second
+   */
+  hold(delay: Micros, { signal, what }: { readonly signal: AbortSignal; readonly what: string }): Promise<void> {
+    const at = this.elapsed + delay
+    return new Promise((resolve, reject) => {
+      let look: unknown
+      const notice = delay === 0 ? undefined : soon(() => this.#notice(what, at), NOTICE_MS)
+      const end = (settle: () => void) => {
+        forget(notice)
+        forget(look)
+        signal.removeEventListener('abort', abort)
+        this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
+        this.#parked--
+        settle()
+      }
+      const abort = () => end(() => reject(signal.reason))
+      this.#parked++
+      const sleeper: Sleeper = {
+        at,
+        wake: () => end(resolve),
+        reject: error => end(() => reject(error)),
+      }
+      this.#lay(sleeper)
+      if (signal.aborted) return abort()
+      signal.addEventListener('abort', abort)
+      // What comes to no end by itself must not keep a timer either.
+      const pace = () => {
+        this.catchUp()
+        const { speed } = this
+        if (speed === undefined || at === Number.POSITIVE_INFINITY || !this.#sleepers.includes(sleeper)) return
+        look = soon(pace, Math.ceil((at - this.elapsed) / 1000 / speed) + 1, 'held')
+      }
+      pace()
+      this.#held()
     })
+  }
+
+  #lay(sleeper: Sleeper): void {
+    const place = this.#sleepers.findIndex(other => other.at > sleeper.at)
+    this.#sleepers =
+      place < 0
+        ? [...this.#sleepers, sleeper]
+        : [...this.#sleepers.slice(0, place), sleeper, ...this.#sleepers.slice(place)]
+  }
+
+  #notice(what: string, at: Micros): void {
+    if (this.speed !== undefined && at < Number.POSITIVE_INFINITY) return
+    console.warn(
+      at === Number.POSITIVE_INFINITY
+        ? `modelhost-sim: ${what} never comes. Its client has to give up: pass it a signal.`
+        : `modelhost-sim: ${what} comes at ${this.#host.world.clock.iso(at)}, and it is ${this.iso}. Move time: sim.clock.advance('${Math.ceil((at - this.elapsed) / 1000)}ms').`,
+    )
+  }
+
+  /** What a predicate says; where an answer that it awaits is held back, time is moved to it. */
+  async #asked(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
+    let isHeld = false
+    let tell = () => {}
+    const held = new Promise<void>(resolve => {
+      tell = resolve
+    })
+    this.#held = () => {
+      isHeld = true
+      tell()
+    }
+    let isOver = false
+    const outcome = Promise.resolve(predicate()).finally(() => {
+      isOver = true
+    })
+    await Promise.race([outcome, held])
+    while (isHeld && !isOver) {
+      await this.#settle()
+      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      if (isOver || wake > limit) break
+      await this.#runTo(wake)
+      await this.#settle()
+    }
+    if (isOver || !isHeld) return outcome
+    // The answer comes too late, and nobody will be there to hear how the predicate ends.
+    outcome.catch(() => {})
+    return false
   }
 
   /** Switches how time moves, without a jump: the world first comes to where the old mode has it by now. */
@@ -664,7 +757,8 @@ export class SimulatorClock {
     while (calm < turns) {
       await turn()
       const signs = this.#signsOfLife()
-      const inFlight = [...this.#host.inFlight, ...this.#fetches.inFlight]
+      const calls = this.#fetches.inFlight
+      const inFlight = calls.length > this.#parked ? [...this.#host.inFlight, ...calls] : this.#host.inFlight
       calm = signs === seen && inFlight.length === 0 ? calm + 1 : 0
       if (signs !== seen) since = monotonicMs()
       else if (monotonicMs() - since > STUCK_MS) {
@@ -735,61 +829,16 @@ export class SimulatorClock {
   /** One move at a time: a second one queues behind the first. */
   #inTurn<T>(move: () => Promise<T>): Promise<T> {
     const { world } = this.#host
-    const result = this.#queue.then(() => {
+    const result = this.#queue.then(async () => {
       this.#sameWorld(world)
-      return move()
+      this.#moves++
+      try {
+        return await move()
+      } finally {
+        this.#moves--
+      }
     })
     this.#queue = result.catch(() => {})
     return result
   }
-}
-
-/** Waits for real time to pass, without keeping the process alive: how long a server that closes is patient. */
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise(resolve => {
-    soon(resolve, milliseconds)
-  })
-}
-
-// Captured at import: a test runner's fake timers must not stop the turns that wait for a client. Where they stand
-// already, a message to oneself is a turn that nobody fakes.
-const realImmediate: ((callback: () => void) => unknown) | undefined = unfaked(globalThis.setImmediate)
-const realTimeout: ((callback: () => void, ms: number) => unknown) | undefined = unfaked(globalThis.setTimeout)
-
-function unfaked<Timer>(timer: Timer | undefined): Timer | undefined {
-  return timer !== undefined && typeof timer === 'function' && 'clock' in timer ? undefined : timer
-}
-
-/** One turn of the event loop. */
-export function turn(): Promise<void> {
-  return new Promise(resolve => {
-    if (realImmediate) realImmediate(() => resolve())
-    else if (realTimeout) realTimeout(() => resolve(), 0)
-    else messageToOneself(resolve)
-  })
-}
-
-function messageToOneself(heard: () => void): void {
-  const { port1, port2 } = new MessageChannel()
-  port1.onmessage = () => {
-    port1.close()
-    heard()
-  }
-  port2.postMessage(null)
-}
-
-/** Calls `then` after real time, without keeping the process alive for it. */
-function soon(then: () => void, milliseconds: number): unknown {
-  if (realTimeout === undefined) {
-    const until = monotonicMs() + milliseconds
-    const look = () => {
-      if (monotonicMs() >= until) then()
-      else messageToOneself(look)
-    }
-    messageToOneself(look)
-    return look
-  }
-  const timer = realTimeout(then, milliseconds)
-  if (typeof timer === 'object') (timer as { unref?(): void }).unref?.()
-  return timer
 }

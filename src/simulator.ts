@@ -1,10 +1,15 @@
-import { pathOf } from './api/pipeline.ts'
+import { type Around, pathOf } from './api/pipeline.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import type { ClockSetting } from './clock-setting.ts'
 import type { LedgerEntry } from './cluster/ledger.ts'
 import { type ClusterVerbs, clusterVerbs } from './cluster/verbs.ts'
 import { World } from './cluster/world.ts'
+import { JOURNAL_KINDS } from './control/kinds.ts'
+import { arrive } from './faults/arrival.ts'
+import { BrokenAnswer } from './faults/broken.ts'
+import { Faults, type FaultVerbs } from './faults/faults.ts'
+import type { FaultRule } from './faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
@@ -30,6 +35,8 @@ export interface SimulatorOptions {
   readonly timers?: 'drive' | 'ignore'
   /** The world's time zero, ISO 8601; 2026-01-01T00:00:00Z unless given. */
   readonly epoch?: string
+  /** Faults of the wire that are there from the start. */
+  readonly faults?: readonly FaultRule[]
   /** Serves the interface document's own endpoints alone. */
   readonly documentedOnly?: boolean
   /** Entries that the journal keeps; 20,000 unless given. */
@@ -62,6 +69,8 @@ export interface Simulator {
   readonly clock: SimulatorClock
   /** The fleet, and what goes wrong with it. */
   readonly cluster: ClusterVerbs
+  /** Faults of the wire: what goes wrong between a client and the service. */
+  readonly faults: FaultVerbs
   readonly journal: {
     /** What happened, oldest first: events of things and requests. */
     entries(options?: { readonly after?: number }): Entry[]
@@ -90,14 +99,19 @@ export interface Simulator {
   /** The world itself, for doors of this package. */
   readonly world: World
   readonly api: Api
-  /** For doors of this package: answers at once, without a promise, where nothing has to be waited for. */
+  /**
+   * For doors of this package: answers at once, without a promise, where nothing has to be waited for. What a fault
+   * delays or breaks is a `BrokenAnswer`, which the door brings about as well as it can.
+   */
   answer(request: Request, options?: FetchOptions): Response | Promise<Response>
+  /** For doors in this process: a broken answer as the client's own `fetch` would see it. */
+  arrive(answer: BrokenAnswer, request: Request): Promise<Response>
 }
 
 /**
  * Makes a simulator. It opens no port and starts no timer.
  *
- * @throws FixtureError for a fixture that can be no world, RangeError for an option that makes no sense
+ * @throws FixtureError for a fixture that can be no world, RangeError for an option or a fault that makes no sense
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   checkOptions(options)
@@ -122,6 +136,7 @@ class OneWorld implements Simulator {
   readonly cluster: ClusterVerbs
   readonly api: Api
   readonly fetch: Simulator['fetch']
+  readonly #faults: Faults
   readonly #pristine: World
   #world: World
   #data: Promise<Data> | undefined
@@ -154,11 +169,26 @@ class OneWorld implements Simulator {
       { timers: options.timers },
     )
     this.cluster = clusterVerbs(() => this.#world)
+    this.#faults = new Faults(
+      {
+        get world() {
+          return simulator.#world
+        },
+        operations: this.api.operations,
+        operationOf: this.api.operationOf,
+        kinds: JOURNAL_KINDS,
+      },
+      options.faults,
+    )
     this.fetch = (input, init) => this.#fetch(input, init)
   }
 
   get world(): World {
     return this.#world
+  }
+
+  get faults(): FaultVerbs {
+    return this.#faults
   }
 
   get seed(): string {
@@ -199,6 +229,7 @@ class OneWorld implements Simulator {
     this.#data = undefined
     this.#stopTelling = undefined
     if (this.#listeners.length > 0) this.#tellListeners()
+    this.#faults.reset()
     this.clock.reset()
   }
 
@@ -225,12 +256,19 @@ class OneWorld implements Simulator {
 
   async #fetch(input: Request | URL | string, init: RequestInit & FetchOptions = {}): Promise<Response> {
     const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
-    return this.answer(request, init)
+    const answer = await this.answer(request, init)
+    return answer instanceof BrokenAnswer ? this.arrive(answer, request) : answer
+  }
+
+  arrive(answer: BrokenAnswer, request: Request): Promise<Response> {
+    const what = `the answer to ${nameOf(request)}`
+    return arrive(answer, delay => this.clock.hold(delay, { signal: request.signal, what }))
   }
 
   answer(request: Request, { clientAddress, path }: FetchOptions = {}): Response | Promise<Response> {
     this.#activity++
-    const answered = this.api.answer(this.#world, request, { clientAddress, path, enter: this.#enter })
+    const call = { clientAddress, path, enter: this.#enter }
+    const answered = this.api.answer(this.#world, request, call, this.#faults.around as Around<World> | undefined)
     const { mode } = this.clock
     if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))
     if (!(answered instanceof Promise)) {
@@ -241,7 +279,7 @@ class OneWorld implements Simulator {
   }
 
   #afterwards(request: Request, answered: Promise<Response>): Promise<Response> {
-    const name = `${request.method} ${new URL(request.url).pathname}`
+    const name = nameOf(request)
     this.#inFlight = [...this.#inFlight, name]
     return answered.finally(() => {
       this.#inFlight = this.#inFlight.toSpliced(this.#inFlight.indexOf(name), 1)
@@ -269,8 +307,13 @@ class OneWorld implements Simulator {
   }
 }
 
+function nameOf({ method, url }: Request): string {
+  return `${method} ${new URL(url).pathname}`
+}
+
 const OPTIONS = [
   'fixtures',
+  'faults',
   'with',
   'profile',
   'seed',

@@ -2,6 +2,9 @@
 import { z } from 'zod'
 import { BATCH_STATUSES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, GPU_TYPES, VARIANT_KEYS } from '../store/records.ts'
 
+/** The document shows a value or two of the field, and says that there may be others. */
+const OPEN = { 'x-open': true } as const
+
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
 const anyJson = z.unknown()
@@ -104,7 +107,7 @@ export const DeploymentRecord = z
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
 const Pricing = z.object({
-  type: z.literal('time'),
+  type: z.literal('time').meta(OPEN),
   cents_per_sec: z.number(),
   short: z.string(),
   full: z.string(),
@@ -160,13 +163,13 @@ export const HardwareRecord = z
     z.object({
       id: z.string(),
       name: z.string(),
-      type: z.literal('serverless'),
+      type: z.literal('serverless').meta(OPEN),
       pricing: z.object({ cents_per_million_input_tokens: z.number(), cents_per_million_output_tokens: z.number() }),
     }),
     z.object({
       id: z.string(),
       name: z.string(),
-      type: z.literal('dedicated'),
+      type: z.literal('dedicated').meta(OPEN),
       pricing: z.object({ cents_per_minute: z.number() }),
     }),
   ])

@@ -44,9 +44,33 @@ export interface Passage<Context> {
   endpoint: AnyEndpoint
   method: string
   path: string
+  params: Readonly<Record<string, string>>
+  /** The query without its question mark. */
+  search: string
   request: Request
   call: Call
+  /** Puts a request into the journal that never reaches its endpoint; the status is 0 where the client gets none. */
+  record(status: number, cause: number): void
+  /** Answers in the endpoint's place, in its own error shape. */
+  refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Response
+  /** Answers in the endpoint's place with a text that is no JSON. */
+  page(status: number, text: string, contentType: string): Response
 }
+
+/** How a request goes on to its endpoint, where faults have a hand in it. */
+export interface Way<Context> {
+  /** Another copy of the request, where its body has to be read twice. */
+  request?: Request
+  /** Position in the journal of what the request is caused by. */
+  cause?: number
+  /** What the endpoint looks at in place of the context; who is asking is judged by the context all the same. */
+  seen?: Context
+}
+
+export type Proceed<Context> = (way?: Way<Context>) => Response | Promise<Response>
+
+/** Wraps everything behind the route: faults of the wire. */
+export type Around<Context> = (passage: Passage<Context>, proceed: Proceed<Context>) => Response | Promise<Response>
 
 export interface PipelineOptions<Context, Scope> {
   operations: Operations<Scope>
@@ -55,10 +79,10 @@ export interface PipelineOptions<Context, Scope> {
   /** Milliseconds since 1970 of the context's time, for the `Date` header. */
   time(context: Context): number
   /** Opens and closes a request in the journal; `operation` is `''` where no route matched. */
-  open?(context: Context, operation: string, method: string, path: string): unknown
+  open?(context: Context, operation: string, method: string, path: string, cause?: number): unknown
   close?(context: Context, entry: unknown, status: number): void
-  /** Wraps everything behind the route: faults of the wire. */
-  around?(passage: Passage<Context>, proceed: () => Response | Promise<Response>): Response | Promise<Response>
+  /** What handlers get when they look at another context than the one that judged who is asking. */
+  look?(scope: Scope, seen: Context): Scope
   /** Refuses query parameters that are not declared; otherwise they are ignored, as unknown fields of a body are. */
   strictQuery?: boolean
   /** Hears of what no handler should throw; the caller gets a 500. */
@@ -66,8 +90,8 @@ export interface PipelineOptions<Context, Scope> {
 }
 
 export interface Pipeline<Context> {
-  /** Answers a request; at once where it has no body. */
-  answer(context: Context, request: Request, call?: Call): Response | Promise<Response>
+  /** Answers a request; at once where it has no body. `around` stands around everything behind the route. */
+  answer(context: Context, request: Request, call?: Call, around?: Around<Context>): Response | Promise<Response>
   /** The operation a method and path lead to. */
   operationOf(method: string, path: string): string | undefined
   /** The things whose progress a request looks at; undefined for one that looks at none. */
@@ -99,7 +123,12 @@ export function createPipeline<Context, Scope extends object>(
 
   return { answer, operationOf, polledBy }
 
-  function answer(context: Context, request: Request, call: Call = {}): Response | Promise<Response> {
+  function answer(
+    context: Context,
+    request: Request,
+    call: Call = {},
+    around?: Around<Context>,
+  ): Response | Promise<Response> {
     const { method } = request
     const target = call.path ?? pathOf(request.url)
     const mark = target.indexOf('?')
@@ -111,10 +140,20 @@ export function createPipeline<Context, Scope extends object>(
     }
     const { target: one, params } = match
     const search = mark < 0 ? '' : target.slice(mark + 1)
-    const proceed = () => run(context, request, call, one, path, params, search)
-    if (options.around === undefined) return proceed()
+    if (around === undefined) return run(context, request, call, one, path, params, search, {})
     const { operation, endpoint } = one
-    return options.around({ context, operation, endpoint, method, path, request, call }, proceed)
+    const passage: Passage<Context> = {
+      ...{ context, operation, endpoint, method, path, params, search, request, call },
+      record: (status, cause) =>
+        options.close?.(context, options.open?.(context, operation, method, path, cause), status),
+      refuse: (status, message, headers) =>
+        whole(method, failure(context, one, refusedByFault(status, message, headers))),
+      page(status, text, contentType) {
+        const headers = { 'content-type': contentType, date: dateOf(context) }
+        return whole(method, new Response(text, { status, headers }))
+      },
+    }
+    return around(passage, (way = {}) => run(context, way.request ?? request, call, one, path, params, search, way))
   }
 
   function operationOf(method: string, path: string): string | undefined {
@@ -140,8 +179,7 @@ export function createPipeline<Context, Scope extends object>(
     const respond = () => {
       const entry = options.open?.(context, '', method, path)
       options.close?.(context, entry, status)
-      const response = json(context, status, JSON.stringify({ detail }), headers)
-      return method === 'HEAD' ? headOf(response) : response
+      return whole(method, json(context, status, JSON.stringify({ detail }), headers))
     }
     const waiting = call.enter?.()
     return waiting instanceof Promise ? waiting.then(respond) : respond()
@@ -155,8 +193,9 @@ export function createPipeline<Context, Scope extends object>(
     path: string,
     params: Readonly<Record<string, string>>,
     search: string,
+    way: Way<Context>,
   ): Response | Promise<Response> {
-    const serveWith = (payload: Payload) => serve(context, request, call, one, path, params, search, payload)
+    const serveWith = (payload: Payload) => serve(context, request, call, one, path, params, search, payload, way)
     if (one.readsBody || isLacking(one.endpoint)) return later()
     const waiting = call.enter?.()
     return waiting instanceof Promise ? waiting.then(() => serveWith(undefined)) : serveWith(undefined)
@@ -189,15 +228,17 @@ export function createPipeline<Context, Scope extends object>(
     params: Readonly<Record<string, string>>,
     search: string,
     payload: Payload,
+    way: Way<Context>,
   ): Response | Promise<Response> {
     const { operation, endpoint } = one
-    const entry = options.open?.(context, operation, request.method, path)
+    const entry = options.open?.(context, operation, request.method, path, way.cause)
     const finish = (response: Response): Response => {
       options.close?.(context, entry, response.status)
-      return request.method === 'HEAD' ? headOf(response) : response
+      return whole(request.method, response)
     }
     try {
-      const scope = options.admit(context, endpoint, headerReader(request, call), call)
+      const judged = options.admit(context, endpoint, headerReader(request, call), call)
+      const scope = way.seen === undefined ? judged : (options.look?.(judged, way.seen) ?? judged)
       const input = validate(one, params, search, payload, options.strictQuery ?? false)
       if (Array.isArray(input)) return finish(json(context, 422, JSON.stringify({ detail: input })))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
@@ -411,8 +452,19 @@ export function pathOf(url: string): string {
   return hash < 0 ? url.slice(start) : url.slice(start, hash)
 }
 
-function headOf(response: Response): Response {
-  return new Response(null, { status: response.status, headers: response.headers })
+/** What a method gets of an answer: HEAD its head. */
+function whole(method: string, response: Response): Response {
+  return method === 'HEAD' ? new Response(null, { status: response.status, headers: response.headers }) : response
+}
+
+/** The service's 422 lists what is wrong field by field; every other refusal has the endpoint's shape. */
+function refusedByFault(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> | undefined,
+): Refused {
+  const body = status === 422 ? { detail: [{ loc: ['body'], msg: message, type: 'value_error' }] } : undefined
+  return new Refused(status, message, headers, body)
 }
 
 function bytes(answer: Bytes, headers: Record<string, string>): Response {

@@ -5,15 +5,11 @@ import { authenticate } from './auth.ts'
 import type { ApiScope, Operations } from './endpoint.ts'
 import { documented, operations } from './index.ts'
 import { openapi } from './openapi.ts'
-import { type Call, createPipeline, type Passage, pathOf } from './pipeline.ts'
+import { type Around, type Call, createPipeline, pathOf } from './pipeline.ts'
 
 export interface ApiOptions {
   /** Serves the endpoints that the interface document does not have but its lifecycles need. On by default. */
   neighbours?: boolean | undefined
-  /** Wraps everything behind the route: faults of the wire. */
-  around?:
-    | ((passage: Passage<World>, proceed: () => Response | Promise<Response>) => Response | Promise<Response>)
-    | undefined
   /** Hears of exceptions that are bugs of ours; the caller gets a 500 with `x-sim-error`. */
   onBug?: ((error: unknown, operation: string) => void) | undefined
 }
@@ -24,9 +20,10 @@ export interface Api {
   /**
    * Answers a request to a world; at once, without a promise, where the request has no body to read.
    *
+   * @param around faults of the wire, where there are any
    * @example await api.answer(world, new Request('http://sim/v1/voices', { headers: { authorization: 'Bearer …' } }))
    */
-  answer(world: World, request: Request, call?: Call): Response | Promise<Response>
+  answer(world: World, request: Request, call?: Call, around?: Around<World>): Response | Promise<Response>
   /** The operation a method and path lead to, undefined where none does. */
   operationOf(method: string, path: string): string | undefined
   /** The things whose progress a request looks at; undefined for one that looks at none. */
@@ -45,9 +42,9 @@ export function createApi(options: ApiOptions = {}): Api {
       token: authenticate(world.store, endpoint.auth, header, call.clientAddress ?? LOCALHOST),
     }),
     time,
-    open: (world, operation, method, path) => world.openRequest(operation, method, path),
+    look: (scope, world) => ({ ...scope, world }),
+    open: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
     close: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
-    ...(options.around && { around: options.around }),
     ...(options.onBug && { onBug: options.onBug }),
   })
   let document: string | undefined
@@ -61,8 +58,8 @@ export function createApi(options: ApiOptions = {}): Api {
     operations: served,
     operationOf: pipeline.operationOf,
     polledBy: pipeline.polledBy,
-    answer(world, request, call) {
-      return asksForOpenapi(request, call) ? describe(world) : pipeline.answer(world, request, call)
+    answer(world, request, call, around) {
+      return asksForOpenapi(request, call) ? describe(world) : pipeline.answer(world, request, call, around)
     },
   }
 }

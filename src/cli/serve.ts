@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED } from '../clock-setting.ts'
 import { isLoopback } from '../control/guards.ts'
+import type { FaultRule } from '../faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
-import { DEFAULT_HOST, DEFAULT_PORT, type Server, serve } from '../serve.ts'
+import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../serve.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
@@ -35,6 +37,8 @@ interface Arguments {
   speed: number | undefined
   pollStep: string | undefined
   idleAfter: number | undefined
+  latency: Latency | undefined
+  faults: string | undefined
   epoch: string | undefined
   models: number | undefined
   deployments: number | undefined
@@ -111,6 +115,14 @@ function flags() {
       ),
       coerce: integer('idle-after', { min: 0, max: 3_600_000 }, DEFAULT_IDLE_MS),
     },
+    latency: {
+      ...flag('latency', 'How long a delayed answer takes: real, scaled or instant; unless given, as the clock moves'),
+      coerce: word('latency', ['real', 'scaled', 'instant']),
+    },
+    faults: {
+      ...flag('faults', 'File with rules of faults of the wire, a JSON array'),
+      coerce: text('faults'),
+    },
     epoch: {
       ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
       coerce: text('epoch'),
@@ -163,6 +175,7 @@ export async function handler(argv: Arguments): Promise<void> {
     trustProxy: argv.trustProxy,
     allowHosts: argv.allowHost,
     ownProcess: true,
+    ...(argv.latency !== undefined && { latency: argv.latency }),
     ...(controlToken !== undefined && { controlToken }),
   })
   // In the tick in which the server began to listen, so before it can answer anybody.
@@ -198,6 +211,11 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       `Failed to set the clock: --${name} is for the clock ${mode}. Leave it out, or --clock ${mode}.`,
     )
   }
+  if (argv.clock === 'manual' && argv.latency === 'scaled') {
+    throw new UsageError(
+      'Failed to set the latency: --latency scaled is for a scaled clock. Give --latency real, or --clock scaled.',
+    )
+  }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   return createSimulator({
     fixtures: await filled(argv, epoch),
@@ -210,6 +228,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
     },
     documentedOnly: argv.documentedOnly,
+    ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
     ...(epoch !== undefined && { epoch }),
     ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),
     ...(argv.journalLimit !== undefined && { journalLimit: argv.journalLimit }),
@@ -217,6 +236,24 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       process.stderr.write(`A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`)
     },
   })
+}
+
+/** The rules of a file; what a rule may be is the simulator's to say. */
+function rulesIn(path: string): FaultRule[] {
+  let rules: unknown
+  try {
+    rules = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new UsageError(
+      `Failed to read --faults '${path}': ${(error as Error).message}. Give a file with a JSON array of rules.`,
+    )
+  }
+  if (!Array.isArray(rules)) {
+    throw new UsageError(
+      `Failed to read --faults '${path}': it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
+    )
+  }
+  return rules
 }
 
 /** The fixture by its name, or filled up with bulk records. */

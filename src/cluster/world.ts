@@ -89,6 +89,10 @@ export class World {
   readonly limits: GpuLimits
   readonly ledger: Ledger
 
+  /** Called before time moves, where a request or a command may have changed something since it last did. */
+  beforeMove: (() => void) | undefined
+
+  #touched = false
   readonly #counters: Layers<number>
   readonly #loop: Loop
   #causeIsFresh = false
@@ -176,12 +180,14 @@ export class World {
   /** Fires everything due up to `target` and rests there. Returns the number of events. */
   runTo(target: Micros): number {
     this.#needTokenizer()
+    if (this.#touched) this.#leave()
     return this.#loop.runTo(target)
   }
 
   /** Fires the next event; false when none is due up to `limit`. */
   next(limit: Micros = Number.POSITIVE_INFINITY): boolean {
     this.#needTokenizer()
+    if (this.#touched) this.#leave()
     return this.#loop.next(limit)
   }
 
@@ -191,8 +197,9 @@ export class World {
   }
 
   /** Opens a request: what happens until it is closed is caused by it. */
-  openRequest(operation: string, method: string, path: string): RequestEntry {
-    const entry = this.journal.requested(this.clock.now, operation, `${method} ${path}`)
+  openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
+    if (method !== 'GET') this.#touched = true
+    const entry = this.journal.requested(this.clock.now, operation, `${method} ${path}`, cause)
     this.journal.cause = entry.seq
     this.#causeIsFresh = false
     return entry
@@ -205,6 +212,7 @@ export class World {
 
   /** Records something the user of the simulator did to the world: a fault, a repair. */
   command(row: Row, kind: string, fields?: Fields): void {
+    this.#touched = true
     this.journal.cause = 0
     this.#causeIsFresh = true
     this.happened(row, kind, fields)
@@ -254,6 +262,11 @@ export class World {
   /** Entries of the journal, for doors. */
   history(after?: number): Entry[] {
     return this.journal.entries(after)
+  }
+
+  #leave(): void {
+    this.#touched = false
+    this.beforeMove?.()
   }
 
   #needTokenizer(): void {

@@ -6,6 +6,7 @@ import type { Simulator } from '../simulator.ts'
 import * as clock from './clock.ts'
 import * as cluster from './cluster.ts'
 import type { ControlScope } from './endpoint.ts'
+import * as faults from './faults.ts'
 import * as journal from './journal.ts'
 import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
@@ -21,6 +22,7 @@ export const controlOperations = byPath({
   ...journal,
   ...ledger,
   ...cluster,
+  ...faults,
 } satisfies Operations<ControlScope>)
 
 export interface Control {

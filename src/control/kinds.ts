@@ -13,6 +13,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('data', 'created updated deleted'),
   ...of('deployment', 'crashed created idled limited scaledDown scaledUp woken', DEPLOYMENT_STATUSES),
   ...of('disk', 'filled freed'),
+  ...of('fault', 'added hit removed'),
   ...of('file', 'created expired'),
   ...of('funds', 'added'),
   ...of('gpu', 'failed reset'),

@@ -91,11 +91,16 @@ export class Journal {
     return this.#push(time, kind, id, this.cause, fields)
   }
 
+  /** Records what is told and is nobody's event: it is neither digested nor counted. */
+  noted(time: Micros, kind: string, subject: string, fields?: Fields): number {
+    return this.#push(time, kind, subject, 0, fields)
+  }
+
   /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
-  requested(time: Micros, operation: string, subject: string): RequestEntry {
+  requested(time: Micros, operation: string, subject: string, cause = 0): RequestEntry {
     const fields = { operation, status: 0 }
-    const seq = this.#push(time, 'request', subject, 0, fields)
-    return { seq, time, kind: 'request', subject, cause: 0, fields }
+    const seq = this.#push(time, 'request', subject, cause, fields)
+    return { seq, time, kind: 'request', subject, cause, fields }
   }
 
   /** 32 hexadecimal digits: equal for equal seeds, fixtures and requests. */

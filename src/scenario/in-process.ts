@@ -1,13 +1,18 @@
 import type { LedgerEntry } from '../cluster/ledger.ts'
-import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
+import { arrive } from '../faults/arrival.ts'
+import { BrokenAnswer } from '../faults/broken.ts'
+import { type Duration, type Micros, micros, readable, SECOND } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import type { ScenarioOptions } from './scenario.ts'
-import type { Order, Stage, StageClock } from './stage.ts'
+import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
 
 /** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
 const MOST_LOOKS = 20_000
+
+/** How long the client of a scenario waits for an answer. */
+const CLIENT_TIMEOUT = 60 * SECOND
 
 /** A world of this process. */
 export class InProcessStage implements Stage {
@@ -61,7 +66,32 @@ export class InProcessStage implements Stage {
 
   async send(request: Request): Promise<Response> {
     this.#look()
-    return this.#sim.fetch(request)
+    const answer = await this.#sim.answer(request)
+    if (!(answer instanceof BrokenAnswer)) return answer
+    return arrive(answer, delay => this.#wait(delay, request)).catch((error: unknown) => {
+      throw error instanceof Error ? Object.assign(error, { broken: true }) : error
+    })
+  }
+
+  get faults(): StageFaults {
+    const { faults } = this.#sim
+    return {
+      add: async rule => faults.get(faults.add(rule).id),
+      list: async () => faults.list(),
+      get: async id => faults.get(id),
+      remove: async id => faults.remove(id),
+      clear: async () => faults.clear(),
+    }
+  }
+
+  /** Moves time to what the client waits for, or to where it gives up; sleeps where time is being moved already. */
+  async #wait(delay: Micros, { method, url, signal }: Request): Promise<void> {
+    const { isMoving } = this.#sim.clock
+    const whole = `${Math.min(delay, CLIENT_TIMEOUT)}us`
+    if (isMoving) await this.#sim.clock.hold(micros(whole), { signal, what: `the answer to ${method} ${url}` })
+    else await this.#sim.clock.advance(whole)
+    if (delay <= CLIENT_TIMEOUT) return
+    throw new Error(`no answer to ${method} ${new URL(url).pathname} within ${readable(CLIENT_TIMEOUT)}`)
   }
 
   async command(order: Order): Promise<unknown> {

@@ -3,6 +3,8 @@ export type { RequestOf, ResponseOf } from '../api/client.ts'
 export { Refusal } from '../api/client.ts'
 export type { LedgerEntry } from '../cluster/ledger.ts'
 export type { NodeView } from '../cluster/nodes.ts'
+export type { FaultView } from '../faults/faults.ts'
+export type { Fault, FaultRule } from '../faults/rule.ts'
 export type { Duration } from '../kernel/duration.ts'
 export type { Entry } from '../kernel/journal.ts'
 export { type Happened, UntilError } from '../settle.ts'
@@ -18,5 +20,5 @@ export {
   type ScenarioOptions,
   scenario,
 } from './scenario.ts'
-export type { StageClock } from './stage.ts'
+export type { StageClock, StageFaults } from './stage.ts'
 export type { TraceDifference } from './trace.ts'

@@ -3,7 +3,7 @@ import { createClient } from '../api/client.ts'
 import { type Micros, readable, SECOND } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
-import { pause, turn } from '../settle.ts'
+import { pause, turn } from '../turns.ts'
 import { CheckError, type Difference, differences, leaves, refusalDifferences, shown } from './check.ts'
 import { InProcessStage } from './in-process.ts'
 import { clusterOf, isAwaited, Orders } from './orders.ts'
@@ -170,6 +170,13 @@ class Script {
         sleep: duration => clock.sleep(duration),
       },
       cluster: clusterOf(order => orders.verb(() => stage.command(order))),
+      faults: {
+        add: rule => orders.verb(() => stage.faults.add(rule)),
+        list: () => orders.verb(() => stage.faults.list()),
+        get: id => orders.verb(() => stage.faults.get(id)),
+        remove: id => orders.verb(() => stage.faults.remove(id)),
+        clear: () => orders.verb(() => stage.faults.clear()),
+      },
       ledger: {
         balance: () => orders.after(() => stage.balance()),
         entries: subject => orders.after(() => this.#entries(subject)),

@@ -4,7 +4,7 @@ import type { Entry } from '../kernel/journal.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
 import type { ScenarioCluster } from './orders.ts'
-import type { StageClock } from './stage.ts'
+import type { StageClock, StageFaults } from './stage.ts'
 
 /**
  * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures` or
@@ -35,6 +35,8 @@ export interface Props {
   readonly clock: StageClock
   /** The fleet, and what goes wrong with it. A verb that nobody awaits is still done, in order, and may not fail. */
   readonly cluster: ScenarioCluster
+  /** Faults of the wire; like the verbs of the cluster they are done in order. */
+  readonly faults: StageFaults
   readonly ledger: ScenarioLedger
   readonly journal: {
     /** What has happened so far, oldest first. */

@@ -3,6 +3,8 @@
  * this process or on a server.
  */
 import type { LedgerEntry } from '../cluster/ledger.ts'
+import type { FaultView } from '../faults/faults.ts'
+import type { FaultRule } from '../faults/rule.ts'
 import type { Duration, Micros } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
 import type { Happened } from '../settle.ts'
@@ -30,6 +32,18 @@ export interface StageClock {
   sleep(duration: Duration): Promise<void>
 }
 
+/** The faults of the wire of a stage. */
+export interface StageFaults {
+  /** Adds a rule; fails for one that can not be. */
+  add(rule: FaultRule): Promise<FaultView>
+  list(): Promise<readonly FaultView[]>
+  /** A rule with its matches and hits. */
+  get(id: string): Promise<FaultView>
+  remove(id: string): Promise<void>
+  /** Removes every rule. */
+  clear(): Promise<void>
+}
+
 /** One step to a verb: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`; without `args` a property. */
 export interface Step {
   readonly name: string
@@ -46,13 +60,17 @@ export interface Stage {
   readonly baseUrl: string
   readonly token: string
   readonly clock: StageClock
+  readonly faults: StageFaults
   /** Changes whenever the world does: time moved, something happened. A look at the world is no change. */
   readonly pulse: number
   /** What the scenario waits for, as far as the stage knows: for the error of one that never ends. */
   readonly waiting: string | undefined
   /** The first exception that is a bug of the simulator: whatever the script makes of it, it fails. */
   readonly bug: unknown
-  /** Hands a request to the service. */
+  /**
+   * Hands a request to the service. What a fault delays comes when time has been moved to it, 60 s at most; where
+   * nothing comes, it fails with an error that says `broken: true`.
+   */
   send(request: Request): Promise<Response>
   /** Does something to the fleet, or looks at it. */
   command(order: Order): Promise<unknown>

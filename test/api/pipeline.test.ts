@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Bytes, endpointsOf, invalid, JsonText, refuse } from '../../src/api/endpoint.ts'
-import { type Call, createPipeline, pathOf } from '../../src/api/pipeline.ts'
+import { type Around, type Call, createPipeline, pathOf } from '../../src/api/pipeline.ts'
 
 interface Context {
   now: number
@@ -234,11 +234,12 @@ test('faults stand around everything behind the route', async () => {
     operations,
     admit: here => ({ log: here.log }),
     time: () => 0,
-    around: ({ operation }, proceed) => (operation === 'plain' ? new Response(null, { status: 503 }) : proceed()),
   })
-  expect((await faulty.answer(context(), get('/plain'))).status).toBe(503)
-  expect((await faulty.answer(context(), get('/kept'))).status).toBe(200)
-  expect((await faulty.answer(context(), get('/nowhere'))).status).toBe(404)
+  const around: Around<Context> = ({ operation }, proceed) =>
+    operation === 'plain' ? new Response(null, { status: 503 }) : proceed()
+  expect((await faulty.answer(context(), get('/plain'), {}, around)).status).toBe(503)
+  expect((await faulty.answer(context(), get('/kept'), {}, around)).status).toBe(200)
+  expect((await faulty.answer(context(), get('/nowhere'), {}, around)).status).toBe(404)
   expect(faulty.operationOf('GET', '/plain')).toBe('plain')
 })
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { controlOperations } from '../../src/control/index.ts'
 import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
+import type { FaultRule } from '../../src/faults/rule.ts'
 import { type Running, running } from '../serve/running.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
@@ -230,7 +231,30 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/cluster/prices/T4', body: { cents_per_hour: 5 }, status: 404, says: 'no pool has it' },
     ],
   },
+  listFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
+  addFault: {
+    good: [
+      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'hang' } } },
+      { path: '/_sim/faults', body: { name: 'mine', on: ['list*'], until: '1h', fault: { kind: 'empty' } } },
+    ],
+    bad: [
+      { path: '/_sim/faults', body: { on: 'lists', fault: { kind: 'hang' } }, status: 400, says: 'no operation' },
+      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'reste' } }, status: 400, says: "Did you mean 'reset'?" },
+      { path: '/_sim/faults', body: { on: '*' }, status: 422, says: 'fault' },
+    ],
+  },
+  getFault: {
+    good: [{ path: '/_sim/faults/known' }],
+    bad: [{ path: '/_sim/faults/knwn', status: 404, says: "Did you mean 'known'?" }],
+  },
+  removeFault: {
+    good: [{ path: '/_sim/faults/known' }],
+    bad: [{ path: '/_sim/faults/none', status: 404, says: 'there is no such rule' }],
+  },
+  clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
 }
+
+const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: 'refused' } }]
 
 const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
 
@@ -249,6 +273,7 @@ const worldOf = ({ sim }: Running) => ({
   speed: sim.clock.speed,
   balance: sim.ledger.balance,
   nodes: sim.cluster.nodes(),
+  faults: sim.faults.list(),
 })
 
 describe('every command', () => {
@@ -259,7 +284,7 @@ describe('every command', () => {
   test.each(TABLE)(
     '$operation answers as it is declared, and never to another origin',
     async ({ operation, endpoint }) => {
-      const world = await running()
+      const world = await running({ faults: FAULTS })
       for (const command of COMMANDS[operation]!.good) {
         const response = await send(world, endpoint.method, command)
         const text = await response.text()
@@ -276,7 +301,7 @@ describe('every command', () => {
   test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
     '$operation says what is wrong with what it will not take, and changes nothing',
     async ({ operation, endpoint }) => {
-      const world = await running()
+      const world = await running({ faults: FAULTS })
       const before = worldOf(world)
       for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
         const response = await send(world, endpoint.method, command)
@@ -424,8 +449,9 @@ test('a GPU limit that was set is the one that is read', async () => {
 })
 
 test('every kind that the source writes into the journal is one that a hint can name', () => {
-  const sources = readdirSync('src/cluster').map(name => readFileSync(`src/cluster/${name}`, 'utf8'))
-  const writers = /(?:happened|command|#record|setHub|crash|#goDown)\((?:[^()]|\([^()]*\))*/g
+  const folders = ['src/cluster', 'src/faults']
+  const sources = folders.flatMap(folder => readdirSync(folder).map(name => readFileSync(`${folder}/${name}`, 'utf8')))
+  const writers = /(?:happened|command|#note|#record|setHub|crash|#goDown)\((?:[^()]|\([^()]*\))*/g
   const calls = sources.flatMap(text => text.match(writers) ?? [])
   const kinds = new Set(calls.flatMap(call => call.match(/(?<=')[a-z]+\.[a-zA-Z]+(?=')/g) ?? []))
   expect(kinds.size).toBeGreaterThan(50)

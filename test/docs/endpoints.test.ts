@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { handler } from '../../src/cli/endpoints.ts'
 import { controlOperations } from '../../src/control/index.ts'
+import type { FaultRule } from '../../src/faults/rule.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
@@ -35,7 +36,9 @@ test('docs/control.md is what the declarations say', () => {
 
 test('every line of docs/control.md works on the default world as printed', async () => {
   const page = readFileSync('docs/control.md', 'utf8')
-  const sim = createSimulator({ seed: 1 })
+  // The lines about a rule of a fault are for one that another line adds.
+  const faults: FaultRule[] = [{ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }]
+  const sim = createSimulator({ seed: 1, faults })
   const server = await serve(sim, { port: 0 })
   onTestFinished(() => server.close())
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)

@@ -39,12 +39,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: ['kernel'],
   cluster: ['kernel', 'store'],
   api: ['cluster', 'store', 'kernel'],
-  faults: ['kernel', 'api'],
-  control: ['version.ts', 'simulator.ts', 'settle.ts', 'clock-setting.ts', 'api', 'cluster', 'kernel', 'store'],
-  scenario: ['simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
-  'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts', 'clock-setting.ts'],
-  'settle.ts': ['cluster', 'store', 'kernel', 'clock-setting.ts', 'lockstep.ts'],
+  // How a complaint about a schema is worded is nobody's data.
+  faults: ['kernel', 'api', 'store/problems.ts'],
+  control: [
+    'version.ts',
+    'simulator.ts',
+    'settle.ts',
+    'clock-setting.ts',
+    'faults',
+    'api',
+    'cluster',
+    'kernel',
+    'store',
+  ],
+  scenario: ['simulator.ts', 'settle.ts', 'turns.ts', 'faults', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
+  'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts', 'clock-setting.ts', 'control/kinds.ts'],
+  'settle.ts': ['cluster', 'store', 'kernel', 'clock-setting.ts', 'lockstep.ts', 'turns.ts'],
   'lockstep.ts': ['kernel'],
+  'turns.ts': ['kernel'],
   'clock-setting.ts': ['kernel'],
 }
 
@@ -67,7 +79,8 @@ describe('the tree', () => {
         // The shipped profiles, for a browser that has no files.
         if (/^\.\.\/profiles\/.*\.json$/.test(target)) continue
         const there = stratum(target)
-        if (there !== stratum(file.path) && !allowed.includes(there)) breaches.push(`${file.path} imports ${target}`)
+        const isAllowed = there === stratum(file.path) || allowed.includes(there) || allowed.includes(target)
+        if (!isAllowed) breaches.push(`${file.path} imports ${target}`)
       }
     }
     expect(breaches).toEqual([])
@@ -125,7 +138,7 @@ describe('determinism', () => {
     const CLOCKS = /\bDate\.now\b|\bperformance\.|\bnew Date\(\)|\bhrtime\b|\bTemporal\.Now\b/
     const TIMERS = /\bset(Timeout|Interval|Immediate)\b|node:timers/
     expect(containing(CLOCKS)).toEqual(['kernel/pacer.ts'])
-    expect(containing(TIMERS)).toEqual(['lockstep.ts', 'settle.ts'])
+    expect(containing(TIMERS)).toEqual(['lockstep.ts', 'turns.ts'])
   })
 
   test('one file makes chance, and none calls what engines may round differently', () => {

@@ -1,0 +1,76 @@
+/** What a client in this process sees of a broken answer: what its `fetch` would do. */
+import type { Micros } from '../kernel/duration.ts'
+import { type BrokenAnswer, piecesOf } from './broken.ts'
+
+/** Waits for the client's clock; rejects when the client gives up or its world is gone. */
+export type Wait = (delay: Micros) => Promise<void>
+
+/**
+ * The answer as it arrives, in its time.
+ *
+ * @throws TypeError `fetch failed` with `cause.code`, as Node's fetch does, where no answer arrives
+ */
+export async function arrive(answer: BrokenAnswer, wait: Wait): Promise<Response> {
+  const { fate } = answer
+  switch (fate.kind) {
+    case 'reset':
+      throw failed('read ECONNRESET', 'ECONNRESET', { errno: -104, syscall: 'read' })
+    case 'refused':
+      throw failed('connect ECONNREFUSED', 'ECONNREFUSED', { errno: -111, syscall: 'connect' })
+    case 'hang':
+      await wait(Number.POSITIVE_INFINITY)
+      return answer.mended
+    case 'delayed':
+      await wait(fate.by)
+      return answer.mended
+    case 'cut':
+      return streamed(answer, cut(await bytesOf(answer), fate.after))
+    case 'slow':
+      return streamed(answer, slow(await bytesOf(answer), fate.bytesPerSecond, wait))
+  }
+}
+
+function failed(message: string, code: string, more: object): TypeError {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code, ...more }) })
+}
+
+async function bytesOf(answer: BrokenAnswer): Promise<Uint8Array> {
+  return new Uint8Array(await answer.arrayBuffer())
+}
+
+function streamed(answer: BrokenAnswer, body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, { status: answer.status, headers: answer.headers })
+}
+
+function cut(bytes: Uint8Array, after: number): ReadableStream<Uint8Array> {
+  let isBegun = false
+  return new ReadableStream({
+    pull(controller) {
+      if (!isBegun && after > 0) {
+        isBegun = true
+        return controller.enqueue(bytes.subarray(0, after))
+      }
+      const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+      controller.error(new TypeError('terminated', { cause }))
+    },
+  })
+}
+
+function slow(bytes: Uint8Array, bytesPerSecond: number, wait: Wait): ReadableStream<Uint8Array> {
+  const { size, each } = piecesOf(bytes.length, bytesPerSecond)
+  let at = 0
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        if (at < bytes.length) {
+          await wait(each)
+          controller.enqueue(bytes.subarray(at, at + size))
+          at += size
+        }
+        if (at >= bytes.length) controller.close()
+      },
+    },
+    // Nothing comes before somebody reads: time passes for a reader.
+    { highWaterMark: 0 },
+  )
+}

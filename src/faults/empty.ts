@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { kind } from './kind.ts'
+
+/** The answer with nothing in it, though its status and content type are as ever. */
+export const empty = kind({
+  schema: z.strictObject({ kind: z.literal('empty') }),
+  async act(_, hit) {
+    const answer = await hit.proceed()
+    answer.body?.cancel()
+    const headers = new Headers(answer.headers)
+    headers.delete('content-length')
+    return new Response('', { status: answer.status, headers })
+  },
+})

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { effect } from './fields.ts'
+import { inPlace, kind } from './kind.ts'
+
+const TITLES: Readonly<Record<number, string>> = {
+  200: 'Welcome',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Temporarily Unavailable',
+  504: 'Gateway Time-out',
+}
+
+/** The page of a proxy in between, where JSON should be. */
+export const html = kind({
+  schema: z.strictObject({
+    kind: z.literal('html'),
+    status: z.union([z.literal(200), z.literal(500), z.literal(502), z.literal(503), z.literal(504)]).default(502),
+    effect,
+  }),
+  act({ status, effect }, hit) {
+    const title = `${status} ${TITLES[status]}`
+    const text =
+      `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n` +
+      '<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n'
+    return inPlace(effect, hit, status, () => hit.passage.page(status, text, 'text/html'))
+  },
+})

@@ -1,0 +1,32 @@
+/** Every kind of fault by its word. */
+import { drift } from './drift.ts'
+import { duplicate } from './duplicate.ts'
+import { empty } from './empty.ts'
+import { garbled } from './garbled.ts'
+import { hang } from './hang.ts'
+import { html } from './html.ts'
+import { latency } from './latency.ts'
+import { rateLimit } from './rate-limit.ts'
+import { refused } from './refused.ts'
+import { reset } from './reset.ts'
+import { slowBody } from './slow-body.ts'
+import { stale } from './stale.ts'
+import { status } from './status.ts'
+import { truncated } from './truncated.ts'
+
+export const KINDS = {
+  status,
+  rateLimit,
+  latency,
+  hang,
+  reset,
+  refused,
+  empty,
+  truncated,
+  garbled,
+  html,
+  slowBody,
+  drift,
+  stale,
+  duplicate,
+}

@@ -1,0 +1,185 @@
+/** A rule of a fault: what it befalls, when, and which fault it is. */
+import { z } from 'zod'
+import type { AnyEndpoint, Operations } from '../api/endpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { type Duration, type Micros, micros } from '../kernel/duration.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { jsonPath, problemsOf } from '../store/problems.ts'
+import { isDuration } from './fields.ts'
+import type { Kind } from './kind.ts'
+import { KINDS } from './kinds.ts'
+
+/** A moment: a duration from now, ISO 8601 with an offset, or a Date. */
+const moment = z.custom<Duration | Date>(
+  value =>
+    isDuration(value) ||
+    (value instanceof Date && Number.isFinite(value.getTime())) ||
+    (typeof value === 'string' && ISO.test(value) && Number.isFinite(Date.parse(value))),
+  { error: "a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'" },
+)
+const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
+
+const pattern = z.string().min(1)
+const count = z.int().min(1)
+
+const RuleSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, { error: 'text of letters, digits, dot, dash and underscore' })
+    .optional(),
+  on: z.custom<string | readonly string[]>(
+    value => [value].flat().length > 0 && [value].flat().every(one => typeof one === 'string' && one !== ''),
+    { error: "an operation, a pattern like 'create*', or a list of them" },
+  ),
+  token: pattern.optional(),
+  model: pattern.optional(),
+  deployment: pattern.optional(),
+  times: count.optional(),
+  nth: count.optional(),
+  every: count.optional(),
+  chance: z.number().gt(0).max(1).optional(),
+  after: z.strictObject({ kind: z.string(), subject: z.string().optional() }).optional(),
+  from: moment.optional(),
+  until: moment.optional(),
+  fault: z.discriminatedUnion('kind', [
+    KINDS.status.schema,
+    KINDS.rateLimit.schema,
+    KINDS.latency.schema,
+    KINDS.hang.schema,
+    KINDS.reset.schema,
+    KINDS.refused.schema,
+    KINDS.empty.schema,
+    KINDS.truncated.schema,
+    KINDS.garbled.schema,
+    KINDS.html.schema,
+    KINDS.slowBody.schema,
+    KINDS.drift.schema,
+    KINDS.stale.schema,
+    KINDS.duplicate.schema,
+  ]),
+})
+
+/**
+ * What goes wrong on the wire, and when.
+ *
+ * `on` names operations (`createLlmDeployment`), patterns of them (`create*`, `*`) or routes (`POST /deploy/llm`). At
+ * most one of `times` (the first n), `nth`, `every` (each n-th) and `chance` says which of the matching requests it
+ * befalls; all of them when none does. `after` arms it with an event of the journal, `from` and `until` bound it in time.
+ *
+ * @example { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }
+ * @example { on: 'GET /deploy/*', model: 'acme/chat', chance: 0.1, fault: { kind: 'latency', delay: '2s', jitter: '3s' } }
+ */
+export type FaultRule = z.input<typeof RuleSchema>
+/** A fault: its kind and what it takes. */
+export type Fault = FaultRule['fault']
+
+/** A rule that can not be: the message says where, and what would do. */
+export class FaultError extends RangeError {}
+
+/** A rule with what is settled when it is added. */
+export interface ReadRule {
+  /** As it was given, with what it left out. */
+  readonly rule: z.output<typeof RuleSchema>
+  /** The operations that it is on, and can befall. */
+  readonly operations: ReadonlySet<string>
+  readonly from: Micros
+  readonly until: Micros
+}
+
+/** What a rule is read against. */
+export interface Surroundings {
+  readonly operations: Operations
+  operationOf(method: string, path: string): string | undefined
+  /** What the journal calls things. */
+  readonly kinds: readonly string[]
+  readonly clock: Clock
+}
+
+const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
+
+/**
+ * Reads a rule.
+ *
+ * @throws FaultError before anything has changed
+ */
+export function readRule(given: unknown, around: Surroundings): ReadRule {
+  const parsed = RuleSchema.safeParse(given)
+  if (!parsed.success) {
+    const [{ path, text }] = problemsOf(RuleSchema, given, parsed.error) as [{ path: PropertyKey[]; text: string }]
+    throw refused(`${jsonPath(path)}: ${text}`)
+  }
+  const rule = parsed.data
+  const triggers = TRIGGERS.filter(name => rule[name] !== undefined)
+  if (triggers.length > 1) {
+    throw refused(`${triggers.join(' and ')} contradict each other. Give one of ${TRIGGERS.join(', ')}, or none.`)
+  }
+  demandKind(rule.after?.kind, around.kinds)
+  const named = new Set([rule.on].flat().flatMap(one => operationsNamed(one, around)))
+  return { rule, operations: befallen(rule.fault, named, around), ...windowOf(rule, around.clock) }
+}
+
+function operationsNamed(wanted: string, { operations, operationOf }: Surroundings): string[] {
+  const served = Object.entries(operations as Operations<unknown>)
+  const glob = globOf(wanted)
+  const found = served.filter(([name, { route }]) => glob.test(name) || glob.test(route)).map(([name]) => name)
+  if (found.length > 0) return found
+  const [method = '', path = ''] = wanted.split(' ')
+  const one = path.startsWith('/') ? operationOf(method.toUpperCase(), path) : undefined
+  if (one !== undefined) return [one]
+  const meant = nearest(wanted, wanted.includes(' ') ? served.map(([, { route }]) => route) : Object.keys(operations))
+  throw refused(
+    `$.on: there is no operation '${wanted}'. ` +
+      (meant === undefined ? "'modelhost-sim endpoints' lists them; '*' is all of them." : `Did you mean '${meant}'?`),
+  )
+}
+
+/** The operations that the fault can befall; a pattern may take in others. */
+function befallen(
+  fault: z.output<typeof RuleSchema>['fault'],
+  named: ReadonlySet<string>,
+  { operations }: Surroundings,
+): ReadonlySet<string> {
+  const { befalls, befallsOnly } = KINDS[fault.kind] as unknown as Kind
+  if (befalls === undefined) return named
+  const found = [...named].filter(name => befalls(fault, operations[name] as AnyEndpoint))
+  if (found.length > 0) return new Set(found)
+  const shown = [...named].slice(0, 3).join(', ')
+  throw refused(`$.fault: '${fault.kind}' befalls ${befallsOnly}, and ${shown} is none. Name others in 'on'.`)
+}
+
+function windowOf({ from, until }: z.output<typeof RuleSchema>, clock: Clock): { from: Micros; until: Micros } {
+  const begins = from === undefined ? 0 : timeOf(from, clock)
+  const ends = until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, clock)
+  if (ends <= clock.now) {
+    throw refused(`$.until: that window has ended, at ${clock.iso(ends)}, and it is ${clock.iso()}. Give a later one.`)
+  }
+  if (ends <= begins) {
+    throw refused(`$.until: the window ends at ${clock.iso(ends)}, before it begins. Give one after 'from'.`)
+  }
+  return { from: begins, until: ends }
+}
+
+function timeOf(given: Duration | Date, clock: Clock): Micros {
+  if (given instanceof Date) return (given.getTime() - clock.epochMs) * 1000
+  return isDuration(given) ? clock.now + micros(given) : clock.fromIso(given as string)
+}
+
+/** What has not happened yet is no mistake; what the journal never calls anything would never come. */
+function demandKind(kind: string | undefined, kinds: readonly string[]): void {
+  if (kind === undefined || kinds.includes(kind)) return
+  const meant = nearest(kind, kinds)
+  throw refused(
+    `$.after.kind: nothing is of the kind '${kind}'. ` +
+      (meant === undefined ? "Give one that the journal has, as in 'deployment.running'." : `Did you mean '${meant}'?`),
+  )
+}
+
+function refused(why: string): FaultError {
+  return new FaultError(`Failed to add the fault: ${why}`)
+}
+
+/** A text in which `*` stands for any text. */
+export function globOf(text: string): RegExp {
+  const parts = text.split('*').map(part => part.replaceAll(/[\\^$.+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`)
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { BrokenAnswer } from './broken.ts'
+import { kind } from './kind.ts'
+
+/** The connection is cut in the middle of the body: after so many bytes, or half of them. */
+export const truncated = kind({
+  schema: z.strictObject({
+    kind: z.literal('truncated'),
+    bytes: z.int().min(0).optional(),
+    /** Over a socket: in the middle of a chunk, where a length would have been announced. */
+    chunked: z.boolean().default(false),
+  }),
+  async act({ bytes, chunked }, hit) {
+    const answer = await hit.proceed()
+    const body = await answer.arrayBuffer()
+    // Less than all of it, or nothing would be missing.
+    const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
+    const { status, headers } = answer
+    return new BrokenAnswer({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
+  },
+})
