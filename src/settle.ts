@@ -35,9 +35,9 @@ const QUIET_TURNS = 3
 /** Real time without a sign of life after which a request in flight is taken for stuck. */
 const STUCK_MS = 2000
 
-/** What came of an `until` that may give up. */
+/** What came of a move that may not get where it was meant to. */
 export interface Awaited {
-  /** Whether the condition held in time. */
+  /** Whether what it was to reach came in time. */
   readonly reached: boolean
   readonly happened: Happened
 }
@@ -89,7 +89,7 @@ export class SimulatorClock {
   constructor(host: ClockHost, setting: ClockSetting) {
     this.#host = host
     const { mode, speed } = readSetting(setting)
-    if (mode === 'scaled') this.#pacer = new Pacer(speed, 0)
+    if (mode === 'scaled') this.#pacer = new Pacer(speed, this.elapsed)
     this.sleep = this.sleep.bind(this)
   }
 
@@ -145,7 +145,7 @@ export class SimulatorClock {
     }
     if (target < clock.now) {
       throw new RangeError(
-        `Failed to advance to ${String(moment)}: it is ${clock.iso()} already, and time never goes back.`,
+        `Failed to advance to '${moment instanceof Date ? moment.toISOString() : moment}': it is ${clock.iso()} already, and time never goes back.`,
       )
     }
     return this.#inTurn(() => this.#moveTo(target))
@@ -281,20 +281,24 @@ export class SimulatorClock {
 
   /**
    * The same as `next`, for a server: to the next event, or with `visible` to the next change that a client could see.
-   * With `within`, time rests there when nothing comes before.
+   * With `within`, time rests there when nothing comes before, and it was not reached.
    */
   nextInSlices(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
-  ): Promise<Happened> {
+  ): Promise<Awaited> {
     const within = options.within === undefined ? undefined : micros(options.within)
     return this.#inTurn(() =>
       this.#holding(async breathe => {
         const began = this.#begin()
         const limit = within === undefined ? Number.POSITIVE_INFINITY : this.elapsed + within
-        if (options.visible) await this.#changeInSlices(limit, breathe)
-        else if (!this.#nextThing(limit) && within !== undefined) this.#fire(limit)
-        this.#fire(this.elapsed)
-        return this.#end(began)
+        let reached = false
+        if (options.visible) reached = await this.#changeInSlices(limit, breathe)
+        else {
+          reached = this.#nextThing(limit)
+          if (!reached && within !== undefined) this.#fire(limit)
+        }
+        this.#wake()
+        return { reached, happened: this.#end(began) }
       }),
     )
   }
@@ -409,6 +413,11 @@ export class SimulatorClock {
   #fire(target: Micros): void {
     const { world } = this.#host
     if (target > world.clock.now || world.agenda.nextTime <= target) world.runTo(Math.max(target, world.clock.now))
+    this.#wake()
+  }
+
+  /** Wakes whoever's sleep is over. */
+  #wake(): void {
     while (this.#sleepers.length > 0 && this.#sleepers[0]!.at <= this.elapsed) {
       const [first, ...rest] = this.#sleepers
       this.#sleepers = rest

@@ -8,10 +8,13 @@ export class Tokens {
   readonly #world: World
   /** Tokens that were revoked and can be restored. Replaced, never edited. */
   #revoked: ReadonlyMap<string, ApiToken>
+  /** Values of tokens that were deleted. Replaced, never edited. */
+  #deleted: ReadonlySet<string>
 
   constructor(world: World, from?: Tokens) {
     this.#world = world
     this.#revoked = from ? from.#revoked : new Map()
+    this.#deleted = from ? from.#deleted : new Set()
   }
 
   /** The token of this id or name, revoked or not. Throws CommandError for an unknown one. */
@@ -50,6 +53,11 @@ export class Tokens {
     if (this.#revoked.has(token.token_id)) this.#revoked = new Map(this.#revoked).set(token.token_id, token)
     else this.#world.store.tokens.put(token)
     this.#record('token.allowed', token, addresses.join(','))
+  }
+
+  /** Whether a value was a token of the account and was taken away. */
+  wasGiven(value: string): boolean {
+    return this.#deleted.has(value) || [...this.#revoked.values()].some(({ token }) => token === value)
   }
 
   #record(kind: string, token: ApiToken, addresses?: string): void {

@@ -40,9 +40,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: ['kernel', 'store'],
   api: ['cluster', 'store', 'kernel'],
   faults: ['kernel', 'api'],
-  control: ['version.ts', 'simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store'],
+  control: ['version.ts', 'simulator.ts', 'settle.ts', 'worlds.ts', 'api', 'cluster', 'kernel', 'store'],
   scenario: ['simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
   'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts'],
+  'worlds.ts': ['simulator.ts', 'kernel'],
+  'routing.ts': ['worlds.ts', 'api'],
   'settle.ts': ['cluster', 'kernel'],
 }
 
