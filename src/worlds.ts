@@ -200,7 +200,7 @@ export class Worlds {
     const word = /\.(w\d+)$/.exec(token)?.[1]
     if (word !== undefined && Number(word.slice(1)) <= this.#made) return { ...here, hint: this.gone(word) }
     // What was taken away from an account is refused, and no stranger's.
-    if (this.default.sim.world.tokens.wasGiven(token)) return here
+    if (this.default.sim.world.tokens.former.includes(token)) return here
     for (const { sim } of this.#worlds.values()) {
       if (sim.world.store.tokenByValue(token)) return { ...here, hint: 'use base_url' }
     }
