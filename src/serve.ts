@@ -5,12 +5,14 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { pathOf } from './api/pipeline.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
-import { hostGuard, isLoopback, originGuard, type TurnedAway, tokenGuard } from './control/guards.ts'
+import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
 import { BrokenAnswer, piecesOf, transferTime } from './faults/broken.ts'
 import type { Micros } from './kernel/duration.ts'
+import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
 import type { Simulator } from './simulator.ts'
 import { patience, pause } from './turns.ts'
+import { type ServedWorld, TooManyWorlds, Worlds, type WorldsOptions } from './worlds.ts'
 
 export const DEFAULT_PORT = 4010
 export const DEFAULT_HOST = '127.0.0.1'
@@ -33,7 +35,7 @@ const LOOK_MS = 20
 /** How long a delayed answer takes: as long as it says, that by the speed of the clock, or no time at all. */
 export type Latency = 'real' | 'scaled' | 'instant'
 
-export interface ServeOptions {
+export interface ServeOptions extends WorldsOptions {
   /** 4010 unless given; 0 takes a free one. */
   readonly port?: number
   /** 127.0.0.1 unless given. Any other than a loopback name asks for a `controlToken`. */
@@ -59,6 +61,8 @@ export interface Server {
   readonly port: number
   /** Requests that are being answered. */
   readonly inFlight: number
+  /** The worlds that it serves. */
+  readonly worlds: Worlds
   /** Takes no more requests, lets those in flight end (for 5 s at most) and closes every connection. */
   close(): Promise<void>
 }
@@ -76,7 +80,8 @@ export class ListenError extends Error {
 }
 
 /**
- * Serves a simulator over HTTP: its API at the root, its control plane under `/_sim`.
+ * Serves a simulator over HTTP: its API at the root, its control plane under `/_sim`, and beside it as many more worlds
+ * as are asked for, each under an address and with tokens of its own.
  *
  * @throws ListenError when the port is taken, or the address is none of this machine
  * @example
@@ -95,27 +100,39 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   }
   const turnAwayHost = hostGuard(options.allowHosts)
   const turnAwayStranger = isPublic ? tokenGuard(controlToken!) : () => undefined
-  const control = createControl(sim)
+  const worlds = new Worlds(sim, options)
+  const control = createControl(worlds)
+
+  const answerControl = (world: ServedWorld, request: Request, arrival: Arrival) => {
+    const answered = world.using(() => control.answer(world.sim, request, arrival))
+    return answered instanceof Promise ? answered.then(guarded) : guarded(answered)
+  }
 
   const listener = getRequestListener(
     (request, env) => {
       const incoming = env.incoming as IncomingMessage
       const path = pathOf(request.url)
       const clientAddress = addressOf(incoming, trustProxy)
-      if (!isControl(path)) {
-        const answered = sim.answer(request, { clientAddress, path })
-        const outgoing = env.outgoing as ServerResponse
-        if (answered instanceof Promise) return answered.then(answer => broughtAbout(answer, incoming, outgoing))
-        return broughtAbout(answered, incoming, outgoing)
+      const outgoing = env.outgoing as ServerResponse
+      const bringAbout = (from: Simulator, answer: Response) => broughtAbout(from, answer, incoming, outgoing)
+      if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout })
+      const below = worldBelow(path)
+      if (below !== undefined && !isControl(below.path)) {
+        const world = worlds.get(below.name)
+        if (world === undefined) return noWorld(worlds, below.name)
+        return answerBelow(world, request, { clientAddress, path: below.path, bringAbout })
       }
-      const word = path.split('?', 1)[0]!
+      const target = below?.path ?? path
+      const word = target.split('?', 1)[0]!
       // Health and the root tell nothing that would be worth a token, and probes have none.
       const isOpen = word === '/' || word === '/_sim/health' || word === '/_sim/health/'
       const away =
         (word === '/' ? undefined : originGuard(incoming)) ?? (isOpen ? undefined : turnAwayStranger(incoming))
-      if (away !== undefined) return refusal(sim, away)
-      const answered = control.answer(request, { clientAddress, path })
-      return answered instanceof Promise ? answered.then(guarded) : guarded(answered)
+      if (away !== undefined) return guarded(told(worlds.default, away.status, away.message))
+      const world = below === undefined ? commanded(worlds, request, word, controlToken) : worlds.get(below.name)
+      if (world === undefined) return noWorld(worlds, below!.name)
+      if (world instanceof Response) return guarded(world)
+      return answerControl(world, request, { clientAddress, path: target })
     },
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
@@ -124,12 +141,13 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const hanging = new Set<Socket>()
 
   function broughtAbout(
+    from: Simulator,
     answer: Response,
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ): Response | Promise<Response> {
     if (!(answer instanceof BrokenAnswer)) return answer
-    const { speed } = sim.clock
+    const { speed } = from.clock
     const latency = options.latency ?? (speed === undefined ? 'instant' : 'scaled')
     const pace = latency === 'real' ? 1 : latency === 'scaled' ? speed : undefined
     return breakAnswer(answer, incoming, outgoing, { pace, hanging })
@@ -170,12 +188,13 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   return {
     url: `http://${reachable(hostname)}:${bound}`,
     port: bound,
+    worlds,
     get inFlight() {
       return inFlight
     },
     close() {
       // Whoever waits for a long advance gets an answer that says how far it came.
-      sim.clock.interrupt()
+      worlds.interrupt()
       for (const socket of hanging) socket.destroy()
       closing ??= closed(server, connections)
       return closing
@@ -328,9 +347,32 @@ function unwrapped(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }
 
-function refusal(sim: Simulator, { status, message }: TurnedAway): Response {
-  const headers = { 'content-type': 'application/json', date: sim.clock.now.toUTCString() }
-  return guarded(new Response(JSON.stringify({ error: message }), { status, headers }))
+/** What concerns the server, whichever world a token selects. */
+const OF_THE_SERVER = /^(?:\/|\/_sim(?:\/(?:health|worlds(?:\/.*)?))?\/?)$/
+
+/** The world that a command at the root address is for: an API token selects it, and without one it is the default. */
+function commanded(
+  worlds: Worlds,
+  request: Request,
+  path: string,
+  controlToken: string | undefined,
+): ServedWorld | Response {
+  const token = tokenOf(request)
+  if (worlds.isOne || OF_THE_SERVER.test(path) || token === undefined || token === controlToken) return worlds.default
+  try {
+    const { world, hint } = worlds.of(token)
+    if (hint === undefined) return world
+    // A command to a world that is gone must not become one to another world.
+    return told(worlds.default, 404, `Failed to find the world of this token: ${hint}.`, hint)
+  } catch (error) {
+    if (!(error instanceof TooManyWorlds)) throw error
+    return told(worlds.default, 429, error.message)
+  }
+}
+
+function noWorld(worlds: Worlds, name: string): Response {
+  const hint = worlds.gone(name)
+  return guarded(told(worlds.default, 404, `Failed to find the world: ${hint}.`, hint))
 }
 
 /** Keeps other origins from loading an answer of the control plane as a script or an image. */

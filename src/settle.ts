@@ -6,8 +6,9 @@ import { type ClockMode, type ClockSetting, type Drive, driveOf } from './clock-
 import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
 import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
+import type { Clock } from './kernel/clock.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
-import { traceLine } from './kernel/journal.ts'
+import { type Entry, traceLine } from './kernel/journal.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { FakeTimers, FetchWatch, warn } from './lockstep.ts'
 import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
@@ -57,9 +58,14 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
 /** Real time after which somebody who waits for the clock is told what for. */
 const NOTICE_MS = 1000
 
-/** What came of an `until` that may give up. */
+/** The change of status that an entry of the journal tells; undefined for any other entry. */
+export function transitionOf({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
+  return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
+}
+
+/** What came of a move that may not get where it was meant to. */
 export interface Awaited {
-  /** Whether the condition held in time. */
+  /** Whether what it was to reach came in time. */
   readonly reached: boolean
   readonly happened: Happened
 }
@@ -141,7 +147,7 @@ export class SimulatorClock {
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     this.#host = host
     this.#drivesTimers = options.timers !== 'ignore'
-    this.#drive = driveOf(setting, 0)
+    this.#drive = driveOf(setting, this.elapsed)
     this.#rebase()
     this.sleep = this.sleep.bind(this)
     if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#watchFetch()
@@ -209,7 +215,7 @@ export class SimulatorClock {
     }
     if (target < clock.now) {
       throw new RangeError(
-        `Failed to advance to ${String(moment)}: it is ${clock.iso()} already, and time never goes back.`,
+        `Failed to advance to '${moment instanceof Date ? moment.toISOString() : moment}': it is ${clock.iso()} already, and time never goes back.`,
       )
     }
     return this.#inTurn(() => this.#moveTo(target))
@@ -469,7 +475,7 @@ export class SimulatorClock {
         return
       }
       for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
-      this.#wakeSleepers()
+      this.#wake()
     })
   }
 
@@ -577,20 +583,24 @@ export class SimulatorClock {
 
   /**
    * The same as `next`, for a server: to the next event, or with `visible` to the next change that a client could see.
-   * With `within`, time rests there when nothing comes before.
+   * With `within`, time rests there when nothing comes before, and it was not reached.
    */
   nextInSlices(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
-  ): Promise<Happened> {
+  ): Promise<Awaited> {
     const within = options.within === undefined ? undefined : micros(options.within)
     return this.#inTurn(() =>
       this.#holding(async breathe => {
         const began = this.#begin()
         const limit = within === undefined ? Number.POSITIVE_INFINITY : this.elapsed + within
-        if (options.visible) await this.#changeInSlices(limit, breathe)
-        else if (!this.#nextThing(limit) && within !== undefined) this.#fire(limit)
-        this.#fire(this.elapsed)
-        return this.#end(began)
+        let reached = false
+        if (options.visible) reached = await this.#changeInSlices(limit, breathe)
+        else {
+          reached = this.#nextThing(limit)
+          if (!reached && within !== undefined) this.#fire(limit)
+        }
+        this.#wake()
+        return { reached, happened: this.#end(began) }
       }),
     )
   }
@@ -730,10 +740,11 @@ export class SimulatorClock {
   #fire(target: Micros): void {
     const { world } = this.#host
     if (target > world.clock.now || world.agenda.nextTime <= target) world.runTo(Math.max(target, world.clock.now))
-    this.#wakeSleepers()
+    this.#wake()
   }
 
-  #wakeSleepers(): void {
+  /** Wakes whoever's sleep is over. */
+  #wake(): void {
     while (this.#sleepers.length > 0 && this.#sleepers[0]!.at <= this.elapsed) {
       const [first, ...rest] = this.#sleepers
       this.#sleepers = rest
@@ -805,11 +816,7 @@ export class SimulatorClock {
   }
 
   #transitions({ world, last }: Began): Transition[] {
-    const found: Transition[] = []
-    for (const { time, kind, subject } of world.history(last)) {
-      if (STATUS_KINDS.has(kind)) found.push({ at: world.clock.iso(time), subject, became: kind })
-    }
-    return found
+    return world.history(last).flatMap(entry => transitionOf(entry, world.clock) ?? [])
   }
 
   #gaveUp(within: Micros): string {

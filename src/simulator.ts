@@ -53,6 +53,16 @@ export interface FetchOptions {
   readonly clientAddress?: string | undefined
   /** Path and query below a base address, where the request's own URL has a prefix. */
   readonly path?: string | undefined
+  /** Reads a header, where the door rewrites some. */
+  readonly header?: ((name: string) => string | null) | undefined
+}
+
+/** What differs in a fork of a simulator. */
+export interface ForkOptions {
+  /** How its time moves; as the origin's does now unless given. */
+  readonly clock?: ClockSetting
+  /** Begins where the origin began, not where it is now. */
+  readonly fresh?: boolean
 }
 
 /**
@@ -92,6 +102,15 @@ export interface Simulator {
   readonly digest: string
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
   reset(): void
+  /**
+   * Another simulator that goes on from here by itself: the same things, time and digest, and an empty journal. Neither
+   * sees what happens in the other. Its `reset()` comes back to here.
+   *
+   * @example const twin = sim.fork() // what if the node had not crashed?
+   */
+  fork(options?: ForkOptions): Simulator
+  /** What it was made with. */
+  readonly options: SimulatorOptions
   /** Ends it: whoever sleeps on its clock is told. `await using sim = createSimulator()` does it by itself. */
   [Symbol.asyncDispose](): Promise<void>
   /** The reference data as `@msw/data` collections; the first call fills them. */
@@ -137,6 +156,7 @@ class OneWorld implements Simulator {
   readonly api: Api
   readonly fetch: Simulator['fetch']
   readonly #faults: Faults
+  readonly options: SimulatorOptions
   readonly #pristine: World
   #world: World
   #data: Promise<Data> | undefined
@@ -145,6 +165,7 @@ class OneWorld implements Simulator {
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   constructor(pristine: World, options: SimulatorOptions) {
+    this.options = options
     this.#pristine = pristine
     this.#world = pristine.fork()
     this.api = createApi({
@@ -233,6 +254,12 @@ class OneWorld implements Simulator {
     this.clock.reset()
   }
 
+  fork({ clock, fresh = false }: ForkOptions = {}): Simulator {
+    const { mode, speed } = this.clock
+    const setting = clock ?? { mode, ...(speed !== undefined && { speed }) }
+    return new OneWorld((fresh ? this.#pristine : this.#world).fork(), { ...this.options, clock: setting })
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.clock.reset()
     ;(await this.#data)?.dispose()
@@ -265,9 +292,9 @@ class OneWorld implements Simulator {
     return arrive(answer, delay => this.clock.hold(delay, { signal: request.signal, what }))
   }
 
-  answer(request: Request, { clientAddress, path }: FetchOptions = {}): Response | Promise<Response> {
+  answer(request: Request, { clientAddress, path, header }: FetchOptions = {}): Response | Promise<Response> {
     this.#activity++
-    const call = { clientAddress, path, enter: this.#enter }
+    const call = { clientAddress, path, header, enter: this.#enter }
     const answered = this.api.answer(this.#world, request, call, this.#faults.around as Around<World> | undefined)
     const { mode } = this.clock
     if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))

@@ -39,6 +39,35 @@ export const FileRecord = z
   })
   .meta({ id: 'File' })
 
+/** A page of a list; the ids are those of its first and last entry, null when it has none. */
+export function listOf<Entry extends z.ZodType>(entry: Entry, id: string) {
+  return z
+    .object({
+      object: z.literal('list'),
+      data: z.array(entry),
+      has_more: z.boolean(),
+      first_id: z.string().nullable(),
+      last_id: z.string().nullable(),
+    })
+    .meta({ id })
+}
+
+const usd = z.number().describe('US dollars')
+
+export const PaymentChecklist = z
+  .object({
+    account_balance: usd.describe('US dollars owed: prepaid credit is negative'),
+    recent: usd.describe('US dollars spent so far'),
+    limit: usd.nullable(),
+    suspended: z.boolean(),
+    suspend_reason: z.string().nullable(),
+    topup: z.boolean(),
+    topup_amount: usd,
+    topup_threshold: usd,
+    topup_failed: z.boolean(),
+  })
+  .meta({ id: 'PaymentChecklist' })
+
 const maybeTime = unixSeconds.nullable().optional()
 
 export const BatchRecord = z

@@ -43,6 +43,12 @@ export function authenticate(
   return token
 }
 
+/** The token that a request names, judged by nobody yet: what a door tells the worlds of a server apart by. */
+export function namedToken(header: HeaderReader): string | undefined {
+  const value = bearer(header('authorization')) ?? alternative(header('alt-api-key'))
+  return value === MALFORMED ? undefined : value
+}
+
 /** Stands for a credential that cannot be read; no token has spaces. */
 const MALFORMED = ' '
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { BatchRecord } from './answers.ts'
+import { BatchRecord, listOf } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
-import { pairs, text } from './fields.ts'
+import { pairs, queryInteger, text } from './fields.ts'
+import { pageOf } from './pages.ts'
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
@@ -50,6 +51,41 @@ export const getBatch = endpoint({
   polls: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
   handle: ({ params, world }) => {
     const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
+    return new JsonText(batch.text())
+  },
+})
+
+export const listBatches = endpoint({
+  route: 'GET /v1/batches',
+  summary: 'List batches, a page at a time',
+  provenance: 'neighbour',
+  assumed: [
+    'newest first',
+    'limit from 1 to 100, 20 unless given',
+    'after is the id of the last entry of the page before',
+    'first_id and last_id are null where data is empty',
+  ],
+  refusals: { 404: 'after names no batch' },
+  errors: 'wrapped',
+  query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
+  returns: listOf(BatchRecord, 'BatchList'),
+  handle: ({ query, world }) => pageOf(world.batches.list().reverse(), query, batch => batch.record()),
+})
+
+export const cancelBatch = endpoint({
+  route: 'POST /v1/batches/{batch_id}/cancel',
+  summary: 'Cancel a batch; what is finished stays in its output file',
+  provenance: 'neighbour',
+  assumed: [
+    'the status is cancelling, then cancelled',
+    'cancelling it again changes nothing; one that is finalizing ends completed',
+  ],
+  refusals: { 404: 'unknown batch', 400: 'completed, failed, expired or cancelled already' },
+  errors: 'wrapped',
+  returns: BatchRecord,
+  handle: ({ params: { batch_id }, world }) => {
+    const batch = world.batches.get(batch_id) ?? refuse(404, 'batch not found')
+    if (!batch.cancel()) refuse(400, `batch ${batch_id} is ${batch.status} already`)
     return new JsonText(batch.text())
   },
 })

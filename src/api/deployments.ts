@@ -167,6 +167,46 @@ export const startDeployment = endpoint({
   },
 })
 
+export const updateDeployment = endpoint({
+  route: 'PUT /deploy/{deploy_id}',
+  summary: 'Change how many instances a deployment has at least and at most; scaling follows at once',
+  provenance: 'neighbour',
+  assumed: [
+    'a field of settings that is left out keeps its value',
+    'one that is stopped or failed takes the settings up when it starts',
+  ],
+  refusals: {
+    404: 'unknown deployment',
+    400: 'deleted, an adapter, or a reference to the catalog',
+    403: 'over the GPU limit of the account: num_gpus × the instances that min_instances asks for beyond those it has',
+  },
+  body: z.object({
+    settings: z.object({
+      min_instances: integer({ min: 0, max: MOST_INSTANCES }).optional(),
+      max_instances: integer({ min: 1, max: MOST_INSTANCES }).optional(),
+    }),
+  }),
+  returns: DeployId,
+  handle: ({ params: { deploy_id }, body: { settings }, world }) => {
+    const deployment = deploymentOf(world, deploy_id)
+    const { min_instances = deployment.min_instances, max_instances = deployment.max_instances } = settings
+    if (deployment.type !== 'llm') {
+      refuse(400, `deployment ${deploy_id} is of the type ${deployment.type}: it has no instances of its own`)
+    }
+    if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted`)
+    if (max_instances < min_instances) {
+      invalid(
+        ['body', 'settings', 'max_instances'],
+        `Value error, max_instances (${max_instances}) should not be below min_instances (${min_instances})`,
+      )
+    }
+    const more = isOver(deployment.status) ? 0 : Math.max(0, min_instances - deployment.alive)
+    demandWithinLimit(world, deployment.gpu, deployment.num_gpus * more)
+    deployment.resize(min_instances, max_instances)
+    return { deploy_id }
+  },
+})
+
 export const stopDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/stop',
   summary: 'Stop a deployment and let its GPUs go',

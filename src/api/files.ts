@@ -1,6 +1,10 @@
 import { z } from 'zod'
-import { FileRecord } from './answers.ts'
+import type { FileHandle } from '../cluster/files.ts'
+import type { World } from '../cluster/world.ts'
+import { FileRecord, listOf } from './answers.ts'
 import { Bytes, endpoint, refuse, type SizeLimit } from './endpoint.ts'
+import { queryInteger } from './fields.ts'
+import { pageOf } from './pages.ts'
 
 const MIB = 1_048_576
 const ANY_FILE: SizeLimit = { bytes: 512 * MIB, refusal: 'file is larger than 512 MB' }
@@ -34,15 +38,58 @@ export const uploadFile = endpoint({
     // Another upload may have been stored while this one came in.
     if (world.files.storedBytes + file.bytes > world.maxStorageBytes) refuse(413, storageFull(world.maxStorageBytes))
     const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose })
-    return {
-      id: stored.id,
-      object: 'file' as const,
-      bytes: stored.bytes,
-      created_at: world.clock.unix(stored.createdAt),
-      filename: stored.filename,
-      purpose: stored.purpose,
-      expires_at: world.clock.unix(stored.expiresAt),
-    }
+    return recordOf(world, stored)
+  },
+})
+
+export const listFiles = endpoint({
+  route: 'GET /v1/files',
+  summary: 'List files, a page at a time',
+  provenance: 'neighbour',
+  assumed: [
+    'newest first, or with order=asc oldest first',
+    'limit from 1 to 10,000, 10,000 unless given',
+    'after is the id of the last entry of the page before',
+    'the output and error files of batches are in it, with the purpose batch_output',
+    'first_id and last_id are null where data is empty',
+  ],
+  refusals: { 404: 'after names no file of the list' },
+  errors: 'wrapped',
+  query: {
+    after: z.string().optional(),
+    limit: queryInteger({ min: 1, max: 10_000 }).default(10_000),
+    order: z.enum(['asc', 'desc']).default('desc'),
+    purpose: z.string().optional(),
+  },
+  returns: listOf(FileRecord, 'FileList'),
+  handle: ({ query: { order, purpose, ...page }, world }) => {
+    const files = world.files.list().filter(file => purpose === undefined || file.purpose === purpose)
+    return pageOf(order === 'asc' ? files : files.reverse(), page, file => recordOf(world, file))
+  },
+})
+
+export const getFile = endpoint({
+  route: 'GET /v1/files/{file_id}',
+  summary: 'One file, without its bytes',
+  provenance: 'neighbour',
+  assumed: [],
+  refusals: { 404: 'unknown file' },
+  errors: 'wrapped',
+  returns: FileRecord,
+  handle: ({ params, world }) => recordOf(world, world.files.get(params.file_id) ?? refuse(404, 'file not found')),
+})
+
+export const deleteFile = endpoint({
+  route: 'DELETE /v1/files/{file_id}',
+  summary: 'Delete a file',
+  provenance: 'neighbour',
+  assumed: ['a batch that was created for it goes on'],
+  refusals: { 404: 'unknown file' },
+  errors: 'wrapped',
+  returns: z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
+  handle: ({ params: { file_id }, world }) => {
+    if (!world.files.delete(file_id)) refuse(404, 'file not found')
+    return { id: file_id, object: 'file' as const, deleted: true as const }
   },
 })
 
@@ -60,6 +107,18 @@ export const getFileContent = endpoint({
     return new Bytes(file.chunks())
   },
 })
+
+function recordOf({ clock }: World, file: FileHandle): z.input<typeof FileRecord> {
+  return {
+    id: file.id,
+    object: 'file',
+    bytes: file.bytes,
+    created_at: clock.unix(file.createdAt),
+    filename: file.filename,
+    purpose: file.purpose,
+    expires_at: clock.unix(file.expiresAt),
+  }
+}
 
 function storageFull(limit: number): string {
   return `file does not fit: the files of the account may hold ${limit} bytes (--max-storage)`

@@ -29,6 +29,27 @@ export const requestGpuLimit = endpoint({
   },
 })
 
+const ByType = z.record(z.string(), z.int())
+
+export const getGpuLimits = endpoint({
+  route: 'GET /v1/me/gpu_limit',
+  summary: "The limits of the account's GPUs by type, and what it has asked for",
+  provenance: 'neighbour',
+  assumed: ['a type without a limit is left out', 'pending_requests is null where none is pending'],
+  returns: z.object({ limits: ByType, pending_requests: ByType.nullable() }),
+  handle: ({ world }) => {
+    const limits: Record<string, number> = {}
+    const pending: Record<string, number> = {}
+    for (const gpu of GPU_TYPES.filter(isLimited)) {
+      const limit = world.limits.of(gpu)
+      const requested = world.limits.requested(gpu)
+      if (limit !== null) limits[gpu] = limit
+      if (requested !== undefined) pending[gpu] = requested
+    }
+    return { limits, pending_requests: Object.keys(pending).length > 0 ? pending : null }
+  },
+})
+
 type LimitedGpu = Exclude<GpuType, 'other'>
 const LIMITED: readonly string[] = GPU_TYPES.filter(type => type !== 'other')
 

@@ -8,6 +8,7 @@ import * as gpuLimits from './gpu-limits.ts'
 import * as hardware from './hardware.ts'
 import * as hosted from './hosted.ts'
 import * as loras from './loras.ts'
+import * as me from './me.ts'
 import * as messages from './messages.ts'
 import * as models from './models.ts'
 import * as payments from './payments.ts'
@@ -18,6 +19,7 @@ export const operations = byPath({
   ...tokens,
   ...payments,
   ...gpuLimits,
+  ...me,
   ...files,
   ...batches,
   ...deployments,

@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import { ApiTokenRecord } from './answers.ts'
-import { endpoint } from './endpoint.ts'
+import type { World } from '../cluster/world.ts'
+import { ApiTokenRecord, Nothing } from './answers.ts'
+import { endpoint, refuse } from './endpoint.ts'
+import { text } from './fields.ts'
 
 export const listApiTokens = endpoint({
   route: 'GET /v1/api-tokens',
@@ -10,3 +12,48 @@ export const listApiTokens = endpoint({
   returns: z.array(ApiTokenRecord),
   handle: ({ world }) => [...world.store.tokens.all()],
 })
+
+export const createApiToken = endpoint({
+  route: 'POST /v1/api-tokens',
+  summary: 'Make an API token, which is good at once',
+  provenance: 'neighbour',
+  assumed: [
+    'name of 1 to 64 characters',
+    'allowed_ips is empty: every address',
+    'token_id is token_ and 24 characters',
+  ],
+  refusals: { 409: 'a token has the name' },
+  body: z.object({ name: text({ min: 1, max: 64 }) }),
+  returns: ApiTokenRecord,
+  handle: ({ body: { name }, world }) => {
+    if (world.tokens.isTaken(name)) refuse(409, `a token is named '${name}' already`)
+    return { ...world.tokens.create(name) }
+  },
+})
+
+export const getApiToken = endpoint({
+  route: 'GET /v1/api-tokens/{token}',
+  summary: 'One API token, by its value or its token_id',
+  provenance: 'neighbour',
+  assumed: ['with the full token value'],
+  refusals: { 404: 'unknown token' },
+  returns: ApiTokenRecord,
+  handle: ({ params, world }) => ({ ...tokenOf(world, params.token) }),
+})
+
+export const deleteApiToken = endpoint({
+  route: 'DELETE /v1/api-tokens/{token}',
+  summary: 'Delete an API token, by its value or its token_id; it is refused from then on',
+  provenance: 'neighbour',
+  assumed: ['200 {}', 'the token of the request itself, and the last one, can be deleted too'],
+  refusals: { 404: 'unknown token' },
+  returns: Nothing,
+  handle: ({ params, world }) => {
+    world.tokens.delete(tokenOf(world, params.token))
+    return {}
+  },
+})
+
+function tokenOf(world: World, named: string) {
+  return world.tokens.find(named) ?? refuse(404, 'no such token')
+}

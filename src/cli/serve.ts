@@ -10,11 +10,13 @@ import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '..
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
+import { MOST_WORLDS } from '../worlds.ts'
 import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import {
   byteCount,
   demandKnownVariables,
+  duration,
   fromEnvironment,
   integer,
   positive,
@@ -45,6 +47,9 @@ interface Arguments {
   documentedOnly: boolean
   maxStorage: number | undefined
   journalLimit: number | undefined
+  maxWorlds: number | undefined
+  worldIdle: number | undefined
+  unknownTokens: 'refuse' | 'fork'
   trustProxy: boolean
   allowHost: string[]
   controlToken: string | undefined
@@ -147,6 +152,22 @@ function flags() {
       ...flag('journal-limit', 'Entries that the journal keeps; 20000 unless given'),
       coerce: integer('journal-limit', { min: 1, max: 10_000_000 }, 20_000),
     },
+    'max-worlds': {
+      ...flag('max-worlds', `Worlds that it holds beside its own; ${MOST_WORLDS} unless given`),
+      coerce: integer('max-worlds', { min: 0, max: 100_000 }, MOST_WORLDS),
+    },
+    'world-idle': {
+      ...flag('world-idle', 'Real time that nobody uses a world until it goes; 1h unless given'),
+      coerce: duration('world-idle', '30m'),
+    },
+    'unknown-tokens': {
+      ...flag(
+        'unknown-tokens',
+        'What a token leads to that no world knows: refuse, or fork a world of its own',
+        'refuse',
+      ),
+      coerce: word('unknown-tokens', ['refuse', 'fork']),
+    },
     'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
     'allow-host': {
       ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
@@ -172,6 +193,9 @@ export async function handler(argv: Arguments): Promise<void> {
   const server = await serve(sim, {
     port: argv.port,
     hostname: argv.host,
+    unknownTokens: argv.unknownTokens,
+    ...(argv.maxWorlds !== undefined && { maxWorlds: argv.maxWorlds }),
+    ...(argv.worldIdle !== undefined && { worldIdleMs: argv.worldIdle / 1000 }),
     trustProxy: argv.trustProxy,
     allowHosts: argv.allowHost,
     ownProcess: true,

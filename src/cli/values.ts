@@ -1,4 +1,5 @@
 /** Reading the values of flags, from the command line and from the environment alike. */
+import { micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { UsageError } from './command.ts'
 
@@ -88,6 +89,24 @@ export function byteCount(flag: string) {
     const value = Math.floor(Number(digits) * (UNITS[unit?.toLowerCase() ?? ''] ?? Number.NaN))
     if (value >= 1 && value <= 2 ** 40) return value
     throw new UsageError(`Failed to read ${name} '${text}': no size. Give bytes, as in ${found.example('512MiB')}.`)
+  }
+}
+
+/** A length of time in microseconds, as in `90s` or `1h30m`. */
+export function duration(flag: string, example: string) {
+  return (given: unknown): number | undefined => {
+    const found = single(flag, given)
+    if (found === undefined) return undefined
+    const { text, name } = found
+    try {
+      const value = micros(text)
+      if (value > 0) return value
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+    }
+    throw new UsageError(
+      `Failed to read ${name} '${text}': no length of time. Give one above 0, as in ${found.example(example)}.`,
+    )
   }
 }
 

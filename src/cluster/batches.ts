@@ -74,6 +74,13 @@ export class Batches {
     return ordinal === undefined ? undefined : this.#handle(ordinal)
   }
 
+  /** Every batch, the oldest first. */
+  list(): Batch[] {
+    return [...this.#table.entries()]
+      .sort(([, a], [, b]) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+      .map(([ordinal]) => this.#handle(ordinal))
+  }
+
   create(spec: BatchSpec): Batch {
     const ordinal = this.add(spec)
     this.begin(ordinal)

@@ -49,6 +49,10 @@ export class Deployment {
   get max_instances(): number {
     return this.#row.maxInstances
   }
+  /** Instances that serve or are coming. */
+  get alive(): number {
+    return this.#world.deployments.alive(this.ordinal)
+  }
   get is_private(): boolean {
     return this.#row.plan.isPrivate
   }
@@ -73,6 +77,11 @@ export class Deployment {
   start(): void {
     if (this.type === 'lora') this.#world.adapters.begin(this.ordinal)
     else this.#world.deployments.begin(this.ordinal)
+  }
+
+  /** Gives it other bounds on its instances. */
+  resize(minInstances: number, maxInstances: number): void {
+    this.#world.deployments.resize(this.ordinal, minInstances, maxInstances)
   }
 
   stop(): void {

@@ -237,6 +237,41 @@ export class Deployments {
     this.refresh(ordinal)
   }
 
+  /**
+   * Gives it other bounds. What lies outside them follows at once, and the load decides within them as ever; while the
+   * autoscaler is frozen, or the deployment is over, they wait.
+   */
+  resize(ordinal: number, minInstances: number, maxInstances: number): void {
+    const world = this.#world
+    const row = this.#table.own(ordinal)
+    if (row.minInstances === minInstances && row.maxInstances === maxInstances) return
+    row.minInstances = minInstances
+    row.maxInstances = maxInstances
+    row.updatedAt = world.clock.now
+    world.happened(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
+    this.changed(ordinal)
+    if (isOver(row.status) || world.conditions.autoscalerFrozen) return
+    const before = row.desired
+    // Without a load nothing asks for more than the least; what serves or starts is not let go before it idles.
+    const asked = row.load ? before : Math.min(before, Math.max(1, minInstances))
+    row.desired = Math.min(maxInstances, Math.max(minInstances, asked))
+    row.leaning = 0
+    if (row.desired > before) {
+      world.happened(row, 'deployment.scaledUp', { from: before, to: row.desired })
+      this.replenish(ordinal)
+    } else if (row.desired < before) {
+      world.happened(row, 'deployment.scaledDown', { from: before, to: row.desired })
+      this.thin(ordinal)
+    }
+    if (row.load) world.autoscaler.look(ordinal)
+    else this.workEnded(ordinal)
+  }
+
+  /** Instances that serve or are coming. */
+  alive(ordinal: number): number {
+    return alive(this.#table.read(ordinal))
+  }
+
   /** Lets the instances go that it has too many: those that are coming before those that serve, the youngest first. */
   thin(ordinal: number): void {
     const { instances } = this.#world

@@ -19,9 +19,11 @@ export class FileRow extends Row {
   readonly purpose: string
   readonly createdAt: Micros
   readonly expiresAt: Micros
-  /** Undefined once the file has expired. */
+  /** Undefined once the file has expired or was deleted. */
   content: Content | undefined
   readonly bytes: number
+  /** The event that ends it. */
+  next = 0
 
   constructor(
     generation: Generation,
@@ -39,7 +41,9 @@ export class FileRow extends Row {
   }
 
   copy(generation: Generation): FileRow {
-    return new FileRow(generation, this.id, this, this.content).takeHash(this)
+    const copy = new FileRow(generation, this.id, this, this.content)
+    copy.next = this.next
+    return copy.takeHash(this)
   }
 }
 
@@ -89,11 +93,14 @@ export class Files {
 
   get(id: string): FileHandle | undefined {
     const ordinal = this.#byId.get(id)
-    const row = ordinal === undefined ? undefined : this.#table.read(ordinal)
-    const content = row?.content
-    if (!row || !content) return undefined
-    const { filename, bytes, createdAt, expiresAt } = row
-    return { id, filename, purpose: row.purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
+    return ordinal === undefined ? undefined : handle(this.#table.read(ordinal))
+  }
+
+  /** Every file that is there, the oldest first. */
+  list(): FileHandle[] {
+    return [...this.#table.entries()]
+      .flatMap(([, row]) => handle(row) ?? [])
+      .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
 
   create(file: NewFile): FileHandle {
@@ -108,18 +115,37 @@ export class Files {
     this.#byId.set(id, ordinal)
     this.#stored += bytes
     world.happened(row, 'file.created', { filename, bytes, hash })
-    world.planAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
+    row.next = world.planAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
     world.seen()
     return this.get(id)!
   }
 
   expire(ordinal: number): void {
+    this.#end(ordinal, 'file.expired')
+  }
+
+  /** Deletes a file; a batch that was created for it has its bytes all the same. False when there is none. */
+  delete(id: string): boolean {
+    const ordinal = this.#byId.get(id)
+    if (ordinal === undefined || !this.#table.read(ordinal).content) return false
+    this.#world.cancel(this.#table.read(ordinal).next)
+    this.#end(ordinal, 'file.deleted')
+    return true
+  }
+
+  #end(ordinal: number, kind: string): void {
     const row = this.#table.own(ordinal)
     this.#stored -= row.bytes
     row.content = undefined
-    this.#world.happened(row, 'file.expired')
+    row.next = 0
+    this.#world.happened(row, kind)
     this.#world.seen()
   }
+}
+
+function handle(row: Readonly<FileRow>): FileHandle | undefined {
+  const { content, id, filename, purpose, bytes, createdAt, expiresAt } = row
+  return content && { id, filename, purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
 }
 
 /** The lines of a file without their line ends, decoded as UTF-8; an empty last line does not count. */

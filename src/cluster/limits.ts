@@ -101,8 +101,13 @@ export class GpuLimits {
   }
 
   pending(gpu: GpuType): boolean {
-    for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return true
-    return false
+    return this.requested(gpu) !== undefined
+  }
+
+  /** The limit that a pending request asks for. */
+  requested(gpu: GpuType): number | undefined {
+    for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return row.requested
+    return undefined
   }
 
   /** Files a request; the review decides it later. */

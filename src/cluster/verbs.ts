@@ -1,4 +1,4 @@
-import { type Duration, micros } from '../kernel/duration.ts'
+import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import type { GpuType } from '../store/records.ts'
 import { type Command, CommandError } from './commands.ts'
 import type { NodeView } from './nodes.ts'
@@ -87,33 +87,26 @@ export interface ClusterVerbs {
   }
 }
 
-export function clusterVerbs(world: () => World): ClusterVerbs {
-  const give = (command: Command, when: When = {}) =>
-    world().commands.give(command, when.at === undefined ? 0 : micros(when.at))
-  const plain = (verb: string) => (when?: When) => give({ verb }, when)
-  const on = (verb: string) => (target: string, when?: When) => give({ verb, target }, when)
-  const preempt = (verb: string, target: string) => (notice?: Duration, when?: When) =>
-    give({ verb, target, ...(notice !== undefined && { args: { notice } }) }, when)
+/** Gives a command to a world, after a while in microseconds or at once: in this process, or wherever the world is. */
+export type Give = (command: Command, delay: Micros) => unknown
 
+/** What can be done to a node without looking at it. */
+export type NodeCommands = Omit<NodeVerbs, keyof NodeView>
+/** What can be done to the fleet and the account without looking at them. */
+export type ClusterCommands = Omit<ClusterVerbs, 'node' | 'nodeOf' | 'nodes'>
+
+export function clusterVerbs(world: () => World): ClusterVerbs {
+  const give: Give = (command, delay) => world().commands.give(command, delay)
   const nodeVerbs = (name: string): NodeVerbs => {
     const { nodes } = world()
     const ordinal = nodes.find(name)
     // Asked of the commands, which know what to say of a name that nobody has.
-    if (ordinal === undefined) give({ verb: 'node.cordon', target: name })
-    return {
-      ...nodes.view(ordinal!),
-      crash: when => give({ verb: 'node.crash', target: name }, when),
-      repair: when => give({ verb: 'node.repair', target: name }, when),
-      cordon: when => give({ verb: 'node.cordon', target: name }, when),
-      uncordon: when => give({ verb: 'node.uncordon', target: name }, when),
-      drain: when => give({ verb: 'node.drain', target: name }, when),
-      degrade: (factor, when) => give({ verb: 'node.degrade', target: name, args: { factor } }, when),
-      recover: when => give({ verb: 'node.recover', target: name }, when),
-      preempt: preempt('node.preempt', name),
-    }
+    if (ordinal === undefined) give({ verb: 'node.cordon', target: name }, 0)
+    return { ...nodes.view(ordinal!), ...nodeCommands(give, name) }
   }
 
   return {
+    ...clusterCommands(give),
     node: nodeVerbs,
     nodeOf(deploy_id) {
       const { deployments, instances, nodes } = world()
@@ -131,6 +124,28 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       )
     },
     nodes: () => world().nodes.list(),
+  }
+}
+
+/** The verbs of a node, each as a command that is given. */
+export function nodeCommands(send: Give, name: string): NodeCommands {
+  const { give, preempt } = grammar(send)
+  return {
+    crash: when => give({ verb: 'node.crash', target: name }, when),
+    repair: when => give({ verb: 'node.repair', target: name }, when),
+    cordon: when => give({ verb: 'node.cordon', target: name }, when),
+    uncordon: when => give({ verb: 'node.uncordon', target: name }, when),
+    drain: when => give({ verb: 'node.drain', target: name }, when),
+    degrade: (factor, when) => give({ verb: 'node.degrade', target: name, args: { factor } }, when),
+    recover: when => give({ verb: 'node.recover', target: name }, when),
+    preempt: preempt('node.preempt', name),
+  }
+}
+
+/** The verbs of the fleet and the account, each as a command that is given. */
+export function clusterCommands(send: Give): ClusterCommands {
+  const { give, plain, on, preempt } = grammar(send)
+  return {
     gpu: (node, index) => ({
       fail: (xid, when) => give({ verb: 'gpu.fail', target: `${node}/${index}`, args: { xid } }, when),
       reset: when => give({ verb: 'gpu.reset', target: `${node}/${index}` }, when),
@@ -180,5 +195,16 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       restore: on('token.restore'),
       allowIps: (token, addresses, when) => give({ verb: 'token.allowIps', target: token, args: { addresses } }, when),
     },
+  }
+}
+
+function grammar(send: Give) {
+  const give = (command: Command, when: When = {}) => send(command, when.at === undefined ? 0 : micros(when.at))
+  return {
+    give,
+    plain: (verb: string) => (when?: When) => give({ verb }, when),
+    on: (verb: string) => (target: string, when?: When) => give({ verb, target }, when),
+    preempt: (verb: string, target: string) => (notice?: Duration, when?: When) =>
+      give({ verb, target, ...(notice !== undefined && { args: { notice } }) }, when),
   }
 }

@@ -128,8 +128,11 @@ export const nextClock = control({
   example: { body: { visible: true, within: '1h' } },
   refusals: { 400: 'a duration that is none' },
   body: z.strictObject({ visible: z.boolean().optional(), within: Duration.optional() }).optional(),
-  returns: Moved,
-  handle: async ({ body = {}, sim }) => moved(sim, await attempt(() => sim.clock.nextInSlices(body))),
+  returns: Moved.extend({ reached: z.boolean().describe('Whether such a thing came in time') }),
+  handle: async ({ body = {}, sim }) => {
+    const { reached, happened } = await attempt(() => sim.clock.nextInSlices(body))
+    return { ...moved(sim, happened), reached }
+  },
 })
 
 /** What a GET of the service is to answer: fields of an object, or rows that a list must hold, in any order. */

@@ -1,10 +1,13 @@
 import { endpointsOf, type Operations, Refused, refuse } from '../api/endpoint.ts'
 import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
+import type { Worlds } from '../worlds.ts'
 
 /** What handlers of the control plane get besides their input. */
 export interface ControlScope {
   sim: Simulator
+  /** The worlds of the server, `sim`'s among them. */
+  worlds: Worlds
   /** Every operation of the control plane. */
   operations: Operations
 }

@@ -3,6 +3,7 @@ import { byPath, type Operations } from '../api/endpoint.ts'
 import { type Call, createPipeline } from '../api/pipeline.ts'
 import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
+import type { Worlds } from '../worlds.ts'
 import * as clock from './clock.ts'
 import * as cluster from './cluster.ts'
 import type { ControlScope } from './endpoint.ts'
@@ -10,6 +11,7 @@ import * as faults from './faults.ts'
 import * as journal from './journal.ts'
 import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
+import * as worldsOfServer from './worlds.ts'
 
 /**
  * Every operation of the control plane by its id: what a typed client of it is made from.
@@ -23,30 +25,33 @@ export const controlOperations = byPath({
   ...ledger,
   ...cluster,
   ...faults,
+  ...worldsOfServer,
 } satisfies Operations<ControlScope>)
 
 export interface Control {
-  /** Answers a request to the control plane. Guards are the door's business: they come before. */
-  answer(request: Request, call: Call): Response | Promise<Response>
+  /** Answers a request to the control plane of a world. Guards are the door's business: they come before. */
+  answer(sim: Simulator, request: Request, call: Call): Response | Promise<Response>
 }
 
-/** What tells about the simulator itself and never waits for its world. */
-const AT_ONCE: readonly string[] = ['getHealth', 'getOverview', 'getRoot']
+/** What tells about the simulator itself, or of all its worlds, and never waits for this one. */
+const AT_ONCE: readonly string[] = [
+  ...['getHealth', 'getOverview', 'getRoot'],
+  ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
+]
 /** What would only write about itself, every time that somebody looks. */
 const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest']
 
-/** Makes the control plane of a simulator. */
-export function createControl(sim: Simulator): Control {
+/** Makes the control plane of a server: one for all of its worlds. */
+export function createControl(worlds: Worlds): Control {
   const pipeline = createPipeline<Simulator, ControlScope>({
     operations: controlOperations,
     // A mistyped parameter of a command would be a command that does something else.
     strictQuery: true,
-    admit: () => ({ sim, operations: controlOperations }),
+    admit: sim => ({ sim, worlds, operations: controlOperations }),
     // Where the clock says the world is: health must not have to catch up first.
-    time: () => sim.world.clock.epochMs + sim.clock.due / 1000,
-    open(_, operation, method, path) {
+    time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
+    open({ world }, operation, method, path) {
       if (operation === '' || NOT_JOURNALED.includes(operation)) return undefined
-      const { world } = sim
       const entry = world.openRequest(operation, method, path)
       // What a command does has a cause of its own; what happens while one waits is not its doing.
       world.closeRequest(entry, 0)
@@ -58,7 +63,7 @@ export function createControl(sim: Simulator): Control {
   })
 
   return {
-    answer(request, call) {
+    answer(sim, request, call) {
       const path = call.path ?? '/'
       const operation = pipeline.operationOf(request.method, path.split('?', 1)[0]!)
       const enter = operation === undefined || AT_ONCE.includes(operation) ? undefined : () => sim.clock.catchUp()

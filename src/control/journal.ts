@@ -77,6 +77,7 @@ function shown(entry: Entry, sim: Simulator, conceal: (text: string) => string):
 
 /** A path may name a token by its value; whoever reads the journal need not learn it. */
 function concealer(sim: Simulator): (text: string) => string {
-  const values = sim.world.store.tokens.all().map(({ token }) => token)
+  const { store, tokens } = sim.world
+  const values = [...store.tokens.all().map(({ token }) => token), ...tokens.former]
   return text => values.reduce((rest, value) => rest.replaceAll(value, `…${value.slice(-4)}`), text)
 }

@@ -61,7 +61,7 @@ export class InProcessStage implements Stage {
     const open = this.#sleeps.filter(({ at }) => at > now)
     if (open.length === 0) return undefined
     const first = open.reduce((one, other) => (other.at < one.at ? other : one))
-    return `clock.sleep(${JSON.stringify(first.duration)}) ends in ${readable(first.at - now)}, and nothing moves the clock while the script awaits it`
+    return unmoved(first.duration, first.at - now)
   }
 
   async send(request: Request): Promise<Response> {
@@ -175,7 +175,7 @@ export class InProcessStage implements Stage {
 }
 
 /** A request that changes nothing. Only the last of a row of them is kept: it says what a script was looking at. */
-function isLook(entry: Entry | undefined): boolean {
+export function isLook(entry: Entry | undefined): boolean {
   return entry?.kind === 'request' && /^(GET|HEAD) /.test(entry.subject)
 }
 
@@ -183,7 +183,12 @@ function viewOf(target: object): unknown {
   return Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value !== 'function'))
 }
 
-function noVerb(order: Order, name: string, names: readonly string[]): Error {
+/** What a script waits for that sleeps on a clock which it does not move. */
+export function unmoved(duration: Duration, left: Micros): string {
+  return `clock.sleep(${JSON.stringify(duration)}) ends in ${readable(left)}, and nothing moves the clock while the script awaits it`
+}
+
+export function noVerb(order: Order, name: string, names: readonly string[]): Error {
   const path = order.map(step => step.name).join('.')
   const hint = nearest(name, names)
   return new RangeError(

@@ -4,10 +4,11 @@ import { type Micros, readable, SECOND } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
 import { pause, turn } from '../turns.ts'
+import { openAgainst, type ServerAddress } from './against.ts'
 import { CheckError, type Difference, differences, leaves, refusalDifferences, shown } from './check.ts'
 import { InProcessStage } from './in-process.ts'
 import { clusterOf, isAwaited, Orders } from './orders.ts'
-import type { Props, Scenario } from './scenario.ts'
+import type { Props, Scenario, ScenarioOptions } from './scenario.ts'
 import type { Stage } from './stage.ts'
 import { lineOf, type TraceDifference, traceOf } from './trace.ts'
 
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly file?: string | undefined
   /** Real milliseconds without anything happening after which it counts as stuck; 5,000 unless given. */
   readonly patienceMs?: number | undefined
+  /** A running server, by its address, to play on in a world made for the scenario; this process unless given. */
+  readonly against?: string | ServerAddress | undefined
 }
 
 /** Why a scenario failed. */
@@ -57,7 +60,7 @@ export interface Result {
 }
 
 /**
- * Plays a scenario in a world of its own in this process. What goes wrong, a world that cannot be included, is the
+ * Plays a scenario in a world of its own, in this process or on a running server. What goes wrong, a world that cannot be included, is the
  * result's `failure`.
  *
  * @example
@@ -66,9 +69,9 @@ export interface Result {
  */
 export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
   const { seed = scenario.options.seed ?? 1 } = options
-  let stage: InProcessStage
+  let stage: Stage
   try {
-    stage = new InProcessStage({ ...scenario.options, seed })
+    stage = await stageFor({ ...scenario.options, seed }, options)
   } catch (error) {
     return {
       title: scenario.title,
@@ -83,6 +86,11 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
     }
   }
   return playOn(stage, scenario, options)
+}
+
+/** Where a scenario is played. */
+async function stageFor(world: ScenarioOptions, { against }: RunOptions): Promise<Stage> {
+  return against === undefined ? new InProcessStage(world) : openAgainst(against, world)
 }
 
 async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Promise<Result> {

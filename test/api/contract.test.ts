@@ -207,10 +207,22 @@ test('neighbours stand apart', () => {
       .sort(),
   ).toEqual([
     'DELETE /deploy/{deploy_id}',
+    'DELETE /v1/api-tokens/{token}',
+    'DELETE /v1/files/{file_id}',
     'GET /deploy/{deploy_id}',
+    'GET /payment/checklist',
+    'GET /v1/api-tokens/{token}',
+    'GET /v1/batches',
     'GET /v1/batches/{batch_id}',
+    'GET /v1/files',
+    'GET /v1/files/{file_id}',
     'GET /v1/files/{file_id}/content',
+    'GET /v1/me',
+    'GET /v1/me/gpu_limit',
     'POST /deploy/{deploy_id}/stop',
+    'POST /v1/api-tokens',
+    'POST /v1/batches/{batch_id}/cancel',
+    'PUT /deploy/{deploy_id}',
   ])
 })
 

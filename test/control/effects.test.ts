@@ -198,6 +198,25 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/cluster/limits/H100-80', body: { limit: 1 }, status: 404, says: "Did you mean 'H100-80GB'?" },
     ],
   },
+  createWorld: {
+    good: [{ path: '/_sim/worlds' }, { path: '/_sim/worlds', body: { fixtures: 'empty', seed: 3 } }],
+    bad: [
+      { path: '/_sim/worlds', body: { fixtures: 'emty' }, status: 400, says: "Did you mean 'empty'?" },
+      { path: '/_sim/worlds', body: { from: 'nowhere' }, status: 404, says: "there is no world 'nowhere'" },
+    ],
+  },
+  listWorlds: { good: [{ path: '/_sim/worlds' }], bad: [] },
+  getWorld: {
+    good: [{ path: '/_sim/worlds/default' }],
+    bad: [{ path: '/_sim/worlds/w7', status: 404, says: "there is no world 'w7'" }],
+  },
+  deleteWorld: {
+    good: [],
+    bad: [
+      { path: '/_sim/worlds/w7', status: 404, says: "there is no world 'w7'" },
+      { path: '/_sim/worlds/default', status: 409, says: 'POST /_sim/reset' },
+    ],
+  },
   listVerbs: { good: [{ path: '/_sim/commands' }], bad: [] },
   giveCommand: {
     good: [

@@ -118,7 +118,11 @@ function row(
     operation,
     cases: [
       answers(200, 'the usual', usual),
-      answers(405, 'a method that the path does not have', { method: 'PUT', path: target }),
+      // A deployment may have any word for its id, and PUT is for one.
+      answers(405, 'a method that the path does not have', {
+        method: /^\/deploy\/\w+$/.test(target) ? 'PATCH' : 'PUT',
+        path: target,
+      }),
       ...byAuth[auth],
       ...ofBody,
       ...cases,

@@ -46,6 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'simulator.ts',
     'settle.ts',
     'clock-setting.ts',
+    'worlds.ts',
     'faults',
     'api',
     'cluster',
@@ -58,6 +59,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'lockstep.ts': ['kernel'],
   'turns.ts': ['kernel'],
   'clock-setting.ts': ['kernel'],
+  'worlds.ts': ['simulator.ts', 'kernel'],
+  'routing.ts': ['worlds.ts', 'simulator.ts', 'faults', 'api'],
 }
 
 const MUST_NOT_CONTAIN: Readonly<Record<string, RegExp>> = {

@@ -1,0 +1,33 @@
+/** Lists that are read a page at a time. */
+import { refuse } from './endpoint.ts'
+
+/** A page of a list, as `listOf` describes it. */
+export interface Page<Entry> {
+  object: 'list'
+  data: Entry[]
+  has_more: boolean
+  first_id: string | null
+  last_id: string | null
+}
+
+/**
+ * The entries that follow the one named `after`, at most `limit` of them.
+ *
+ * @throws Refused 404 when no entry has that id
+ */
+export function pageOf<Entry extends { readonly id: string }, Shown>(
+  entries: readonly Entry[],
+  { after, limit }: { after?: string | undefined; limit: number },
+  show: (entry: Entry) => Shown,
+): Page<Shown> {
+  const before = after === undefined ? -1 : entries.findIndex(({ id }) => id === after)
+  if (after !== undefined && before < 0) refuse(404, `nothing in this list has the id '${after}' of after`)
+  const page = entries.slice(before + 1, before + 1 + limit)
+  return {
+    object: 'list',
+    data: page.map(show),
+    has_more: before + 1 + limit < entries.length,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  }
+}

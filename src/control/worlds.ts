@@ -1,0 +1,208 @@
+import { z } from 'zod'
+import { refuse } from '../api/endpoint.ts'
+import { CLOCK_MODES } from '../clock-setting.ts'
+import type { SimulatorOptions } from '../simulator.ts'
+import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
+import { control, OURS } from './endpoint.ts'
+
+const Brief = z.object({
+  world: z.string(),
+  token: z.string().nullable().describe('Its first token, as the root address takes it'),
+  base_url: z.string().describe('Its whole API, and below _sim its control plane'),
+  fixtures: z.string(),
+  seed: z.string(),
+  now: z.string(),
+  requests: z.int(),
+  idle_seconds: z.number().describe('Real seconds since anybody asked it something'),
+})
+
+const Inspected = Brief.extend({
+  bare_token: z.string().nullable().describe('Its first token, as base_url takes it'),
+  profile: z.string(),
+  clock: z.object({ mode: z.enum(CLOCK_MODES), speed: z.number().nullable() }),
+  digest: z.string(),
+  age_seconds: z.number().describe('Real seconds since it was made'),
+  counts: z.object({ deployments: z.int(), batches: z.int(), stored_bytes: z.int(), events: z.int() }),
+})
+
+/** JSON that the simulator itself judges, as it does in a process. */
+const Given = z.record(z.string(), z.unknown())
+
+export const createWorld = control({
+  ...OURS,
+  route: 'POST /_sim/worlds',
+  summary:
+    'Make a world: an account of its own with its clock, seed, journal and limits. What is left out is as the server ' +
+    'was started; from names a world to go on from, token a further word for its first token',
+  example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
+  refusals: {
+    400: 'a fixture, profile, seed, clock or epoch that makes no world; a token that leads to another one; from beside what a fork has of its origin',
+    404: 'from names no world',
+    429: 'the server holds as many worlds as it may',
+  },
+  body: z
+    .strictObject({
+      fixtures: z.union([z.string(), Given]).optional(),
+      seed: z.union([z.string(), z.number()]).optional(),
+      clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
+      profile: z.union([z.string(), Given]).optional(),
+      names: z.unknown().optional(),
+      with: Given.optional(),
+      epoch: z.string().optional(),
+      documented_only: z.boolean().optional(),
+      journal_limit: z.number().optional(),
+      max_storage_bytes: z.number().optional(),
+      from: z.string().optional(),
+      token: z
+        .string()
+        .regex(/^[A-Za-z0-9_-]{1,200}$/, 'should be 1 to 200 letters, digits, dashes and underscores')
+        .optional(),
+    })
+    .optional(),
+  returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
+  handle: async ({ body = {}, worlds, request }) => {
+    const { names, clock, from, token } = body
+    if (names !== undefined) {
+      refuse(
+        400,
+        'Failed to make a world: names profiles are not there yet. Leave names out and use the neutral words.',
+      )
+    }
+    const options = optionsOf(body)
+    if (from !== undefined && options !== undefined) {
+      const [first] = Object.keys(body).filter(name => !['from', 'clock', 'token'].includes(name))
+      refuse(400, `Failed to make a world: a fork has the ${first} of its origin. Leave ${first} or from out.`)
+    }
+    const origin = from === undefined ? undefined : found(worlds, from)
+    await origin?.sim.clock.catchUp()
+    const world = made(worlds, {
+      ...(options !== undefined && { options }),
+      ...(origin !== undefined && { from: origin }),
+      clock: clock as WorldSpec['clock'],
+      alias: token,
+    })
+    return { world: world.name, token: world.token ?? null, base_url: addressOf(world, request) }
+  },
+})
+
+export const listWorlds = control({
+  ...OURS,
+  route: 'GET /_sim/worlds',
+  summary: 'The worlds of the server, the default one first',
+  returns: z.array(Brief),
+  handle: ({ worlds, request }) => worlds.all().map(world => brief(world, request)),
+})
+
+export const getWorld = control({
+  ...OURS,
+  route: 'GET /_sim/worlds/{world}',
+  summary: 'One world: what it was made of, its time and digest, what it holds, and how long nobody used it',
+  example: { target: '/_sim/worlds/default' },
+  refusals: { 404: 'an unknown world' },
+  returns: Inspected,
+  handle: async ({ params, worlds, request }) => {
+    const world = found(worlds, params.world)
+    const { sim } = world
+    await sim.clock.catchUp()
+    const { deployments, batches, files, journal } = sim.world
+    let events = 0
+    for (const count of journal.counts.values()) events += count
+    return {
+      ...brief(world, request),
+      bare_token: sim.token === '' ? null : sim.token,
+      profile: sim.world.profile.name,
+      clock: { mode: sim.clock.mode, speed: sim.clock.speed ?? null },
+      digest: sim.digest,
+      age_seconds: world.ageMs / 1000,
+      counts: {
+        deployments: deployments.count,
+        batches: [...batches.entries()].length,
+        stored_bytes: files.storedBytes,
+        events,
+      },
+    }
+  },
+})
+
+export const deleteWorld = control({
+  ...OURS,
+  route: 'DELETE /_sim/worlds/{world}',
+  summary: 'Take a world away, with everything in it',
+  example: { target: '/_sim/worlds/w1' },
+  refusals: { 404: 'an unknown world', 409: 'the default world' },
+  returns: z.object({ world: z.string() }),
+  handle: ({ params, worlds }) => {
+    const world = found(worlds, params.world)
+    if (world === worlds.default) {
+      refuse(409, "Failed to delete the default world: it is the server's own. POST /_sim/reset begins it anew.")
+    }
+    worlds.delete(world)
+    return { world: world.name }
+  },
+})
+
+type Body = NonNullable<z.output<typeof createWorld.body>>
+
+/** What differs from what the server was started with; undefined when nothing does. */
+function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
+  const { fixtures, seed, profile, with: beside, epoch } = body
+  demandName('fixtures', fixtures)
+  demandName('profile', profile)
+  if (typeof profile === 'object') demandName('profile.extends', profile.extends)
+  const options = {
+    ...(fixtures !== undefined && { fixtures }),
+    ...(seed !== undefined && { seed }),
+    ...(profile !== undefined && { profile }),
+    ...(beside !== undefined && { with: beside }),
+    ...(epoch !== undefined && { epoch }),
+    ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
+    ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),
+    ...(body.max_storage_bytes !== undefined && { maxStorageBytes: body.max_storage_bytes }),
+  } as Partial<SimulatorOptions>
+  return Object.keys(options).length === 0 ? undefined : options
+}
+
+/** Over HTTP no path is read: whoever may make a world need not see the files of this machine. */
+function demandName(field: string, value: unknown): void {
+  if (typeof value !== 'string' || /^[A-Za-z0-9][\w-]*$/.test(value)) return
+  refuse(
+    400,
+    `Failed to make a world: ${field} '${value}' is no name, and no path is read over HTTP. Send the content itself, as an object.`,
+  )
+}
+
+function made(worlds: Worlds, spec: WorldSpec): ServedWorld {
+  try {
+    return worlds.make(spec)
+  } catch (error) {
+    if (error instanceof TooManyWorlds) refuse(429, error.message)
+    const { name, message } = error as Error
+    // What is wrong with what was sent has a message for whoever sent it; anything else is a bug.
+    if (name === 'FixtureError' || name === 'ProfileError' || error instanceof RangeError) refuse(400, message)
+    throw error
+  }
+}
+
+function found(worlds: Worlds, name: string): ServedWorld {
+  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.gone(name)}.`)
+}
+
+function brief(world: ServedWorld, request: Request): z.input<typeof Brief> {
+  const { sim } = world
+  const { fixtures = DEFAULT_WORLD } = sim.options
+  return {
+    world: world.name,
+    token: world.token ?? null,
+    base_url: addressOf(world, request),
+    fixtures: typeof fixtures === 'string' ? fixtures : 'given',
+    seed: sim.seed,
+    now: sim.world.clock.iso(sim.clock.due),
+    requests: world.requests,
+    idle_seconds: world.idleMs / 1000,
+  }
+}
+
+/** By the address that was asked: behind a forwarded port the server's own is another. */
+function addressOf({ name }: ServedWorld, request: Request): string {
+  return `${new URL(request.url).origin}/_sim/worlds/${name}`
+}

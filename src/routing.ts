@@ -1,0 +1,136 @@
+/** Which world of a server a request belongs to, and its tokens on the way in and out. */
+import { namedToken } from './api/auth.ts'
+import { BrokenAnswer } from './faults/broken.ts'
+import type { Simulator } from './simulator.ts'
+import { type Destination, type ServedWorld, TooManyWorlds, type Worlds } from './worlds.ts'
+
+const BELOW = /^\/_sim\/worlds\/([^/?]+)(\/[^?].*)$/
+const TOKENS_PATH = /^(\/v1\/api-tokens)(?:\/([^/?]+))?(\/?(?:\?.*)?)$/
+
+/** What a door knows of a request beside the request. */
+export interface Arrival {
+  readonly clientAddress: string | undefined
+  readonly path: string
+  /** Does to the connection what an answer of a simulator cannot say: the door's part of a fault of the wire. */
+  readonly bringAbout?: (from: Simulator, answer: Response) => Response | Promise<Response>
+}
+
+/** A world named in a path, and the path below it: `/_sim/worlds/w1/deploy/list`. */
+export interface Below {
+  readonly name: string
+  readonly path: string
+}
+
+/** The world under whose address a path lies; undefined for a path of the root, and for the world itself. */
+export function worldBelow(path: string): Below | undefined {
+  // The cheap look first: it is asked of every request of the control plane.
+  if (!path.startsWith('/_sim/worlds/')) return undefined
+  const [, name, rest] = BELOW.exec(path) ?? []
+  return name === undefined ? undefined : { name, path: rest! }
+}
+
+/** The token that a request names, for `Worlds.of`. */
+export function tokenOf(request: Request): string | undefined {
+  return namedToken(name => request.headers.get(name))
+}
+
+/**
+ * Answers a request to the service at the root address: its token tells the world. What leads there is taken from
+ * tokens on the way in and put on those in the answer, so the world never sees it.
+ */
+export function answerAtRoot(worlds: Worlds, request: Request, arrival: Arrival): Response | Promise<Response> {
+  if (worlds.isOne)
+    return worlds.default.using(() => delivered(worlds.default, arrival, worlds.default.sim.answer(request, arrival)))
+  let to: Destination
+  try {
+    to = worlds.of(tokenOf(request))
+  } catch (error) {
+    if (!(error instanceof TooManyWorlds)) throw error
+    return told(worlds.default, 429, error.message)
+  }
+  const { world, isRouted, hint } = to
+  if (!isRouted) return world.using(() => delivered(world, arrival, hinted(world.sim.answer(request, arrival), hint)))
+  const read = (name: string) => request.headers.get(name)
+  const header = (name: string) => (isCredential(name) ? inwardHeader(world, read(name)) : read(name))
+  return world.using(() => {
+    const answered = world.sim.answer(request, { ...arrival, path: inwardPath(world, arrival.path), header })
+    const holdsTokens = TOKENS_PATH.test(arrival.path) && request.method !== 'HEAD'
+    const told = holdsTokens ? Promise.resolve(answered).then(response => outwardAnswer(world, response)) : answered
+    return delivered(world, arrival, told)
+  })
+}
+
+/** Answers a request to the service below a world's own address, where tokens are as the world knows them. */
+export function answerBelow(world: ServedWorld, request: Request, arrival: Arrival): Response | Promise<Response> {
+  const hint = tokenOf(request)?.endsWith(`.${world.name}`) ? `leave .${world.name} out below base_url` : undefined
+  return world.using(() => delivered(world, arrival, hinted(world.sim.answer(request, arrival), hint)))
+}
+
+function delivered(
+  { sim }: ServedWorld,
+  { bringAbout }: Arrival,
+  answered: Response | Promise<Response>,
+): Response | Promise<Response> {
+  if (bringAbout === undefined) return answered
+  return answered instanceof Promise ? answered.then(response => bringAbout(sim, response)) : bringAbout(sim, answered)
+}
+
+/** An answer of the server itself, at the time of a world. */
+export function told({ sim }: ServedWorld, status: number, error: string, hint?: string): Response {
+  const headers = {
+    'content-type': 'application/json',
+    date: sim.clock.now.toUTCString(),
+    ...(hint !== undefined && { 'x-sim-hint': hint }),
+  }
+  return new Response(JSON.stringify({ error }), { status, headers })
+}
+
+function isCredential(name: string): boolean {
+  return name === 'authorization' || name === 'alt-api-key'
+}
+
+function inwardHeader(world: ServedWorld, value: string | null): string | null {
+  return value === null ? null : value.replace(/\S+(?=\s*$)/, token => world.inward(token))
+}
+
+/** A path may name a token by its value: journal and digest shall not learn what leads here. */
+function inwardPath(world: ServedWorld, path: string): string {
+  return path.replace(TOKENS_PATH, (whole, home: string, token: string | undefined, rest: string) =>
+    token === undefined ? whole : `${home}/${world.inward(token)}${rest}`,
+  )
+}
+
+async function outwardAnswer(world: ServedWorld, response: Response): Promise<Response> {
+  if (response instanceof BrokenAnswer) {
+    return new BrokenAnswer(response.fate, await outwardAnswer(world, response.mended))
+  }
+  const { status, headers } = response
+  const text = await response.text()
+  // What a fault garbled is no JSON any more.
+  if (status !== 200 || headers.get('content-type') !== 'application/json' || !isJson(text)) {
+    return new Response(text, { status, headers })
+  }
+  const shown = (record: unknown) =>
+    typeof record === 'object' && record !== null && 'token' in record
+      ? { ...record, token: world.outward(String(record.token)) }
+      : record
+  const body: unknown = JSON.parse(text)
+  return new Response(JSON.stringify(Array.isArray(body) ? body.map(shown) : shown(body)), { status, headers })
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A token that is refused here and good elsewhere: the refusal stays as it is, and a header says so. */
+function hinted(answered: Response | Promise<Response>, hint: string | undefined): Response | Promise<Response> {
+  if (hint === undefined) return answered
+  if (answered instanceof Promise) return answered.then(response => hinted(response, hint))
+  if (answered.status === 401) answered.headers.set('x-sim-hint', hint)
+  return answered
+}

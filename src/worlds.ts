@@ -1,0 +1,263 @@
+/** The worlds of one server: each an account of its own, found by its name or by the tokens that lead to it. */
+import { readable } from './kernel/duration.ts'
+import { monotonicMs } from './kernel/pacer.ts'
+import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
+
+/** The name of the world that the server was started with. */
+export const DEFAULT_WORLD = 'default'
+export const MOST_WORLDS = 1_024
+/** How long nobody has to use a world until it goes, in real milliseconds: an hour. */
+export const WORLD_IDLE_MS = 3_600_000
+
+export interface WorldsOptions {
+  /** Worlds that a server holds beside its default one; 1,024 unless given. */
+  readonly maxWorlds?: number
+  /** Real milliseconds without a request after which a world goes; an hour unless given. The default world stays. */
+  readonly worldIdleMs?: number
+  /** What a token leads to that no world knows: a refusal unless given, or a world of its own. */
+  readonly unknownTokens?: 'refuse' | 'fork'
+}
+
+/** How a world is asked for. */
+export interface WorldSpec {
+  /** Differs from what the server was started with; nothing given is a world as that one began. */
+  readonly options?: Partial<SimulatorOptions>
+  /** The world to go on from instead. */
+  readonly from?: ServedWorld
+  readonly clock?: ForkOptions['clock'] | undefined
+  /** A further word for the world's first token, at the root address. */
+  readonly alias?: string | undefined
+}
+
+/** The server holds as many worlds as it may. */
+export class TooManyWorlds extends Error {
+  override readonly name = 'TooManyWorlds'
+}
+
+/** Where a request with a token belongs. */
+export interface Destination {
+  readonly world: ServedWorld
+  /** Whether the token leads there by its routing word or an alias, so that its tokens are rewritten on the way. */
+  readonly isRouted: boolean
+  /** What is told when the world does not know the token either. */
+  readonly hint?: string
+}
+
+/** A world of a server. */
+export class ServedWorld {
+  readonly name: string
+  readonly sim: Simulator
+  readonly alias: string | undefined
+  /** Requests that it was asked. */
+  requests = 0
+  readonly #began = monotonicMs()
+  readonly #first: string
+  #used = monotonicMs()
+  #open = 0
+
+  constructor(name: string, sim: Simulator, alias?: string) {
+    this.name = name
+    this.sim = sim
+    this.alias = alias
+    this.#first = sim.token
+  }
+
+  /** Real milliseconds since it was made. */
+  get ageMs(): number {
+    return monotonicMs() - this.#began
+  }
+
+  /** Real milliseconds since anybody asked it something; 0 while it answers. */
+  get idleMs(): number {
+    return this.#open > 0 ? 0 : monotonicMs() - this.#used
+  }
+
+  /** Its first token as clients at the root address send it; undefined when it has none. */
+  get token(): string | undefined {
+    const { token } = this.sim
+    if (this.name === DEFAULT_WORLD || token === '') return token === '' ? undefined : token
+    return this.alias !== undefined && this.sim.world.store.tokenByValue(this.#first) ? this.alias : this.outward(token)
+  }
+
+  /** A token of this world as the root address shows it. */
+  outward(token: string): string {
+    return `${token}.${this.name}`
+  }
+
+  /** A token as this world knows it: without its routing word; the alias stands for the token that was the first. */
+  inward(token: string): string {
+    if (token === this.alias) return this.#first
+    const word = `.${this.name}`
+    return token.endsWith(word) ? token.slice(0, -word.length) : token
+  }
+
+  /** Counts a request as a use for as long as it takes. */
+  using<Answer>(answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
+    this.requests++
+    this.#used = monotonicMs()
+    const answered = answer()
+    if (!(answered instanceof Promise)) return answered
+    this.#open++
+    return answered.finally(() => {
+      this.#open--
+      this.#used = monotonicMs()
+    })
+  }
+}
+
+/**
+ * The worlds of a server. Nothing watches over them: a world that nobody used for long goes when somebody looks for it,
+ * or makes another.
+ *
+ * @example
+ * const worlds = new Worlds(createSimulator())
+ * worlds.of(worlds.make({ options: { seed: 7 } }).token).world.sim.seed // '7'
+ */
+export class Worlds {
+  readonly default: ServedWorld
+  readonly maxWorlds: number
+  readonly worldIdleMs: number
+  readonly #forksForUnknown: boolean
+  readonly #worlds = new Map<string, ServedWorld>()
+  readonly #aliases = new Map<string, ServedWorld>()
+  #made = 0
+
+  constructor(sim: Simulator, options: WorldsOptions = {}) {
+    this.default = new ServedWorld(DEFAULT_WORLD, sim)
+    this.maxWorlds = options.maxWorlds ?? MOST_WORLDS
+    this.worldIdleMs = options.worldIdleMs ?? WORLD_IDLE_MS
+    this.#forksForUnknown = options.unknownTokens === 'fork'
+  }
+
+  /** Whether every request belongs to the default world, whatever its token. */
+  get isOne(): boolean {
+    return this.#made === 0 && !this.#forksForUnknown
+  }
+
+  /** Every world there is, the default one first, then by age. */
+  all(): ServedWorld[] {
+    this.#sweep()
+    return [this.default, ...this.#worlds.values()]
+  }
+
+  /** The world of this name; undefined when there is none, or none any more. */
+  get(name: string): ServedWorld | undefined {
+    if (name === DEFAULT_WORLD) return this.default
+    const world = this.#worlds.get(name)
+    if (world === undefined || !this.#isOver(world)) return world
+    this.delete(world)
+    return undefined
+  }
+
+  /**
+   * Makes a world.
+   *
+   * @throws TooManyWorlds when there are enough, RangeError for an alias that is taken, and whatever
+   *   `createSimulator` throws at options that make no world
+   */
+  make({ options, from, clock, alias }: WorldSpec = {}): ServedWorld {
+    this.#sweep()
+    if (this.#worlds.size >= this.maxWorlds) {
+      throw new TooManyWorlds(
+        `Failed to make a world: this server holds ${this.maxWorlds} beside its default one, which is its limit. ` +
+          'Delete one, or start the server with a higher --max-worlds.',
+      )
+    }
+    if (alias !== undefined && (this.#aliases.has(alias) || this.default.sim.world.store.tokenByValue(alias))) {
+      throw new RangeError(
+        `Failed to make a world: the token '${alias}' leads to another one already. Give it another, or none.`,
+      )
+    }
+    const sim = this.#simulator(options, from, clock)
+    if (alias !== undefined && sim.token === '') {
+      throw new RangeError(
+        `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
+      )
+    }
+    const world = new ServedWorld(`w${++this.#made}`, sim, alias)
+    this.#worlds.set(world.name, world)
+    if (alias !== undefined) this.#aliases.set(alias, world)
+    return world
+  }
+
+  /** Takes a world away; whoever waits in it is told. */
+  delete(world: ServedWorld): void {
+    this.#worlds.delete(world.name)
+    if (world.alias !== undefined) this.#aliases.delete(world.alias)
+    end(world)
+  }
+
+  /**
+   * Where a request with this token belongs.
+   *
+   * @throws TooManyWorlds when an unknown token would have to get a world of its own, and there are enough
+   */
+  of(token: string | undefined): Destination {
+    const here = { world: this.default, isRouted: false }
+    if (token === undefined || this.default.sim.world.store.tokenByValue(token)) return here
+    const found = this.#aliased(token) ?? this.#worded(token)
+    if (found !== undefined) return { world: found, isRouted: true }
+    const word = /\.(w\d+)$/.exec(token)?.[1]
+    if (word !== undefined && Number(word.slice(1)) <= this.#made) return { ...here, hint: this.gone(word) }
+    // What was taken away from an account is refused, and no stranger's.
+    if (this.default.sim.world.tokens.former.includes(token)) return here
+    for (const { sim } of this.#worlds.values()) {
+      if (sim.world.store.tokenByValue(token)) return { ...here, hint: 'use base_url' }
+    }
+    return this.#forksForUnknown ? { world: this.make({ alias: token }), isRouted: true } : here
+  }
+
+  /** Why there is no world of this name, in one sentence for people. */
+  gone(name: string): string {
+    const idle = readable(this.worldIdleMs * 1000)
+    return (
+      `there is no world '${name.slice(0, 100)}': it was deleted, or nobody used it for ${idle} (--world-idle), or it never was. ` +
+      'POST /_sim/worlds makes one'
+    )
+  }
+
+  /** Ends the long moves of every world where they are: their clients shall have an answer. */
+  interrupt(): void {
+    for (const { sim } of [this.default, ...this.#worlds.values()]) sim.clock.interrupt()
+  }
+
+  #aliased(token: string): ServedWorld | undefined {
+    const world = this.#aliases.get(token)
+    return world && this.get(world.name)
+  }
+
+  #worded(token: string): ServedWorld | undefined {
+    const dot = token.lastIndexOf('.')
+    const name = token.slice(dot + 1)
+    return dot > 0 && name !== DEFAULT_WORLD ? this.get(name) : undefined
+  }
+
+  #simulator(
+    options: Partial<SimulatorOptions> | undefined,
+    from: ServedWorld | undefined,
+    clock: WorldSpec['clock'],
+  ): Simulator {
+    const template = this.default.sim
+    if (from !== undefined) return from.sim.fork(clock === undefined ? {} : { clock })
+    const setting = clock ?? template.options.clock ?? 'manual'
+    if (options === undefined) return template.fork({ clock: setting, fresh: true })
+    // Records beside those of another fixture would be records of another world.
+    const { with: beside, ...base } = template.options
+    const patch = options.fixtures === undefined && beside !== undefined ? { with: beside } : {}
+    return createSimulator({ ...base, ...patch, ...options, clock: setting })
+  }
+
+  #isOver(world: ServedWorld): boolean {
+    return world.idleMs > this.worldIdleMs
+  }
+
+  #sweep(): void {
+    for (const world of this.#worlds.values()) if (this.#isOver(world)) this.delete(world)
+  }
+}
+
+function end({ sim }: ServedWorld): void {
+  sim.clock.interrupt()
+  // What else it holds goes with it; nobody is left to wait for that.
+  sim[Symbol.asyncDispose]().catch(() => {})
+}

@@ -1,0 +1,430 @@
+/** Several worlds behind one server: each an account of its own. */
+import { describe, expect, test, vi } from 'vitest'
+import { createSimulator } from '../../src/simulator.ts'
+import { type Running, running } from '../serve/running.ts'
+
+const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+interface Made {
+  world: string
+  token: string
+  base_url: string
+}
+
+async function world(server: Running, body: object = {}): Promise<Made> {
+  const { status, body: made } = await server.command('/_sim/worlds', body)
+  expect([status, made]).toEqual([
+    200,
+    { world: expect.any(String), token: expect.any(String), base_url: expect.any(String) },
+  ])
+  return made
+}
+
+/** Status, JSON and hint of a request with a token of its own. */
+async function ask({ server }: Running, path: string, token?: string, init: RequestInit & { json?: unknown } = {}) {
+  const response = await fetch(path.startsWith('http') ? path : `${server.url}${path}`, {
+    ...init,
+    ...(init.json !== undefined && { method: init.method ?? 'POST', body: JSON.stringify(init.json) }),
+    headers: {
+      ...(token !== undefined && bearer(token)),
+      ...(init.json !== undefined && { 'content-type': 'application/json' }),
+      ...init.headers,
+    },
+  })
+  const text = await response.text()
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
+  const body: any = text === '' ? '' : JSON.parse(text)
+  return { status: response.status, body, hint: response.headers.get('x-sim-hint'), headers: response.headers }
+}
+
+describe('a world of its own', () => {
+  test('is reached by its token at the root and under its own address, and no other world sees it', async () => {
+    const server = await running({ fixtures: 'empty' })
+    const [one, two] = [await world(server), await world(server)]
+    expect([one.world, two.world]).toEqual(['w1', 'w2'])
+    expect(one).toMatchObject({ token: 'sim_empty_token.w1', base_url: `${server.server.url}/_sim/worlds/w1` })
+
+    const before = server.sim.digest
+    const created = await ask(server, '/deploy/llm', one.token, { json: MODEL })
+    expect(created.status).toBe(200)
+
+    const list = async (path: string, token: string) => (await ask(server, path, token)).body
+    expect(await list('/deploy/list', one.token)).toEqual([created.body])
+    expect(await list(`${one.base_url}/deploy/list`, 'sim_empty_token')).toEqual([created.body])
+    expect(await list('/deploy/list', two.token)).toEqual([])
+    expect(await list('/deploy/list', 'sim_empty_token')).toEqual([])
+    expect(server.sim.digest).toBe(before)
+  })
+
+  test('has its own clock, selected by its token or its address', async () => {
+    const server = await running({ fixtures: 'empty' })
+    const [one, two] = [await world(server), await world(server)]
+    await ask(server, '/_sim/clock/advance', one.token, { json: { by: '2h' } })
+    await ask(server, `${two.base_url}/_sim/clock/advance`, undefined, { json: { by: '3h' } })
+    const now = async (name: string) => (await ask(server, `/_sim/worlds/${name}/_sim/clock`)).body.elapsed_seconds
+    expect([await now('w1'), await now('w2'), await now('default')]).toEqual([7200, 10_800, 0])
+    expect((await ask(server, '/_sim/clock', one.token)).body.elapsed_seconds).toBe(7200)
+    expect(
+      (await ask(server, '/_sim/clock', undefined, { headers: { 'alt-api-key': two.token } })).body.elapsed_seconds,
+    ).toBe(10_800)
+  })
+
+  test('begins and goes on as a simulator of the same options would', async () => {
+    const server = await running()
+    const options = {
+      fixtures: 'two-nodes',
+      seed: 'seven',
+      profile: 'quick',
+      epoch: '2027-03-01T00:00:00Z',
+      with: { deployments: [{ model_name: 'acme/chat' }] },
+    }
+    const made = await world(server, options)
+    const twin = createSimulator(options)
+    const created = await ask(server, '/deploy/llm', made.token, { json: MODEL })
+    const same = await twin.fetch('http://sim/deploy/llm', {
+      method: 'POST',
+      body: JSON.stringify(MODEL),
+      headers: bearer(twin.token),
+    })
+    expect(created.body).toEqual(await same.json())
+    await ask(server, '/_sim/clock/advance', made.token, { json: { by: '1h' } })
+    await twin.clock.advance('1h')
+    expect((await ask(server, '/_sim/digest', made.token)).body).toEqual({ digest: twin.digest, now: twin.clock.iso })
+  })
+
+  test('is as the server was started where nothing is said, whatever has become of the default world', async () => {
+    const server = await running({ fixtures: 'empty', seed: 9, with: { deployments: [{ model_name: 'acme/chat' }] } })
+    const fresh = server.sim.digest
+    await server.ask('/deploy/llm', { method: 'POST', body: JSON.stringify(MODEL) })
+    await server.command('/_sim/clock/advance', { by: '1d' })
+    const made = await world(server)
+    const inspected = (await ask(server, `/_sim/worlds/${made.world}`)).body
+    expect(inspected).toMatchObject({
+      seed: '9',
+      fixtures: 'empty',
+      digest: fresh,
+      now: '2026-01-01T00:00:00.000000+00:00',
+    })
+    // Another seed on the same beginning, and another beginning without the records that stood beside the first.
+    const other = await world(server, { seed: 10 })
+    expect((await ask(server, `/_sim/worlds/${other.world}`)).body.counts.deployments).toBe(1)
+    const nodes = await world(server, { fixtures: 'two-nodes' })
+    expect((await ask(server, `/_sim/worlds/${nodes.world}`)).body.counts.deployments).toBe(0)
+  })
+
+  test('runs on a clock of its own kind', async () => {
+    const server = await running()
+    const made = await world(server, { clock: { mode: 'scaled', speed: 100_000 } })
+    const clock = async () => (await ask(server, '/_sim/clock', made.token)).body
+    const first = await clock()
+    expect(first).toMatchObject({ mode: 'scaled', speed: 100_000 })
+    await expect.poll(async () => (await clock()).elapsed_seconds).toBeGreaterThan(first.elapsed_seconds)
+    expect((await ask(server, '/_sim/clock')).body.elapsed_seconds).toBe(0)
+  })
+
+  test('has its own reset', async () => {
+    const server = await running({ fixtures: 'empty' })
+    const [one, two] = [await world(server), await world(server)]
+    for (const { token } of [one, two]) await ask(server, '/deploy/llm', token, { json: MODEL })
+    await ask(server, '/_sim/reset', one.token, { method: 'POST' })
+    expect((await ask(server, '/deploy/list', one.token)).body).toEqual([])
+    expect((await ask(server, '/deploy/list', two.token)).body).toHaveLength(1)
+  })
+})
+
+describe('a fork', () => {
+  test('goes on from where its origin is, and neither sees the other', async () => {
+    const server = await running({ fixtures: 'empty' })
+    const origin = await world(server)
+    const { deploy_id } = (await ask(server, '/deploy/llm', origin.token, { json: MODEL })).body
+    await ask(server, '/_sim/clock/advance', origin.token, { json: { by: '1m' } })
+    const fork = await world(server, { from: origin.world })
+
+    const seen = async (token: string) => (await ask(server, '/_sim/digest', token)).body
+    expect(await seen(fork.token)).toEqual(await seen(origin.token))
+    expect((await ask(server, '/_sim/journal', fork.token)).body.entries).toEqual([])
+
+    await ask(server, '/_sim/cluster/gpus/H100-80GB/stockOut', fork.token, { method: 'POST' })
+    for (const { token } of [origin, fork]) await ask(server, '/_sim/clock/advance', token, { json: { by: '1h' } })
+    const status = async (token: string) => (await ask(server, `/deploy/${deploy_id}`, token)).body.status
+    expect(await status(origin.token)).toBe('running')
+    await ask(server, '/_sim/reset', fork.token, { method: 'POST' })
+    expect((await ask(server, '/_sim/clock', fork.token)).body.elapsed_seconds).toBe(60)
+  })
+
+  test('goes on at the speed of its origin from the time it has', async () => {
+    const server = await running()
+    const origin = await world(server)
+    await ask(server, '/_sim/clock/advance', origin.token, { json: { by: '1d' } })
+    await ask(server, '/_sim/clock', origin.token, { method: 'PUT', json: { mode: 'scaled', speed: 2 } })
+    const fork = await world(server, { from: origin.world })
+    const clock = (await ask(server, '/_sim/clock', fork.token)).body
+    expect(clock).toMatchObject({ mode: 'scaled', speed: 2 })
+    expect(clock.elapsed_seconds).toBeGreaterThanOrEqual(86_400)
+    expect(clock.elapsed_seconds).toBeLessThan(86_500)
+  })
+})
+
+describe('routing words', () => {
+  test('stand on every token in an answer, and nothing inside ever sees them', async () => {
+    const server = await running({ fixtures: 'default' })
+    const made = await world(server)
+    const tokens = (await ask(server, '/v1/api-tokens', made.token)).body as { token: string }[]
+    expect(tokens.length).toBeGreaterThan(1)
+    for (const { token } of tokens) expect(token).toMatch(/^[\w-]+\.w1$/)
+    for (const { token } of tokens.filter(({ token }) => !token.includes('office'))) {
+      expect((await ask(server, '/v1/voices', token)).status).toBe(200)
+      expect((await ask(server, '/v1/voices', undefined, { headers: { 'alt-api-key': token } })).status).toBe(200)
+    }
+    const bare = (await ask(server, `${made.base_url}/v1/api-tokens`, server.sim.token)).body as { token: string }[]
+    expect(bare.map(({ token }) => `${token}.w1`)).toEqual(tokens.map(({ token }) => token))
+    const journal = JSON.stringify((await ask(server, '/_sim/journal', made.token)).body)
+    expect(journal).not.toContain('w1')
+    const head = await fetch(`${server.server.url}/v1/api-tokens`, { method: 'HEAD', headers: bearer(made.token) })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+  })
+
+  test('are no part of a world: with and without them it answers alike', async () => {
+    const server = await running()
+    const [one, two] = [await world(server), await world(server)]
+    for (const path of ['/deploy/list', '/v1/voices/none', '/nowhere', '/aggregator/models', '/v1/batches?limit=x']) {
+      const routed = await ask(server, path, one.token)
+      const below = await ask(server, `${two.base_url}${path}`, server.sim.token)
+      expect([path, routed.status, routed.body]).toEqual([path, below.status, below.body])
+    }
+    const digests = await Promise.all(
+      [one, two].map(async ({ token }) => (await ask(server, '/_sim/digest', token)).body),
+    )
+    expect(digests[0]).toEqual(digests[1])
+  })
+
+  test('are not taken under base_url, and the refusal says so', async () => {
+    const server = await running()
+    const made = await world(server)
+    const refused = await ask(server, `${made.base_url}/deploy/list`, made.token)
+    expect(refused).toMatchObject({ status: 401, hint: 'leave .w1 out below base_url' })
+  })
+
+  test('a token of another world alone is refused at the root with a hint', async () => {
+    const server = await running({ fixtures: 'default' })
+    const made = await world(server, { fixtures: 'two-nodes' })
+    expect(made.token).toBe('sim_two_nodes_token.w1')
+    const refused = await ask(server, '/deploy/list', 'sim_two_nodes_token')
+    expect(refused).toMatchObject({ status: 401, hint: 'use base_url', body: { detail: expect.any(String) } })
+    expect((await ask(server, '/_sim/clock/advance', 'sim_two_nodes_token', { json: { by: '1h' } })).status).toBe(404)
+    expect((await ask(server, '/deploy/list', 'nobody')).hint).toBeNull()
+  })
+
+  test('an alias stands for the first token and ends with it', async () => {
+    const server = await running({ fixtures: 'default' })
+    const made = await world(server, { token: 'worker-3' })
+    expect(made.token).toBe('worker-3')
+    expect((await ask(server, '/deploy/llm', 'worker-3', { json: MODEL })).status).toBe(200)
+    expect((await ask(server, '/deploy/list', `${server.sim.token}.w1`)).body).toHaveLength(9)
+    expect(JSON.stringify((await ask(server, '/_sim/journal', 'worker-3')).body)).not.toContain('worker-3')
+    await ask(server, '/_sim/commands', 'worker-3', { json: { verb: 'token.revoke', target: 'default' } })
+    expect((await ask(server, '/deploy/list', 'worker-3')).status).toBe(401)
+    for (const taken of ['worker-3', server.sim.token]) {
+      const { status, body } = await server.command('/_sim/worlds', { token: taken })
+      expect([status, body.error]).toEqual([400, expect.stringContaining(`'${taken}' leads to another one`)])
+    }
+  })
+})
+
+describe('unknown tokens', () => {
+  test('are refused unless the server was told to fork', async () => {
+    const server = await running()
+    await world(server)
+    expect(await ask(server, '/deploy/list', 'worker-1')).toMatchObject({ status: 401, hint: null })
+    expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(2)
+  })
+
+  test('each get a world of their own at first use, so parallel workers need nothing else', async () => {
+    const server = await running({ fixtures: 'empty' }, { unknownTokens: 'fork' })
+    const workers = ['worker-1', 'worker-2', 'worker-3', 'worker.4']
+    await Promise.all(workers.map(token => ask(server, '/_sim/clock/advance', token, { json: { by: '10m' } })))
+    const created = await Promise.all(workers.map(token => ask(server, '/deploy/llm', token, { json: MODEL })))
+    expect(new Set(created.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+    for (const token of workers) expect((await ask(server, '/deploy/list', token)).body).toEqual([created[0]!.body])
+    expect(
+      await server.sim.fetch('http://sim/deploy/list', { headers: bearer(server.sim.token) }).then(r => r.json()),
+    ).toEqual([])
+    const worlds = (await server.command('/_sim/worlds', undefined, 'GET')).body as { token: string }[]
+    expect(worlds.map(({ token }) => token).sort()).toEqual(['sim_empty_token', ...workers].sort())
+  })
+
+  test('a token that was taken away is no unknown one, and without any the default world answers', async () => {
+    const server = await running({}, { unknownTokens: 'fork' })
+    await ask(server, '/_sim/commands', undefined, { json: { verb: 'token.revoke', target: 'continuous integration' } })
+    expect((await ask(server, '/deploy/list', 'sim_ci_token')).status).toBe(401)
+    expect((await ask(server, '/deploy/list')).status).toBe(401)
+    expect((await ask(server, '/aggregator/models')).status).toBe(200)
+    expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(1)
+  })
+
+  test('over the cap are told so', async () => {
+    const server = await running({}, { unknownTokens: 'fork', maxWorlds: 1 })
+    expect((await ask(server, '/deploy/list', 'one')).status).toBe(200)
+    for (const path of ['/deploy/list', '/_sim/clock']) {
+      const { status, body } = await ask(server, path, 'two')
+      expect([status, body.error]).toEqual([429, expect.stringContaining('--max-worlds')])
+    }
+    expect((await ask(server, '/deploy/list', 'one')).status).toBe(200)
+  })
+})
+
+describe('coming and going', () => {
+  test('worlds are listed, inspected and deleted', async () => {
+    const server = await running()
+    const made = await world(server, { seed: 5, fixtures: 'empty' })
+    await ask(server, '/deploy/llm', made.token, { json: MODEL })
+    const list = (await server.command('/_sim/worlds', undefined, 'GET')).body as Record<string, unknown>[]
+    expect(list.map(({ world }) => world)).toEqual(['default', 'w1'])
+    expect(list[1]).toMatchObject({
+      seed: '5',
+      fixtures: 'empty',
+      requests: 1,
+      base_url: made.base_url,
+      token: made.token,
+    })
+    expect((await ask(server, '/_sim/worlds/w1')).body).toMatchObject({
+      world: 'w1',
+      bare_token: 'sim_empty_token',
+      profile: 'realistic',
+      clock: { mode: 'manual', speed: null },
+      digest: expect.stringMatching(/^[0-9a-f]{32}$/),
+      counts: { deployments: 1, batches: 0, stored_bytes: 0 },
+    })
+    expect((await ask(server, '/_sim/worlds/w1', undefined, { method: 'DELETE' })).body).toEqual({ world: 'w1' })
+    const gone = await ask(server, '/deploy/list', made.token)
+    expect(gone).toMatchObject({ status: 401, hint: expect.stringContaining("no world 'w1'") })
+    for (const path of ['/_sim/worlds/w1', '/_sim/worlds/w1/deploy/list', '/_sim/worlds/w1/_sim/clock']) {
+      const { status, body } = await ask(server, path, 'x')
+      expect([path, status, body.error]).toEqual([path, 404, expect.stringContaining('POST /_sim/worlds makes one')])
+    }
+    expect((await ask(server, '/_sim/reset', made.token, { method: 'POST' })).status).toBe(404)
+    expect((await ask(server, '/_sim/worlds/default', undefined, { method: 'DELETE' })).status).toBe(409)
+    expect((await world(server)).world).toBe('w2')
+  })
+
+  test('a world that nobody uses for an hour goes, and the default one stays', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1_000_000)
+    try {
+      const server = await running()
+      const [used, idle] = [await world(server), await world(server)]
+      const passed = (minutes: number) => now.mockReturnValue(1_000_000 + minutes * 60_000)
+      passed(40)
+      expect((await ask(server, '/deploy/list', used.token)).status).toBe(200)
+      expect((await ask(server, `/_sim/worlds/${idle.world}`)).body.idle_seconds).toBe(2400)
+      passed(61)
+      expect((await ask(server, '/deploy/list', idle.token)).hint).toContain('nobody used it for 1h')
+      const left = (await server.command('/_sim/worlds', undefined, 'GET')).body as { world: string }[]
+      expect(left.map(({ world }) => world)).toEqual(['default', used.world])
+    } finally {
+      now.mockRestore()
+    }
+  })
+
+  test('there is a cap, and it names its flag', async () => {
+    const server = await running({}, { maxWorlds: 2 })
+    await world(server)
+    const second = await world(server)
+    const refused = await server.command('/_sim/worlds', {})
+    expect([refused.status, refused.body.error]).toEqual([429, expect.stringContaining('--max-worlds')])
+    await ask(server, `/_sim/worlds/${second.world}`, undefined, { method: 'DELETE' })
+    await world(server)
+  })
+
+  test('a move of time in one world holds up no other', async () => {
+    const server = await running({ fixtures: 'empty' })
+    const busy = await world(server)
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    let isAnswered = false
+    // A second world of the server, in the middle of a move.
+    const moving = server.server.worlds.get(busy.world)!.sim.clock.untilInSlices(async () => {
+      await held
+      return true
+    })
+    const waiting = ask(server, '/deploy/list', busy.token).then(({ status }) => {
+      isAnswered = true
+      return status
+    })
+    expect((await ask(server, '/deploy/list', server.sim.token)).status).toBe(200)
+    expect((await ask(server, '/_sim/clock/advance', undefined, { json: { by: '1d' } })).status).toBe(200)
+    await world(server)
+    expect(isAnswered).toBe(false)
+    release()
+    await moving
+    expect(await waiting).toBe(200)
+  })
+})
+
+describe('what makes no world', () => {
+  const bad: Record<string, [body: unknown, status: number, says: string]> = {
+    'an unknown fixture': [{ fixtures: 'two-node' }, 400, "Did you mean 'two-nodes'?"],
+    'a path': [{ fixtures: './fixtures/empty' }, 400, 'no path is read over HTTP'],
+    'a profile that extends a path': [{ profile: { extends: '../secret.json' } }, 400, 'no path is read over HTTP'],
+    'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'no path is read over HTTP'],
+    'a fixture that is none': [{ fixtures: { account: 7 } }, 400, 'account'],
+    'records that cannot be': [{ with: { deployments: [{ model_name: 'x', gpu: 'T4' }] } }, 400, 'with.deployments'],
+    'an unknown profile': [{ profile: 'quik' }, 400, "Did you mean 'quick'?"],
+    'an unknown clock': [{ clock: 'manuel' }, 400, "Did you mean 'manual'?"],
+    'a speed that is none': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'a speed of -1 is none'],
+    'an epoch without offset': [{ epoch: '2026-01-01' }, 400, 'no time with an offset'],
+    names: [{ names: {} }, 400, 'names profiles are not there yet'],
+    'an unknown field': [{ fixture: 'empty' }, 422, "Did you mean 'fixtures'?"],
+    'a token with spaces': [{ token: 'a b' }, 422, 'token'],
+    'no origin': [{ from: 'w9' }, 404, "no world 'w9'"],
+    'a fork with a seed': [{ from: 'default', seed: 2 }, 400, 'a fork has the seed of its origin'],
+    'a seed that is none': [{ seed: true }, 422, 'seed'],
+  }
+
+  test.each(Object.entries(bad))('%s is refused, and there is no world more', async (_, [body, status, says]) => {
+    const server = await running({ fixtures: 'empty' })
+    const refused = await server.command('/_sim/worlds', body)
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([status, expect.stringContaining(says)])
+    expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(1)
+  })
+})
+
+test('guards: a page of another origin makes, changes and deletes no world; beyond loopback a token is asked for', async () => {
+  const server = await running({ fixtures: 'empty' }, { hostname: '0.0.0.0', controlToken: 'secret' })
+  const control = { 'x-sim-control-token': 'secret' }
+  const stranger = { ...control, origin: 'https://evil.example' }
+  expect((await ask(server, '/_sim/worlds', undefined, { json: {}, headers: stranger })).status).toBe(403)
+  expect((await ask(server, '/_sim/worlds', undefined, { json: {} })).status).toBe(401)
+  const made = (await ask(server, '/_sim/worlds', 'secret', { json: {} })).body as Made
+  expect((await ask(server, `${made.base_url}/_sim/reset`, undefined, { method: 'POST' })).status).toBe(401)
+  expect(
+    (await ask(server, `${made.base_url}/_sim/reset`, undefined, { method: 'POST', headers: stranger })).status,
+  ).toBe(403)
+  expect((await ask(server, '/_sim/worlds/w1', undefined, { method: 'DELETE' })).status).toBe(401)
+  // The API of a world asks for its own tokens and for nothing else.
+  expect((await ask(server, `${made.base_url}/deploy/list`, 'sim_empty_token')).status).toBe(200)
+  expect((await ask(server, `${made.base_url}/deploy/list`)).status).toBe(401)
+})
+
+test('two simulators of one process share nothing that changes', async () => {
+  const options = { fixtures: 'default', seed: 3 } as const
+  const [one, two] = [createSimulator(options), createSimulator(options)]
+  const before = [two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]
+  await one.fetch('http://sim/deploy/llm', { method: 'POST', body: JSON.stringify(MODEL), headers: bearer(one.token) })
+  one.cluster.stockOut('H100-80GB')
+  one.cluster.token.revoke('continuous integration')
+  one.cluster.limit.set('H100-80GB', 0)
+  const data = await one.data()
+  await data.voices.deleteMany(q => q.where({ voice_id: () => true }))
+  one.clock.set({ mode: 'scaled', speed: 5 })
+  await one.clock.advance('7d')
+  expect([two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]).toEqual(before)
+  expect(two.clock.mode).toBe('manual')
+  expect(two.journal.entries()).toEqual([])
+  await two.clock.advance('7d')
+  const alone = createSimulator(options)
+  await alone.clock.advance('7d')
+  expect(two.digest).toBe(alone.digest)
+})
