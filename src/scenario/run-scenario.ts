@@ -1,15 +1,19 @@
 import { pathToFileURL } from 'node:url'
 import { createClient } from '../api/client.ts'
-import { type Micros, readable, SECOND } from '../kernel/duration.ts'
-import type { Entry } from '../kernel/journal.ts'
+import { type Duration, type Micros, micros, readable, SECOND } from '../kernel/duration.ts'
+import type { Entry, Fields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
 import { pause, turn } from '../settle.ts'
 import { CheckError, type Difference, differences, leaves, refusalDifferences, shown } from './check.ts'
+import { type CountRange, countBounds, countName, type EventPattern, eventMatcher } from './events.ts'
 import { InProcessStage } from './in-process.ts'
+import { Moves } from './moves.ts'
 import { clusterOf, isAwaited, Orders } from './orders.ts'
 import type { Props, Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
+import { type DueStep, type Part, type PlannedStep, part, Timeline } from './timeline.ts'
 import { lineOf, type TraceDifference, traceOf } from './trace.ts'
+import { type Condition, outcomeOf, Watches } from './watches.ts'
 
 /** How many events a failure is shown with. */
 const LAST_EVENTS = 10
@@ -116,7 +120,10 @@ async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Pr
 class Script {
   checks = 0
   readonly #stage: Stage
-  readonly #orders = new Orders()
+  readonly #orders: Orders = new Orders(() => this.#lookAfterwards())
+  readonly #timeline: Timeline
+  readonly #watches: Watches
+  readonly #moving: Moves
   /** Moves of the clock under way; a second one waits for the first. */
   #moves: readonly string[] = []
   /** Moves of the clock that have been asked for, each with the place in the script. */
@@ -124,31 +131,46 @@ class Script {
 
   constructor(stage: Stage) {
     this.#stage = stage
+    this.#timeline = new Timeline(stage.clock)
+    this.#watches = new Watches({
+      stage,
+      nameOf: what => this.#nameOf(what),
+      queue: act => this.#orders.verb(act),
+      held: name => this.#note(name, { held: true }),
+    })
+    this.#moving = new Moves(stage, this.#timeline, this.#watches, step => this.#runStep(step))
   }
 
   /** What the script waits for, as far as that can be told. */
   get waiting(): string | undefined {
     const [first, second] = this.#moves
-    return second && `clock.${second} waits for clock.${first} to end, and was called by what that waits for`
+    return second && `${second} waits for ${first} to end, and was called by what that waits for`
   }
 
   async play(scenario: Scenario): Promise<void> {
     try {
       await scenario.play(this.#props())
     } catch (error) {
+      if (this.#watches.breach) throw this.#watches.breach
       // What failed unseen came first, and may be why the rest went wrong.
       const stray = this.#orders.stray
       throw stray && stray.error !== error ? stray.error : error
     }
     const stray = await this.#orders.settled()
+    if (this.#watches.breach) throw this.#watches.breach
     if (stray) throw stray.error
     const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
     if (loose) throw loose.from
+    await this.#watches.look()
+    this.#watches.end()
+    const unreached = this.#timeline.unreached
+    if (unreached) throw unreachedError(unreached, this.#stage.clock.elapsed)
   }
 
   #props(): Props {
     const stage = this.#stage
     const orders = this.#orders
+    const moving = this.#moving
     const { clock } = stage
     const client = createClient(request => stage.send(request), stage)
     return {
@@ -163,10 +185,10 @@ class Script {
         get elapsed() {
           return clock.elapsed
         },
-        advance: duration => this.#move('advance', () => clock.advance(duration)),
-        advanceTo: moment => this.#move('advanceTo', () => clock.advanceTo(moment)),
-        next: () => this.#move('next', () => clock.next()),
-        until: (predicate, options) => this.#move('until', () => clock.until(predicate, options)),
+        advance: duration => this.#move('advance', () => moving.advance(duration)),
+        advanceTo: moment => this.#move('advanceTo', () => moving.advanceTo(moment)),
+        next: options => this.#move('next', () => moving.next(options)),
+        until: (predicate, options) => this.#move('until', () => moving.until(predicate, options)),
         sleep: duration => clock.sleep(duration),
       },
       cluster: clusterOf(order => orders.verb(() => stage.command(order))),
@@ -188,24 +210,33 @@ class Script {
       journal: { entries: () => orders.after(async () => [...(await stage.record())]) },
       check: (actual, expected, what) => this.#check(actual, expected, what),
       expectRefusal: (call, status, message) => orders.after(() => this.#expectRefusal(call, status, message)),
+      always: (condition, what) => this.#planning('always', () => this.#watches.always(condition, what)),
+      never: (condition, what) => this.#planning('never', () => this.#watches.never(condition, what)),
+      leadsTo: (event, then, options) => this.#planning('leadsTo', () => this.#watches.leadsTo(event, then, options)),
+      eventually: (condition, options, what) =>
+        this.#move('eventually', () => this.#eventually(condition, options, what), 'eventually'),
+      countOf: (event, range, what) => orders.after(() => this.#countOf(event, range, what)),
+      unchanged: act => orders.after(() => this.#unchanged(act)),
+      at: (moment, act, what) => this.#planning('at', () => this.#timeline.at(moment, act, what)),
+      every: (interval, act, options) => this.#planning('every', () => this.#timeline.every(interval, act, options)),
       fetch: (input, init) => orders.after(() => stage.send(new Request(input, init))),
       baseUrl: stage.baseUrl,
       token: stage.token,
     }
   }
 
-  #move<T>(name: string, move: () => Promise<T>): Promise<T> {
+  #move<T>(name: string, move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
     // Not queued as verbs are: what a client asks while time moves is part of the move.
     const promise = this.#orders.after(async () => {
-      this.#moves = [...this.#moves, name]
+      this.#moves = [...this.#moves, call]
       try {
         return await move()
       } finally {
-        this.#moves = this.#moves.toSpliced(this.#moves.indexOf(name), 1)
+        this.#moves = this.#moves.toSpliced(this.#moves.indexOf(call), 1)
       }
     })
-    const from = new Error(`Failed to move time: ${unawaited(name)}`)
-    this.#asked = [...this.#asked.filter(asked => !isAwaited(asked.promise)), { name, promise, from }]
+    const from = new Error(`Failed to move time: ${unawaited(call)}`)
+    this.#asked = [...this.#asked.filter(asked => !isAwaited(asked.promise)), { name: call, promise, from }]
     return promise
   }
 
@@ -221,7 +252,97 @@ class Script {
     }
     const found = differences(actual, expected)
     if (found.length > 0) throw this.#hinting(new CheckError(name, found, actual))
-    this.#stage.note('check', what === undefined ? String(this.checks) : JSON.stringify(what), leaves(expected))
+    this.#note(what, leaves(expected))
+  }
+
+  /** Puts a check that held on record. One that a look made is the look's business. */
+  #note(what: string | undefined, fields: Fields): void {
+    const inside = part.getStore()
+    if (inside) inside.checks++
+    if (inside?.kind === 'look' && !inside.isOver) return
+    this.#stage.note('check', what === undefined ? String(this.checks) : JSON.stringify(what), fields)
+  }
+
+  async #eventually(condition: Condition, options: { readonly within?: Duration | undefined } = {}, what?: string) {
+    const name = this.#nameOf(what === undefined ? 'eventually' : `eventually: ${what}`)
+    const within = readable(micros(options.within ?? '24h'))
+    let last: Awaited<ReturnType<typeof outcomeOf>> | undefined
+    const looked = async () => {
+      last = await outcomeOf(condition, name)
+      return last.holds
+    }
+    try {
+      await this.#moving.until(looked, options)
+    } catch (error) {
+      if ((error as Error).name !== 'UntilError') throw error
+      const found = last?.differences.map(one => ({ ...one, expected: `${one.expected} within ${within}` })) ?? []
+      const never = { path: '', expected: `true within ${within}`, found: `false until ${this.#stage.clock.iso}` }
+      throw new CheckError(name, found.length > 0 ? found : [never], last?.actual)
+    }
+    this.#note(what, { eventually: true })
+  }
+
+  async #countOf(event: EventPattern, range: CountRange, what: string | undefined): Promise<number> {
+    const matcher = eventMatcher(event)
+    const bounds = countBounds(range)
+    const name = this.#nameOf(what ?? `count of ${matcher.name}`)
+    const found = (await this.#stage.record()).filter(entry => matcher.matches(entry))
+    const { length } = found
+    if (length < bounds.min || length > bounds.max) {
+      const last = found.at(-1)
+      const times = length === 0 ? 'none' : `${length}, the last at ${timeOf(last!.time)} of ${last!.subject}`
+      throw new CheckError(name, [{ path: '', expected: countName(bounds), found: times }], last?.subject)
+    }
+    this.#note(what, { count: countName(bounds), of: matcher.name })
+    return length
+  }
+
+  async #unchanged<T>(act: () => T | Promise<T>): Promise<T> {
+    const stage = this.#stage
+    const name = this.#nameOf('unchanged')
+    const before = await stage.digest()
+    const since = (await stage.record()).length
+    const result = await act()
+    await this.#orders.verbsDone()
+    if ((await stage.digest()) !== before) {
+      const changes = (await stage.record()).slice(since).filter(({ kind }) => kind !== 'request' && kind !== 'check')
+      const lines = changes.flatMap(entry => lineOf(entry) ?? []).slice(0, LAST_EVENTS)
+      const found = `${counted(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
+      throw new CheckError(name, [{ path: '', expected: 'a world that stays as it is', found }], lines)
+    }
+    this.#note(undefined, { unchanged: true })
+    return result
+  }
+
+  /** Plans or puts up something, where it can be heeded: a move that is under way knows nothing of it. */
+  #planning<T>(name: string, plan: () => T): T {
+    if (this.#moving.underWay > 0 && part.getStore()?.kind !== 'step') {
+      throw new Error(
+        `Failed to put up ${name}(…): time is being moved. Call it before the move begins, or in a step that at(…) plans.`,
+      )
+    }
+    return plan()
+  }
+
+  /** Does a step of the timeline, verbs that it does not await included. */
+  async #runStep({ name, act }: DueStep): Promise<void> {
+    const step: Part = { kind: 'step', name, checks: 0, isOver: false }
+    const before = this.#orders.stray
+    try {
+      await part.run(step, async () => act())
+      await this.#orders.verbsDone()
+      const stray = this.#orders.stray
+      if (stray && stray !== before) throw stray.error
+    } catch (error) {
+      if (error instanceof Error && !error.message.startsWith(name)) error.message = `${name}: ${error.message}`
+      throw error
+    } finally {
+      step.isOver = true
+    }
+  }
+
+  #lookAfterwards(): Promise<void> | undefined {
+    return this.#watches.any ? this.#watches.look() : undefined
   }
 
   /** A check that looks before time has moved is nearly always one whose `await` was forgotten. */
@@ -243,21 +364,29 @@ class Script {
     }
     const found = refusalDifferences(outcome.error, status, message)
     if (found.length > 0) throw new CheckError(name, found, outcome.error)
-    this.#stage.note('check', String(this.checks), {
-      refused: status,
-      ...(message !== undefined && { message: String(message) }),
-    })
+    this.#note(undefined, { refused: status, ...(message !== undefined && { message: String(message) }) })
     return outcome.error as Awaited<ReturnType<Props['expectRefusal']>>
   }
 
   #nameOf(what: string | undefined): string {
+    const inside = part.getStore()
+    if (inside?.kind === 'look' && !inside.isOver) return inside.name
     this.checks++
     return `check ${this.checks}${what === undefined ? '' : ` (${what})`}`
   }
 }
 
-function unawaited(move: string): string {
-  return `clock.${move} is not awaited, so the script goes on before time has moved. Write await clock.${move}(…).`
+function unawaited(call: string): string {
+  return `${call} is not awaited, so the script goes on before time has moved. Write await ${call}(…).`
+}
+
+function unreachedError({ name, at, from }: PlannedStep, now: Micros): Error {
+  const error = new Error(
+    `Failed to end: '${name}' was never done, for it is due at ${timeOf(at)} and the scenario ends at ${timeOf(now)}. ` +
+      'Move the clock past it, or take it off with its stop().',
+  )
+  error.stack = from.stack ?? ''
+  return error
 }
 
 /** The client, each of whose calls is kept an eye on until somebody awaits it. */
@@ -396,6 +525,10 @@ function* textsOf(value: unknown, depth = 0): Generator<string> {
   else if (typeof value === 'object' && value !== null && depth < 6) {
     for (const item of Object.values(value)) yield* textsOf(item, depth + 1)
   }
+}
+
+function counted(count: number, thing: string): string {
+  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
 }
 
 /** Virtual time for people, with the exact seconds that traces show. */

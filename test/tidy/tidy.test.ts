@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['cluster', 'store', 'kernel'],
   faults: ['kernel', 'api'],
   control: ['version.ts', 'simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store'],
-  scenario: ['simulator.ts', 'settle.ts', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
+  scenario: ['simulator.ts', 'settle.ts', 'control', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
   'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts'],
   'settle.ts': ['cluster', 'kernel'],
 }
