@@ -8,8 +8,9 @@ export type { Entry } from '../kernel/journal.ts'
 export { type Happened, UntilError } from '../settle.ts'
 export { type Check, CheckError, type Difference, type Expected, type ExpectRefusal, jsonLines } from './check.ts'
 export type { CountRange, EventPattern } from './events.ts'
+export type { Failure } from './failures.ts'
 export type { ScenarioCluster, ScenarioNode } from './orders.ts'
-export { type Failure, type Result, type RunOptions, runScenario } from './run-scenario.ts'
+export { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 export { type FileResult, type RunFilesOptions, runFiles } from './runner.ts'
 export {
   type CountOf,

@@ -1,22 +1,23 @@
-import { pathToFileURL } from 'node:url'
 import { createClient } from '../api/client.ts'
-import { type Duration, type Micros, micros, readable, SECOND } from '../kernel/duration.ts'
-import type { Entry, Fields } from '../kernel/journal.ts'
+import type { Operations } from '../api/endpoint.ts'
+import { operations } from '../api/index.ts'
+import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
+import type { Fields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
 import { pause, turn } from '../settle.ts'
-import { CheckError, type Difference, differences, leaves, refusalDifferences, shown } from './check.ts'
+import { CheckError, differences, leaves, refusalDifferences, shown } from './check.ts'
 import { type CountRange, countBounds, countName, type EventPattern, eventMatcher } from './events.ts'
-import { InProcessStage } from './in-process.ts'
+import { bugError, type Failure, failureOf, LAST_EVENTS, messageOf, timeOf } from './failures.ts'
+import { LoadError } from './files.ts'
 import { Moves } from './moves.ts'
 import { clusterOf, isAwaited, Orders } from './orders.ts'
 import type { Props, Scenario } from './scenario.ts'
-import type { Stage } from './stage.ts'
+import type { Order, Stage } from './stage.ts'
+import { stageFor } from './stages.ts'
 import { type DueStep, type Part, type PlannedStep, part, Timeline } from './timeline.ts'
-import { lineOf, type TraceDifference, traceOf } from './trace.ts'
+import { lineOf, traceOf } from './trace.ts'
 import { type Condition, outcomeOf, Watches } from './watches.ts'
 
-/** How many events a failure is shown with. */
-const LAST_EVENTS = 10
 /** Real time without anything happening after which a script is taken for one that waits for nothing. */
 const PATIENCE_MS = 5_000
 
@@ -27,22 +28,10 @@ export interface RunOptions {
   readonly file?: string | undefined
   /** Real milliseconds without anything happening after which it counts as stuck; 5,000 unless given. */
   readonly patienceMs?: number | undefined
-}
-
-/** Why a scenario failed. */
-export interface Failure {
-  /** What was done or expected, and what came instead. */
-  readonly message: string
-  /** Virtual time of it: microseconds since the epoch of the world. */
-  readonly at: Micros
-  /** Where the script was: line and column of its file. */
-  readonly where: { readonly line: number; readonly column: number } | undefined
-  /** Of a check: each path that differs. */
-  readonly differences: readonly Difference[]
-  /** Of a trace: the first line that differs. */
-  readonly trace?: TraceDifference | undefined
-  /** The last events of the things involved, as lines of a trace. */
-  readonly events: readonly string[]
+  /** Address of a running server to play on; in this process unless given. */
+  readonly against?: string | undefined
+  /** Hears of each step as the script takes it: what is done, in one line. */
+  readonly onStep?: ((step: string, at: Micros) => void) | undefined
 }
 
 /** What became of a scenario. */
@@ -61,8 +50,9 @@ export interface Result {
 }
 
 /**
- * Plays a scenario in a world of its own in this process. What goes wrong, a world that cannot be included, is the
- * result's `failure`.
+ * Plays a scenario in a world of its own. What goes wrong, a world that cannot be included, is the result's `failure`.
+ *
+ * @throws LoadError for a server that cannot be played on
  *
  * @example
  * const result = await runScenario(coldStart)
@@ -70,10 +60,11 @@ export interface Result {
  */
 export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
   const { seed = scenario.options.seed ?? 1 } = options
-  let stage: InProcessStage
+  let stage: Stage
   try {
-    stage = new InProcessStage({ ...scenario.options, seed })
+    stage = await stageFor({ ...scenario.options, seed }, options)
   } catch (error) {
+    if (error instanceof LoadError) throw error
     return {
       title: scenario.title,
       passed: false,
@@ -91,7 +82,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
 
 async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Promise<Result> {
   const began = monotonicMs()
-  const script = new Script(stage)
+  const script = new Script(stage, options.onStep)
   let failure: Failure | undefined
   try {
     await patiently(script, stage, options.patienceMs ?? PATIENCE_MS, () => script.play(scenario))
@@ -120,6 +111,7 @@ async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Pr
 class Script {
   checks = 0
   readonly #stage: Stage
+  readonly #onStep: RunOptions['onStep']
   readonly #orders: Orders = new Orders(() => this.#lookAfterwards())
   readonly #timeline: Timeline
   readonly #watches: Watches
@@ -129,8 +121,9 @@ class Script {
   /** Moves of the clock that have been asked for, each with the place in the script. */
   #asked: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
 
-  constructor(stage: Stage) {
+  constructor(stage: Stage, onStep: RunOptions['onStep']) {
     this.#stage = stage
+    this.#onStep = onStep
     this.#timeline = new Timeline(stage.clock)
     this.#watches = new Watches({
       stage,
@@ -174,7 +167,9 @@ class Script {
     const { clock } = stage
     const client = createClient(request => stage.send(request), stage)
     return {
-      api: watched(client, orders),
+      api: watched(client, orders, (name, args) =>
+        this.#tell(`api.${name}`, args, isLookOf(name) && this.#moving.underWay > 0),
+      ),
       clock: {
         get now() {
           return clock.now
@@ -185,13 +180,16 @@ class Script {
         get elapsed() {
           return clock.elapsed
         },
-        advance: duration => this.#move('advance', () => moving.advance(duration)),
-        advanceTo: moment => this.#move('advanceTo', () => moving.advanceTo(moment)),
-        next: options => this.#move('next', () => moving.next(options)),
-        until: (predicate, options) => this.#move('until', () => moving.until(predicate, options)),
+        advance: duration => this.#move('advance', [duration], () => moving.advance(duration)),
+        advanceTo: moment => this.#move('advanceTo', [moment], () => moving.advanceTo(moment)),
+        next: options => this.#move('next', [options], () => moving.next(options)),
+        until: (predicate, options) => this.#move('until', [options], () => moving.until(predicate, options)),
         sleep: duration => clock.sleep(duration),
       },
-      cluster: clusterOf(order => orders.verb(() => stage.command(order))),
+      cluster: clusterOf(order => {
+        this.#tell(nameOfOrder(order), order.at(-1)!.args ?? [])
+        return orders.verb(() => stage.command(order))
+      }),
       ledger: {
         balance: () => orders.after(() => stage.balance()),
         entries: subject => orders.after(() => this.#entries(subject)),
@@ -208,24 +206,39 @@ class Script {
           }),
       },
       journal: { entries: () => orders.after(async () => [...(await stage.record())]) },
-      check: (actual, expected, what) => this.#check(actual, expected, what),
-      expectRefusal: (call, status, message) => orders.after(() => this.#expectRefusal(call, status, message)),
-      always: (condition, what) => this.#planning('always', () => this.#watches.always(condition, what)),
-      never: (condition, what) => this.#planning('never', () => this.#watches.never(condition, what)),
-      leadsTo: (event, then, options) => this.#planning('leadsTo', () => this.#watches.leadsTo(event, then, options)),
+      check: (actual, expected, what) => {
+        this.#tell('check', what === undefined ? [expected] : [expected, what])
+        this.#check(actual, expected, what)
+      },
+      expectRefusal: (call, status, message) => {
+        this.#tell('expectRefusal', message === undefined ? [status] : [status, message])
+        return orders.after(() => this.#expectRefusal(call, status, message))
+      },
+      always: (condition, what) => this.#planning('always', [what], () => this.#watches.always(condition, what)),
+      never: (condition, what) => this.#planning('never', [what], () => this.#watches.never(condition, what)),
+      leadsTo: (event, then, options) =>
+        this.#planning('leadsTo', [event, then, options], () => this.#watches.leadsTo(event, then, options)),
       eventually: (condition, options, what) =>
-        this.#move('eventually', () => this.#eventually(condition, options, what), 'eventually'),
-      countOf: (event, range, what) => orders.after(() => this.#countOf(event, range, what)),
-      unchanged: act => orders.after(() => this.#unchanged(act)),
-      at: (moment, act, what) => this.#planning('at', () => this.#timeline.at(moment, act, what)),
-      every: (interval, act, options) => this.#planning('every', () => this.#timeline.every(interval, act, options)),
+        this.#move('eventually', [options, what], () => this.#eventually(condition, options, what), 'eventually'),
+      countOf: (event, range, what) => {
+        this.#tell('countOf', [event, range])
+        return orders.after(() => this.#countOf(event, range, what))
+      },
+      unchanged: act => {
+        this.#tell('unchanged', [])
+        return orders.after(() => this.#unchanged(act))
+      },
+      at: (moment, act, what) => this.#planning('at', [moment, what], () => this.#timeline.at(moment, act, what)),
+      every: (interval, act, options) =>
+        this.#planning('every', [interval, options], () => this.#timeline.every(interval, act, options)),
       fetch: (input, init) => orders.after(() => stage.send(new Request(input, init))),
       baseUrl: stage.baseUrl,
       token: stage.token,
     }
   }
 
-  #move<T>(name: string, move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
+  #move<T>(name: string, args: readonly unknown[], move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
+    this.#tell(call, args)
     // Not queued as verbs are: what a client asks while time moves is part of the move.
     const promise = this.#orders.after(async () => {
       this.#moves = [...this.#moves, call]
@@ -315,7 +328,8 @@ class Script {
   }
 
   /** Plans or puts up something, where it can be heeded: a move that is under way knows nothing of it. */
-  #planning<T>(name: string, plan: () => T): T {
+  #planning<T>(name: string, args: readonly unknown[], plan: () => T): T {
+    this.#tell(name, args)
     if (this.#moving.underWay > 0 && part.getStore()?.kind !== 'step') {
       throw new Error(
         `Failed to put up ${name}(…): time is being moved. Call it before the move begins, or in a step that at(…) plans.`,
@@ -326,6 +340,7 @@ class Script {
 
   /** Does a step of the timeline, verbs that it does not await included. */
   async #runStep({ name, act }: DueStep): Promise<void> {
+    this.#tell(name, [])
     const step: Part = { kind: 'step', name, checks: 0, isOver: false }
     const before = this.#orders.stray
     try {
@@ -339,6 +354,14 @@ class Script {
     } finally {
       step.isOver = true
     }
+  }
+
+  /** Tells of a step of the script's own; what is done to look at the world while time moves is none. */
+  #tell(name: string, args: readonly unknown[], isLook = false): void {
+    const inside = part.getStore()
+    if (this.#onStep === undefined || isLook || (inside?.kind === 'look' && !inside.isOver)) return
+    const given = args.filter(arg => arg !== undefined && typeof arg !== 'function').map(shown)
+    this.#onStep([name, ...given].join(' '), this.#stage.clock.elapsed)
   }
 
   #lookAfterwards(): Promise<void> | undefined {
@@ -389,13 +412,32 @@ function unreachedError({ name, at, from }: PlannedStep, now: Micros): Error {
   return error
 }
 
+function isLookOf(operation: string): boolean {
+  return (operations as Operations)[operation]?.method === 'GET'
+}
+
+/** `cluster.nodeOf("id").crash` */
+function nameOfOrder(order: Order): string {
+  const names = order.map(({ name, args }, i) =>
+    args === undefined || i === order.length - 1 ? name : `${name}(${args.map(shown).join(', ')})`,
+  )
+  return ['cluster', ...names].join('.')
+}
+
 /** The client, each of whose calls is kept an eye on until somebody awaits it. */
-function watched(client: Props['api'], orders: Orders): Props['api'] {
+function watched(
+  client: Props['api'],
+  orders: Orders,
+  tell: (name: string, args: readonly unknown[]) => void,
+): Props['api'] {
   const methods = Object.entries(client).map(([name, method]) => [
     name,
     name === 'as'
-      ? (token: string | undefined) => watched(client.as(token), orders)
-      : (...args: unknown[]) => orders.after(() => (method as (...args: unknown[]) => Promise<unknown>)(...args)),
+      ? (token: string | undefined) => watched(client.as(token), orders, tell)
+      : (...args: unknown[]) => {
+          tell(name, name === 'raw' ? [] : args)
+          return orders.after(() => (method as (...args: unknown[]) => Promise<unknown>)(...args))
+        },
   ])
   return Object.fromEntries(methods) as Props['api']
 }
@@ -445,94 +487,6 @@ async function patiently(script: Script, stage: Stage, ms: number, play: () => P
   }
 }
 
-function bugError(error: unknown): Error {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return new Error(`The simulator has a bug, please report it with this scenario: ${text}`, { cause: error })
-}
-
-async function failureOf(stage: Stage, error: unknown, file: string | undefined): Promise<Failure> {
-  const record = await stage.record()
-  const check = error instanceof CheckError ? error : undefined
-  return {
-    message: messageOf(error),
-    at: stage.clock.elapsed,
-    where: placeIn(error, file),
-    differences: check?.differences ?? [],
-    events: eventsOf(record, check?.actual),
-  }
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return `the script threw ${shown(error)}`
-  const ours = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(error.name)
-  // What happened last stands below, for every failure alike.
-  const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
-  return ours ? message : `${error.name}: ${message}`
-}
-
-/** Where in the script an error came up. */
-function placeIn(error: unknown, file: string | undefined): Failure['where'] {
-  if (file === undefined || !(error instanceof Error)) return undefined
-  const line = error.stack?.split('\n').find(text => text.includes(file) || text.includes(pathToFileURL(file).href))
-  const at = /:(\d+):(\d+)\)?\s*$/.exec(line ?? '')
-  return at ? { line: Number(at[1]), column: Number(at[2]) } : undefined
-}
-
-/** The last events of the things a failure is about: those it names, else those last looked at, else all. */
-function eventsOf(record: readonly Entry[], actual: unknown): string[] {
-  const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
-  const lastRequest = record.findLast(entry => entry.kind === 'request')
-  const named = [...textsOf(actual)].filter(text => subjects.has(text))
-  const asked = decodeURIComponent(lastRequest?.subject ?? '')
-    .split(/[ /?&=]/)
-    .filter(text => subjects.has(text))
-  const involved = named.length > 0 ? named : asked
-  const entries = involved.length > 0 ? withCauses(record, entry => concerns(entry, involved)) : record
-  return entries.flatMap(entry => lineOf(entry) ?? []).slice(-LAST_EVENTS)
-}
-
-/** The entries that are wanted, and what caused them: an instance is lost because a node crashed. */
-function withCauses(record: readonly Entry[], wanted: (entry: Entry) => boolean): Entry[] {
-  const bySeq = new Map(record.map(entry => [entry.seq, entry]))
-  const shown = new Set<Entry>()
-  for (const first of record.filter(wanted)) {
-    let entry: Entry | undefined = first
-    while (entry && !shown.has(entry)) {
-      shown.add(entry)
-      entry = entry.cause > 0 && entry.cause < entry.seq ? bySeq.get(entry.cause) : undefined
-    }
-  }
-  return record.filter(entry => shown.has(entry))
-}
-
-function concerns(entry: Entry, involved: readonly string[]): boolean {
-  return involved.some(
-    id =>
-      entry.subject === id ||
-      // An instance is named after its deployment.
-      entry.subject.startsWith(`${id}-`) ||
-      Object.values(entry.fields ?? {}).includes(id),
-  )
-}
-
-function idOf(entry: Entry): string {
-  return entry.subject
-}
-
-/** Every text in a value, as deep as it goes. */
-function* textsOf(value: unknown, depth = 0): Generator<string> {
-  if (typeof value === 'string') yield value
-  else if (typeof value === 'object' && value !== null && depth < 6) {
-    for (const item of Object.values(value)) yield* textsOf(item, depth + 1)
-  }
-}
-
 function counted(count: number, thing: string): string {
   return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
-}
-
-/** Virtual time for people, with the exact seconds that traces show. */
-export function timeOf(at: Micros): string {
-  const seconds = Math.floor(at / SECOND)
-  return `${at === 0 ? '0s' : readable(at)} (${seconds}.${String(at - seconds * SECOND).padStart(6, '0')})`
 }
