@@ -11,6 +11,9 @@ import { integer, seedList, text, texts, word } from './values.ts'
 import { watch } from './watch.ts'
 
 export const command = 'run [scenarios..]'
+/** Played unless told what: everything in the folder of this name, however deep. */
+const EVERYTHING = 'scenarios/**/*'
+
 export const describe = 'Play scenarios and compare what happens with their traces'
 
 export interface RunArguments {
@@ -33,7 +36,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
     .positional('scenarios', {
       type: 'string',
       array: true,
-      default: ['scenarios'],
+      default: [EVERYTHING],
       describe: 'Files, folders or globs of scenarios',
     })
     .options({
@@ -97,7 +100,7 @@ export async function handler(args: RunArguments): Promise<void> {
   }
   const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
   if (args.watch) {
-    process.exitCode = await watch(args.scenarios ?? ['scenarios'], process.argv.slice(2))
+    process.exitCode = await watch(args.scenarios ?? [EVERYTHING], process.argv.slice(2))
     return
   }
   process.exitCode = await run(args, {
@@ -143,7 +146,7 @@ export interface RunDoors {
 /** Does what the command does and returns its exit code: 0 passed, 1 failed, 2 could not run. */
 export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 2> {
   const began = monotonicMs()
-  const { scenarios = ['scenarios'], seed, seeds } = args
+  const { scenarios = [EVERYTHING], seed, seeds } = args
   const told = reporter(args.reporter ?? 'pretty', {
     write: doors.out,
     color: doors.color,

@@ -20,6 +20,8 @@ import { type Condition, outcomeOf, Watches } from './watches.ts'
 
 /** Real time without anything happening after which a script is taken for one that waits for nothing. */
 const PATIENCE_MS = 5_000
+/** How often a script is looked at meanwhile. */
+const NAPS = 25
 
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
@@ -456,11 +458,15 @@ async function patiently(script: Script, stage: Stage, ms: number, play: () => P
     const because = script.waiting ?? stage.waiting ?? 'it awaits something that nobody will bring'
     fail(new Error(`Failed to go on: ${noticed}, and the script has not ended: ${because}.`))
   }
+  // In many short naps: a process that gets no turn for long has not been idle for long.
   const watch = async () => {
+    let before = stage.pulse
+    let naps = 0
     while (!over) {
-      const before = stage.pulse
-      await pause(ms)
-      if (!over && stage.pulse === before) giveUp(`nothing has happened for ${readable(ms * 1000)} of real time`)
+      await pause(ms / NAPS)
+      naps = stage.pulse === before ? naps + 1 : 0
+      before = stage.pulse
+      if (!over && naps === NAPS) giveUp(`nothing has happened for ${readable(ms * 1000)} of real time`)
     }
   }
   // With nothing left to do Node would leave without a word; the turn keeps it for whoever is played next.
