@@ -53,11 +53,11 @@ describe('--seeds', () => {
   test('a line a scenario, the seeds that fail together, one command each', async () => {
     write('sure.ts', STORY('sure'))
     write('unsure.ts', UNSURE)
-    const { code, out } = await play({ scenarios: ['.'], seeds: seedList('seeds')('1..8') })
+    const { code, out } = await play({ scenarios: ['.'], seeds: seedList('seeds')('11..18') })
     expect(code).toBe(1)
-    expect(out).toMatch(/^✓ sure {2}8 seeds, N ms each\n✗ a short id {2}\d of 8 seeds, N ms each\n/)
+    expect(out).toMatch(/^✓ sure {2}8 seeds, N ms each\n✗ a short id {2}[2-7] of 8 seeds, N ms each\n/)
     expect(out).toMatch(
-      /1 of 2 scenarios failed in 16 plays in N s\n {2}a short id: \d seeds \((\d)(, \d)*\)\n {4}npx modelhost-sim run unsure\.ts --seed \1\n$/,
+      /1 of 2 scenarios failed in 16 plays in N s\n {2}a short id: \d seeds \((\d+)(, \d+)*\)\n {4}npx modelhost-sim run unsure\.ts --seed \1\n$/,
     )
   })
 
