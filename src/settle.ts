@@ -221,24 +221,37 @@ export class SimulatorClock {
     return this.#inTurn(() => this.#moveTo(target))
   }
 
-  /** Moves time to the next thing that happens, or to the next sleeper; `events` is 0 when nothing is planned. */
-  async next(): Promise<Happened> {
+  /**
+   * Moves time to the next thing that happens, or to the next sleeper; with `visible` to the next change that a client
+   * could see. `events` is 0 when nothing is planned; with `within`, time rests there when nothing comes before.
+   */
+  async next(
+    options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
+  ): Promise<Happened> {
+    const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
     return this.#inTurn(async () => {
       const began = this.#begin()
+      const limit = this.elapsed + within
       await this.#settle()
       const { world } = this.#host
+      if (options.visible) {
+        await this.#toNextChange(limit)
+        await this.#settle()
+        return this.#end(began)
+      }
       const last = world.journal.last
       // Some looks of the simulation at itself find nothing to do; nobody else would call them events.
       while (world.journal.last === last) {
         const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
-        const planned = Math.min(wake, world.agenda.nextTime)
-        if ((planned < Number.POSITIVE_INFINITY || this.#timers.waiting > 0) && (await this.#stepTimers(planned))) break
-        if (wake <= world.agenda.nextTime) {
+        if (await this.#stepTimers(Math.min(wake, world.agenda.nextTime, limit))) break
+        if (wake <= limit && wake <= world.agenda.nextTime) {
           if (wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
           break
         }
         if (world.needsTokenizer) await this.#host.prepare()
-        if (!world.next()) break
+        if (world.next(limit)) continue
+        if (limit < Number.POSITIVE_INFINITY) await this.#runTo(limit)
+        break
       }
       this.#rebase()
       await this.#settle()
@@ -687,6 +700,7 @@ export class SimulatorClock {
    */
   async #stepTimers(limit: Micros): Promise<boolean> {
     if (!this.#drivesTimers || !this.#timers.look(this.elapsed)) return false
+    if (limit === Number.POSITIVE_INFINITY && this.#timers.waiting === 0) return false
     // The world comes first, so that what the timer's callback reads of it is of its own time.
     const { due } = this.#timers
     if (due !== undefined && due <= limit && due > this.elapsed) {
@@ -718,7 +732,7 @@ export class SimulatorClock {
       }
       if (world.needsTokenizer) await this.#host.prepare()
       if (!world.next(limit)) {
-        await this.#runTo(limit)
+        if (limit < Number.POSITIVE_INFINITY) await this.#runTo(limit)
         this.#rebase()
         return false
       }

@@ -7,6 +7,7 @@ import { type Command, UsageError } from './command.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./serve.ts'),
   run: () => import('./run.ts'),
+  scenarios: () => import('./scenarios.ts'),
   endpoints: () => import('./endpoints.ts'),
   env: () => import('./env.ts'),
 }

@@ -1,13 +1,19 @@
 /** `modelhost-sim run`: plays scenarios and holds them to their traces. */
 import type { Argv } from 'yargs'
 import { monotonicMs } from '../kernel/pacer.ts'
+import { dryRun } from '../scenario/dry-run.ts'
 import { LoadError } from '../scenario/files.ts'
 import { REPORTERS, type ReporterName, reporter } from '../scenario/reporters.ts'
-import { type FileResult, runFiles } from '../scenario/runner.ts'
+import { type FileResult, type Job, playJob, type RunFilesOptions, runFiles } from '../scenario/runner.ts'
+import { type FromWorker, WORKER_VARIABLE } from '../scenario/workers.ts'
 import { EXIT_CODES } from './command.ts'
-import { text, word } from './values.ts'
+import { integer, seedList, text, texts, word } from './values.ts'
+import { watch } from './watch.ts'
 
 export const command = 'run [scenarios..]'
+/** Played unless told what: everything in the folder of this name, however deep. */
+const EVERYTHING = 'scenarios/**/*'
+
 export const describe = 'Play scenarios and compare what happens with their traces'
 
 export interface RunArguments {
@@ -15,8 +21,14 @@ export interface RunArguments {
   update?: boolean | undefined
   seed?: string | undefined
   reporter?: ReporterName | undefined
+  seeds?: readonly string[] | undefined
   filter?: string | undefined
+  tag?: readonly string[] | undefined
   bail?: boolean | undefined
+  workers?: number | undefined
+  against?: string | undefined
+  watch?: boolean | undefined
+  dryRun?: boolean | undefined
 }
 
 export function builder(argv: Argv): Argv<RunArguments> {
@@ -24,7 +36,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
     .positional('scenarios', {
       type: 'string',
       array: true,
-      default: ['scenarios'],
+      default: [EVERYTHING],
       describe: 'Files, folders or globs of scenarios',
     })
     .options({
@@ -48,68 +60,168 @@ export function builder(argv: Argv): Argv<RunArguments> {
         coerce: text('filter'),
         describe: 'Only scenarios whose title, file name or tag holds this word',
       },
+      tag: { type: 'string', requiresArg: true, coerce: texts, describe: 'Only scenarios with one of these tags: a,b' },
       bail: { type: 'boolean', default: false, describe: 'Stop at the first failure' },
+      seeds: {
+        type: 'string',
+        requiresArg: true,
+        coerce: seedList('seeds'),
+        describe: 'Play each scenario with many seeds, as in 1..200 or 1,7,42',
+      },
+      workers: {
+        type: 'string',
+        requiresArg: true,
+        coerce: integer('workers', { min: 1, max: 64 }, 2),
+        describe: 'Processes to play in; one a core for many plays, else 1',
+      },
+      against: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('against'),
+        describe: 'Play on the server at this address, each scenario in a world of its own',
+      },
+      watch: { type: 'boolean', default: false, describe: 'Play again whenever a file changes' },
+      'dry-run': {
+        type: 'boolean',
+        default: false,
+        describe: 'Print the steps of each scenario, holding it to no trace',
+      },
     })
     .example('$0 run scenarios', 'every scenario of a folder')
     .example('$0 run scenarios/cold-start.ts --update', 'write its trace anew')
+    .example('$0 run --seeds 1..200', 'every scenario in two hundred worlds')
     .epilogue(EXIT_CODES) as unknown as Argv<RunArguments>
 }
 
 export async function handler(args: RunArguments): Promise<void> {
+  if (process.env[WORKER_VARIABLE] !== undefined && process.send !== undefined) {
+    work()
+    return
+  }
+  const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
+  if (args.watch) {
+    process.exitCode = await watch(args.scenarios ?? [EVERYTHING], process.argv.slice(2))
+    return
+  }
   process.exitCode = await run(args, {
     out: text => process.stdout.write(text),
     error: text => process.stderr.write(text),
-    color: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
+    color,
+    ...(process.argv[1] !== undefined && { entry: process.argv[1] }),
+    ...(process.stderr.isTTY === true && { progress: text => process.stderr.write(`\r\u001b[2K${text}`) }),
   })
 }
+
+/** Plays what the process that started this one asks for, until it hangs up. */
+function work(): void {
+  Error.stackTraceLimit = STACK_LINES
+  const say = (message: FromWorker) => {
+    if (process.connected) process.send!(message)
+  }
+  process.on('disconnect', () => process.exit())
+  process.on('message', (job: Job) => {
+    playJob(job, () => say({ is: 'played' })).then(
+      // A trace is for whoever writes it, which has happened.
+      results => say({ is: 'done', results: results.map(result => ({ ...result, trace: [] })) }),
+      error => say({ is: 'failed', message: String((error as Error).message) }),
+    )
+  })
+  say({ is: 'ready' })
+}
+
+/** The line of the script is often far up: awaits and the client's own steps stand before it. */
+const STACK_LINES = 50
 
 export interface RunDoors {
   out(text: string): void
   error(text: string): void
+  /** Shows how far it is, in place of what it showed before. */
+  progress?(text: string): void
   readonly color?: boolean
   readonly folder?: string
+  /** The script of the command line, for workers. */
+  readonly entry?: string
 }
 
 /** Does what the command does and returns its exit code: 0 passed, 1 failed, 2 could not run. */
 export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 2> {
   const began = monotonicMs()
-  const { scenarios = ['scenarios'], update, seed, filter, bail } = args
-  const told = reporter(args.reporter ?? 'pretty', { write: doors.out, color: doors.color, folder: doors.folder })
-  if (update && seed !== undefined) {
-    doors.error(
-      'Failed to run scenarios: --update writes the traces of their own seeds, and --seed names another. Give one of the two.\n',
-    )
+  const { scenarios = [EVERYTHING], seed, seeds } = args
+  const told = reporter(args.reporter ?? 'pretty', {
+    write: doors.out,
+    color: doors.color,
+    folder: doors.folder,
+    seeded: seeds !== undefined,
+  })
+  const contradiction = contradictionIn(args)
+  if (contradiction !== undefined) {
+    doors.error(`Failed to run scenarios: ${contradiction}\n`)
     return 2
   }
-  // The line of the script is often far up: awaits and the client's own steps stand before it.
-  Error.stackTraceLimit = 50
-  let results: FileResult[]
+  Error.stackTraceLimit = STACK_LINES
   let broken = 0
-  const onLoadError = (error: LoadError) => {
-    broken++
-    doors.error(`${error.message}\n`)
+  const options: RunFilesOptions = {
+    ...selection(args),
+    seed,
+    seeds,
+    update: args.update,
+    bail: args.bail,
+    against: args.against,
+    workers: args.workers,
+    entry: doors.entry,
+    folder: doors.folder,
+    ...(!args.bail && {
+      onLoadError: (error: LoadError) => {
+        broken++
+        doors.error(`${error.message}\n`)
+      },
+    }),
+    onResult: result => {
+      doors.progress?.('')
+      told.result(result)
+    },
+    onProgress: (done, most) => doors.progress?.(done < most ? `${done} of ${most} played` : ''),
   }
+  let results: FileResult[] = []
+  let steps: number | undefined
   try {
-    results = await runFiles(scenarios, {
-      update,
-      seed,
-      filter,
-      bail,
-      folder: doors.folder,
-      ...(!bail && { onLoadError }),
-      onResult: result => told.result(result),
-    })
+    if (args.dryRun) steps = await dryRun(scenarios, { ...options, write: doors.out })
+    else results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
+    doors.progress?.('')
     doors.error(`${error.message}\n`)
     return 2
   }
-  if (results.length === 0 && broken > 0) return 2
-  if (results.length === 0) {
-    doors.error(`Failed to run scenarios: none matches '${filter ?? ''}' in title, file or tags. Try a shorter word.\n`)
+  if ((steps ?? results.length) === 0) {
+    if (broken === 0) doors.error(`Failed to run scenarios: ${noneOf(args)}\n`)
     return 2
   }
-  told.end(results, monotonicMs() - began)
+  if (steps === undefined) told.end(results, monotonicMs() - began)
   if (broken > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
+}
+
+function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {
+  return { filter, ...(tag !== undefined && tag.length > 0 && { tags: tag }) }
+}
+
+function contradictionIn({ update, seed, seeds, against }: RunArguments): string | undefined {
+  if (seed !== undefined && seeds !== undefined) {
+    return '--seed names one seed and --seeds many. Give one of the two.'
+  }
+  if (update && (seed !== undefined || seeds !== undefined)) {
+    const flag = seed === undefined ? '--seeds' : '--seed'
+    return `--update writes the traces of their own seeds, and ${flag} names another. Give one of the two.`
+  }
+  if (against !== undefined && !URL.canParse(against)) {
+    return `--against '${against}' is no address. Give one, as in --against http://127.0.0.1:4010.`
+  }
+  return undefined
+}
+
+function noneOf({ filter, tag = [] }: RunArguments): string {
+  if (tag.length === 0) return `none matches '${filter ?? ''}' in title, file or tags. Try a shorter word.`
+  const also = filter === undefined ? '' : ` and matches '${filter}'`
+  return `none is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`
 }

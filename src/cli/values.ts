@@ -79,6 +79,29 @@ const UNITS: Readonly<Record<string, number>> = {
   g: 1024 ** 3,
 }
 
+/** Most seeds that a run takes. */
+const MOST_SEEDS = 100_000
+
+/** Seeds: ranges and single ones, as in `1..200` or `1,7,north`. */
+export function seedList(flag: string) {
+  return (given: unknown): string[] | undefined => {
+    const found = single(flag, given)
+    if (found === undefined) return undefined
+    const { text, name } = found
+    const parts = text.split(',').map(part => part.trim())
+    const seeds = parts.flatMap(part => {
+      const [, from, to] = /^(\d{1,15})\.\.(\d{1,15})$/.exec(part) ?? []
+      if (from === undefined) return [part]
+      const count = Number(to) - Number(from) + 1
+      return count < 1 || count > MOST_SEEDS ? [''] : Array.from({ length: count }, (_, i) => String(Number(from) + i))
+    })
+    if (!seeds.includes('') && seeds.length <= MOST_SEEDS) return [...new Set(seeds)]
+    throw new UsageError(
+      `Failed to read ${name} '${text}': no list of up to ${MOST_SEEDS} seeds. Give a range or single ones, as in ${found.example('1..200')}.`,
+    )
+  }
+}
+
 /** A number of bytes: `1048576`, `512MiB`, `1g`; units are powers of 1,024. */
 export function byteCount(flag: string) {
   return (given: unknown): number | undefined => {

@@ -13,6 +13,9 @@ export class LoadError extends Error {
 }
 
 const SCRIPT = /\.(ts|mts|js|mjs)$/
+/** Scenarios as data. A folder is full of other JSON, so there it has to say what it is. */
+const DATA = /\.(ya?ml|json)$/
+const FOUND = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
 const WILD = /[*?{[]/
 const NO_SCENARIO = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
 
@@ -30,12 +33,12 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
     const files = stat?.isDirectory()
       ? scriptsIn(path)
       : WILD.test(pattern)
-        ? glob(pattern, folder).filter(file => SCRIPT.test(file) && !NO_SCENARIO.test(file))
+        ? glob(pattern, folder).filter(file => FOUND.test(file) && !NO_SCENARIO.test(file))
         : undefined
     if (files === undefined) throw new LoadError(noFile(pattern, path, folder))
     if (files.length === 0) {
       throw new LoadError(
-        `Failed to find scenarios: '${pattern}' holds no scenario file. Give .ts or .js files, folders of them, or globs.`,
+        `Failed to find scenarios: '${pattern}' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs.`,
       )
     }
     return files
@@ -50,8 +53,9 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
  */
 export async function loadScenarios(file: string, folder = process.cwd()): Promise<Scenario[]> {
   const name = relative(folder, file)
+  if (DATA.test(file)) return [await loadData(file, name)]
   if (!SCRIPT.test(file)) {
-    throw new LoadError(`Failed to load ${name}: it is no script. Give a .ts or .js file.`)
+    throw new LoadError(`Failed to load ${name}: it is no scenario. Give a .ts, .js or .yaml file.`)
   }
   let module: Record<string, unknown>
   try {
@@ -72,6 +76,20 @@ export async function loadScenarios(file: string, folder = process.cwd()): Promi
         ? `Write 'export default' for '${elsewhere[0]}'.`
         : "Write export default scenario('…', { … }, async ({ api, clock, check }) => { … })."),
   )
+}
+
+async function loadData(file: string, name: string): Promise<Scenario> {
+  // Loaded when there is something for it to read: most runs have none.
+  const [{ readDocument, DocumentError }, { scenarioOf }] = await Promise.all([
+    import('./document.ts'),
+    import('./document-play.ts'),
+  ])
+  try {
+    return scenarioOf(readDocument(file, name), file)
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    throw new LoadError(`Failed to load ${error.message}`, { cause: error })
+  }
 }
 
 /** Traces of one file are told apart by titles. */
@@ -160,14 +178,14 @@ function noFile(pattern: string, path: string, folder: string): string {
   return (
     `Failed to find the scenario '${pattern}': there is no such file. ` +
     (hint === undefined
-      ? 'Give .ts or .js files, folders of them, or globs.'
+      ? 'Give .ts, .js or .yaml files, folders of them, or globs.'
       : `Did you mean '${relative(folder, join(home, hint))}'?`)
   )
 }
 
 function scriptsIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
-    .filter(entry => entry.isFile() && SCRIPT.test(entry.name) && !NO_SCENARIO.test(entry.name))
+    .filter(entry => entry.isFile() && FOUND.test(entry.name) && !NO_SCENARIO.test(entry.name))
     .map(entry => join(folder, entry.name))
 }
 

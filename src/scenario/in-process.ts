@@ -5,7 +5,7 @@ import { type Duration, type Micros, micros, readable, SECOND } from '../kernel/
 import type { Entry, Fields } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import type { ScenarioOptions } from './scenario.ts'
+import { type ScenarioOptions, worldOf } from './scenario.ts'
 import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
 
 /** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
@@ -29,9 +29,8 @@ export class InProcessStage implements Stage {
 
   /** @throws FixtureError or RangeError for options that make no world */
   constructor(options: ScenarioOptions) {
-    const { tags: _, ...world } = options
     this.#sim = createSimulator({
-      ...world,
+      ...worldOf(options),
       onBug: error => {
         this.bug ??= error
       },
@@ -147,7 +146,7 @@ export class InProcessStage implements Stage {
       },
       advance: duration => clock.advance(duration),
       advanceTo: moment => clock.advanceTo(moment),
-      next: () => clock.next(),
+      next: options => clock.next(options),
       until: (predicate, options) => clock.until(predicate, options),
       sleep: async duration => {
         const sleep = { at: clock.elapsed + micros(duration), duration }

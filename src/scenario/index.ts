@@ -10,10 +10,14 @@ export type { Entry } from '../kernel/journal.ts'
 export { type Happened, UntilError } from '../settle.ts'
 export type { ServerAddress } from './against.ts'
 export { type Check, CheckError, type Difference, type Expected, type ExpectRefusal, jsonLines } from './check.ts'
+export type { CountRange, EventPattern } from './events.ts'
+export type { Failure } from './failures.ts'
 export type { ScenarioCluster, ScenarioNode } from './orders.ts'
-export { type Failure, type Result, type RunOptions, runScenario } from './run-scenario.ts'
+export { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 export { type FileResult, type RunFilesOptions, runFiles } from './runner.ts'
 export {
+  type CountOf,
+  type Eventually,
   type Play,
   type Props,
   type Scenario,
@@ -22,4 +26,6 @@ export {
   scenario,
 } from './scenario.ts'
 export type { StageClock, StageFaults } from './stage.ts'
+export type { At, Every, Planned } from './timeline.ts'
 export type { TraceDifference } from './trace.ts'
+export type { Always, Condition, LeadsTo, Watch } from './watches.ts'

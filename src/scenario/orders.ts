@@ -1,6 +1,7 @@
 import type { NodeView } from '../cluster/nodes.ts'
 import type { ClusterVerbs, NodeVerbs } from '../cluster/verbs.ts'
 import type { Order } from './stage.ts'
+import { part } from './timeline.ts'
 
 type Promised<T> = { [K in keyof T as T[K] extends Callable ? K : never]: PromisedCall<T[K]> }
 type PromisedCall<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never
@@ -88,12 +89,19 @@ export function isAwaited(promise: Promise<unknown>): boolean {
  * it, and a failure that nobody awaited is kept for the end.
  */
 export class Orders {
+  readonly #afterEach: () => Promise<void> | undefined
   #tail: Promise<unknown> | undefined
   #open = new Set<Promise<unknown>>()
   #strays: { readonly promise: Watched<unknown>; readonly error: unknown }[] = []
 
+  /** @param afterEach what has to be done after each thing that is asked for, before its outcome is known */
+  constructor(afterEach: () => Promise<void> | undefined) {
+    this.#afterEach = afterEach
+  }
+
   /** Sends a verb once those before it are done. */
   verb<T>(send: () => Promise<T>): Promise<T> {
+    if (isLook()) return send()
     const outcome = this.#tail === undefined ? send() : this.#tail.then(send)
     const done = outcome.then(
       () => {},
@@ -108,7 +116,14 @@ export class Orders {
 
   /** Does something else once the verbs before it are done. */
   after<T>(act: () => Promise<T>): Promise<T> {
+    // Whoever looks is waited for by those verbs.
+    if (isLook()) return act()
     return this.#watch(this.#tail === undefined ? act() : this.#tail.then(act))
+  }
+
+  /** Waits for the verbs that were asked for. */
+  async verbsDone(): Promise<void> {
+    while (this.#tail !== undefined) await this.#tail
   }
 
   /** Waits for everything that was asked for; the first failure that nobody awaited, if there is one. */
@@ -122,10 +137,12 @@ export class Orders {
     return this.#strays.find(({ promise }) => !promise.seen)
   }
 
+  readonly #finish = <T>(value: T): T | Promise<T> => this.#afterEach()?.then(() => value) ?? value
+
   #watch<T>(outcome: Promise<T>): Promise<T> {
     const asked = new Error()
     const promise = new Watched<T>((resolve, reject) =>
-      outcome.then(resolve, (error: unknown) => {
+      outcome.then(this.#finish).then(resolve, (error: unknown) => {
         // What fails here has left the script behind; its error still has to say which line asked for it.
         if (error instanceof Error) error.stack += `\n${asked.stack ?? ''}`
         reject(error)
@@ -141,6 +158,11 @@ export class Orders {
     over.then(() => this.#open.delete(over))
     return promise
   }
+}
+
+function isLook(): boolean {
+  const inside = part.getStore()
+  return inside?.kind === 'look' && !inside.isOver
 }
 
 /** The cluster of a scenario: `cluster.nodeOf(id).crash()` becomes one order. */

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readable, SECOND } from '../kernel/duration.ts'
-import { type Failure, timeOf } from './run-scenario.ts'
+import { type Failure, timeOf } from './failures.ts'
 import type { FileResult } from './runner.ts'
 
-export const REPORTERS = ['pretty', 'json', 'junit'] as const
+export const REPORTERS = ['pretty', 'json', 'junit', 'tap'] as const
 export type ReporterName = (typeof REPORTERS)[number]
 
 export interface Reporter {
@@ -20,12 +20,15 @@ export interface ReporterOptions {
   readonly color?: boolean | undefined
   /** What file names are relative to. */
   readonly folder?: string | undefined
+  /** Each scenario is played with many seeds: one line for all of them. */
+  readonly seeded?: boolean | undefined
 }
 
 export function reporter(name: ReporterName, options: ReporterOptions): Reporter {
   if (name === 'json') return { result: () => {}, end: (results, ms) => options.write(json(results, ms)) }
   if (name === 'junit') return { result: () => {}, end: (results, ms) => options.write(junit(results, ms)) }
-  return pretty(options)
+  if (name === 'tap') return tap(options)
+  return options.seeded ? seeded(options) : pretty(options)
 }
 
 /** The command that plays a scenario again as it was. */
@@ -34,7 +37,7 @@ export function replayCommand({ file, seed }: FileResult): string {
 }
 
 function pretty({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {
-  const paint = (code: number, text: string) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
+  const paint = painter(color)
   return {
     result(result) {
       const mark = result.passed ? paint(32, '✓') : paint(31, '✗')
@@ -50,6 +53,70 @@ function pretty({ write, color = false, folder = process.cwd() }: ReporterOption
       if (failed === 0) write(`\n${counted(passed)} passed in ${took}\n`)
       else write(`\n${paint(31, `${failed} of ${counted(results.length)} failed`)} in ${took}\n`)
     },
+  }
+}
+
+/** As `pretty`, with a line for all the seeds of a scenario. */
+function seeded(options: ReporterOptions): Reporter {
+  const { write, color = false, folder = process.cwd() } = options
+  const paint = painter(color)
+  let group: FileResult[] = []
+  const failing: { readonly first: FileResult; readonly seeds: readonly string[] }[] = []
+  const flush = () => {
+    const [one] = group
+    if (one === undefined) return
+    const failed = group.filter(({ passed }) => !passed)
+    const wall = group.reduce((sum, { wallMs }) => sum + wallMs, 0) / group.length
+    const took = paint(2, `${counted(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
+    const [first] = failed
+    if (first === undefined) write(`${paint(32, '✓')} ${one.title}  ${took}\n`)
+    else {
+      const seeds = failed.map(({ seed }) => seed)
+      failing.push({ first, seeds })
+      write(`${paint(31, '✗')} ${one.title}  ${failed.length} of ${took}\n`)
+      write(indented(failureText(first, first.failure!, folder)))
+    }
+    group = []
+  }
+  return {
+    result(result) {
+      if (group.length > 0 && (group[0]!.title !== result.title || group[0]!.file !== result.file)) flush()
+      group.push(result)
+    },
+    end(results, ms) {
+      flush()
+      const scenarios = new Set(results.map(({ file, title }) => `${file}\n${title}`)).size
+      const took = `in ${counted(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s`
+      if (failing.length === 0) write(`\n${counted(scenarios)} passed ${took}\n`)
+      else write(`\n${paint(31, `${failing.length} of ${counted(scenarios)} failed`)} ${took}\n`)
+      for (const { first, seeds } of failing) {
+        write(`  ${first.title}: ${counted(seeds.length, 'seed')} (${someOf(seeds)})\n    ${replayCommand(first)}\n`)
+      }
+    },
+  }
+}
+
+/** Most seeds that are named of those that fail. */
+const MOST_SEEDS = 12
+
+function someOf(seeds: readonly string[]): string {
+  const more = seeds.length - MOST_SEEDS
+  return `${seeds.slice(0, MOST_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
+}
+
+function tap({ write, folder = process.cwd() }: ReporterOptions): Reporter {
+  let count = 0
+  return {
+    result(result) {
+      if (count === 0) write('TAP version 13\n')
+      const name = `${++count} - ${result.title.replaceAll('#', '\\#')}`
+      write(`${result.passed ? 'ok' : 'not ok'} ${name}\n`)
+      if (!result.failure) return
+      // A block of YAML whose text is taken as it is.
+      const text = failureText(result, result.failure, folder).replace(/^/gm, '    ')
+      write(`  ---\n  message: |\n${text}\n  ...\n`)
+    },
+    end: results => write(`1..${results.length}\n`),
   }
 }
 
@@ -142,8 +209,12 @@ function virtual({ elapsed }: FileResult): string {
   return elapsed === 0 ? '0s' : readable(elapsed)
 }
 
-function counted(count: number): string {
-  return count === 1 ? '1 scenario' : `${count} scenarios`
+function counted(count: number, thing = 'scenario'): string {
+  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
+}
+
+function painter(color: boolean): (code: number, text: string) => string {
+  return (code, text) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
 }
 
 function indented(text: string): string {

@@ -1,21 +1,28 @@
-import { pathToFileURL } from 'node:url'
 import { createClient } from '../api/client.ts'
-import { type Micros, readable, SECOND } from '../kernel/duration.ts'
-import type { Entry } from '../kernel/journal.ts'
+import type { Operations } from '../api/endpoint.ts'
+import { operations } from '../api/index.ts'
+import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
+import type { Fields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
 import { pause, turn } from '../turns.ts'
-import { openAgainst, type ServerAddress } from './against.ts'
-import { CheckError, type Difference, differences, leaves, refusalDifferences, shown } from './check.ts'
-import { InProcessStage } from './in-process.ts'
+import type { ServerAddress } from './against.ts'
+import { CheckError, differences, leaves, refusalDifferences, shown } from './check.ts'
+import { type CountRange, countBounds, countName, type EventPattern, eventMatcher } from './events.ts'
+import { bugError, type Failure, failureOf, LAST_EVENTS, messageOf, timeOf } from './failures.ts'
+import { LoadError } from './files.ts'
+import { Moves } from './moves.ts'
 import { clusterOf, isAwaited, Orders } from './orders.ts'
-import type { Props, Scenario, ScenarioOptions } from './scenario.ts'
-import type { Stage } from './stage.ts'
-import { lineOf, type TraceDifference, traceOf } from './trace.ts'
+import type { Props, Scenario } from './scenario.ts'
+import type { Order, Stage } from './stage.ts'
+import { stageFor } from './stages.ts'
+import { type DueStep, type Part, type PlannedStep, part, Timeline } from './timeline.ts'
+import { lineOf, traceOf } from './trace.ts'
+import { type Condition, outcomeOf, Watches } from './watches.ts'
 
-/** How many events a failure is shown with. */
-const LAST_EVENTS = 10
 /** Real time without anything happening after which a script is taken for one that waits for nothing. */
 const PATIENCE_MS = 5_000
+/** How often a script is looked at meanwhile. */
+const NAPS = 25
 
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
@@ -26,22 +33,8 @@ export interface RunOptions {
   readonly patienceMs?: number | undefined
   /** A running server, by its address, to play on in a world made for the scenario; this process unless given. */
   readonly against?: string | ServerAddress | undefined
-}
-
-/** Why a scenario failed. */
-export interface Failure {
-  /** What was done or expected, and what came instead. */
-  readonly message: string
-  /** Virtual time of it: microseconds since the epoch of the world. */
-  readonly at: Micros
-  /** Where the script was: line and column of its file. */
-  readonly where: { readonly line: number; readonly column: number } | undefined
-  /** Of a check: each path that differs. */
-  readonly differences: readonly Difference[]
-  /** Of a trace: the first line that differs. */
-  readonly trace?: TraceDifference | undefined
-  /** The last events of the things involved, as lines of a trace. */
-  readonly events: readonly string[]
+  /** Hears of each step as the script takes it: what is done, in one line. */
+  readonly onStep?: ((step: string, at: Micros) => void) | undefined
 }
 
 /** What became of a scenario. */
@@ -60,8 +53,10 @@ export interface Result {
 }
 
 /**
- * Plays a scenario in a world of its own, in this process or on a running server. What goes wrong, a world that cannot be included, is the
- * result's `failure`.
+ * Plays a scenario in a world of its own, in this process or on a running server. What goes wrong, a world that cannot be
+ * included, is the result's `failure`.
+ *
+ * @throws LoadError for a server that cannot be played on
  *
  * @example
  * const result = await runScenario(coldStart)
@@ -73,6 +68,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   try {
     stage = await stageFor({ ...scenario.options, seed }, options)
   } catch (error) {
+    if (error instanceof LoadError) throw error
     return {
       title: scenario.title,
       passed: false,
@@ -88,14 +84,9 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   return playOn(stage, scenario, options)
 }
 
-/** Where a scenario is played. */
-async function stageFor(world: ScenarioOptions, { against }: RunOptions): Promise<Stage> {
-  return against === undefined ? new InProcessStage(world) : openAgainst(against, world)
-}
-
 async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Promise<Result> {
   const began = monotonicMs()
-  const script = new Script(stage)
+  const script = new Script(stage, options.onStep)
   let failure: Failure | undefined
   try {
     await patiently(script, stage, options.patienceMs ?? PATIENCE_MS, () => script.play(scenario))
@@ -124,43 +115,65 @@ async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Pr
 class Script {
   checks = 0
   readonly #stage: Stage
-  readonly #orders = new Orders()
+  readonly #onStep: RunOptions['onStep']
+  readonly #orders: Orders = new Orders(() => this.#lookAfterwards())
+  readonly #timeline: Timeline
+  readonly #watches: Watches
+  readonly #moving: Moves
   /** Moves of the clock under way; a second one waits for the first. */
   #moves: readonly string[] = []
   /** Moves of the clock that have been asked for, each with the place in the script. */
   #asked: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
 
-  constructor(stage: Stage) {
+  constructor(stage: Stage, onStep: RunOptions['onStep']) {
     this.#stage = stage
+    this.#onStep = onStep
+    this.#timeline = new Timeline(stage.clock)
+    this.#watches = new Watches({
+      stage,
+      nameOf: what => this.#nameOf(what),
+      queue: act => this.#orders.verb(act),
+      held: name => this.#note(name, { held: true }),
+    })
+    this.#moving = new Moves(stage, this.#timeline, this.#watches, step => this.#runStep(step))
   }
 
   /** What the script waits for, as far as that can be told. */
   get waiting(): string | undefined {
     const [first, second] = this.#moves
-    return second && `clock.${second} waits for clock.${first} to end, and was called by what that waits for`
+    return second && `${second} waits for ${first} to end, and was called by what that waits for`
   }
 
   async play(scenario: Scenario): Promise<void> {
     try {
       await scenario.play(this.#props())
     } catch (error) {
+      if (this.#watches.breach) throw this.#watches.breach
       // What failed unseen came first, and may be why the rest went wrong.
       const stray = this.#orders.stray
       throw stray && stray.error !== error ? stray.error : error
     }
     const stray = await this.#orders.settled()
+    if (this.#watches.breach) throw this.#watches.breach
     if (stray) throw stray.error
     const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
     if (loose) throw loose.from
+    await this.#watches.look()
+    this.#watches.end()
+    const unreached = this.#timeline.unreached
+    if (unreached) throw unreachedError(unreached, this.#stage.clock.elapsed)
   }
 
   #props(): Props {
     const stage = this.#stage
     const orders = this.#orders
+    const moving = this.#moving
     const { clock } = stage
     const client = createClient(request => stage.send(request), stage)
     return {
-      api: watched(client, orders),
+      api: watched(client, orders, (name, args) =>
+        this.#tell(`api.${name}`, args, isLookOf(name) && this.#moving.underWay > 0),
+      ),
       clock: {
         get now() {
           return clock.now
@@ -171,19 +184,31 @@ class Script {
         get elapsed() {
           return clock.elapsed
         },
-        advance: duration => this.#move('advance', () => clock.advance(duration)),
-        advanceTo: moment => this.#move('advanceTo', () => clock.advanceTo(moment)),
-        next: () => this.#move('next', () => clock.next()),
-        until: (predicate, options) => this.#move('until', () => clock.until(predicate, options)),
+        advance: duration => this.#move('advance', [duration], () => moving.advance(duration)),
+        advanceTo: moment => this.#move('advanceTo', [moment], () => moving.advanceTo(moment)),
+        next: options => this.#move('next', [options], () => moving.next(options)),
+        until: (predicate, options) => this.#move('until', [options], () => moving.until(predicate, options)),
         sleep: duration => clock.sleep(duration),
       },
-      cluster: clusterOf(order => orders.verb(() => stage.command(order))),
+      cluster: clusterOf(order => {
+        this.#tell(nameOfOrder(order), order.at(-1)!.args ?? [])
+        return orders.verb(() => stage.command(order))
+      }),
       faults: {
-        add: rule => orders.verb(() => stage.faults.add(rule)),
+        add: rule => {
+          this.#tell('faults.add', [rule])
+          return orders.verb(() => stage.faults.add(rule))
+        },
         list: () => orders.verb(() => stage.faults.list()),
         get: id => orders.verb(() => stage.faults.get(id)),
-        remove: id => orders.verb(() => stage.faults.remove(id)),
-        clear: () => orders.verb(() => stage.faults.clear()),
+        remove: id => {
+          this.#tell('faults.remove', [id])
+          return orders.verb(() => stage.faults.remove(id))
+        },
+        clear: () => {
+          this.#tell('faults.clear', [])
+          return orders.verb(() => stage.faults.clear())
+        },
       },
       ledger: {
         balance: () => orders.after(() => stage.balance()),
@@ -201,26 +226,50 @@ class Script {
           }),
       },
       journal: { entries: () => orders.after(async () => [...(await stage.record())]) },
-      check: (actual, expected, what) => this.#check(actual, expected, what),
-      expectRefusal: (call, status, message) => orders.after(() => this.#expectRefusal(call, status, message)),
+      check: (actual, expected, what) => {
+        this.#tell('check', what === undefined ? [expected] : [expected, what])
+        this.#check(actual, expected, what)
+      },
+      expectRefusal: (call, status, message) => {
+        this.#tell('expectRefusal', message === undefined ? [status] : [status, message])
+        return orders.after(() => this.#expectRefusal(call, status, message))
+      },
+      always: (condition, what) => this.#planning('always', [what], () => this.#watches.always(condition, what)),
+      never: (condition, what) => this.#planning('never', [what], () => this.#watches.never(condition, what)),
+      leadsTo: (event, then, options) =>
+        this.#planning('leadsTo', [event, then, options], () => this.#watches.leadsTo(event, then, options)),
+      eventually: (condition, options, what) =>
+        this.#move('eventually', [options, what], () => this.#eventually(condition, options, what), 'eventually'),
+      countOf: (event, range, what) => {
+        this.#tell('countOf', [event, range])
+        return orders.after(() => this.#countOf(event, range, what))
+      },
+      unchanged: act => {
+        this.#tell('unchanged', [])
+        return orders.after(() => this.#unchanged(act))
+      },
+      at: (moment, act, what) => this.#planning('at', [moment, what], () => this.#timeline.at(moment, act, what)),
+      every: (interval, act, options) =>
+        this.#planning('every', [interval, options], () => this.#timeline.every(interval, act, options)),
       fetch: (input, init) => orders.after(() => stage.send(new Request(input, init))),
       baseUrl: stage.baseUrl,
       token: stage.token,
     }
   }
 
-  #move<T>(name: string, move: () => Promise<T>): Promise<T> {
+  #move<T>(name: string, args: readonly unknown[], move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
+    this.#tell(call, args)
     // Not queued as verbs are: what a client asks while time moves is part of the move.
     const promise = this.#orders.after(async () => {
-      this.#moves = [...this.#moves, name]
+      this.#moves = [...this.#moves, call]
       try {
         return await move()
       } finally {
-        this.#moves = this.#moves.toSpliced(this.#moves.indexOf(name), 1)
+        this.#moves = this.#moves.toSpliced(this.#moves.indexOf(call), 1)
       }
     })
-    const from = new Error(`Failed to move time: ${unawaited(name)}`)
-    this.#asked = [...this.#asked.filter(asked => !isAwaited(asked.promise)), { name, promise, from }]
+    const from = new Error(`Failed to move time: ${unawaited(call)}`)
+    this.#asked = [...this.#asked.filter(asked => !isAwaited(asked.promise)), { name: call, promise, from }]
     return promise
   }
 
@@ -236,7 +285,107 @@ class Script {
     }
     const found = differences(actual, expected)
     if (found.length > 0) throw this.#hinting(new CheckError(name, found, actual))
-    this.#stage.note('check', what === undefined ? String(this.checks) : JSON.stringify(what), leaves(expected))
+    this.#note(what, leaves(expected))
+  }
+
+  /** Puts a check that held on record. One that a look made is the look's business. */
+  #note(what: string | undefined, fields: Fields): void {
+    const inside = part.getStore()
+    if (inside) inside.checks++
+    if (inside?.kind === 'look' && !inside.isOver) return
+    this.#stage.note('check', what === undefined ? String(this.checks) : JSON.stringify(what), fields)
+  }
+
+  async #eventually(condition: Condition, options: { readonly within?: Duration | undefined } = {}, what?: string) {
+    const name = this.#nameOf(what === undefined ? 'eventually' : `eventually: ${what}`)
+    const within = readable(micros(options.within ?? '24h'))
+    let last: Awaited<ReturnType<typeof outcomeOf>> | undefined
+    const looked = async () => {
+      last = await outcomeOf(condition, name)
+      return last.holds
+    }
+    try {
+      await this.#moving.until(looked, options)
+    } catch (error) {
+      if ((error as Error).name !== 'UntilError') throw error
+      const found = last?.differences.map(one => ({ ...one, expected: `${one.expected} within ${within}` })) ?? []
+      const never = { path: '', expected: `true within ${within}`, found: `false until ${this.#stage.clock.iso}` }
+      throw new CheckError(name, found.length > 0 ? found : [never], last?.actual)
+    }
+    this.#note(what, { eventually: true })
+  }
+
+  async #countOf(event: EventPattern, range: CountRange, what: string | undefined): Promise<number> {
+    const matcher = eventMatcher(event)
+    const bounds = countBounds(range)
+    const name = this.#nameOf(what ?? `count of ${matcher.name}`)
+    const found = (await this.#stage.record()).filter(entry => matcher.matches(entry))
+    const { length } = found
+    if (length < bounds.min || length > bounds.max) {
+      const last = found.at(-1)
+      const times = length === 0 ? 'none' : `${length}, the last at ${timeOf(last!.time)} of ${last!.subject}`
+      throw new CheckError(name, [{ path: '', expected: countName(bounds), found: times }], last?.subject)
+    }
+    this.#note(what, { count: countName(bounds), of: matcher.name })
+    return length
+  }
+
+  async #unchanged<T>(act: () => T | Promise<T>): Promise<T> {
+    const stage = this.#stage
+    const name = this.#nameOf('unchanged')
+    const before = await stage.digest()
+    const since = (await stage.record()).length
+    const result = await act()
+    await this.#orders.verbsDone()
+    if ((await stage.digest()) !== before) {
+      const changes = (await stage.record()).slice(since).filter(({ kind }) => kind !== 'request' && kind !== 'check')
+      const lines = changes.flatMap(entry => lineOf(entry) ?? []).slice(0, LAST_EVENTS)
+      const found = `${counted(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
+      throw new CheckError(name, [{ path: '', expected: 'a world that stays as it is', found }], lines)
+    }
+    this.#note(undefined, { unchanged: true })
+    return result
+  }
+
+  /** Plans or puts up something, where it can be heeded: a move that is under way knows nothing of it. */
+  #planning<T>(name: string, args: readonly unknown[], plan: () => T): T {
+    this.#tell(name, args)
+    if (this.#moving.underWay > 0 && part.getStore()?.kind !== 'step') {
+      throw new Error(
+        `Failed to put up ${name}(…): time is being moved. Call it before the move begins, or in a step that at(…) plans.`,
+      )
+    }
+    return plan()
+  }
+
+  /** Does a step of the timeline, verbs that it does not await included. */
+  async #runStep({ name, act }: DueStep): Promise<void> {
+    this.#tell(name, [])
+    const step: Part = { kind: 'step', name, checks: 0, isOver: false }
+    const before = this.#orders.stray
+    try {
+      await part.run(step, async () => act())
+      await this.#orders.verbsDone()
+      const stray = this.#orders.stray
+      if (stray && stray !== before) throw stray.error
+    } catch (error) {
+      if (error instanceof Error && !error.message.startsWith(name)) error.message = `${name}: ${error.message}`
+      throw error
+    } finally {
+      step.isOver = true
+    }
+  }
+
+  /** Tells of a step of the script's own; what is done to look at the world while time moves is none. */
+  #tell(name: string, args: readonly unknown[], isLook = false): void {
+    const inside = part.getStore()
+    if (this.#onStep === undefined || isLook || (inside?.kind === 'look' && !inside.isOver)) return
+    const given = args.filter(arg => arg !== undefined && typeof arg !== 'function').map(shown)
+    this.#onStep([name, ...given].join(' '), this.#stage.clock.elapsed)
+  }
+
+  #lookAfterwards(): Promise<void> | undefined {
+    return this.#watches.any ? this.#watches.look() : undefined
   }
 
   /** A check that looks before time has moved is nearly always one whose `await` was forgotten. */
@@ -258,30 +407,57 @@ class Script {
     }
     const found = refusalDifferences(outcome.error, status, message)
     if (found.length > 0) throw new CheckError(name, found, outcome.error)
-    this.#stage.note('check', String(this.checks), {
-      refused: status,
-      ...(message !== undefined && { message: String(message) }),
-    })
+    this.#note(undefined, { refused: status, ...(message !== undefined && { message: String(message) }) })
     return outcome.error as Awaited<ReturnType<Props['expectRefusal']>>
   }
 
   #nameOf(what: string | undefined): string {
+    const inside = part.getStore()
+    if (inside?.kind === 'look' && !inside.isOver) return inside.name
     this.checks++
     return `check ${this.checks}${what === undefined ? '' : ` (${what})`}`
   }
 }
 
-function unawaited(move: string): string {
-  return `clock.${move} is not awaited, so the script goes on before time has moved. Write await clock.${move}(…).`
+function unawaited(call: string): string {
+  return `${call} is not awaited, so the script goes on before time has moved. Write await ${call}(…).`
+}
+
+function unreachedError({ name, at, from }: PlannedStep, now: Micros): Error {
+  const error = new Error(
+    `Failed to end: '${name}' was never done, for it is due at ${timeOf(at)} and the scenario ends at ${timeOf(now)}. ` +
+      'Move the clock past it, or take it off with its stop().',
+  )
+  error.stack = from.stack ?? ''
+  return error
+}
+
+function isLookOf(operation: string): boolean {
+  return (operations as Operations)[operation]?.method === 'GET'
+}
+
+/** `cluster.nodeOf("id").crash` */
+function nameOfOrder(order: Order): string {
+  const names = order.map(({ name, args }, i) =>
+    args === undefined || i === order.length - 1 ? name : `${name}(${args.map(shown).join(', ')})`,
+  )
+  return ['cluster', ...names].join('.')
 }
 
 /** The client, each of whose calls is kept an eye on until somebody awaits it. */
-function watched(client: Props['api'], orders: Orders): Props['api'] {
+function watched(
+  client: Props['api'],
+  orders: Orders,
+  tell: (name: string, args: readonly unknown[]) => void,
+): Props['api'] {
   const methods = Object.entries(client).map(([name, method]) => [
     name,
     name === 'as'
-      ? (token: string | undefined) => watched(client.as(token), orders)
-      : (...args: unknown[]) => orders.after(() => (method as (...args: unknown[]) => Promise<unknown>)(...args)),
+      ? (token: string | undefined) => watched(client.as(token), orders, tell)
+      : (...args: unknown[]) => {
+          tell(name, name === 'raw' ? [] : args)
+          return orders.after(() => (method as (...args: unknown[]) => Promise<unknown>)(...args))
+        },
   ])
   return Object.fromEntries(methods) as Props['api']
 }
@@ -300,11 +476,15 @@ async function patiently(script: Script, stage: Stage, ms: number, play: () => P
     const because = script.waiting ?? stage.waiting ?? 'it awaits something that nobody will bring'
     fail(new Error(`Failed to go on: ${noticed}, and the script has not ended: ${because}.`))
   }
+  // In many short naps: a process that gets no turn for long has not been idle for long.
   const watch = async () => {
+    let before = stage.pulse
+    let naps = 0
     while (!over) {
-      const before = stage.pulse
-      await pause(ms)
-      if (!over && stage.pulse === before) giveUp(`nothing has happened for ${readable(ms * 1000)} of real time`)
+      await pause(ms / NAPS)
+      naps = stage.pulse === before ? naps + 1 : 0
+      before = stage.pulse
+      if (!over && naps === NAPS) giveUp(`nothing has happened for ${readable(ms * 1000)} of real time`)
     }
   }
   // With nothing left to do Node would leave without a word; the turn keeps it for whoever is played next.
@@ -331,90 +511,6 @@ async function patiently(script: Script, stage: Stage, ms: number, play: () => P
   }
 }
 
-function bugError(error: unknown): Error {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return new Error(`The simulator has a bug, please report it with this scenario: ${text}`, { cause: error })
-}
-
-async function failureOf(stage: Stage, error: unknown, file: string | undefined): Promise<Failure> {
-  const record = await stage.record()
-  const check = error instanceof CheckError ? error : undefined
-  return {
-    message: messageOf(error),
-    at: stage.clock.elapsed,
-    where: placeIn(error, file),
-    differences: check?.differences ?? [],
-    events: eventsOf(record, check?.actual),
-  }
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return `the script threw ${shown(error)}`
-  const ours = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(error.name)
-  // What happened last stands below, for every failure alike.
-  const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
-  return ours ? message : `${error.name}: ${message}`
-}
-
-/** Where in the script an error came up. */
-function placeIn(error: unknown, file: string | undefined): Failure['where'] {
-  if (file === undefined || !(error instanceof Error)) return undefined
-  const line = error.stack?.split('\n').find(text => text.includes(file) || text.includes(pathToFileURL(file).href))
-  const at = /:(\d+):(\d+)\)?\s*$/.exec(line ?? '')
-  return at ? { line: Number(at[1]), column: Number(at[2]) } : undefined
-}
-
-/** The last events of the things a failure is about: those it names, else those last looked at, else all. */
-function eventsOf(record: readonly Entry[], actual: unknown): string[] {
-  const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
-  const lastRequest = record.findLast(entry => entry.kind === 'request')
-  const named = [...textsOf(actual)].filter(text => subjects.has(text))
-  const asked = decodeURIComponent(lastRequest?.subject ?? '')
-    .split(/[ /?&=]/)
-    .filter(text => subjects.has(text))
-  const involved = named.length > 0 ? named : asked
-  const entries = involved.length > 0 ? withCauses(record, entry => concerns(entry, involved)) : record
-  return entries.flatMap(entry => lineOf(entry) ?? []).slice(-LAST_EVENTS)
-}
-
-/** The entries that are wanted, and what caused them: an instance is lost because a node crashed. */
-function withCauses(record: readonly Entry[], wanted: (entry: Entry) => boolean): Entry[] {
-  const bySeq = new Map(record.map(entry => [entry.seq, entry]))
-  const shown = new Set<Entry>()
-  for (const first of record.filter(wanted)) {
-    let entry: Entry | undefined = first
-    while (entry && !shown.has(entry)) {
-      shown.add(entry)
-      entry = entry.cause > 0 && entry.cause < entry.seq ? bySeq.get(entry.cause) : undefined
-    }
-  }
-  return record.filter(entry => shown.has(entry))
-}
-
-function concerns(entry: Entry, involved: readonly string[]): boolean {
-  return involved.some(
-    id =>
-      entry.subject === id ||
-      // An instance is named after its deployment.
-      entry.subject.startsWith(`${id}-`) ||
-      Object.values(entry.fields ?? {}).includes(id),
-  )
-}
-
-function idOf(entry: Entry): string {
-  return entry.subject
-}
-
-/** Every text in a value, as deep as it goes. */
-function* textsOf(value: unknown, depth = 0): Generator<string> {
-  if (typeof value === 'string') yield value
-  else if (typeof value === 'object' && value !== null && depth < 6) {
-    for (const item of Object.values(value)) yield* textsOf(item, depth + 1)
-  }
-}
-
-/** Virtual time for people, with the exact seconds that traces show. */
-export function timeOf(at: Micros): string {
-  const seconds = Math.floor(at / SECOND)
-  return `${at === 0 ? '0s' : readable(at)} (${seconds}.${String(at - seconds * SECOND).padStart(6, '0')})`
+function counted(count: number, thing: string): string {
+  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
 }

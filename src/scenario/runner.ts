@@ -5,20 +5,31 @@ import { findScenarioFiles, LoadError, loadScenarios } from './files.ts'
 import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
+import { Workers, workersFor } from './workers.ts'
 
 export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs' | 'against'> {
+  /** Plays each scenario with each of these seeds. A trace is compared only with a scenario's own. */
+  readonly seeds?: readonly string[] | undefined
   /** Writes the traces instead of comparing with them. */
   readonly update?: boolean | undefined
   /** Only scenarios whose title, file name or tag holds this word. */
   readonly filter?: string | undefined
+  /** Only scenarios with one of these tags. */
+  readonly tags?: readonly string[] | undefined
   /** Stops at the first failure. */
   readonly bail?: boolean | undefined
+  /** Processes to play in. Unless given this one alone, or for many plays, where there is an `entry`, one a core. */
+  readonly workers?: number | undefined
+  /** The script of the command line, which a worker is started with. */
+  readonly entry?: string | undefined
   /** What patterns and file names are relative to; the process's folder unless given. */
   readonly folder?: string | undefined
   /** Hears of each file that cannot be played, and the others are; unless given, one such file stops them all. */
   readonly onLoadError?: ((error: LoadError) => void) | undefined
-  /** Hears of each scenario as it ends. */
+  /** Hears of each scenario as it ends, in the order of the files. */
   readonly onResult?: ((result: FileResult) => void) | undefined
+  /** Hears how many plays are over, and of how many. */
+  readonly onProgress?: ((done: number, of: number) => void) | undefined
 }
 
 /** What became of a scenario of a file. */
@@ -29,9 +40,30 @@ export interface FileResult extends Result {
   readonly traceWas: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
 }
 
+/** A file and those of its scenarios that are meant. */
+export interface ScenarioFile {
+  readonly file: string
+  /** All of them. */
+  readonly all: readonly Scenario[]
+  readonly scenarios: readonly Scenario[]
+}
+
+/** One scenario to play with some seeds, as a worker is told. */
+export interface Job extends Pick<RunFilesOptions, 'patienceMs' | 'against' | 'update'> {
+  readonly file: string
+  readonly title: string
+  readonly folder: string
+  /** Undefined for its own. */
+  readonly seeds: readonly (string | undefined)[]
+  /** Stop at the first failure. */
+  readonly bail: boolean
+}
+
+/** Most seeds that one worker is handed at once: few enough that none is left with all the rest. */
+const SEEDS_AT_ONCE = 25
+
 /**
- * Plays the scenarios of files, folders and globs one after the other, and compares each trace with the one beside the
- * script.
+ * Plays the scenarios of files, folders and globs, and compares each trace with the one beside the script.
  *
  * @throws LoadError before anything is played, when a file is missing, can not be read or exports no scenario; without
  *   `onLoadError` for these two
@@ -40,42 +72,93 @@ export interface FileResult extends Result {
  * expect(results.filter(result => !result.passed)).toEqual([])
  */
 export async function runFiles(patterns: readonly string[], options: RunFilesOptions = {}): Promise<FileResult[]> {
-  const { folder = process.cwd(), filter } = options
-  const files: { readonly file: string; readonly scenarios: readonly Scenario[] }[] = []
+  const files = await loadFiles(patterns, options)
+  const jobs = files.flatMap(({ file, scenarios }) => scenarios.flatMap(scenario => jobsOf(file, scenario, options)))
+  const most = jobs.reduce((sum, { seeds }) => sum + seeds.length, 0)
+  const results: FileResult[] = []
+  let done = 0
+  const played = () => options.onProgress?.(++done, most)
+  const { entry, workers = workersFor(most) } = options
+  const pool =
+    workers > 1 && jobs.length > 1 && entry !== undefined
+      ? new Workers(entry, Math.min(workers, jobs.length))
+      : undefined
+  try {
+    const begun = pool && jobs.map(job => pool.play(job, played))
+    // Awaited one after the other, in the order of the files: none may fail unheard meanwhile.
+    for (const promise of begun ?? []) promise.catch(() => {})
+    for (const [i, job] of jobs.entries()) {
+      for (const result of begun ? await begun[i]! : await playJob(job, played)) {
+        results.push(result)
+        options.onResult?.(result)
+      }
+      if (options.bail && results.some(({ passed }) => !passed)) return results
+    }
+  } finally {
+    pool?.close()
+    if (options.update) for (const { file, all } of files) dropStale(file, all)
+  }
+  return results
+}
+
+/** The scenarios that patterns name and the words of `filter` and `tags` leave. */
+export async function loadFiles(
+  patterns: readonly string[],
+  options: Pick<RunFilesOptions, 'folder' | 'filter' | 'tags' | 'onLoadError'>,
+): Promise<ScenarioFile[]> {
+  const { folder = process.cwd() } = options
+  const files: ScenarioFile[] = []
   for (const file of findScenarioFiles(patterns, folder)) {
     try {
-      files.push({ file, scenarios: await loadScenarios(file, folder) })
+      const all = await loadScenarios(file, folder)
+      files.push({ file, all, scenarios: all.filter(scenario => isMeant(scenario, file, options)) })
     } catch (error) {
       if (!(error instanceof LoadError) || options.onLoadError === undefined) throw error
       options.onLoadError(error)
     }
   }
-  const results: FileResult[] = []
-  for (const { file, scenarios } of files) {
-    const traces = new TraceKeeper(file, scenarios, options)
-    for (const scenario of scenarios) {
-      if (filter !== undefined && !isMeant(scenario, file, filter)) continue
-      const { seed, patienceMs, against } = options
-      const played = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, against, file })
-      const result: FileResult = traces.judge(scenario, {
-        ...played,
-        file: relative(folder, file),
-        traceWas: 'not compared',
-      })
-      results.push(result)
-      options.onResult?.(result)
-      if (options.bail && !result.passed) {
-        traces.save()
-        return results
-      }
-    }
-    traces.save()
+  return files
+}
+
+function jobsOf(file: string, { title, options: own }: Scenario, options: RunFilesOptions): Job[] {
+  const { folder = process.cwd(), seed, patienceMs, against, update, bail = false } = options
+  const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
+  const seeds = own.seeds === 'own' && options.seeds !== undefined ? [undefined] : asked
+  const jobs: Job[] = []
+  for (let from = 0; from < seeds.length; from += SEEDS_AT_ONCE) {
+    jobs.push({
+      file,
+      title,
+      folder,
+      seeds: seeds.slice(from, from + SEEDS_AT_ONCE),
+      bail,
+      patienceMs,
+      against,
+      update,
+    })
   }
+  return jobs
+}
+
+/** Plays one scenario with each of its seeds. */
+export async function playJob(job: Job, played?: () => void): Promise<FileResult[]> {
+  const { file, title, folder, seeds, patienceMs, against } = job
+  const scenarios = await loadScenarios(file, folder)
+  const scenario = scenarios.find(one => one.title === title)!
+  const traces = new TraceKeeper(file, job)
+  const results: FileResult[] = []
+  for (const seed of seeds) {
+    const result = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, against, file })
+    results.push(traces.judge(scenario, seed, { ...result, file: relative(folder, file), traceWas: 'not compared' }))
+    played?.()
+    if (job.bail && !results.at(-1)!.passed) break
+  }
+  traces.save()
   return results
 }
 
 /** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
-function anchored(scenario: Scenario, home: string): Scenario {
+export function anchored(scenario: Scenario, home: string): Scenario {
   const beside = <Source>(source: Source) =>
     typeof source === 'string' && /^\.\.?[\\/]/.test(source) ? resolve(home, source) : source
   const { fixtures, profile } = scenario.options
@@ -91,29 +174,27 @@ function anchored(scenario: Scenario, home: string): Scenario {
 
 /** Where the trace of a script lies. */
 export function tracePath(file: string): string {
-  return file.replace(/\.m?[jt]s$/, '.trace')
+  return file.replace(/\.(m?[jt]s|ya?ml|json)$/, '.trace')
 }
 
-/** The trace file of one script while its scenarios are played. */
+/** The trace file of one script while a scenario of it is played. */
 class TraceKeeper {
   readonly #path: string
-  readonly #options: RunFilesOptions
+  readonly #update: boolean
   readonly #file: TraceFile
   readonly #before: string | undefined
 
-  constructor(script: string, scenarios: readonly Scenario[], options: RunFilesOptions) {
+  constructor(script: string, { update = false }: Pick<RunFilesOptions, 'update'>) {
     this.#path = tracePath(script)
-    this.#options = options
+    this.#update = update
     this.#before = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : undefined
     this.#file = new TraceFile(this.#before)
-    if (options.update) this.#file.keep(scenarios.map(({ title }) => title))
   }
 
-  judge({ title, options }: Scenario, result: FileResult): FileResult {
-    const { seed, update } = this.#options
-    const ownSeed = seed === undefined || String(seed) === String(options.seed ?? 1)
+  judge({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
+    const ownSeed = seed === undefined || seed === String(options.seed ?? 1)
     if (!result.passed || !ownSeed) return result
-    if (update) {
+    if (this.#update) {
       this.#file.set(title, result.trace)
       return { ...result, traceWas: 'written' }
     }
@@ -137,16 +218,36 @@ class TraceKeeper {
   }
 
   save(): void {
-    const { text } = this.#file
-    if (!this.#options.update || text === '' || text === this.#before) return
-    // Half a trace would be compared with ever after: write beside it, then put it in place.
-    const draft = `${this.#path}.new`
-    writeFileSync(draft, text)
-    renameSync(draft, this.#path)
+    if (this.#update) write(this.#path, this.#file.text, this.#before)
   }
 }
 
-function isMeant({ title, options }: Scenario, file: string, filter: string): boolean {
+/** Drops from a trace file what is of scenarios that the script has no more. */
+function dropStale(script: string, scenarios: readonly Scenario[]): void {
+  const path = tracePath(script)
+  if (!existsSync(path)) return
+  const before = readFileSync(path, 'utf8')
+  const file = new TraceFile(before)
+  file.keep(scenarios.map(({ title }) => title))
+  write(path, file.text, before)
+}
+
+function write(path: string, text: string, before: string | undefined): void {
+  if (text === '' || text === before) return
+  // Half a trace would be compared with ever after: write beside it, then put it in place.
+  const draft = `${path}.new`
+  writeFileSync(draft, text)
+  renameSync(draft, path)
+}
+
+function isMeant(
+  { title, options }: Scenario,
+  file: string,
+  { filter, tags }: Pick<RunFilesOptions, 'filter' | 'tags'>,
+): boolean {
+  const own = options.tags ?? []
+  if (tags !== undefined && !tags.some(tag => own.includes(tag))) return false
+  if (filter === undefined) return true
   const wanted = filter.toLowerCase()
-  return [title, basename(file), ...(options.tags ?? [])].some(text => text.toLowerCase().includes(wanted))
+  return [title, basename(file), ...own].some(text => text.toLowerCase().includes(wanted))
 }

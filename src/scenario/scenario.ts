@@ -1,18 +1,37 @@
 import type { Client } from '../api/client.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
+import type { Duration } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
+import { nearest } from '../kernel/nearest.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
+import type { CountRange, EventPattern } from './events.ts'
 import type { ScenarioCluster } from './orders.ts'
 import type { StageClock, StageFaults } from './stage.ts'
+import type { At, Every } from './timeline.ts'
+import type { Always, Condition, LeadsTo } from './watches.ts'
 
 /**
  * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures` or
  * `profile` that begins with a dot is relative to the script.
  */
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
-  /** Words that `--filter` finds it by, beside its title and its file's name. */
+  /** Words that `--tag` and `--filter` find it by. */
   readonly tags?: readonly string[]
+  /** What one learns from it: a sentence or two, for the list that `modelhost-sim scenarios` prints. */
+  readonly teaches?: string
+  /** What a good client does about it: a sentence or two, for the same list. */
+  readonly client?: string
+  /** `own` for a story that needs its seed: `--seeds` leaves it out but for that one. `any` unless given. */
+  readonly seeds?: 'any' | 'own'
+}
+
+/** Options that are about the scenario and not about its world. */
+const ABOUT = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly (keyof ScenarioOptions)[]
+
+/** The options of the world that a scenario begins in. */
+export function worldOf(options: ScenarioOptions): SimulatorOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !(ABOUT as readonly string[]).includes(name)))
 }
 
 /** The money, as a scenario looks at it. */
@@ -46,11 +65,49 @@ export interface Props {
   readonly check: Check
   /** Holds a call against the refusal it should meet. */
   readonly expectRefusal: ExpectRefusal
+  /** Holds a condition against every visible change from now on. */
+  readonly always: Always
+  /** The same for a condition that must not come to hold. */
+  readonly never: Always
+  /** Moves time until a condition holds; a check that fails when it does not within that time, 24h unless given. */
+  readonly eventually: Eventually
+  /** Demands one event after another, within a time. */
+  readonly leadsTo: LeadsTo
+  /** Holds how often something has happened so far against a range. */
+  readonly countOf: CountOf
+  /** Does something, and holds the world against what it was before: nothing of it may have changed. */
+  readonly unchanged: <T>(act: () => T | Promise<T>) => Promise<T>
+  /** Plans a step for a moment to come. */
+  readonly at: At
+  /** Plans a step again and again. */
+  readonly every: Every
   /** For clients of your own: a `fetch` that reaches this world, its address, and a token for it. */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   readonly baseUrl: string
   readonly token: string
 }
+
+/**
+ * Moves time until a condition holds: looked at now, and after every visible change.
+ *
+ * @param condition returns whether it holds; or checks, and the last check that failed says what was lacking
+ * @throws CheckError when it does not come to hold `within` that time, 24h unless given
+ * @example await eventually(async () => check(await api.getDeployment(it), { status: 'running' }), { within: '15m' })
+ */
+export type Eventually = (
+  condition: Condition,
+  options?: { readonly within?: Duration | undefined },
+  what?: string,
+) => Promise<void>
+
+/**
+ * Holds how often something has happened since the scenario began against a range, and returns the count. Looks at the
+ * world, GETs, are no events.
+ *
+ * @example await countOf('node.crashed', 1)
+ * @example await countOf({ kind: 'instance.ready', fields: { deployment: deploy_id } }, '2..')
+ */
+export type CountOf = (event: EventPattern, range: CountRange, what?: string) => Promise<number>
 
 export type Play = (props: Props) => void | Promise<void>
 
@@ -77,6 +134,62 @@ const MARK = Symbol.for('modelhost-sim.scenario')
  * })
  */
 export function scenario(title: string, options: ScenarioOptions, play: Play): Scenario {
+  return declared(title, options, play)
+}
+
+/**
+ * Declares a scenario for each row of a table. `$name` in the title stands for that field of the row, `$row` for a row
+ * that is no object.
+ *
+ * @param rows what tells the scenarios apart
+ * @throws TypeError for a title that names a field which a row does not have
+ * @example
+ * export default scenario.each([{ gpu: 'H100-80GB' }, { gpu: 'A100-80GB' }] as const)(
+ *   'a deployment starts on $gpu', { fixtures: 'empty' }, async ({ api, clock }, { gpu }) => { … })
+ */
+scenario.each =
+  <Row>(rows: readonly Row[]) =>
+  (
+    title: string,
+    options: ScenarioOptions | ((row: Row) => ScenarioOptions),
+    play: (props: Props, row: Row) => void | Promise<void>,
+  ): Scenario[] => {
+    if (!Array.isArray(rows) || rows.length === 0) {
+      throw new TypeError(`Failed to declare '${title}': its table has no rows. Give scenario.each a list of them.`)
+    }
+    return rows.map(row =>
+      declared(
+        titleOf(title, row),
+        typeof options === 'function' ? options(row) : options,
+        typeof play === 'function' ? props => play(props, row) : play,
+      ),
+    )
+  }
+
+function titleOf(title: string, row: unknown): string {
+  return title.replace(/\$([A-Za-z_][\w.]*\w|[A-Za-z_])/g, (_, path: string) => {
+    if (path === 'row') return textOf(row)
+    const value = path
+      .split('.')
+      .reduce<unknown>(
+        (at, name) => (typeof at === 'object' && at !== null ? at[name as keyof typeof at] : undefined),
+        row,
+      )
+    if (value !== undefined) return textOf(value)
+    const names = typeof row === 'object' && row !== null ? Object.keys(row) : ['row']
+    const meant = nearest(path, names)
+    throw new TypeError(
+      `Failed to declare '${title}': its table has no '${path}'. ` +
+        (meant ? `Did you mean '$${meant}'?` : `A row has ${names.join(', ')}.`),
+    )
+  })
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function declared(title: string, options: ScenarioOptions, play: Play): Scenario {
   if (typeof title !== 'string' || title.trim() === '' || title.includes('\n')) {
     throw new TypeError(
       "Failed to declare a scenario: it has no title. Give a sentence of one line, as in 'a node is lost during a cold start'.",

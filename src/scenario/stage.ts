@@ -21,8 +21,11 @@ export interface StageClock {
   advance(duration: Duration): Promise<Happened>
   /** Moves time to a moment: ISO 8601 with offset, or a Date. */
   advanceTo(moment: string | Date): Promise<Happened>
-  /** Moves time to the next event and lets it happen. */
-  next(): Promise<Happened>
+  /**
+   * Moves time to the next event and lets it happen; with `visible`, to the next change that a client could see. With
+   * `within`, time rests there when nothing comes before.
+   */
+  next(options?: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined }): Promise<Happened>
   /** Moves time until the predicate holds; fails when it does not hold `within` that time. */
   until(
     predicate: () => boolean | Promise<boolean>,

@@ -200,13 +200,13 @@ describe('what cannot be run ends with 2, and is not played', () => {
     [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
     [
       ['q/*.ts'],
-      "Failed to find scenarios: 'q/*.ts' holds no scenario file. Give .ts or .js files, folders of them, or globs.",
+      "Failed to find scenarios: 'q/*.ts' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs.",
     ],
     [
       ['empty'],
-      "Failed to find scenarios: 'empty' holds no scenario file. Give .ts or .js files, folders of them, or globs.",
+      "Failed to find scenarios: 'empty' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs.",
     ],
-    [['note.md'], 'Failed to load note.md: it is no script. Give a .ts or .js file.'],
+    [['note.md'], 'Failed to load note.md: it is no scenario. Give a .ts, .js or .yaml file.'],
     [
       ['nothing.ts'],
       "Failed to load nothing.ts: its default export is no scenario. Write export default scenario('…', { … }, async ({ api, clock, check }) => { … }).",

@@ -53,7 +53,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'kernel',
     'store',
   ],
-  scenario: ['simulator.ts', 'settle.ts', 'turns.ts', 'faults', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
+  scenario: ['simulator.ts', 'settle.ts', 'turns.ts', 'faults', 'control', 'api', 'cluster', 'kernel', 'store', 'index.ts'],
   'simulator.ts': ['api', 'cluster', 'store', 'kernel', 'faults', 'settle.ts', 'clock-setting.ts', 'control/kinds.ts'],
   'settle.ts': ['cluster', 'store', 'kernel', 'clock-setting.ts', 'lockstep.ts', 'turns.ts'],
   'lockstep.ts': ['kernel'],

@@ -1,0 +1,134 @@
+/** `modelhost-sim scenarios`: what there is to play, and what one learns from it. */
+import { existsSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Argv } from 'yargs'
+import { LoadError } from '../scenario/files.ts'
+import { loadFiles } from '../scenario/runner.ts'
+import { EXIT_CODES } from './command.ts'
+import { text, texts } from './values.ts'
+
+export const command = 'scenarios [folders..]'
+export const describe = 'List the scenarios there are, those that come with the package and your own'
+
+export interface ScenariosArguments {
+  folders?: readonly string[] | undefined
+  tag?: readonly string[] | undefined
+  filter?: string | undefined
+  json?: boolean | undefined
+  schema?: boolean | undefined
+}
+
+export function builder(argv: Argv): Argv<ScenariosArguments> {
+  return argv
+    .positional('folders', {
+      type: 'string',
+      array: true,
+      describe: 'Folders to look through beside those of the package; ./scenarios unless given',
+    })
+    .options({
+      tag: { type: 'string', requiresArg: true, coerce: texts, describe: 'Only scenarios with one of these tags: a,b' },
+      filter: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('filter'),
+        describe: 'Only scenarios whose title, file name or tag holds this word',
+      },
+      json: { type: 'boolean', default: false, describe: 'As JSON' },
+      schema: {
+        type: 'boolean',
+        default: false,
+        describe: 'Print the JSON Schema of scenarios in YAML and JSON instead, for editors',
+      },
+    })
+    .example('$0 scenarios', 'all there are')
+    .example('$0 scenarios --tag money', 'those about money')
+    .epilogue(EXIT_CODES) as unknown as Argv<ScenariosArguments>
+}
+
+export async function handler(args: ScenariosArguments): Promise<void> {
+  process.exitCode = await list(args, {
+    out: text => process.stdout.write(text),
+    error: text => process.stderr.write(text),
+  })
+}
+
+export interface ListDoors {
+  out(text: string): void
+  error(text: string): void
+  readonly folder?: string
+}
+
+/** Does what the command does and returns its exit code: 2 when a file could not be read or a folder is not there. */
+export async function list(
+  args: ScenariosArguments,
+  { out, error, folder = process.cwd() }: ListDoors,
+): Promise<0 | 2> {
+  if (args.schema) {
+    const { scenarioJsonSchema } = await import('../scenario/document-schema.ts')
+    out(`${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`)
+    return 0
+  }
+  const own = args.folders ?? []
+  const missing = own.find(one => !existsSync(resolve(folder, one)))
+  if (missing !== undefined) {
+    error(`Failed to list '${missing}': there is no such folder. Give one that holds scenarios.\n`)
+    return 2
+  }
+  const local = own.length > 0 ? own : ['scenarios']
+  const folders = [...local.map(one => resolve(folder, one)), shippedFolder()].filter(existsSync)
+  let broken = false
+  const { tag, filter } = args
+  const onLoadError = (problem: LoadError) => {
+    broken = true
+    error(`${problem.message}\n`)
+  }
+  const found = new Map<string, Listed>()
+  for (const one of new Set(folders)) {
+    try {
+      const files = await loadFiles([join(one, '**/*')], {
+        filter,
+        folder,
+        onLoadError,
+        ...(tag !== undefined && tag.length > 0 && { tags: tag }),
+      })
+      for (const { file, scenarios } of files) {
+        for (const { title, options } of scenarios) {
+          const { tags = [], teaches = '', client = '' } = options
+          found.set(`${file}\n${title}`, { file: relative(folder, file), title, tags, teaches, client })
+        }
+      }
+    } catch (problem) {
+      // A folder without any scenario.
+      if (!(problem instanceof LoadError)) throw problem
+    }
+  }
+  const listed = [...found.values()]
+  out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : told(listed))
+  return broken ? 2 : 0
+}
+
+interface Listed {
+  readonly file: string
+  readonly title: string
+  readonly tags: readonly string[]
+  readonly teaches: string
+  readonly client: string
+}
+
+function told(listed: readonly Listed[]): string {
+  const parts = listed.map(({ file, title, tags, teaches, client }) => {
+    const lines = [`${file}${tags.length > 0 ? `  [${tags.join(', ')}]` : ''}`, `  ${title}`]
+    if (teaches !== '') lines.push(`  teaches: ${teaches}`)
+    if (client !== '') lines.push(`  a good client: ${client}`)
+    return `${lines.join('\n')}\n`
+  })
+  return `${parts.join('\n')}\n${listed.length === 1 ? '1 scenario' : `${listed.length} scenarios`}\n`
+}
+
+/** Where the scenarios of this package lie: beside its `package.json`, however deep this module was bundled. */
+function shippedFolder(): string {
+  let home = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(home, 'package.json')) && home !== dirname(home)) home = dirname(home)
+  return join(home, 'scenarios')
+}

@@ -1,0 +1,65 @@
+/** `run --watch`: plays in a fresh process whenever a file changes, so that nothing of the last run is remembered. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { watch as watchFolder } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { findScenarioFiles, LoadError } from '../scenario/files.ts'
+import { pause } from '../turns.ts'
+
+/** How long files have to be quiet: an editor writes one in several steps. */
+const QUIET_MS = 120
+/** Files that scenarios are made of; what a run itself writes is a draft first. */
+const MATTERS = /\.(m?[jt]s|ya?ml|json|trace)$/
+
+/**
+ * Plays the scenarios now and again after each change in their folders, until a signal comes.
+ *
+ * @param args the command line, from which `--watch` is left out
+ * @returns an exit code when there is nothing to watch
+ */
+export async function watch(patterns: readonly string[], args: readonly string[]): Promise<0 | 2> {
+  let files: readonly string[]
+  try {
+    files = findScenarioFiles(patterns)
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return 2
+  }
+  const [command = 'run', ...flags] = args.filter(arg => !/^--watch(=true)?$/.test(arg) && !patterns.includes(arg))
+  let running: ChildProcess | undefined
+  let changed = new Set<string>()
+  let changes = 0
+  const play = () => {
+    running?.kill()
+    // What is no scenario itself may be part of any of them.
+    const touched = [...changed].map(path => files.find(file => stemOf(file) === stemOf(path)))
+    const wanted = touched.length === 0 || touched.includes(undefined) ? patterns : new Set(touched as string[])
+    changed = new Set()
+    const line = [...process.execArgv, process.argv[1]!, command, ...wanted, ...flags]
+    const child = spawn(process.execPath, line, { stdio: 'inherit' })
+    running = child
+    child.on('exit', code => {
+      if (child === running && code !== null) process.stdout.write('Waiting for a change; Ctrl-C ends.\n')
+    })
+  }
+  const heard = async (path: string) => {
+    changed.add(path)
+    const mine = ++changes
+    await pause(QUIET_MS)
+    if (mine === changes) play()
+  }
+  for (const folder of new Set(files.map(dirname))) {
+    watchFolder(folder, (_, name) => {
+      // The traces that the run writes would start the next one for ever.
+      if (name !== null && MATTERS.test(name) && !(name.endsWith('.trace') && flags.includes('--update')))
+        heard(join(folder, name))
+    })
+  }
+  play()
+  return new Promise(() => {})
+}
+
+/** A script and its trace have this in common. */
+function stemOf(path: string): string {
+  return path.replace(/\.[^.]*$/, '')
+}

@@ -1,0 +1,175 @@
+/** Plays a scenario that stands in a YAML or JSON file, by the same means that a script has. */
+import { VERBS } from '../cluster/commands.ts'
+import { differences } from './check.ts'
+import type { DocumentStep, ScenarioData } from './document.ts'
+import { type Props, type Scenario, scenario } from './scenario.ts'
+
+type Saved = Map<string, unknown>
+// biome-ignore lint/suspicious/noExplicitAny: what a file names is known only when it is played
+type Named = any
+
+/**
+ * The scenario of a file.
+ *
+ * @param file its path, so that a failure says in which of its lines
+ */
+export function scenarioOf(
+  { title, given, steps, tags, teaches, client, seeds }: ScenarioData,
+  file: string,
+): Scenario {
+  const about = { tags, teaches, client, seeds }
+  const options = { ...given, ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)) }
+  return scenario(title, options as Scenario['options'], props => play(props, steps, new Map(), file))
+}
+
+async function play(props: Props, steps: readonly DocumentStep[], saved: Saved, file: string): Promise<void> {
+  for (const step of steps) {
+    try {
+      await perform(props, step, saved, file)
+    } catch (error) {
+      // Innermost first: what is planned fails in its own line.
+      if (error instanceof Error && !error.stack?.includes(file)) error.stack += `\n    at step (${file}:${step.place})`
+      throw error
+    }
+  }
+}
+
+async function perform(props: Props, step: DocumentStep, saved: Saved, file: string): Promise<void> {
+  const { api, clock, check, expectRefusal, at, every } = props
+  const body = resolved(step.body, saved) as Named
+  const client = body.token === undefined ? api : api.as(body.token)
+  switch (step.kind) {
+    case 'do': {
+      const { refused } = body
+      if (refused === undefined) save(saved, body.as, await call(client, body.do))
+      else
+        save(
+          saved,
+          body.as,
+          (await expectRefusal(call(client, body.do), refused.status, pattern(refused.message))).body,
+        )
+      return
+    }
+    case 'expect': {
+      const { get, is, what } = body.expect
+      const found = await look(props, client, get)
+      if ('is' in body.expect) check(found, patterned(is), what)
+      save(saved, body.as, found)
+      return
+    }
+    case 'advance':
+      await clock.advance(body.advance)
+      return
+    case 'until': {
+      const { get, where, within } = body.until
+      const wanted = patterned(where)
+      await clock.until(async () => differences(await look(props, client, get), wanted).length === 0, { within })
+      return
+    }
+    case 'fault':
+      await fault(props, body.fault)
+      return
+    case 'at':
+      for (const [when, steps] of Object.entries(step.planned)) at(when, () => play(props, steps, saved, file))
+      return
+    case 'every':
+      for (const [interval, steps] of Object.entries(step.planned)) {
+        every(interval, () => play(props, steps, saved, file), { times: body.times })
+      }
+  }
+}
+
+function call(client: Named, operation: Record<string, unknown>): Promise<unknown> {
+  const [[name, input]] = Object.entries(operation) as [[string, unknown]]
+  return input === null || input === undefined ? client[name]() : client[name](input)
+}
+
+async function look({ cluster, ledger }: Props, client: Named, get: Record<string, Named>): Promise<unknown> {
+  const [[name, input]] = Object.entries(get) as [[string, Named]]
+  switch (name) {
+    case 'balance':
+      return ledger.balance()
+    case 'cost':
+      return ledger.cost(input)
+    case 'rent':
+      return ledger.rent(input)
+    case 'node':
+      return cluster.node(input).view()
+    case 'nodeOf':
+      return cluster.nodeOf(input).view()
+    case 'nodes':
+      return cluster.nodes()
+    case 'value':
+      return input
+    default:
+      return call(client, get)
+  }
+}
+
+/** A verb of the control plane's list as a verb of the cluster. */
+async function fault({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Named): Promise<void> {
+  const [group, name] = verb.split('.') as [string, string]
+  const { args: declared = {} } = VERBS[verb as keyof typeof VERBS] as { args?: object }
+  const given = Object.keys(declared).map(argument => args[argument])
+  const when = at === undefined ? [] : [{ at }]
+  const fleet = cluster as Named
+  if (group === 'node') {
+    await (nodeOf === undefined ? fleet.node(target) : fleet.nodeOf(nodeOf))[name](...given, ...when)
+  } else if (group === 'gpu') {
+    const slash = String(target).lastIndexOf('/')
+    await fleet.gpu(target.slice(0, slash), Number(target.slice(slash + 1)))[name](...given, ...when)
+  } else if (group === 'zone' || verb === 'pool.preempt') await fleet[group](target)[name](...given, ...when)
+  else if (group === 'pool') await fleet[name](target, ...when)
+  else await fleet[group][name](...(target === undefined ? [] : [target]), ...given, ...when)
+}
+
+function save(saved: Saved, name: string | undefined, value: unknown): void {
+  if (name !== undefined) saved.set(name, value)
+}
+
+/** A value with its `${name.field}` filled in: one that is nothing else keeps its type. */
+function resolved(value: unknown, saved: Saved): unknown {
+  if (typeof value === 'string') {
+    const [, whole] = /^\$\{([^}]*)\}$/.exec(value) ?? []
+    if (whole !== undefined) return savedAt(whole, saved)
+    return value.replace(/\$\{([^}]*)\}/g, (_, path: string) => {
+      const found = savedAt(path, saved)
+      return typeof found === 'string' ? found : JSON.stringify(found)
+    })
+  }
+  if (Array.isArray(value)) return value.map(item => resolved(item, saved))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolved(item, saved)]))
+}
+
+function savedAt(path: string, saved: Saved): unknown {
+  const [name, ...fields] = path
+    .trim()
+    .split(/[.[\]]+/)
+    .filter(part => part !== '')
+  let value = saved.get(name!)
+  for (const field of fields) {
+    const next = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined
+    if (next === undefined) {
+      const there = typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : String(value)
+      throw new Error(
+        `Failed to fill in \${${path}}: '${field}' is not there. There is ${there === '' ? 'nothing' : there}.`,
+      )
+    }
+    value = next
+  }
+  return value
+}
+
+/** `/…/` as a pattern; anything else as it is. */
+function pattern(text: string | undefined): string | RegExp | undefined {
+  const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
+  return source === undefined ? text : new RegExp(source, flags)
+}
+
+function patterned(value: unknown): Named {
+  if (typeof value === 'string') return pattern(value)
+  if (Array.isArray(value)) return value.map(patterned)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, patterned(item)]))
+}

@@ -1,0 +1,114 @@
+/** Scenarios as data: what may stand in a YAML or JSON file. The one schema for reading it and for editors. */
+import { z } from 'zod'
+import { operations } from '../api/index.ts'
+import { VERBS } from '../cluster/commands.ts'
+
+const OPERATIONS = Object.keys(operations)
+/** What can be looked at beside the service's own operations. */
+export const LOOKS = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'value'] as const
+
+const Duration = z.union([z.string(), z.number()]).describe("As in '90s', '10m', '1h30m'; a number is milliseconds")
+const Anything = z.unknown()
+
+/** One key, the operation, and its input. */
+function call(names: readonly string[], describe: string) {
+  return z.partialRecord(z.enum(names as [string, ...string[]]), Anything).describe(describe)
+}
+
+const Call = call(OPERATIONS, 'An operation of the service and its input, path, query and body in one')
+const Look = call(
+  [...OPERATIONS, ...LOOKS],
+  'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment), nodes, value (something saved)',
+)
+const Expected = Anything.describe('The fields that matter; /…/ is a pattern; lists have their full length')
+const Refused = z
+  .strictObject({
+    status: z.int().describe('The status of the refusal'),
+    message: z.string().optional().describe('A part of what the service says, or /a pattern/'),
+  })
+  .describe('The refusal that it should meet')
+const As = z
+  .string()
+  .regex(/^[A-Za-z_]\w*$/)
+  .describe('Saves the answer under this name: later steps take its fields with a dollar sign and braces')
+const Token = z.string().describe('Sent with this token instead of the first of the world')
+const What = z.string().describe('Names the check in the report')
+
+const Fault = z
+  .strictObject({
+    verb: z.enum(Object.keys(VERBS) as [string, ...string[]]).describe('What happens to the fleet or the account'),
+    target: z.string().optional().describe('What it happens to, as in h100-0'),
+    nodeOf: z.string().optional().describe('Instead of a target: the node of this deployment'),
+    args: z.record(z.string(), Anything).optional().describe('Arguments of the verb by name'),
+    at: Duration.optional().describe('How long from now'),
+  })
+  .describe('Breaks or mends something; GET /_sim/commands lists the verbs')
+
+interface StepKinds {
+  readonly do: z.ZodType
+  readonly [kind: string]: z.ZodType
+}
+
+const Steps: z.ZodType = z.lazy(() => z.array(Step))
+const Planned = z.record(z.string(), Steps)
+
+/** The kinds of steps, each by the key that only it has. */
+export const STEPS = {
+  do: z
+    .strictObject({ do: Call, as: As.optional(), token: Token.optional(), refused: Refused.optional() })
+    .describe('Calls an operation'),
+  expect: z
+    .strictObject({
+      expect: z.strictObject({ get: Look, is: Expected.optional(), what: What.optional() }),
+      as: As.optional(),
+      token: Token.optional(),
+    })
+    .describe('Looks at something and checks it'),
+  advance: z.strictObject({ advance: Duration }).describe('Moves time on'),
+  until: z
+    .strictObject({
+      until: z.strictObject({ get: Look, where: Expected, within: Duration.optional() }),
+      token: Token.optional(),
+    })
+    .describe('Moves time until a look fits, 24h at most unless given'),
+  fault: z.strictObject({ fault: Fault }).describe('Breaks or mends something'),
+  at: z.strictObject({ at: Planned.describe('Steps by how long from now they are done') }).describe('Plans steps'),
+  every: z
+    .strictObject({ every: Planned.describe('Steps by their interval'), times: z.int().min(1).optional() })
+    .describe('Plans steps again and again'),
+} as const satisfies StepKinds
+
+export type StepKind = keyof typeof STEPS
+
+const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEPS))
+
+export const Given = z
+  .strictObject({
+    fixtures: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
+    with: z.record(z.string(), Anything).optional(),
+    profile: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
+    seed: z.union([z.string(), z.number()]).optional(),
+    epoch: z.string().optional(),
+    documentedOnly: z.boolean().optional(),
+    maxStorageBytes: z.int().optional(),
+  })
+  .describe('The world that the scenario begins in: the options of createSimulator')
+
+/** A whole file. */
+export const ScenarioDocument = z
+  .strictObject({
+    $schema: z.string().optional(),
+    title: z.string().min(1).describe('A sentence: what happens'),
+    tags: z.array(z.string()).optional(),
+    teaches: z.string().optional().describe('What one learns from it'),
+    client: z.string().optional().describe('What a good client does about it'),
+    seeds: z.enum(['any', 'own']).optional().describe('own for a story that needs its seed'),
+    given: Given.optional(),
+    steps: Steps.describe('What is done, in order'),
+  })
+  .describe('A scenario of modelhost-sim')
+
+/** The schema for editors. */
+export function scenarioJsonSchema(): unknown {
+  return z.toJSONSchema(ScenarioDocument, { io: 'input' })
+}

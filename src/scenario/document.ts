@@ -1,0 +1,244 @@
+/** Reads scenarios from YAML and JSON: what is wrong is said with its line, its column and the nearest word. */
+import { readFileSync, statSync } from 'node:fs'
+import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document as YamlDocument } from 'yaml'
+import { z } from 'zod'
+import { nearest } from '../kernel/nearest.ts'
+import { ScenarioDocument, STEPS, type StepKind } from './document-schema.ts'
+
+/** A step as it stands in the file, and where. */
+export interface DocumentStep {
+  readonly kind: StepKind
+  readonly body: Readonly<Record<string, unknown>>
+  /** `line:column` */
+  readonly place: string
+  /** Of `at` and `every`: the steps by their moment. */
+  readonly planned: Readonly<Record<string, readonly DocumentStep[]>>
+}
+
+export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 'steps'> {
+  readonly steps: readonly DocumentStep[]
+}
+
+/** A mistake in a file, with its place. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError'
+}
+
+/** Most bytes of a file: far beyond a scenario, and far below what a reader of YAML can be made to choke on. */
+const MOST_BYTES = 256 * 1024
+/** Most uses of anchors: a few lines of them can stand for gigabytes. */
+const MOST_ALIASES = 50
+
+type Path = readonly (string | number)[]
+
+/**
+ * Reads a scenario from a YAML or JSON file.
+ *
+ * @param name what the file is called in errors
+ * @throws DocumentError for the first mistake: `name:line:column: what is wrong. What to do.`
+ */
+export function readDocument(file: string, name: string): ScenarioData {
+  if (statSync(file).size > MOST_BYTES) {
+    throw new DocumentError(`${name}: it is larger than ${MOST_BYTES / 1024} KiB. Split it into several scenarios.`)
+  }
+  return new Reader(readFileSync(file, 'utf8'), name).read()
+}
+
+class Reader {
+  readonly #name: string
+  readonly #lines = new LineCounter()
+  readonly #document: YamlDocument.Parsed
+
+  constructor(text: string, name: string) {
+    this.#name = name
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+  }
+
+  read(): ScenarioData {
+    const [error] = this.#document.errors
+    if (error) this.#fail(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Mend that line')
+    let value: unknown
+    try {
+      value = this.#document.toJS({ maxAliasCount: MOST_ALIASES })
+    } catch (cause) {
+      this.#fail(0, (cause as Error).message.toLowerCase(), `Use at most ${MOST_ALIASES} aliases`)
+    }
+    // The steps each by their own kind, or a mistake in one would be told as a mistake against all kinds.
+    const { steps: _, ...top } = ScenarioDocument.shape
+    this.#demand(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
+    const { steps, ...rest } = value as z.output<typeof ScenarioDocument> & { steps: unknown[] }
+    const saved: string[] = []
+    return { ...rest, steps: this.#steps(steps, ['steps'], saved) }
+  }
+
+  #steps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
+    if (!Array.isArray(value)) return this.#failAt(path, 'steps are a list', 'Begin each with a dash')
+    return value.map((step, i) => this.#step(step, [...path, i], saved))
+  }
+
+  #step(value: unknown, path: Path, saved: string[]): DocumentStep {
+    const kinds = Object.keys(STEPS) as StepKind[]
+    const keys = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+    const found = kinds.filter(kind => keys.includes(kind))
+    const [kind] = found
+    if (kind === undefined) {
+      const hints = keys.map(key => nearest(key, kinds))
+      const meant = hints.find(hint => hint !== undefined)
+      const stranger = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
+      const what = stranger === undefined ? 'a step is a map' : `there is no step '${stranger}'`
+      this.#failAt(
+        stranger === undefined ? path : [...path, stranger],
+        what,
+        meant ? `Did you mean '${meant}'?` : `Steps are ${kinds.join(', ')}`,
+      )
+    }
+    if (found.length > 1) {
+      this.#failAt([...path, found[1]!], `one step has both '${kind}' and '${found[1]}'`, 'Make two steps of it')
+    }
+    const body = value as Record<string, unknown>
+    const inner = kind === 'at' || kind === 'every' ? (body[kind] as Record<string, unknown>) : undefined
+    // Their steps are looked at one by one.
+    this.#demand(STEPS[kind], inner === undefined ? body : { ...body, [kind]: emptied(inner) }, path)
+    this.#demandCall(kind, body, path)
+    this.#demandReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
+    if (typeof body.as === 'string') saved.push(body.as)
+    const planned = Object.entries(inner ?? {}).map(([when, steps]) => [
+      when,
+      this.#steps(steps, [...path, kind, when], saved),
+    ])
+    return { kind, body, place: this.#placeOf(path), planned: Object.fromEntries(planned) }
+  }
+
+  /** An operation and its input are a map of one key. */
+  #demandCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
+    const at = kind === 'do' ? ['do'] : kind === 'expect' || kind === 'until' ? [kind, 'get'] : undefined
+    if (at === undefined) return
+    const call = at.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body)
+    const names = Object.keys(call as object)
+    if (names.length !== 1) {
+      this.#failAt(
+        [...path, ...at],
+        `it names ${names.length} operations`,
+        'Give one, as in getDeployment: { deploy_id: … }',
+      )
+    }
+  }
+
+  /** Every `${name…}` has to be saved by an earlier step. */
+  #demandReferences(value: unknown, path: Path, saved: readonly string[]): void {
+    if (typeof value === 'string') {
+      for (const [whole, name] of value.matchAll(/\$\{\s*([\w$]*)[^}]*\}/g)) {
+        if (saved.includes(name!)) continue
+        const meant = nearest(name!, saved)
+        const advice = meant
+          ? `Did you mean '${meant}'?`
+          : saved.length > 0
+            ? `Saved so far: ${saved.join(', ')}`
+            : "Save an answer with 'as: name' first"
+        this.#failAt(path, `${whole} names nothing that an earlier step saved`, advice)
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) {
+        this.#demandReferences(item, [...path, Array.isArray(value) ? Number(key) : key], saved)
+      }
+    }
+  }
+
+  #demand(schema: z.ZodObject, value: unknown, path: Path): void {
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return
+    // A word that is mistyped is lacking as well, and the mistyping is what to mend.
+    const issue = parsed.error.issues.find(({ code }) => code === 'unrecognized_keys') ?? parsed.error.issues[0]
+    const at = [...path, ...(issue!.path as Path)]
+    if (issue!.code === 'unrecognized_keys') {
+      const [key] = issue!.keys
+      this.#unknownKey(key!, allowedAt(schema, issue!.path as Path), [...at, key!])
+    }
+    if (issue!.code === 'invalid_key') {
+      const key = String(issue!.path.at(-1))
+      this.#unknownKey(key, allowedAt(schema, issue!.path.slice(0, -1) as Path), at)
+    }
+    if (issue!.code === 'invalid_value') {
+      const found = String(valueAt(value, issue!.path as Path))
+      const words = issue!.values.map(String)
+      const meant = nearest(found, words)
+      this.#failAt(
+        at,
+        `'${found}' is none of the words there are`,
+        meant ? `Did you mean '${meant}'?` : `Words are ${words.join(', ')}`,
+      )
+    }
+    const key = issue!.path.at(-1)
+    const missing = valueAt(value, issue!.path as Path) === undefined
+    if (missing) this.#failAt(at.slice(0, -1), `'${String(key)}' is missing`, 'Add it')
+    this.#failAt(
+      at,
+      `${key === undefined ? 'the file' : `'${String(key)}'`}: ${issue!.message.replace(/^Invalid input: /, '')}`,
+      'Mend it',
+    )
+  }
+
+  #unknownKey(key: string, allowed: readonly string[], path: Path): never {
+    const meant = nearest(key, allowed)
+    const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
+    return this.#failAt(path, `there is no key '${key}' here`, meant ? `Did you mean '${meant}'?` : list)
+  }
+
+  #failAt(path: Path, what: string, advice: string): never {
+    return this.#fail(this.#offsetOf(path), what, advice)
+  }
+
+  #fail(offset: number, what: string, advice: string): never {
+    const { line, col } = this.#lines.linePos(offset)
+    throw new DocumentError(`${this.#name}:${line}:${col}: ${what}. ${advice}${/[?.]$/.test(advice) ? '' : '.'}`)
+  }
+
+  #placeOf(path: Path): string {
+    const { line, col } = this.#lines.linePos(this.#offsetOf(path))
+    return `${line}:${col}`
+  }
+
+  /** Where a path begins: its key where it has one, else the nearest thing around it. */
+  #offsetOf(path: Path): number {
+    for (let length = path.length; length > 0; length--) {
+      const holder = this.#document.getIn(path.slice(0, length - 1), true)
+      const last = path[length - 1]
+      if (isMap(holder)) {
+        const pair = holder.items.find(({ key }) => String((key as { value?: unknown }).value ?? key) === String(last))
+        const key = (pair as Pair<Node> | undefined)?.key
+        if (key?.range) return key.range[0]
+      }
+      const node = this.#document.getIn(path.slice(0, length), true) as Node | undefined
+      if (node?.range) return node.range[0]
+    }
+    return this.#document.contents?.range?.[0] ?? 0
+  }
+}
+
+/** Names that may stand at a path of a schema. */
+function allowedAt(schema: z.ZodType, path: Path): string[] {
+  let at: unknown = schema
+  for (const step of path) {
+    at = opened(at)
+    at = at instanceof z.ZodObject ? at.shape[String(step)] : at instanceof z.ZodRecord ? at.valueType : undefined
+  }
+  at = opened(at)
+  if (at instanceof z.ZodObject) return Object.keys(at.shape)
+  return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
+}
+
+function opened(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? schema.unwrap() : schema
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, step) => (typeof at === 'object' && at !== null ? at[step as keyof typeof at] : undefined),
+    value,
+  )
+}
+
+function emptied(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.keys(value).map(key => [key, []]))
+}

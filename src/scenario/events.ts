@@ -1,0 +1,77 @@
+/** Naming events of the journal: for assertions over what happened. */
+import { JOURNAL_KINDS } from '../control/kinds.ts'
+import type { Entry, Fields } from '../kernel/journal.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { differences } from './check.ts'
+
+/**
+ * An event of the journal: its kind, as in `'instance.lost'`, or more of it. What is not named does not matter.
+ *
+ * @example { kind: 'deployment.running', subject: deploy_id }
+ * @example { kind: 'instance.placed', fields: { node: 'h100-1' } }
+ */
+export type EventPattern =
+  | string
+  | {
+      readonly kind: string
+      /** Wire id or name of the thing. */
+      readonly subject?: string | RegExp | undefined
+      readonly fields?: { readonly [name: string]: string | number | boolean | null | RegExp } | undefined
+    }
+
+/** How often: `3`, `'1..3'`, `'2..'`, `'..4'`, or the bounds. */
+export type CountRange = number | string | { readonly min?: number | undefined; readonly max?: number | undefined }
+
+/** Finds the events that a pattern means. */
+export interface EventMatcher {
+  /** The pattern for people: the kind, then what else it names. */
+  readonly name: string
+  matches(entry: Entry): boolean
+}
+
+/** @throws RangeError for a kind that the journal never writes, with the nearest */
+export function eventMatcher(pattern: EventPattern): EventMatcher {
+  const { kind, subject, fields } = typeof pattern === 'string' ? { kind: pattern } : pattern
+  if (!JOURNAL_KINDS.includes(kind)) {
+    const meant = nearest(String(kind), JOURNAL_KINDS)
+    throw new RangeError(
+      `Failed to name an event: nothing is called '${kind}' in the journal. ` +
+        (meant ? `Did you mean '${meant}'?` : 'Run with a failing check to see what happens, or read the trace.'),
+    )
+  }
+  return {
+    name: [kind, subject, ...Object.entries(fields ?? {}).map(([name, value]) => `${name}=${value}`)]
+      .filter(part => part !== undefined)
+      .join(' '),
+    matches: entry =>
+      entry.kind === kind &&
+      (subject === undefined || differences(entry.subject, subject).length === 0) &&
+      (fields === undefined || differences((entry.fields ?? {}) as Fields, fields).length === 0),
+  }
+}
+
+/** @throws RangeError for a range that is none */
+export function countBounds(range: CountRange): { readonly min: number; readonly max: number } {
+  const { min = 0, max = Number.POSITIVE_INFINITY } =
+    typeof range === 'number' ? { min: range, max: range } : typeof range === 'string' ? parsed(range) : range
+  const counts = [min, max].every(count => count === Number.POSITIVE_INFINITY || Number.isSafeInteger(count))
+  if (counts && min >= 0 && min <= max) return { min, max }
+  throw new RangeError(
+    `Failed to read the range ${JSON.stringify(range)}: no counts. Give 3, '1..3', '2..', '..4' or { min, max }.`,
+  )
+}
+
+/** A range for people. */
+export function countName({ min, max }: { readonly min: number; readonly max: number }): string {
+  if (min === max) return `${min}`
+  if (max === Number.POSITIVE_INFINITY) return `${min} or more`
+  return min === 0 ? `${max} or fewer` : `${min} to ${max}`
+}
+
+function parsed(text: string): { readonly min?: number; readonly max?: number } {
+  const [, exact] = /^(\d+)$/.exec(text) ?? []
+  if (exact !== undefined) return { min: Number(exact), max: Number(exact) }
+  const [all, min, max] = /^(\d*)\.\.(\d*)$/.exec(text) ?? []
+  if (all === undefined || all === '..') return { min: Number.NaN }
+  return { ...(min !== '' && { min: Number(min) }), ...(max !== '' && { max: Number(max) }) }
+}

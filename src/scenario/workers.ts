@@ -1,0 +1,94 @@
+/** Plays scenarios in processes of their own: each is one command line that takes jobs instead of flags. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import type { FileResult, Job } from './runner.ts'
+
+/** What a worker says. */
+export type FromWorker =
+  | { readonly is: 'ready' }
+  | { readonly is: 'played' }
+  | { readonly is: 'done'; readonly results: readonly FileResult[] }
+  | { readonly is: 'failed'; readonly message: string }
+
+interface Waiting {
+  readonly job: Job
+  readonly played: () => void
+  readonly resolve: (results: readonly FileResult[]) => void
+  readonly reject: (error: Error) => void
+}
+
+/** How a worker is started: the command `run` with this variable in its environment. */
+export const WORKER_VARIABLE = 'MODELHOST_SIM_RUN_AS_WORKER'
+
+/** Processes to play in unless told otherwise: starting one takes as long as some forty plays. */
+export function workersFor(plays: number): number {
+  return plays < 80 ? 1 : availableParallelism()
+}
+
+export class Workers {
+  readonly #children: readonly ChildProcess[]
+  #waiting: readonly Waiting[] = []
+  readonly #busy = new Map<ChildProcess, Waiting>()
+  #idle: readonly ChildProcess[] = []
+
+  /** @param entry the script of the command line */
+  constructor(entry: string, count: number) {
+    const env = { ...process.env, [WORKER_VARIABLE]: '1' }
+    this.#children = Array.from({ length: count }, () => {
+      const child = fork(entry, ['run'], {
+        env,
+        serialization: 'advanced',
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      })
+      child.on('message', message => this.#heard(child, message as FromWorker))
+      child.on('exit', code => this.#left(child, code))
+      return child
+    })
+  }
+
+  /** Plays a job in the first process that is free. */
+  play(job: Job, played: () => void): Promise<readonly FileResult[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = [...this.#waiting, { job, played, resolve, reject }]
+      this.#hand()
+    })
+  }
+
+  close(): void {
+    for (const child of this.#children) child.disconnect()
+    this.#waiting = []
+  }
+
+  #heard(child: ChildProcess, message: FromWorker): void {
+    const own = this.#busy.get(child)
+    if (message.is === 'played') {
+      own?.played()
+      return
+    }
+    if (message.is === 'done') own?.resolve(message.results)
+    if (message.is === 'failed') own?.reject(new Error(message.message))
+    this.#busy.delete(child)
+    this.#idle = [...this.#idle, child]
+    this.#hand()
+  }
+
+  #hand(): void {
+    const [child, ...idle] = this.#idle
+    const [next, ...waiting] = this.#waiting
+    if (child === undefined || next === undefined || !child.connected) return
+    this.#idle = idle
+    this.#waiting = waiting
+    this.#busy.set(child, next)
+    child.send(next.job)
+  }
+
+  #left(child: ChildProcess, code: number | null): void {
+    const what = `a worker ended with ${code === null ? 'a signal' : `code ${code}`}`
+    this.#busy
+      .get(child)
+      ?.reject(new Error(`Failed to play '${this.#busy.get(child)!.job.title}': ${what}. Run it with --workers 1.`))
+    this.#busy.delete(child)
+    if (this.#children.some(other => other.connected)) return
+    for (const { reject } of this.#waiting) reject(new Error(`Failed to play: ${what}. Run with --workers 1.`))
+  }
+}

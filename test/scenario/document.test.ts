@@ -1,0 +1,142 @@
+/** Scenarios as YAML and JSON: the same as scripts, and their mistakes told by line and column. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { scenarioJsonSchema } from '../../src/scenario/document-schema.ts'
+import { loadScenarios } from '../../src/scenario/files.ts'
+import { runScenario } from '../../src/scenario/index.ts'
+
+const FORMS = 'test/scenario/forms'
+
+describe('a scenario is the same as data and as a script', () => {
+  test.each(['crash.yaml', 'refusals.yaml', 'money.yaml', 'timeline.yaml', 'limit.json'])('%s', async name => {
+    const scripts = await loadScenarios(resolve(FORMS, 'forms.ts'))
+    const [data] = await loadScenarios(resolve(FORMS, name))
+    const script = scripts.find(({ title }) => title === data!.title)!
+    const [one, other] = [await runScenario(script), await runScenario(data!)]
+    expect(one.failure).toBeUndefined()
+    expect(other.failure).toBeUndefined()
+    expect(other.trace).toEqual(one.trace)
+    expect(other.digest).toBe(one.digest)
+    expect(data!.options).toEqual(script.options)
+  })
+})
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'documents-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+async function mistake(text: string, name = 'story.yaml'): Promise<string> {
+  writeFileSync(join(folder, name), text)
+  return loadScenarios(join(folder, name), folder).then(
+    () => 'none',
+    error => (error as Error).message,
+  )
+}
+
+const STEP = `title: a story
+steps:
+`
+
+describe('a mistake is told with its line, its column and the nearest word', () => {
+  test.each([
+    ['titel: a story\nsteps: []\n', "story.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?"],
+    ['title: a story\n', "story.yaml:1:1: 'steps' is missing. Add it."],
+    [
+      'title: a\ngiven:\n  fixture: empty\nsteps:\n  - advance: 1m\n',
+      "story.yaml:3:3: there is no key 'fixture' here. Did you mean 'fixtures'?",
+    ],
+    [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: there is no step 'advnace'. Did you mean 'advance'?"],
+    [
+      `${STEP}  - sleep: 10m\n`,
+      "story.yaml:3:5: there is no step 'sleep'. Steps are do, expect, advance, until, fault, at, every.",
+    ],
+    [
+      `${STEP}  - do: { creatLlmDeployment: { } }\n`,
+      "story.yaml:3:11: there is no key 'creatLlmDeployment' here. Did you mean 'createLlmDeployment'?",
+    ],
+    [`${STEP}  - until: { get: { listDeployments: }, within: 1m }\n`, "story.yaml:3:5: 'where' is missing. Add it."],
+    [
+      `${STEP}  - until: { get: { listDeployments: }, where: [], withn: 1m }\n`,
+      "story.yaml:3:52: there is no key 'withn' here. Did you mean 'within'?",
+    ],
+    [
+      `${STEP}  - fault: { verb: node.crsh, target: h100-0 }\n`,
+      "story.yaml:3:14: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
+    ],
+    [
+      `${STEP}  - at:\n      5m:\n        - fault: { verb: hub.down }\n        - advanc: 1m\n`,
+      "story.yaml:6:11: there is no step 'advanc'. Did you mean 'advance'?",
+    ],
+    [
+      `${STEP}  - advance: 1m\n    fault: { verb: hub.down }\n`,
+      "story.yaml:4:5: one step has both 'advance' and 'fault'. Make two steps of it.",
+    ],
+    [
+      `${STEP}  - do: { listDeployments: }\n    as: all\n  - expect: { get: { cost: '\${al[0]}' } }\n`,
+      /^story\.yaml:5:22: \$\{al\[0\]\} names nothing that an earlier step saved\. Did you mean 'all'\?$/,
+    ],
+    [`${STEP}  - advance: [1]\n`, "story.yaml:3:5: 'advance': Invalid input. Mend it."],
+    [`${STEP}  - do: { a: [ }\n`, /^story\.yaml:3:\d+: .*\. Mend that line\.$/],
+    ['title: &a a\nsteps:\n  - *b\n', /^story\.yaml:\d+:\d+: .*[aA]lias/],
+  ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
+    const said = await mistake(text)
+    if (expected instanceof RegExp) expect(said.replace('Failed to load ', '')).toMatch(expected)
+    else expect(said).toBe(`Failed to load ${expected}`)
+  })
+
+  test('in JSON as well', async () => {
+    expect(await mistake('{\n  "title": "a",\n  "stpes": []\n}', 'story.json')).toBe(
+      "Failed to load story.json:3:3: there is no key 'stpes' here. Did you mean 'steps'?",
+    )
+  })
+
+  test('a few lines that stand for gigabytes are not read', async () => {
+    const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
+    for (let i = 1; i < 9; i++) {
+      const [name, before] = [String.fromCharCode(97 + i), String.fromCharCode(96 + i)]
+      lines.push(`${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`)
+    }
+    expect(await mistake(`${lines.join('\n')}\n`)).toBe(
+      'Failed to load story.yaml:1:1: excessive alias count indicates a resource exhaustion attack. Use at most 50 aliases.',
+    )
+    expect(await mistake(`title: ${'a'.repeat(300_000)}`)).toMatch(/larger than 256 KiB/)
+    expect(await mistake('['.repeat(20_000))).toMatch(/^Failed to load story\.yaml/)
+  })
+})
+
+test('a step that fails says in which line', async () => {
+  const file = join(folder, 'story.yaml')
+  writeFileSync(
+    file,
+    `${STEP.replace('steps', 'given: { fixtures: empty }\nsteps')}  - advance: 1m\n  - expect:\n      get: { balance: }\n      is: 3\n      what: the funds\n`,
+  )
+  const [story] = await loadScenarios(file)
+  const { failure } = await runScenario(story!, { file })
+  expect(failure).toMatchObject({
+    message: 'check 1 (the funds) does not hold:\n  expected 3, found 100000000000',
+    where: { line: 5, column: 5 },
+    at: 60_000_000,
+  })
+})
+
+test('a reference to what an answer does not have says what it has', async () => {
+  writeFileSync(
+    join(folder, 'story.yaml'),
+    `${STEP}  - do: { listApiTokens: }\n    as: all\n  - expect: { get: { value: 'x\${all[0].nothing}' } }\n`,
+  )
+  const [story] = await loadScenarios(join(folder, 'story.yaml'))
+  expect((await runScenario(story!)).failure!.message).toMatch(
+    /^Failed to fill in \$\{all\[0\]\.nothing\}: 'nothing' is not there\. There is /,
+  )
+})
+
+test('the published schema is the one that files are read by', () => {
+  expect(JSON.parse(readFileSync('schemas/scenario.schema.json', 'utf8'))).toEqual(scenarioJsonSchema())
+})

@@ -1,0 +1,227 @@
+/** Many seeds, many processes, tags, dry runs, and what the command lists. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type RunArguments, run } from '../../src/cli/run.ts'
+import { list } from '../../src/cli/scenarios.ts'
+import { seedList } from '../../src/cli/values.ts'
+
+let folder: string
+
+beforeEach(() => {
+  mkdirSync('.tmp', { recursive: true })
+  // Inside the package, so that its own name leads to it in a process of its own.
+  folder = mkdtempSync(join('.tmp', 'many-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const STORY = (title: string, more = '') => `
+import { scenario } from 'modelhost-sim/scenario'
+export default scenario('${title}', { fixtures: 'two-nodes', seed: 7, ${more} }, async ({ api, clock, check }) => {
+  const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await clock.advance('20m')
+  check(await api.getDeployment({ deploy_id }), { status: 'running' })
+})
+`
+/** Fails with about half of all seeds. */
+const UNSURE = STORY('a short id').replace("{ status: 'running' }", '{ deploy_id: /^[A-Z]/ }').replace("'20m'", "'1m'")
+
+function write(name: string, text: string): void {
+  writeFileSync(join(folder, name), text)
+}
+
+async function play(args: RunArguments) {
+  let out = ''
+  let error = ''
+  const door = {
+    out: (text: string) => {
+      out += text
+    },
+    error: (text: string) => {
+      error += text
+    },
+    folder,
+  }
+  const code = await run(args, door)
+  return { code, out: out.replace(/\d+ ms/g, 'N ms').replace(/and \d+\.\d s|in \d+\.\d s/g, 'in N s'), error }
+}
+
+describe('--seeds', () => {
+  test('a line a scenario, the seeds that fail together, one command each', async () => {
+    write('sure.ts', STORY('sure'))
+    write('unsure.ts', UNSURE)
+    const { code, out } = await play({ scenarios: ['.'], seeds: seedList('seeds')('11..18') })
+    expect(code).toBe(1)
+    expect(out).toMatch(/^✓ sure {2}8 seeds, N ms each\n✗ a short id {2}[2-7] of 8 seeds, N ms each\n/)
+    expect(out).toMatch(
+      /1 of 2 scenarios failed in 16 plays in N s\n {2}a short id: \d seeds \((\d+)(, \d+)*\)\n {4}npx modelhost-sim run unsure\.ts --seed \1\n$/,
+    )
+  })
+
+  test('a trace is compared with a scenario’s own seed alone, and a story can keep to it', async () => {
+    write('a.ts', STORY('any'))
+    write('b.ts', STORY('own', "seeds: 'own'"))
+    await play({ scenarios: ['.'], update: true })
+    const { out } = await play({ scenarios: ['.'], seeds: ['6', '7', '8'], reporter: 'json' })
+    expect(
+      JSON.parse(out.replaceAll('N ms', '0')).scenarios.map((one: { title: string; seed: string; trace: string }) => [
+        one.title,
+        one.seed,
+        one.trace,
+      ]),
+    ).toEqual([
+      ['any', '6', 'not compared'],
+      ['any', '7', 'equal'],
+      ['any', '8', 'not compared'],
+      ['own', '7', 'equal'],
+    ])
+  })
+
+  test.each([
+    ['1..3', ['1', '2', '3']],
+    ['7', ['7']],
+    ['1..2, north,2', ['1', '2', 'north']],
+  ])('%s', (text, expected) => {
+    expect(seedList('seeds')(text)).toEqual(expected)
+  })
+
+  test.each(['3..1', '', '1,,2', '1..1000000'])('refuses %j', text => {
+    expect(() => seedList('seeds')(text)).toThrow(
+      /^Failed to read --seeds '.*': no list of up to 100000 seeds\. .*--seeds 1\.\.200\.$/,
+    )
+  })
+
+  test('is not for writing traces', async () => {
+    write('a.ts', STORY('any'))
+    expect(await play({ scenarios: ['.'], seeds: ['1'], update: true })).toMatchObject({ code: 2, out: '' })
+    expect(await play({ scenarios: ['.'], seeds: ['1'], seed: '2' })).toMatchObject({ code: 2, out: '' })
+  })
+})
+
+test('--tag takes those that have one of the tags', async () => {
+  write('a.ts', STORY('one', "tags: ['money', 'slow']"))
+  write('b.ts', STORY('two', "tags: ['batches']"))
+  write('c.ts', STORY('three'))
+  const titles = async (...tag: string[]) => (await play({ scenarios: ['.'], tag, seed: '1' })).out.match(/(?<=✓ )\w+/g)
+  expect(await titles('money')).toEqual(['one'])
+  expect(await titles('batches', 'slow')).toEqual(['one', 'two'])
+  expect(await play({ scenarios: ['.'], tag: ['mony'] })).toMatchObject({
+    code: 2,
+    error: "Failed to run scenarios: none is tagged 'mony'. 'modelhost-sim scenarios' lists the tags.\n",
+  })
+})
+
+test('--dry-run prints the steps and compares nothing', async () => {
+  write('a.ts', STORY('one', "tags: ['money']").replace("'running'", "'stopped'"))
+  const { code, out } = await play({ scenarios: ['a.ts'], dryRun: true })
+  expect(code).toBe(0)
+  expect(out).toMatchInlineSnapshot(`
+    "one  (a.ts)
+      fixtures: "two-nodes"
+      seed: 7
+      tags: ["money"]
+      1. 0s (0.000000) api.createLlmDeployment {"model_name":"acme/chat","gpu":"H100-80GB","hub":{"repo":"acme/chat-8b"}}
+      2. 0s (0.000000) clock.advance "20m"
+      3. 20m (1200.000000) api.getDeployment {"deploy_id":"aQyG2ENBHyUv6BnO"}
+      4. 20m (1200.000000) check {"status":"stopped"}
+      fails there: check 1 does not hold:
+        status: expected "stopped", found "running"
+    "
+  `)
+  expect(readdirSync(folder)).toEqual(['a.ts'])
+})
+
+test('as TAP', async () => {
+  write('a.ts', STORY('one').replace("'running'", "'stopped'"))
+  write('b.ts', STORY('two # of two'))
+  const { code, out } = await play({ scenarios: ['.'], reporter: 'tap', seed: '1' })
+  expect(code).toBe(1)
+  expect(out).toMatch(
+    /^TAP version 13\nnot ok 1 - one\n {2}---\n {2}message: \|\n {4}a\.ts.*\n[\s\S]* {2}\.\.\.\nok 2 - two \\# of two\n1\.\.2\n$/,
+  )
+})
+
+test('workers give what one process gives, in the same order', () => {
+  write('a.yaml', 'title: from a file\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
+  write('b.ts', UNSURE)
+  const bin = join(process.cwd(), 'bin', 'modelhost-sim.js')
+  const outcome = (...flags: string[]) => {
+    const args = [bin, 'run', folder, '--seeds', '1..30', '--reporter', 'json', ...flags]
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    const told = JSON.parse(stdout)
+    return { status, told: told.scenarios.map((one: object) => ({ ...one, wall_ms: 0 })) }
+  }
+  const one = outcome('--workers', '1')
+  expect(one.status).toBe(1)
+  expect(one.told).toHaveLength(60)
+  expect(outcome('--workers', '2')).toEqual(one)
+}, 120_000)
+
+test('workers write the traces that one process writes', () => {
+  write('a.ts', STORY('one'))
+  write('b.ts', STORY('two'))
+  const args = ['bin/modelhost-sim.js', 'run', folder, '--update', '--workers', '2']
+  expect(spawnSync(process.execPath, args, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  expect(readFileSync(join(folder, 'a.trace'), 'utf8')).toMatch(/^# one \(seed 7\)\n0\.000000 request/)
+  expect(readFileSync(join(folder, 'b.trace'), 'utf8')).toMatch(/^# two \(seed 7\)\n0\.000000 request/)
+}, 120_000)
+
+describe('modelhost-sim scenarios', () => {
+  const told = async (args: Parameters<typeof list>[0]) => {
+    let out = ''
+    let error = ''
+    const door = {
+      out: (text: string) => {
+        out += text
+      },
+      error: (text: string) => {
+        error += text
+      },
+      folder,
+    }
+    return { code: await list(args, door), out, error }
+  }
+
+  test('lists your own and those of the package', async () => {
+    mkdirSync(join(folder, 'scenarios/deep'), { recursive: true })
+    write('scenarios/deep/a.ts', STORY('one', "tags: ['mine'], teaches: 'That it works.', client: 'Waits.'"))
+    const { code, out } = await told({})
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^scenarios\/deep\/a\.ts {2}\[mine\]\n {2}one\n {2}teaches: That it works\.\n {2}a good client: Waits\.\n\n/,
+    )
+    expect(out).toContain(`${relative(folder, 'scenarios/cold-start.ts')}  [deployments, money]\n`)
+    const json = JSON.parse((await told({ json: true, tag: ['mine'] })).out)
+    expect(json).toEqual([
+      { file: 'scenarios/deep/a.ts', title: 'one', tags: ['mine'], teaches: 'That it works.', client: 'Waits.' },
+    ])
+  })
+
+  test('says what can not be read', async () => {
+    mkdirSync(join(folder, 'scenarios'))
+    write('scenarios/a.yaml', 'titel: a\nsteps: []\n')
+    expect(await told({ filter: 'cold-start' })).toMatchObject({
+      code: 2,
+      error: "Failed to load scenarios/a.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?\n",
+    })
+    expect((await told({ folders: ['stories'] })).error).toBe(
+      "Failed to list 'stories': there is no such folder. Give one that holds scenarios.\n",
+    )
+  })
+})
+
+test('shipped scenarios import what everybody may import', () => {
+  for (const name of readdirSync('scenarios', { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.ts')) continue
+    const imports = [...readFileSync(join('scenarios', name), 'utf8').matchAll(/from '([^']+)'|import\('([^']+)'\)/g)]
+    // Beside it, what several of them have in common.
+    const strange = imports
+      .map(found => found[1] ?? found[2]!)
+      .filter(one => !/^(modelhost-sim\/scenario$|\.\.?\/)/.test(one))
+    expect({ name, strange }).toEqual({ name, strange: [] })
+  }
+})
