@@ -7,7 +7,7 @@ import { control, OURS } from './endpoint.ts'
 
 const Brief = z.object({
   world: z.string(),
-  token: z.string().nullable().describe('Its first token, as the root address takes it'),
+  token: z.string().nullable().describe('The end of its first token, as the root address takes it'),
   base_url: z.string().describe('Its whole API, and below _sim its control plane'),
   fixtures: z.string(),
   seed: z.string(),
@@ -17,7 +17,6 @@ const Brief = z.object({
 })
 
 const Inspected = Brief.extend({
-  bare_token: z.string().nullable().describe('Its first token, as base_url takes it'),
   profile: z.string(),
   clock: z.object({ mode: z.enum(CLOCK_MODES), speed: z.number().nullable() }),
   digest: z.string(),
@@ -109,7 +108,6 @@ export const getWorld = control({
     for (const count of journal.counts.values()) events += count
     return {
       ...brief(world, request),
-      bare_token: sim.token === '' ? null : sim.token,
       profile: sim.world.profile.name,
       clock: { mode: sim.clock.mode, speed: sim.clock.speed ?? null },
       digest: sim.digest,
@@ -192,7 +190,7 @@ function brief(world: ServedWorld, request: Request): z.input<typeof Brief> {
   const { fixtures = DEFAULT_WORLD } = sim.options
   return {
     world: world.name,
-    token: world.token ?? null,
+    token: world.token === undefined ? null : concealed(world.token),
     base_url: addressOf(world, request),
     fixtures: typeof fixtures === 'string' ? fixtures : 'given',
     seed: sim.seed,
@@ -200,6 +198,12 @@ function brief(world: ServedWorld, request: Request): z.input<typeof Brief> {
     requests: world.requests,
     idle_seconds: world.idleMs / 1000,
   }
+}
+
+/** Whoever looks need not learn a token; its end and its routing word tell which it is. */
+function concealed(token: string): string {
+  const [, bare, word] = /^(.*?)(\.\w+)?$/.exec(token)!
+  return `…${bare!.slice(-4)}${word ?? ''}`
 }
 
 /** By the address that was asked: behind a forwarded port the server's own is another. */

@@ -56,21 +56,26 @@ function cut(bytes: Uint8Array, after: number): ReadableStream<Uint8Array> {
   })
 }
 
+/** The pieces come in their time whether somebody reads or not: a connection has room for what waits. */
 function slow(bytes: Uint8Array, bytesPerSecond: number, wait: Wait): ReadableStream<Uint8Array> {
   const { size, each } = piecesOf(bytes.length, bytesPerSecond)
-  let at = 0
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        if (at < bytes.length) {
+  let isWanted = true
+  return new ReadableStream({
+    start(controller) {
+      const send = async () => {
+        for (let at = 0; at < bytes.length; at += size) {
           await wait(each)
+          if (!isWanted) return
           controller.enqueue(bytes.subarray(at, at + size))
-          at += size
         }
-        if (at >= bytes.length) controller.close()
-      },
+        controller.close()
+      }
+      send().catch(error => {
+        if (isWanted) controller.error(error)
+      })
     },
-    // Nothing comes before somebody reads: time passes for a reader.
-    { highWaterMark: 0 },
-  )
+    cancel() {
+      isWanted = false
+    },
+  })
 }

