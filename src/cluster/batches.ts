@@ -411,12 +411,15 @@ export class Batches {
     if (row.rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
     world.cancel(row.next)
     row.next = row.rate > 0 ? world.plan((row.stepTokens / row.rate) * 1e6, 'batch.chunkDone', ordinal) : 0
+    if (target?.kind === 'own') world.chronicle.servingChanged(target.deployment)
   }
 
   #stepDone(ordinal: number, row: BatchRow): void {
     const { lines } = row.work!
+    const failedBefore = row.failed
     for (let i = row.done; i < row.stepEnd; i++) if (lines[i]!.error) row.failed++
     this.#charge(row, row.done, row.stepEnd)
+    this.#world.chronicle.linesDone(row.stepEnd - row.done, row.failed - failedBefore)
     row.done = row.stepEnd
     this.#world.happened(row, 'batch.progressed', { done: row.done, failed: row.failed, total: lines.length })
     this.#nextStep(ordinal, row)
@@ -521,6 +524,8 @@ export class Batches {
     row.status = status
     row.at = { ...row.at, [status]: this.#world.clock.now }
     this.#world.happened(row, `batch.${status}`, fields)
+    const target = row.work && this.#targetOf(row.work.model)
+    if (target?.kind === 'own') this.#world.chronicle.servingChanged(target.deployment)
     this.#world.seen()
   }
 
@@ -573,7 +578,12 @@ export class Batches {
     return this.#active.length > 0 && this.#runningOn(deployment).length > 0
   }
 
-  /** The batches whose lines run on a deployment now. */
+  /** Whether lines of a batch run on a deployment now. */
+  isRunningOn(deployment: number): boolean {
+    return this.workFor(deployment) && this.#runningOn(deployment).some(ordinal => this.#table.read(ordinal).rate > 0)
+  }
+
+  /** The batches whose lines run, or wait to run, on a deployment. */
   #runningOn(deployment: number): number[] {
     return this.#active.filter(ordinal => {
       const { status, work } = this.#table.read(ordinal)

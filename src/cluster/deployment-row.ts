@@ -133,6 +133,11 @@ export class DeploymentRow extends Row {
   next = 0
   stoppedWithBase = false
   adapters: readonly number[] = []
+  /** What the chronicle has told of it last: its lines, -1 for none, and the loads they speak of. */
+  toldStatus = -1
+  toldServing = -1
+  toldLife = -1
+  loads: readonly Load[] = []
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
     super(generation, id)
@@ -191,6 +196,10 @@ export class DeploymentRow extends Row {
     copy.next = this.next
     copy.stoppedWithBase = this.stoppedWithBase
     copy.adapters = this.adapters
+    copy.toldStatus = this.toldStatus
+    copy.toldServing = this.toldServing
+    copy.toldLife = this.toldLife
+    copy.loads = this.loads
     return copy.takeHash(this)
   }
 }

@@ -5,6 +5,7 @@ import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import { badImage, memoryShortage } from './hub.ts'
+import { Life } from './life.ts'
 import { bitCount, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
@@ -47,16 +48,26 @@ export class InstanceRow extends Row {
   rateSince: Micros = 0
   /** Adapters in its slots. Replaced, never edited. */
   adapters: readonly ResidentAdapter[] = []
+  /** When it entered what: for reports. */
+  readonly life: Life
 
-  constructor(generation: Generation, id: string, deployment: number, nth: number, since: Micros) {
+  constructor(
+    generation: Generation,
+    id: string,
+    deployment: number,
+    nth: number,
+    since: Micros,
+    life = new Life(since),
+  ) {
     super(generation, id)
     this.deployment = deployment
     this.nth = nth
     this.since = since
+    this.life = life
   }
 
   copy(generation: Generation): InstanceRow {
-    const copy = new InstanceRow(generation, this.id, this.deployment, this.nth, this.since)
+    const copy = new InstanceRow(generation, this.id, this.deployment, this.nth, this.since, this.life.copy())
     copy.state = this.state
     copy.node = this.node
     copy.gpus = this.gpus
@@ -195,7 +206,7 @@ export class Instances {
     const lost = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
     for (const { ordinal, row } of lost) {
       world.happened(this.#table.own(ordinal), 'instance.lost', { reason, state: row.state })
-      this.#remove(ordinal)
+      this.#remove(ordinal, reason)
     }
     for (const deployment of new Set(lost.map(({ row }) => row.deployment))) {
       const wasStarting = lost.some(({ row }) => row.deployment === deployment && row.state !== 'draining')
@@ -251,6 +262,7 @@ export class Instances {
     deployments.moved(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
+    instance.life[state] = clock.now
     this.#world.happened(instance, `instance.${state}`, fields)
     if (served || state === 'ready') deployments.capacityChanged(instance.deployment)
   }
@@ -277,6 +289,7 @@ export class Instances {
     const { timings } = world.profile
     const deployment = this.#deploymentOf(ordinal)
     world.nodes.cacheImage(instance.node)
+    instance.life.pulled = world.clock.now
     const node = world.nodes.read(instance.node)
     const cached = hasWeights(node, deployment.weights.repo)
     if (world.deployments.refusal(deployment) !== undefined) {
@@ -346,7 +359,7 @@ export class Instances {
     this.#world.placement.wake()
   }
 
-  #remove(ordinal: number): void {
+  #remove(ordinal: number, lostTo?: string): void {
     const world = this.#world
     const instance = this.#table.own(ordinal)
     world.cancel(instance.next)
@@ -356,6 +369,7 @@ export class Instances {
     else world.placement.leave(ordinal)
     const deployment = world.deployments.own(instance.deployment)
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
+    world.chronicle.lifeEnded(deployment, instance.life, lostTo)
     world.deployments.moved(instance.deployment, instance.state, undefined)
     world.limits.release(deployment.gpu, deployment.numGpus)
     this.#table.remove(ordinal)

@@ -104,12 +104,18 @@ interface GroupState {
   readonly named: number
 }
 
+/** The nodes of a GPU type, ascending, and beside each how many GPUs a placement could have and how many work. */
+interface TypeIndex {
+  readonly ordinals: Int32Array
+  readonly free: Uint8Array
+  readonly up: Uint8Array
+}
+
 /** The nodes and their GPUs: what is free where, by type. */
 export class Nodes {
   readonly #world: World
   readonly #table: Table<NodeRow>
-  /** By GPU type: ordinals of its nodes, ascending, and beside them how many GPUs a placement could have on each. */
-  #byType: { readonly ordinals: Int32Array; readonly free: Uint8Array }[]
+  #byType: TypeIndex[]
   readonly #byName: Layers<number>
   /** Replaced, never edited: forks share it. */
   #groups: readonly GroupState[]
@@ -117,7 +123,9 @@ export class Nodes {
   constructor(world: World, from?: { table: Table<NodeRow>; nodes: Nodes }) {
     this.#world = world
     this.#table = from ? from.table : new Table(world.generation)
-    this.#byType = from ? from.nodes.#byType.map(({ ordinals, free }) => ({ ordinals, free: free.slice() })) : []
+    this.#byType = from
+      ? from.nodes.#byType.map(({ ordinals, free, up }) => ({ ordinals, free: free.slice(), up: up.slice() }))
+      : []
     this.#byName = from ? from.nodes.#byName.fork() : new Layers()
     this.#groups = from ? from.nodes.#groups : []
   }
@@ -157,6 +165,7 @@ export class Nodes {
     }
     this.#groups = groups
     this.#byType = byType.map(ordinals => this.#indexOf(ordinals))
+    for (const [type, { up }] of this.#byType.entries()) if (up.length > 0) this.#tell(type)
   }
 
   get count(): number {
@@ -321,6 +330,7 @@ export class Nodes {
     this.#groups = this.#groups.with(index, { group, alive: alive - 1, named })
     const type = gpuIndex(group.gpu)
     this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))
+    this.#tell(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
   }
@@ -334,13 +344,25 @@ export class Nodes {
   recount(ordinal: number): void {
     const row = this.#table.read(ordinal)
     const type = this.#byType[gpuIndex(row.group.gpu)]!
-    type.free[positionOf(type.ordinals, ordinal)] = freeGpus(row)
+    const position = positionOf(type.ordinals, ordinal)
+    type.free[position] = freeGpus(row)
+    const up = upGpus(row)
+    if (type.up[position] === up) return
+    type.up[position] = up
+    this.#tell(gpuIndex(row.group.gpu))
   }
 
-  #indexOf(ordinals: readonly number[]): { ordinals: Int32Array; free: Uint8Array } {
+  #tell(type: number): void {
+    let sum = 0
+    for (const up of this.#byType[type]!.up) sum += up
+    this.#world.chronicle.capacityChanged(type, sum)
+  }
+
+  #indexOf(ordinals: readonly number[]): TypeIndex {
     return {
       ordinals: Int32Array.from(ordinals),
       free: Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal))),
+      up: Uint8Array.from(ordinals, ordinal => upGpus(this.#table.read(ordinal))),
     }
   }
 }
@@ -348,6 +370,12 @@ export class Nodes {
 /** GPUs of a node that a placement could have. */
 export function freeGpus(row: Readonly<NodeRow>): number {
   return row.state === 'ready' ? row.group.gpus - bitCount(row.taken | row.group.occupied | row.broken) : 0
+}
+
+/** GPUs of a node that work, held or free, less those that other customers hold. */
+function upGpus(row: Readonly<NodeRow>): number {
+  const isUp = row.state === 'ready' || row.state === 'cordoned'
+  return isUp ? row.group.gpus - bitCount(row.group.occupied | row.broken) : 0
 }
 
 export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {

@@ -9,6 +9,7 @@ import type { ControlScope } from './endpoint.ts'
 import * as journal from './journal.ts'
 import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
+import * as report from './report.ts'
 
 /**
  * Every operation of the control plane by its id: what a typed client of it is made from.
@@ -20,6 +21,7 @@ export const controlOperations = byPath({
   ...clock,
   ...journal,
   ...ledger,
+  ...report,
   ...cluster,
 } satisfies Operations<ControlScope>)
 
@@ -31,7 +33,7 @@ export interface Control {
 /** What tells about the simulator itself and never waits for its world. */
 const AT_ONCE: readonly string[] = ['getHealth', 'getOverview', 'getRoot']
 /** What would only write about itself, every time that somebody looks. */
-const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest']
+const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest', 'getReport']
 
 /** Makes the control plane of a simulator. */
 export function createControl(sim: Simulator): Control {
