@@ -10,17 +10,7 @@ import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
 import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
-import {
-  byteCount,
-  demandKnownVariables,
-  fromEnvironment,
-  integer,
-  positive,
-  switched,
-  text,
-  texts,
-  word,
-} from './values.ts'
+import { byteCount, demandKnownVariables, flag, integer, positive, text, texts, toggle, word } from './values.ts'
 
 interface Arguments {
   port: number
@@ -72,7 +62,7 @@ function flags() {
       coerce: text('host'),
     },
     fixtures: {
-      ...flag('fixtures', 'World to start from: default, empty, full, two-nodes, or a folder', 'default'),
+      ...flag('fixtures', 'World to start from: default, empty, fleet, full, two-nodes, or a folder', 'default'),
       coerce: text('fixtures'),
     },
     profile: {
@@ -150,15 +140,6 @@ export async function handler(argv: Arguments): Promise<void> {
     }),
   )
   closeOnSignals(server)
-}
-
-function flag(name: string, describe: string, otherwise?: string) {
-  const value = fromEnvironment(name) ?? otherwise
-  return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
-}
-
-function toggle(name: string, describe: string) {
-  return { describe, type: 'boolean' as const, default: switched(name) }
 }
 
 async function simulatorOf(argv: Arguments): Promise<Simulator> {

@@ -86,6 +86,7 @@ export class Chronicle {
   statusChanged(row: DeploymentRow): void {
     const status = DEPLOYMENT_STATUSES.indexOf(row.status)
     row.toldStatus = this.#statuses.push([row.toldStatus, this.#world.clock.now, status])
+    if (row.status === 'deleted' && row.loads.length > 0) this.#tellServing(row, false)
   }
 
   /** A deployment is given a load. */
@@ -236,8 +237,13 @@ export class Chronicle {
   #tellServing(row: DeploymentRow, isBusy: boolean): void {
     const { now } = this.#world.clock
     const { served: counted, able, used } = this.totalsAt(row, now)
-    const { arrived, served, refused, backlog } = row.servedAt === now ? row.served : counted
-    const how = [row.toldServing, now, row.servingShare, Number(isBusy), row.loads.length - 1]
+    // Nobody asks what was deleted, and whoever waited for it is turned away.
+    const isDeleted = row.status === 'deleted'
+    const { arrived, served, ...rest } = row.servedAt === now && !isDeleted ? row.served : counted
+    const refused = isDeleted ? rest.refused + rest.backlog : rest.refused
+    const backlog = isDeleted ? 0 : rest.backlog
+    const load = isDeleted ? -1 : row.loads.length - 1
+    const how = [row.toldServing, now, row.servingShare, Number(isBusy), load]
     row.toldServing = this.#servings.push([...how, arrived, served, refused, backlog, able, used])
   }
 }

@@ -1,0 +1,62 @@
+/** Commands from a file: what goes wrong in a simulation, and when. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { type Micros, micros, readable } from '../kernel/duration.ts'
+import type { Simulator } from '../simulator.ts'
+import { parseJsonText } from '../store/json-text.ts'
+import { jsonPath, problemsOf } from '../store/problems.ts'
+import { UsageError } from './command.ts'
+
+/** The same as POST /_sim/commands takes, with `at` counted from the start. */
+const Commands = z.array(
+  z.strictObject({
+    verb: z.string(),
+    target: z.string().optional(),
+    args: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
+      .optional(),
+    at: z.string().default('0s'),
+  }),
+)
+
+/**
+ * Gives every command of a file to a world that has just begun.
+ *
+ * @param within how long it will be simulated: what is due later would never happen
+ * @throws UsageError that names file and position, before time has moved
+ */
+export function giveCommands(sim: Simulator, path: string, within: Micros): void {
+  const refuse = (problem: string): never => {
+    throw new UsageError(`Failed to read --commands '${path}': ${problem}`)
+  }
+  let text = ''
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    refuse(code === 'ENOENT' ? 'there is no such file. Give one that holds JSON.' : `${(error as Error).message}.`)
+  }
+  const parsed = parseJsonText(text)
+  if ('fault' in parsed) {
+    const { line, column, reason } = parsed.fault
+    return refuse(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
+  }
+  const result = Commands.safeParse(parsed.value)
+  if (!result.success) {
+    const [first] = problemsOf(Commands, parsed.value, result.error)
+    return refuse(`${jsonPath(first!.path)}: ${first!.text}`)
+  }
+  for (const [i, { at, verb, target, args }] of result.data.entries()) {
+    try {
+      const delay = micros(at)
+      if (delay > within) {
+        refuse(`$[${i}].at: '${at}' lies after the end, ${readable(within)}. Simulate for longer, or leave it out.`)
+      }
+      const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
+      sim.world.commands.give(command, delay)
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      refuse(`$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
+    }
+  }
+}
