@@ -16,7 +16,7 @@ import { loadProfile, type ProfileInput } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
 
 export interface SimulatorOptions {
-  /** The world to start from: a name (`default`, `empty`, `full`, `two-nodes`), a folder, or the fixture itself. */
+  /** The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, or the fixture itself. */
   readonly fixtures?: string | FixtureInput
   /** Timings, prices, limits and policies of the provider: `realistic` (unless given), `quick`, `rough`, a path, or the profile itself. */
   readonly profile?: string | ProfileInput

@@ -26,37 +26,43 @@ const Commands = z.array(
  * @throws UsageError that names file and position, before time has moved
  */
 export function giveCommands(sim: Simulator, path: string, within: Micros): void {
-  const refuse = (problem: string): never => {
-    throw new UsageError(`Failed to read --commands '${path}': ${problem}`)
-  }
-  let text = ''
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    refuse(code === 'ENOENT' ? 'there is no such file. Give one that holds JSON.' : `${(error as Error).message}.`)
-  }
-  const parsed = parseJsonText(text)
-  if ('fault' in parsed) {
-    const { line, column, reason } = parsed.fault
-    return refuse(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
-  }
-  const result = Commands.safeParse(parsed.value)
-  if (!result.success) {
-    const [first] = problemsOf(Commands, parsed.value, result.error)
-    return refuse(`${jsonPath(first!.path)}: ${first!.text}`)
-  }
-  for (const [i, { at, verb, target, args }] of result.data.entries()) {
+  for (const [i, { at, verb, target, args }] of commandsIn(path).entries()) {
+    const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
     try {
       const delay = micros(at)
-      if (delay > within) {
-        refuse(`$[${i}].at: '${at}' lies after the end, ${readable(within)}. Simulate for longer, or leave it out.`)
+      if (delay <= within) {
+        sim.world.commands.give(command, delay)
+        continue
       }
-      const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
-      sim.world.commands.give(command, delay)
     } catch (error) {
-      if (error instanceof UsageError) throw error
-      refuse(`$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
+      throw problem(path, `$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
     }
+    const end = readable(within)
+    throw problem(path, `$[${i}].at: '${at}' lies after the end, ${end}. Simulate for longer, or leave it out.`)
   }
+}
+
+function commandsIn(path: string): z.output<typeof Commands> {
+  const parsed = parseJsonText(textOf(path))
+  if ('fault' in parsed) {
+    const { line, column, reason } = parsed.fault
+    throw problem(path, `line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
+  }
+  const result = Commands.safeParse(parsed.value)
+  if (result.success) return result.data
+  const [first] = problemsOf(Commands, parsed.value, result.error)
+  throw problem(path, `${jsonPath(first!.path)}: ${first!.text}`)
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw problem(path, code === 'ENOENT' ? 'there is no such file. Give one that holds JSON.' : `${message}.`)
+  }
+}
+
+function problem(path: string, text: string): UsageError {
+  return new UsageError(`Failed to read --commands '${path}': ${text}`)
 }

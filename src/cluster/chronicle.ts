@@ -57,7 +57,7 @@ export class Chronicle {
   readonly #world: World
   /** The line before of the same deployment, at, status. */
   readonly #statuses: NumberLog
-  /** The line before, at, share, busy, load, arrived, served, refused, backlog, able, used. */
+  /** The line before, at, share, twice the load's position and one more when busy, served, refused, backlog, able, used. */
   readonly #servings: NumberLog
   /** The line before, each stage, the end, what it was lost to. */
   readonly #lives: NumberLog
@@ -71,7 +71,7 @@ export class Chronicle {
   constructor(world: World, from?: Chronicle) {
     this.#world = world
     this.#statuses = from ? from.#statuses.fork() : new NumberLog(3)
-    this.#servings = from ? from.#servings.fork() : new NumberLog(11)
+    this.#servings = from ? from.#servings.fork() : new NumberLog(9)
     this.#lives = from ? from.#lives.fork() : new NumberLog(STAGES.length + 3)
     this.#lines = from ? from.#lines.fork() : new NumberLog(3)
     this.#noted = from ? from.#noted.fork() : new NumberLog(2)
@@ -102,8 +102,8 @@ export class Chronicle {
     const last = seen.toldServing
     const isBusy = batches.isRunningOn(deployment)
     if (last < 0 && seen.servingShare === 0 && !isBusy) return
-    if (last >= 0 && this.#servings.at(last, 2) === seen.servingShare && this.#servings.at(last, 3) === Number(isBusy))
-      return
+    const wasBusy = last >= 0 && isOdd(this.#servings.at(last, 3))
+    if (last >= 0 && this.#servings.at(last, 2) === seen.servingShare && wasBusy === isBusy) return
     this.#tellServing(deployments.own(deployment), isBusy)
   }
 
@@ -147,19 +147,15 @@ export class Chronicle {
   *servings(row: Readonly<DeploymentRow>): Generator<ServingChapter> {
     const log = this.#servings
     for (let line = row.toldServing; line >= 0; line = log.at(line, 0)) {
+      const [served, refused, backlog] = [log.at(line, 4), log.at(line, 5), log.at(line, 6)]
       yield {
         at: log.at(line, 1),
         share: log.at(line, 2),
-        isBusy: log.at(line, 3) === 1,
-        load: row.loads[log.at(line, 4)],
-        served: {
-          arrived: log.at(line, 5),
-          served: log.at(line, 6),
-          refused: log.at(line, 7),
-          backlog: log.at(line, 8),
-        },
-        able: log.at(line, 9),
-        used: log.at(line, 10),
+        isBusy: isOdd(log.at(line, 3)),
+        load: row.loads[Math.floor(log.at(line, 3) / 2)],
+        served: { arrived: served + refused + backlog, served, refused, backlog },
+        able: log.at(line, 7),
+        used: log.at(line, 8),
       }
     }
   }
@@ -239,11 +235,16 @@ export class Chronicle {
     const { served: counted, able, used } = this.totalsAt(row, now)
     // Nobody asks what was deleted, and whoever waited for it is turned away.
     const isDeleted = row.status === 'deleted'
-    const { arrived, served, ...rest } = row.servedAt === now && !isDeleted ? row.served : counted
+    const { served, ...rest } = row.servedAt === now && !isDeleted ? row.served : counted
     const refused = isDeleted ? rest.refused + rest.backlog : rest.refused
     const backlog = isDeleted ? 0 : rest.backlog
     const load = isDeleted ? -1 : row.loads.length - 1
-    const how = [row.toldServing, now, row.servingShare, Number(isBusy), load]
-    row.toldServing = this.#servings.push([...how, arrived, served, refused, backlog, able, used])
+    const how = load * 2 + Number(isBusy)
+    const line = [row.toldServing, now, row.servingShare, how, served, refused, backlog, able, used]
+    row.toldServing = this.#servings.push(line)
   }
+}
+
+function isOdd(value: number): boolean {
+  return value % 2 !== 0
 }
