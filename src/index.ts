@@ -3,7 +3,19 @@ export type { Client, RequestOf, ResponseOf } from './api/client.ts'
 export { Refusal } from './api/client.ts'
 export type { ClockMode, ClockSetting } from './clock-setting.ts'
 export type { LedgerEntry } from './cluster/ledger.ts'
+export type { LostTo } from './cluster/life.ts'
 export type { NodeView } from './cluster/nodes.ts'
+export type {
+  ColdStarts,
+  DeploymentReport,
+  Durations,
+  GpuHours,
+  GpuReport,
+  Report,
+  RequestCounts,
+} from './cluster/report.ts'
+export type { Moment, ReportOptions } from './cluster/report-window.ts'
+export type { ReportStep } from './cluster/series.ts'
 export type { ClusterVerbs, NodeVerbs } from './cluster/verbs.ts'
 export type { AddedFault, FaultVerbs, FaultView } from './faults/faults.ts'
 export { type Fault, FaultError, type FaultRule } from './faults/rule.ts'

@@ -3,6 +3,8 @@ import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import type { ClockSetting } from './clock-setting.ts'
 import type { LedgerEntry } from './cluster/ledger.ts'
+import { type Report, reportOf } from './cluster/report.ts'
+import { type ReportOptions, readWindow } from './cluster/report-window.ts'
 import { type ClusterVerbs, clusterVerbs } from './cluster/verbs.ts'
 import { World } from './cluster/world.ts'
 import { JOURNAL_KINDS } from './control/kinds.ts'
@@ -21,7 +23,7 @@ import { loadProfile, type ProfileInput } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
 
 export interface SimulatorOptions {
-  /** The world to start from: a name (`default`, `empty`, `full`, `two-nodes`), a folder, or the fixture itself. */
+  /** The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, or the fixture itself. */
   readonly fixtures?: string | FixtureInput
   /** Timings, prices, limits and policies of the provider: `realistic` (unless given), `quick`, `rough`, a path, or the profile itself. */
   readonly profile?: string | ProfileInput
@@ -95,6 +97,14 @@ export interface Simulator {
     /** Postings, and what runs and is not posted yet (`open`). */
     entries(window?: { readonly from?: Micros; readonly to?: Micros }): LedgerEntry[]
   }
+  /**
+   * What the world did and cost between two moments, its whole life unless told otherwise; docs/reports.md has every
+   * field. Adjoining windows add up, and reading changes nothing.
+   *
+   * @throws RangeError for a window or a step that makes no sense
+   * @example sim.report({ from: '2026-01-02T00:00:00Z' }).money.rent_microcents
+   */
+  report(options?: ReportOptions): Report
   readonly seed: string
   /** The first API token of the world. */
   readonly token: string
@@ -242,6 +252,10 @@ class OneWorld implements Simulator {
       balance: world.ledger.balance,
       entries: (window = {}) => world.ledger.entries(window.from, window.to),
     }
+  }
+
+  report(options: ReportOptions = {}): Report {
+    return reportOf(this.#world, readWindow(this.#world, options))
   }
 
   reset(): void {

@@ -6,6 +6,8 @@ import { type Command, UsageError } from './command.ts'
 
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./serve.ts'),
+  simulate: () => import('./simulate.ts'),
+  report: () => import('./report.ts'),
   run: () => import('./run.ts'),
   scenarios: () => import('./scenarios.ts'),
   endpoints: () => import('./endpoints.ts'),

@@ -17,12 +17,12 @@ import {
   byteCount,
   demandKnownVariables,
   duration,
-  fromEnvironment,
+  flag,
   integer,
   positive,
-  switched,
   text,
   texts,
+  toggle,
   word,
 } from './values.ts'
 
@@ -86,7 +86,7 @@ function flags() {
       coerce: text('host'),
     },
     fixtures: {
-      ...flag('fixtures', 'World to start from: default, empty, full, two-nodes, or a folder', 'default'),
+      ...flag('fixtures', 'World to start from: default, empty, fleet, full, two-nodes, or a folder', 'default'),
       coerce: text('fixtures'),
     },
     profile: {
@@ -213,15 +213,6 @@ export async function handler(argv: Arguments): Promise<void> {
     }),
   )
   closeOnSignals(server)
-}
-
-function flag(name: string, describe: string, otherwise?: string) {
-  const value = fromEnvironment(name) ?? otherwise
-  return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
-}
-
-function toggle(name: string, describe: string) {
-  return { describe, type: 'boolean' as const, default: switched(name) }
 }
 
 async function simulatorOf(argv: Arguments): Promise<Simulator> {

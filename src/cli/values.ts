@@ -1,5 +1,5 @@
 /** Reading the values of flags, from the command line and from the environment alike. */
-import { micros } from '../kernel/duration.ts'
+import { type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { UsageError } from './command.ts'
 
@@ -115,20 +115,22 @@ export function byteCount(flag: string) {
   }
 }
 
-/** A length of time in microseconds, as in `90s` or `1h30m`. */
+/** Microseconds of a duration that is no shorter than a microsecond. */
 export function duration(flag: string, example: string) {
-  return (given: unknown): number | undefined => {
+  return (given: unknown): Micros | undefined => {
     const found = single(flag, given)
     if (found === undefined) return undefined
     const { text, name } = found
+    let value = 0
     try {
-      const value = micros(text)
-      if (value > 0) return value
+      value = micros(text)
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error
+      const reason = (error as Error).message.replace(/^.*?": /, '')
+      throw new UsageError(`Failed to read ${name} '${text}': ${reason}`)
     }
+    if (value > 0) return value
     throw new UsageError(
-      `Failed to read ${name} '${text}': no length of time. Give one above 0, as in ${found.example(example)}.`,
+      `Failed to read ${name} '${text}': that is no time. Give some, as in ${found.example(example)}.`,
     )
   }
 }
@@ -160,8 +162,16 @@ function single(flag: string, given: unknown): Given | undefined {
 }
 
 const PREFIX = 'MODELHOST_SIM_'
-/** Variables that are no flag of `serve`: what `env` prints, and what shows where an error happened. */
-const OTHER_VARIABLES: readonly string[] = ['URL', 'TOKEN', 'DEBUG']
+/**
+ * Variables that are no flag of every command: what `env` prints, what shows where an error happened, and the flags of
+ * the commands that know their variables. An environment is set up once and serves them all.
+ */
+const OTHER_VARIABLES: readonly string[] = [
+  ...['URL', 'TOKEN', 'DEBUG', 'FIXTURES', 'PROFILE', 'SEED', 'EPOCH'],
+  ...['PORT', 'HOST', 'CLOCK', 'SPEED', 'MODELS', 'DEPLOYMENTS', 'DOCUMENTED_ONLY', 'MAX_STORAGE', 'JOURNAL_LIMIT'],
+  ...['TRUST_PROXY', 'ALLOW_HOST', 'CONTROL_TOKEN'],
+  ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'FROM', 'TO'],
+]
 
 /** The variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */
 function variableOf(flag: string): string {
@@ -175,6 +185,17 @@ function variableOf(flag: string): string {
 export function fromEnvironment(flag: string): FromEnvironment | undefined {
   const value = process.env[variableOf(flag)]
   return value === undefined || value === '' ? undefined : new FromEnvironment(value)
+}
+
+/** A flag that takes a value, on the command line or in the environment. */
+export function flag(name: string, describe: string, otherwise?: string) {
+  const value = fromEnvironment(name) ?? otherwise
+  return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
+}
+
+/** A switch, on the command line or in the environment. */
+export function toggle(name: string, describe: string) {
+  return { describe, type: 'boolean' as const, default: switched(name) }
 }
 
 /** Refuses a variable that looks like one of a flag and is none; what looks like nothing is somebody else's. */

@@ -16,6 +16,11 @@ export class Accrual {
     return this.#whole
   }
 
+  /** All of it, in micro-cents × microseconds an hour. */
+  get exact(): bigint {
+    return BigInt(this.#whole) * BigInt(HOUR) + BigInt(this.#rest)
+  }
+
   /** Lets `micros` pass at `rate`; both are integers of at least 0. */
   add(rate: number, micros: Micros): void {
     const hours = Math.floor(micros / HOUR)

@@ -29,7 +29,7 @@ export class Autoscaler {
 
   #hasWork(row: Readonly<DeploymentRow>): boolean {
     const { batches, deployments } = this.#world
-    return row.served.backlog > 0 || batches.workFor(deployments.ordinalOf(row.id)!)
+    return this.#backlog(row) > 0 || batches.workFor(deployments.ordinalOf(row.id)!)
   }
 
   /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
@@ -111,8 +111,22 @@ export class Autoscaler {
     const { clock, profile } = this.#world
     const level = (instances: number) => rateFor(instances, load.speed, profile.timings.concurrencyTarget)
     const up = wanted < maxInstances ? load.curve.firstAbove(level(wanted), clock.now, NEVER) : NEVER
-    const down = wanted > minInstances ? load.curve.firstAtMost(level(wanted - 1), clock.now, NEVER) : NEVER
-    return Math.min(up, down)
+    if (wanted <= minInstances) return up
+    // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.
+    const isHeldByWork = load.curve.rateAt(clock.now) <= level(wanted - 1)
+    return Math.min(up, isHeldByWork ? this.#drained(row) : load.curve.firstAtMost(level(wanted - 1), clock.now, NEVER))
+  }
+
+  #backlog(row: Readonly<DeploymentRow>): number {
+    return this.#servedAt(row, this.#world.clock.now).backlog
+  }
+
+  /** When the queue is empty at the present rate; never while nobody serves it, or when it is. */
+  #drained(row: Readonly<DeploymentRow>): Micros {
+    const backlog = this.#backlog(row)
+    const capacity = row.servingShare * (row.load?.speed.requestsPerSecond ?? 0)
+    if (backlog === 0 || capacity === 0) return NEVER
+    return this.#world.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
   }
 
   #planAt(ordinal: number, row: DeploymentRow, at: Micros): void {

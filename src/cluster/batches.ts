@@ -373,6 +373,7 @@ export class Batches {
     if (rate === 0 && target?.kind === 'own' && !world.ledger.cutOff) world.deployments.wake(target.deployment)
     world.cancel(row.next)
     row.next = this.#planStep(ordinal, row)
+    if (target?.kind === 'own') world.chronicle.servingChanged(target.deployment)
     this.#texts[ordinal] = undefined
   }
 
@@ -411,7 +412,9 @@ export class Batches {
     row.since = now
     const over = linesOver(row.work, row.position)
     if (over <= row.done) return
+    const { failedBefore } = row.work
     this.#charge(row, row.done, over)
+    this.#world.chronicle.linesDone(over - row.done, failedBefore[over]! - failedBefore[row.done]!)
     row.done = over
   }
 
@@ -526,6 +529,8 @@ export class Batches {
     if (status !== 'in_progress') this.#holdAdapter(row, -1)
     row.at = { ...row.at, [status]: this.#world.clock.now }
     this.#world.happened(row, `batch.${status}`, fields)
+    const target = row.work && this.#targetOf(row.work.model)
+    if (target?.kind === 'own') this.#world.chronicle.servingChanged(target.deployment)
     this.#world.seen()
   }
 
@@ -588,7 +593,14 @@ export class Batches {
     return this.#active.length > 0 && this.#runningOn(deployment).length > 0
   }
 
-  /** The batches whose lines run on a deployment now. */
+  /** Whether lines of a batch run on a deployment now. */
+  isRunningOn(deployment: number): boolean {
+    return (
+      this.workFor(deployment) && this.#runningOn(deployment).some(ordinal => this.#table.read(ordinal).pace.rate > 0)
+    )
+  }
+
+  /** The batches whose lines run, or wait to run, on a deployment. */
   #runningOn(deployment: number): number[] {
     return this.#active.filter(ordinal => {
       const { status, work } = this.#table.read(ordinal)

@@ -140,6 +140,11 @@ export class DeploymentRow extends Row {
   heldSince: Micros = 0
   /** Bases: their adapters that are not deleted. */
   adapters: readonly number[] = []
+  /** What the chronicle has told of it last: its lines, -1 for none, and the loads they speak of. */
+  toldStatus = -1
+  toldServing = -1
+  toldLife = -1
+  loads: readonly Load[] = []
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
     super(generation, id)
@@ -202,6 +207,10 @@ export class DeploymentRow extends Row {
     copy.holders = this.holders
     copy.heldSince = this.heldSince
     copy.adapters = this.adapters
+    copy.toldStatus = this.toldStatus
+    copy.toldServing = this.toldServing
+    copy.toldLife = this.toldLife
+    copy.loads = this.loads
     return copy.takeHash(this)
   }
 }

@@ -177,6 +177,7 @@ export class Deployments {
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#live.set(plan.modelName, ordinal)
+    world.chronicle.statusChanged(row)
     world.seen()
     return ordinal
   }
@@ -227,6 +228,7 @@ export class Deployments {
     })
     row.load = { curve, speed }
     row.servedAt = clock.now
+    this.#world.chronicle.loadChanged(row, row.load)
   }
 
   /** Asks for the instances that it lacks, unless the autoscaler is frozen. */
@@ -299,6 +301,7 @@ export class Deployments {
     world.autoscaler.settle(ordinal)
     this.#table.own(ordinal).servingShare = share
     world.batches.capacityChanged(ordinal)
+    world.chronicle.servingChanged(ordinal)
   }
 
   #servingShare(row: Readonly<DeploymentRow>): number {
@@ -610,6 +613,7 @@ export class Deployments {
     const { clock } = this.#world
     row.status = status
     row.updatedAt = clock.now
+    this.#world.chronicle.statusChanged(row)
     this.#world.happened(row, BECAME[status], row.failReason === '' ? undefined : { reason: row.failReason })
     const ordinal = this.#byId.get(row.id)!
     this.changed(ordinal)

@@ -6,6 +6,7 @@ import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import { badImage, memoryShortage } from './hub.ts'
+import { Life } from './life.ts'
 import { bitCount, hasImage, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
@@ -58,16 +59,26 @@ export class InstanceRow extends Row {
   rateSince: Micros = 0
   /** Adapters in its slots. Replaced, never edited. */
   adapters: readonly ResidentAdapter[] = []
+  /** When it entered what: for reports. */
+  readonly life: Life
 
-  constructor(generation: Generation, id: string, deployment: number, nth: number, since: Micros) {
+  constructor(
+    generation: Generation,
+    id: string,
+    deployment: number,
+    nth: number,
+    since: Micros,
+    life = new Life(since),
+  ) {
     super(generation, id)
     this.deployment = deployment
     this.nth = nth
     this.since = since
+    this.life = life
   }
 
   copy(generation: Generation): InstanceRow {
-    const copy = new InstanceRow(generation, this.id, this.deployment, this.nth, this.since)
+    const copy = new InstanceRow(generation, this.id, this.deployment, this.nth, this.since, this.life.copy())
     copy.state = this.state
     copy.node = this.node
     copy.gpus = this.gpus
@@ -224,7 +235,7 @@ export class Instances {
     for (const { ordinal, row } of lost) {
       world.happened(this.#table.own(ordinal), kind, { reason, state: row.state })
       if (row.state === 'ready') world.batches.instanceLost(row.deployment)
-      this.#remove(ordinal)
+      this.#remove(ordinal, reason)
     }
     for (const deployment of new Set(lost.map(({ row }) => row.deployment))) {
       const wanted = lost.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
@@ -287,6 +298,7 @@ export class Instances {
     deployments.moved(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
+    instance.life[state] = clock.now
     this.#world.happened(instance, ENTERED[state], fields)
     if (served || state === 'ready') deployments.capacityChanged(instance.deployment)
   }
@@ -314,6 +326,7 @@ export class Instances {
     const { timings } = world.profile
     const deployment = this.#deploymentOf(ordinal)
     world.nodes.cacheImage(instance.node, deployment.plan.containerImage)
+    instance.life.pulled = world.clock.now
     const node = world.nodes.read(instance.node)
     const cached = hasWeights(node, deployment.weights.repo)
     if (world.deployments.refusal(deployment) !== undefined) {
@@ -396,7 +409,7 @@ export class Instances {
     this.#world.placement.wake()
   }
 
-  #remove(ordinal: number): void {
+  #remove(ordinal: number, lostTo?: string): void {
     const world = this.#world
     const instance = this.#table.own(ordinal)
     world.cancel(instance.next)
@@ -407,6 +420,7 @@ export class Instances {
     else world.placement.leave(ordinal)
     const deployment = world.deployments.own(instance.deployment)
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
+    world.chronicle.lifeEnded(deployment, instance.life, lostTo)
     world.deployments.moved(instance.deployment, instance.state, undefined)
     world.limits.release(deployment.gpu, deployment.numGpus)
     this.#table.remove(ordinal)

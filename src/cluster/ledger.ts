@@ -37,7 +37,30 @@ interface Stretch {
   readonly from: Micros
   readonly to: Micros
   readonly units: number
+  /** Micro-cents per hour of one GPU. */
+  readonly price: number
   readonly before: Stretch | undefined
+}
+
+/** A stretch of time in which a constant number of GPUs was billed. */
+export interface Ran {
+  readonly from: Micros
+  readonly to: Micros
+  readonly gpus: number
+  /** Micro-cents per hour of one GPU. */
+  readonly price: number
+  /** It goes on. */
+  readonly isOpen: boolean
+}
+
+/** What one thing ran and cost between two moments. */
+export interface Metered {
+  readonly id: string
+  readonly kind: MeterRow['kind']
+  readonly gpu: GpuType
+  readonly microcents: Microcents
+  /** GPU-microseconds that were billed. */
+  readonly gpuMicros: number
 }
 
 /** Counts the GPU time of one thing that is billed. */
@@ -365,6 +388,43 @@ export class Ledger {
     return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
+  /**
+   * What each thing ran and cost between two moments, neither of them to come. A cost is what would have been posted by
+   * `to` less what would have been posted by `from`: a difference of two floors, so adjoining windows add up.
+   */
+  metered(from: Micros, to: Micros): Metered[] {
+    const { now } = this.#world.clock
+    const found: Metered[] = []
+    for (const [ordinal, row] of this.#meters.entries()) {
+      let weighted = row.accrued.exact
+      let within = 0n
+      let gpuMicros = 0
+      for (const one of this.ran(ordinal)) {
+        if (one.isOpen) weighted += weightOf(one, one.from, one.to)
+        else if (one.to <= from) break
+        weighted -= weightOf(one, to, now)
+        within += weightOf(one, from, to)
+        gpuMicros += overlap(one.from, one.to, from, to) * one.gpus
+      }
+      const microcents = costOf(weighted) - costOf(weighted - within)
+      found.push({ id: row.id, kind: row.kind, gpu: row.gpu, microcents, gpuMicros })
+    }
+    return found
+  }
+
+  /** When a meter ran, the newest stretch first. */
+  *ran(meter: number): Generator<Ran> {
+    const row = this.#meters.read(meter)
+    const { units, since, gpusPerUnit } = row
+    if (units > 0) {
+      const price = this.#prices[gpuIndex(row.gpu)]!
+      yield { from: since, to: this.#world.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
+    }
+    for (let one = row.stretches; one; one = one.before) {
+      yield { from: one.from, to: one.to, gpus: one.units * gpusPerUnit, price: one.price, isOpen: false }
+    }
+  }
+
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
   entries(from: Micros = Number.NEGATIVE_INFINITY, to: Micros = Number.POSITIVE_INFINITY): LedgerEntry[] {
     const { now } = this.#world.clock
@@ -516,7 +576,8 @@ export class Ledger {
   #close(row: MeterRow, now: Micros): void {
     if (row.units > 0 && now > row.since) {
       row.accrued.add(this.#rateOf(row), now - row.since)
-      row.stretches = { from: row.since, to: now, units: row.units, before: row.stretches }
+      const price = this.#prices[gpuIndex(row.gpu)]!
+      row.stretches = { from: row.since, to: now, units: row.units, price, before: row.stretches }
     }
     row.since = now
   }
@@ -559,6 +620,16 @@ export class Ledger {
     if (exact <= 0 || this.#rate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
     return now + Math.floor((exact * HOUR) / this.#rate) + 1
   }
+}
+
+/** GPU-microseconds × micro-cents per hour of the part of a stretch that lies between two moments. */
+export function weightOf({ from, to, gpus, price }: Ran, since: Micros, until: Micros): bigint {
+  return BigInt(overlap(from, to, since, until)) * BigInt(gpus) * BigInt(price)
+}
+
+/** Micro-cents of such a weight, floored. */
+export function costOf(weight: bigint): Microcents {
+  return Number(weight / BigInt(HOUR))
 }
 
 function overlap(from: Micros, to: Micros, windowFrom: Micros, windowTo: Micros): Micros {

@@ -132,6 +132,8 @@ interface FreeByPosition {
   readonly ordinals: Int32Array
   /** How many GPUs a placement could have on each. */
   readonly free: Uint8Array
+  /** How many GPUs of each work. */
+  readonly up: Uint8Array
   /** How many nodes have so many free. */
   readonly counts: Int32Array
 }
@@ -149,7 +151,12 @@ export class Nodes {
     this.#world = world
     this.#table = from ? from.table : new Table(world.generation)
     this.#byType = from
-      ? from.nodes.#byType.map(type => ({ ...type, free: type.free.slice(), counts: type.counts.slice() }))
+      ? from.nodes.#byType.map(type => ({
+          ...type,
+          free: type.free.slice(),
+          up: type.up.slice(),
+          counts: type.counts.slice(),
+        }))
       : []
     this.#byName = from ? from.nodes.#byName.fork() : new Layers()
     this.#groups = from ? from.nodes.#groups : []
@@ -193,6 +200,7 @@ export class Nodes {
     }
     this.#groups = groups
     this.#byType = byType.map(ordinals => this.#indexOf(ordinals))
+    for (const [type, { up }] of this.#byType.entries()) if (up.length > 0) this.#tell(type)
   }
 
   get count(): number {
@@ -394,6 +402,7 @@ export class Nodes {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))
+    this.#tell(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
   }
@@ -427,19 +436,36 @@ export class Nodes {
     type.free[position] = free
     type.counts[before] = type.counts[before]! - 1
     type.counts[free] = type.counts[free]! + 1
+    const up = upGpus(row)
+    if (type.up[position] === up) return
+    type.up[position] = up
+    this.#tell(gpuIndex(row.group.gpu))
+  }
+
+  #tell(type: number): void {
+    let sum = 0
+    for (const up of this.#byType[type]!.up) sum += up
+    this.#world.chronicle.capacityChanged(type, sum)
   }
 
   #indexOf(ordinals: readonly number[]): FreeByPosition {
     const free = Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal)))
     const counts = new Int32Array(MOST_GPUS + 1)
     for (const level of free) counts[level] = counts[level]! + 1
-    return { ordinals: Int32Array.from(ordinals), free, counts }
+    const up = Uint8Array.from(ordinals, ordinal => upGpus(this.#table.read(ordinal)))
+    return { ordinals: Int32Array.from(ordinals), free, up, counts }
   }
 }
 
 /** GPUs of a node that a placement could have. */
 export function freeGpus(row: Readonly<NodeRow>): number {
   return row.state === 'ready' ? row.group.gpus - bitCount(row.taken | row.group.occupied | row.broken) : 0
+}
+
+/** GPUs of a node that work, held or free, less those that other customers hold. */
+function upGpus(row: Readonly<NodeRow>): number {
+  const isUp = row.state === 'ready' || row.state === 'cordoned'
+  return isUp ? row.group.gpus - bitCount(row.group.occupied | row.broken) : 0
 }
 
 export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {

@@ -11,6 +11,7 @@ import type { Fixture } from '../store/records.ts'
 import { Store } from '../store/store.ts'
 import { Autoscaler } from './autoscaler.ts'
 import { Batches } from './batches.ts'
+import { Chronicle } from './chronicle.ts'
 import { Commands } from './commands.ts'
 import { Conditions } from './conditions.ts'
 import { Deployments } from './deployments.ts'
@@ -88,6 +89,8 @@ export class World {
   readonly hosted: HostedInstances
   readonly limits: GpuLimits
   readonly ledger: Ledger
+  /** What reports are made from. */
+  readonly chronicle: Chronicle
 
   /** Called before time moves, where a request or a command may have changed something since it last did. */
   beforeMove: (() => void) | undefined
@@ -132,6 +135,7 @@ export class World {
       this.hosted = origin.hosted.fork(this, theirs)
       this.limits = origin.limits.fork(this, theirs)
       this.ledger = origin.ledger.fork(this, theirs)
+      this.chronicle = origin.chronicle.fork(this)
     } else {
       this.conditions = new Conditions()
       this.commands = new Commands(this)
@@ -152,6 +156,7 @@ export class World {
       this.hosted = new HostedInstances(this)
       this.limits = new GpuLimits(this)
       this.ledger = new Ledger(this)
+      this.chronicle = new Chronicle(this)
     }
     this.#loop = new Loop(
       this.clock,
@@ -221,6 +226,7 @@ export class World {
   /** Records that something happened to a thing now; what follows in the same step is caused by it. */
   happened(row: Row, kind: string, fields?: Fields): void {
     const seq = this.journal.happened(row, this.clock.now, kind, fields)
+    this.chronicle.happened(kind)
     if (this.#causeIsFresh) {
       this.journal.cause = seq
       this.#causeIsFresh = false

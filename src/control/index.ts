@@ -11,6 +11,7 @@ import * as faults from './faults.ts'
 import * as journal from './journal.ts'
 import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
+import * as report from './report.ts'
 import * as worldsOfServer from './worlds.ts'
 
 /**
@@ -23,6 +24,7 @@ export const controlOperations = byPath({
   ...clock,
   ...journal,
   ...ledger,
+  ...report,
   ...cluster,
   ...faults,
   ...worldsOfServer,
@@ -39,7 +41,7 @@ const AT_ONCE: readonly string[] = [
   ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
 ]
 /** What would only write about itself, every time that somebody looks. */
-const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest']
+const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest', 'getReport']
 
 /** Makes the control plane of a server: one for all of its worlds. */
 export function createControl(worlds: Worlds): Control {

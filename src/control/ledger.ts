@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { refuse } from '../api/endpoint.ts'
-import type { Simulator } from '../simulator.ts'
 import { control, OURS } from './endpoint.ts'
+import { moment } from './moment.ts'
 
 export const getLedger = control({
   ...OURS,
@@ -24,8 +23,8 @@ export const getLedger = control({
     ),
   }),
   handle: ({ query, sim }) => {
-    const from = query.from === undefined ? undefined : moment(sim, 'from', query.from)
-    const to = query.to === undefined ? undefined : moment(sim, 'to', query.to)
+    const from = query.from === undefined ? undefined : moment(sim, 'read the ledger from', query.from)
+    const to = query.to === undefined ? undefined : moment(sim, 'read the ledger to', query.to)
     const entries = sim.ledger
       .entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
       .filter(({ subject }) => query.subject === undefined || subject === query.subject)
@@ -35,17 +34,3 @@ export const getLedger = control({
     }
   },
 })
-
-/** Microseconds since the epoch of the world. */
-function moment({ world }: Simulator, name: string, text: string): number {
-  const given = text.trim()
-  if (/^-?\d+(\.\d+)?$/.test(given)) return world.clock.fromUnix(Number(given))
-  // In a query a raw plus is a space.
-  const iso = given.replace(/ (\d\d:?\d\d)$/, '+$1')
-  const at = world.clock.fromIso(iso)
-  if (Number.isFinite(at) && /(Z|[+-]\d\d:?\d\d)$/i.test(iso)) return at
-  return refuse(
-    400,
-    `Failed to read the ledger ${name} '${text}': no moment. Give Unix seconds, or ISO 8601 as in '2026-01-01T00:00:00Z'.`,
-  )
-}

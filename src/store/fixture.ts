@@ -43,7 +43,7 @@ export class FixtureError extends Error {
 /**
  * Loads a world to start from, frozen and completed with every default.
  *
- * @param source A name (`default`, `empty`, `full`, `two-nodes`), a folder's path, or the fixture itself.
+ * @param source A name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder's path, or the fixture itself.
  * @throws FixtureError naming every problem found
  * @example
  * loadFixture('empty', { patch: { deployments: [{ model_name: 'acme/chat', status: 'running' }] } })

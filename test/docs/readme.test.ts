@@ -28,6 +28,7 @@ describe('the README', () => {
       'sh npx modelhost-sim serve --clock manual',
       'sh TOKEN="Authorization: Bearer sim_default_token"',
       "ts import { scenario } from 'modelhost-sim/scenario'",
+      'sh npx modelhost-sim simulate --fixtures fleet --for 7d --series week.csv --step 1h',
     ])
     for (const { code } of blocks)
       expect(
@@ -87,6 +88,13 @@ describe('the README', () => {
     expect(stdout).toContain('no GPU comes')
     expect(readFileSync(join(SCRATCH, 'no-gpu.trace'), 'utf8')).toContain('pool.stockedOut')
   })
+
+  test('as a fleet without clients, a week is told, with a row an hour and deployment', async () => {
+    const args = blocks[6]!.code.trim().split(' ').slice(2)
+    const { stdout } = await run(process.execPath, [BIN, ...args], { cwd: SCRATCH })
+    expect(stdout).toContain('to 2026-01-08T00:00:00Z (7d)')
+    expect(readFileSync(join(SCRATCH, 'week.csv'), 'utf8').trimEnd().split('\n')).toHaveLength(1 + 7 * 24 * 13)
+  }, 120_000)
 
   test('says of each world what it is', async () => {
     const rows = [...readme.matchAll(/^\| `([a-z-]+)` \| `(\w+)` \| (.*?) \| (.*) \|$/gm)]

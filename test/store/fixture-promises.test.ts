@@ -4,7 +4,7 @@ import { loadFixture } from '../../src/store/fixture.ts'
 import { MODEL_TASKS, VARIANT_KEYS } from '../../src/store/records.ts'
 
 const world = loadFixture('default')
-const NAMES = ['default', 'empty', 'full', 'two-nodes'] as const
+const NAMES = ['default', 'empty', 'fleet', 'full', 'two-nodes'] as const
 
 const lines = (id: string) => {
   const content = world.files.find(file => file.id === id)?.content ?? ''
@@ -202,6 +202,27 @@ test('two-nodes has two cold H100 nodes of eight and room in its limit', () => {
   expect(pair.models.length).toBeLessThan(world.models.length)
   expect(pair.api_tokens).toHaveLength(1)
   expect(pair.deployments).toEqual([])
+})
+
+test('fleet has 1,000 GPUs in two zones, a spot pool that grows, every kind of load, adapters, and no limits', () => {
+  const fleet = loadFixture('fleet')
+  expect(groups('fleet').reduce((sum, { count, gpus_per_node }) => sum + count * gpus_per_node, 0)).toBe(1000)
+  expect(new Set(fleet.nodes.pools.map(pool => pool.zone)).size).toBe(2)
+  const [spot] = fleet.nodes.pools.filter(pool => pool.market === 'spot').flatMap(pool => pool.nodes)
+  expect(spot!.min).toBeLessThan(spot!.count)
+  expect(spot!.max).toBeGreaterThan(spot!.count)
+  const loads = new Set(fleet.deployments.map(each => each.load?.kind))
+  expect([...loads].filter(kind => kind !== undefined).sort()).toEqual([
+    'burst',
+    'constant',
+    'ramp',
+    'steps',
+    'trace',
+    'wave',
+  ])
+  expect(fleet.deployments.filter(each => each.type === 'lora')).toHaveLength(2)
+  const types = new Set(groups('fleet').map(group => group.gpu))
+  for (const gpu of types) expect(fleet.account.gpu_limits[gpu]).toBe(null)
 })
 
 test.each(NAMES)('ids of %s look like the ones the service makes', name => {

@@ -124,7 +124,7 @@ test('every problem is named, not only the first', () => {
 test('a source that is not there says what is', () => {
   expect(failureOf(() => loadFixture('defualt')).message).toBe(
     "Failed to read fixture 'defualt': there is no fixture of that name. Did you mean 'default'? " +
-      "Give one of 'default', 'empty', 'full', 'two-nodes', or the path of a folder.",
+      "Give one of 'default', 'empty', 'fleet', 'full', 'two-nodes', or the path of a folder.",
   )
   expect(failureOf(() => loadFixture('./no/such/folder')).message).toContain('there is no such folder')
 })

@@ -1,0 +1,51 @@
+/** A series as a CSV file, there whole or not at all. */
+import { accessSync, closeSync, constants, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type ReportStep, STEP_COLUMNS } from '../cluster/series.ts'
+import { UsageError } from './command.ts'
+
+const CHUNK = 1 << 16
+
+/** Refuses a path that could not be written to, before there is anything to write. */
+export function demandWritable(path: string): void {
+  const folder = dirname(resolve(path))
+  const refuse = (reason: string) => {
+    throw new UsageError(`Failed to write --series '${path}': ${reason}.`)
+  }
+  const there = statSync(folder, { throwIfNoEntry: false })
+  if (!there) refuse(`there is no folder '${folder}'. Make it, or give a file in another`)
+  if (!there?.isDirectory()) refuse(`'${folder}' is no folder. Give a file in one`)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) refuse('that is a folder. Give a file in it')
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch {
+    refuse(`nothing may be written in '${folder}'. Give a file in another`)
+  }
+}
+
+/** Writes the rows beside the file, then puts it in its place. */
+export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
+  const draft = `${path}.${process.pid}.tmp`
+  const file = openSync(draft, 'w')
+  try {
+    let text = `${STEP_COLUMNS.join(',')}\n`
+    for (const row of rows) {
+      text += `${STEP_COLUMNS.map(column => cell(row[column])).join(',')}\n`
+      if (text.length < CHUNK) continue
+      writeSync(file, text)
+      text = ''
+    }
+    writeSync(file, text)
+    closeSync(file)
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+function cell(value: string | number | null): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(Math.round(value * 1e6) / 1e6)
+  return /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+}

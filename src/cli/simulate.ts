@@ -1,0 +1,216 @@
+/** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
+import type { Argv } from 'yargs'
+import { seriesOf } from '../cluster/series.ts'
+import { HOUR, MINUTE, type Micros } from '../kernel/duration.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { monotonicMs, wallMs } from '../kernel/pacer.ts'
+import { createSimulator, type Simulator } from '../simulator.ts'
+import { loadProfile, type ProfileInput } from '../store/profile.ts'
+import { turn } from '../turns.ts'
+import { EXIT_CODES, UsageError } from './command.ts'
+import { giveCommands } from './command-file.ts'
+import { Progress } from './progress.ts'
+import { reportText } from './report-text.ts'
+import { demandWritable, writeSeries } from './series-file.ts'
+import { demandKnownVariables, duration, flag, positive, text, toggle } from './values.ts'
+
+export const command = 'simulate'
+export const describe = 'Let a fleet live without clients, and report what it did and cost'
+
+export interface SimulateArguments {
+  fixtures: string
+  profile: string
+  seed: string
+  weather?: string | undefined
+  acceleration?: number | undefined
+  for?: Micros | undefined
+  epoch?: string | undefined
+  json?: boolean | undefined
+  series?: string | undefined
+  step?: Micros | undefined
+  commands?: string | undefined
+}
+
+const DEFAULT_STEP = 5 * MINUTE
+/** Rows of a series file at most; some 100 bytes each. */
+const MOST_ROWS = 50_000_000
+
+export function builder(argv: Argv): Argv<SimulateArguments> {
+  const options = flags()
+  return argv
+    .options(options)
+    .middleware(() => demandKnownVariables(Object.keys(options)))
+    .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
+    .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at true rates')
+    .example('$0 simulate --for 1d --series day.csv --step 15m', 'and a row a deployment every 15 minutes')
+    .epilogue(
+      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
+    ) as unknown as Argv<SimulateArguments>
+}
+
+function flags() {
+  return {
+    for: {
+      ...flag('for', 'How long to simulate: 24h, 7d, 1h30m; needed'),
+      coerce: duration('for', '7d'),
+    },
+    fixtures: {
+      ...flag('fixtures', 'World to start from: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
+      coerce: text('fixtures'),
+    },
+    profile: {
+      ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
+      coerce: text('profile'),
+    },
+    seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: text('seed') },
+    weather: {
+      ...flag('weather', 'What goes wrong by itself: none, calm, realistic, rough; as the profile says unless given'),
+      coerce: text('weather'),
+    },
+    acceleration: {
+      ...flag('acceleration', 'How many times as often as the weather would have it'),
+      coerce: positive('acceleration', 1e6, 10),
+    },
+    epoch: {
+      ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
+      coerce: text('epoch'),
+    },
+    json: toggle('json', 'The report as one JSON object'),
+    series: {
+      ...flag('series', 'A CSV file to write, with a row a step and deployment'),
+      coerce: text('series'),
+    },
+    step: {
+      ...flag('step', 'How long a step of the series is; 5m unless given'),
+      coerce: duration('step', '5m'),
+    },
+    commands: {
+      ...flag('commands', 'A JSON file of what breaks and when: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
+      coerce: text('commands'),
+    },
+  }
+}
+
+export async function handler(args: SimulateArguments): Promise<void> {
+  process.exitCode = await simulate(args, {
+    out: text => process.stdout.write(text),
+    error: text => process.stderr.write(text),
+    isTerminal: process.stderr.isTTY === true,
+    onSignal: listenToSignals,
+  })
+}
+
+export interface SimulateDoors {
+  out(text: string): void
+  error(text: string): void
+  /** Whether what is written to `error` goes to a terminal. */
+  readonly isTerminal?: boolean
+  /** Calls `stop` with the exit code of the first signal; returns the way to stop listening. */
+  onSignal?(stop: (exitCode: number) => void): () => void
+}
+
+/** Does what the command does and returns its exit code: 0, or that of the signal that ended it early. */
+export async function simulate(args: SimulateArguments, doors: SimulateDoors): Promise<number> {
+  const length = args.for
+  if (length === undefined) {
+    throw new UsageError('Failed to simulate: it is not said how long. Give --for, as in --for 7d.')
+  }
+  if (args.step !== undefined && args.series === undefined) {
+    throw new UsageError('Failed to simulate: --step is for a series. Leave it out, or give --series and a file.')
+  }
+  const { series, step = DEFAULT_STEP } = args
+  if (series !== undefined) demandWritable(series)
+  const sim = createSimulator({
+    fixtures: args.fixtures,
+    profile: profileOf(args),
+    seed: args.seed,
+    // Nobody reads the journal of a fleet without clients.
+    journalLimit: 1000,
+    ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
+  })
+  if (series !== undefined) demandRows(sim, length, step)
+  if (args.commands !== undefined) giveCommands(sim, args.commands, length)
+  const exitCode = await move(sim, length, doors)
+  if (series !== undefined && sim.clock.elapsed > 0) {
+    writeSeries(series, seriesOf(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+  }
+  const report = sim.report()
+  doors.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+  return exitCode
+}
+
+/** Moves time in parts, none of which anything depends on, and looks around between them. */
+async function move(sim: Simulator, length: Micros, doors: SimulateDoors): Promise<number> {
+  const progress = new Progress(length, doors)
+  let exitCode = 0
+  const release = doors.onSignal?.(code => {
+    exitCode = code
+    sim.clock.interrupt()
+  })
+  const parts = Math.ceil(length / Math.min(HOUR, Math.ceil(length / 100)))
+  let breathed = monotonicMs()
+  try {
+    for (let part = 1; part <= parts && exitCode === 0; part++) {
+      await sim.clock.advanceToInSlices(Math.round((length * part) / parts))
+      progress.reached(sim.clock.elapsed)
+      if (monotonicMs() - breathed < 20) continue
+      // A signal is heard only between two turns of the event loop.
+      await turn()
+      breathed = monotonicMs()
+    }
+  } finally {
+    progress.end()
+    release?.()
+  }
+  return exitCode
+}
+
+function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
+  const { weather: stated } = loadProfile(profile)
+  const packs = ['none', ...Object.keys(stated.packs)]
+  if (weather !== undefined && !packs.includes(weather)) {
+    const meant = nearest(weather, packs)
+    throw new UsageError(
+      `Failed to read --weather '${weather}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${packs.join(', ')}.`,
+    )
+  }
+  if (acceleration !== undefined && (weather ?? stated.pack) === 'none') {
+    throw new UsageError(
+      'Failed to simulate: --acceleration is for weather, and there is none. Leave it out, or give --weather realistic.',
+    )
+  }
+  if (weather === undefined && acceleration === undefined) return profile
+  return {
+    extends: profile,
+    name: loadProfile(profile).name,
+    weather: { ...(weather !== undefined && { pack: weather }), ...(acceleration !== undefined && { acceleration }) },
+  }
+}
+
+function demandRows(sim: Simulator, length: Micros, step: Micros): void {
+  const rows = Math.ceil(length / step) * sim.world.deployments.count
+  if (rows <= MOST_ROWS) return
+  throw new UsageError(
+    `Failed to write --series: that makes ${rows.toLocaleString('en')} rows, and ${MOST_ROWS.toLocaleString('en')} are the most. ` +
+      'Give a longer --step.',
+  )
+}
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+
+/** The first signal ends the simulation, and the report so far is told; a second one ends the process. */
+function listenToSignals(stop: (exitCode: number) => void): () => void {
+  let stopping = false
+  const listeners = Object.entries(SIGNALS).map(([signal, exitCode]) => {
+    const listener = () => {
+      if (stopping) process.exit(exitCode)
+      stopping = true
+      stop(exitCode)
+    }
+    process.on(signal, listener)
+    return () => process.off(signal, listener)
+  })
+  return () => {
+    for (const release of listeners) release()
+  }
+}

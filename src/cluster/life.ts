@@ -1,0 +1,64 @@
+import type { Micros } from '../kernel/duration.ts'
+import type { InstanceState } from './instances.ts'
+
+/** The stages of an instance's life, in order: its states, and between two of them the moment its image was there. */
+export const STAGES = [
+  'pending',
+  'placed',
+  'pulling',
+  'pulled',
+  'loading',
+  'warming',
+  'ready',
+  'draining',
+] as const satisfies readonly (InstanceState | 'pulled')[]
+export type Stage = (typeof STAGES)[number]
+
+/** When an instance entered each stage of its life; -1 for what has not come, or lay before the world began. */
+export class Life implements Record<Stage, Micros> {
+  pending: Micros
+  placed: Micros = -1
+  pulling: Micros = -1
+  pulled: Micros = -1
+  loading: Micros = -1
+  warming: Micros = -1
+  ready: Micros = -1
+  draining: Micros = -1
+
+  constructor(asked: Micros) {
+    this.pending = asked
+  }
+
+  copy(): Life {
+    const copy = new Life(this.pending)
+    copy.placed = this.placed
+    copy.pulling = this.pulling
+    copy.pulled = this.pulled
+    copy.loading = this.loading
+    copy.warming = this.warming
+    copy.ready = this.ready
+    copy.draining = this.draining
+    return copy
+  }
+}
+
+/** How the reason reads with which an instance was lost, by what it was lost to. */
+const REASONS = {
+  node_crash: /^node .* crashed$/,
+  preemption: /^node .* was preempted$/,
+  gpu: /^GPU \d/,
+  zone: /^zone /,
+  disk: /^no space left/,
+  registry: /^the image registry/,
+  hub: /^the hub/,
+  not_ready_in_time: /^it was not ready/,
+  engine_exit: /^engine exited/,
+  other: /^/,
+} as const satisfies Readonly<Record<string, RegExp>>
+export type LostTo = keyof typeof REASONS
+export const LOST_TO = Object.keys(REASONS) as LostTo[]
+
+/** What an instance was lost to, by the reason it was given; `other` for one that reads like none. */
+export function lostTo(reason: string): LostTo {
+  return LOST_TO.find(kind => REASONS[kind].test(reason))!
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import type { Report } from '../cluster/report.ts'
+import { attempt, control, OURS } from './endpoint.ts'
+import { moment } from './moment.ts'
+
+/** The fields stand in docs/reports.md; the type is the declaration of them all. */
+const AnyReport: z.ZodType<Report> = z.looseObject({ from: z.string(), to: z.string() }) as unknown as z.ZodType<Report>
+
+export const getReport = control({
+  ...OURS,
+  route: 'GET /_sim/report',
+  summary:
+    'What the world did and cost, as a whole or between two moments (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +
+    'cold starts, failures, batches; with step (5m) also a row a deployment so often. Every field stands in docs/reports.md',
+  example: { target: '/_sim/report?from=2026-01-01T00:00:00Z' },
+  refusals: { 400: 'a moment that is none, lies before the world or is to come; a step that is none' },
+  query: { from: z.string().optional(), to: z.string().optional(), step: z.string().optional() },
+  returns: AnyReport,
+  handle: ({ query: { from, to, step }, sim }) =>
+    attempt(() =>
+      sim.report({
+        ...(from !== undefined && { from: moment(sim, 'report from', from) }),
+        ...(to !== undefined && { to: moment(sim, 'report to', to) }),
+        ...(step !== undefined && { step }),
+      }),
+    ),
+})

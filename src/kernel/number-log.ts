@@ -1,0 +1,54 @@
+/** Rows in a block: what a fork copies at most of each log. */
+const BLOCK = 256
+
+/**
+ * Rows of numbers that only grow: 8 bytes a number, and forks share whole blocks.
+ *
+ * For what has to be remembered of a long life. An object of ten numbers costs some 200 bytes, a row of it 80.
+ */
+export class NumberLog {
+  readonly #width: number
+  #full: readonly Float64Array[] = []
+  #last = new Float64Array(0)
+  /** Rows of the last block that are written. */
+  #used = 0
+
+  /** @param width numbers in a row */
+  constructor(width: number) {
+    this.#width = width
+  }
+
+  get length(): number {
+    return this.#full.length * BLOCK + this.#used
+  }
+
+  /** Adds a row; its position. */
+  push(row: readonly number[]): number {
+    if (this.#used === BLOCK) {
+      this.#full = [...this.#full, this.#last]
+      this.#last = new Float64Array(BLOCK * this.#width)
+      this.#used = 0
+    } else if (this.#used * this.#width === this.#last.length) {
+      const wider = new Float64Array(Math.min(BLOCK, Math.max(4, this.#used * 2)) * this.#width)
+      wider.set(this.#last)
+      this.#last = wider
+    }
+    this.#last.set(row, this.#used * this.#width)
+    return this.#full.length * BLOCK + this.#used++
+  }
+
+  /** A number of a row. */
+  at(row: number, column: number): number {
+    const inBlock = row % BLOCK
+    const block = this.#full[(row - inBlock) / BLOCK] ?? this.#last
+    return block[inBlock * this.#width + column]!
+  }
+
+  fork(): NumberLog {
+    const copy = new NumberLog(this.#width)
+    copy.#full = this.#full
+    copy.#last = this.#last.slice(0, this.#used * this.#width)
+    copy.#used = this.#used
+    return copy
+  }
+}

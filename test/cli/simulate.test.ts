@@ -1,0 +1,225 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { main } from '../../src/cli/index.ts'
+import { Progress } from '../../src/cli/progress.ts'
+import { reportText } from '../../src/cli/report-text.ts'
+import { type SimulateArguments, simulate } from '../../src/cli/simulate.ts'
+import type { Report } from '../../src/cluster/report.ts'
+import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
+import { serve } from '../../src/serve.ts'
+import { createSimulator } from '../../src/simulator.ts'
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'simulate-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function simulated(args: Partial<SimulateArguments>, stopsAfter?: number) {
+  const written = { out: '', error: '' }
+  let asked = 0
+  const code = await simulate(
+    { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 6 * HOUR, ...args },
+    {
+      out: text => {
+        written.out += text
+      },
+      error: text => {
+        written.error += text
+      },
+      onSignal: stop => {
+        if (stopsAfter !== undefined && asked++ === 0) setTimeout(() => stop(130), stopsAfter)
+        return () => {}
+      },
+    },
+  )
+  return { code, ...written }
+}
+
+async function commanded(args: readonly string[], env: Record<string, string> = {}) {
+  const written = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map(stream =>
+    vi.spyOn(process[stream], 'write').mockImplementation(text => {
+      written[stream] += text
+      return true
+    }),
+  )
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  try {
+    await main(args)
+    return { code: process.exitCode ?? 0, ...written }
+  } finally {
+    process.exitCode = undefined
+    vi.unstubAllEnvs()
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+test('the same seed gives the same bytes, another one others; what is told is what the world holds', async () => {
+  const [one, again, other] = [await simulated({}), await simulated({}), await simulated({ seed: '2' })]
+  expect(again.out).toBe(one.out)
+  expect(other.out).not.toBe(one.out)
+  expect(one.code).toBe(0)
+  const sim = createSimulator({ fixtures: 'fleet' })
+  await sim.clock.advance('6h')
+  expect(one.out).toBe(reportText(sim.report()))
+  const { out } = await simulated({ json: true })
+  expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(sim.report())))
+})
+
+test('the text shows money in dollars, GPU-hours, requests and cold starts, aligned', async () => {
+  const { out } = await simulated({})
+  expect(out.split('\n')[0]).toBe('2026-01-01T00:00:00Z to 2026-01-01T06:00:00Z (6h), seed 1, profile realistic')
+  expect(out).toMatch(/\n {2}opening balance +100,000\.00\n/)
+  expect(out).toMatch(/\n {2}H100-80GB +3,600\.0 +[\d,]+\.\d +/)
+  expect(out).toMatch(/\n {2}acme\/chat +running +1 x H100-80GB +/)
+  expect(out).toMatch(/\n {2}acme\/pilot +stopped +1 x H100-80GB +0\.0 +0\.0 +0\.0 +0\.0 +- +0\.00\n/)
+  expect(out).toMatch(/\d+ cold starts, seconds\n/)
+  expect(out).toContain('20 lines done, 0 of them failed')
+  expect(Math.max(...out.split('\n').map(line => line.length))).toBeLessThanOrEqual(110)
+})
+
+test('a series is a row a step and deployment, whose costs are the rent; there whole, with no draft beside it', async () => {
+  const path = folder()
+  const series = join(path, 'day.csv')
+  const { out } = await simulated({ series, step: HOUR, json: true })
+  const report = JSON.parse(out) as Report
+  const [header, ...lines] = readFileSync(series, 'utf8').trimEnd().split('\n')
+  expect(header).toBe(
+    'time,deploy_id,deployment,status,ready,pending,arrival_rate,served,refused,backlog,utilisation,cost_microcents',
+  )
+  expect(lines).toHaveLength(6 * report.deployments.length)
+  const costs = lines.map(line => Number(line.split(',').at(-1)))
+  expect(costs.reduce((sum, cost) => sum + cost, 0)).toBe(
+    report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0),
+  )
+  expect(lines.find(line => line.includes('acme/code'))).toMatch(
+    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0\.\d+,\d+$/,
+  )
+  expect(readdirSync(path)).toEqual(['day.csv'])
+})
+
+test('weather and commands are part of what happens', async () => {
+  const file = join(folder(), 'faults.json')
+  writeFileSync(file, JSON.stringify([{ at: '2h', verb: 'zone.down', target: 'east-a' }]))
+  const { out } = await simulated({ commands: file, json: true })
+  const { failures } = JSON.parse(out) as Report
+  expect(failures.zone_outages).toBe(1)
+  expect(failures.instances_lost_to.zone).toBeGreaterThan(10)
+  const rough = await simulated({ weather: 'rough', acceleration: 100, json: true })
+  expect((JSON.parse(rough.out) as Report).failures.instances_lost).toBeGreaterThan(0)
+})
+
+test.each([
+  [false, 'Simulated 30m of 1h, about 3 s left\nSimulated 45m of 1h, about 3 s left\n'],
+  [
+    true,
+    '\r[###############...............] 30m of 1h, about 3 s left\u001b[K' +
+      '\r[####################..........] 40m of 1h, about 2 s left\u001b[K' +
+      '\r[######################........] 45m of 1h, about 3 s left\u001b[K\r\u001b[K',
+  ],
+])('progress is told after two seconds: on a terminal %s', (isTerminal, expected) => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  let told = ''
+  const progress = new Progress(HOUR, { error: text => void (told += text), isTerminal })
+  for (const [at, done] of [
+    [1000, 20 * MINUTE],
+    [3000, 30 * MINUTE],
+    [3050, 31 * MINUTE],
+    [4000, 40 * MINUTE],
+    [8500, 45 * MINUTE],
+  ] as const) {
+    now = at
+    progress.reached(done)
+  }
+  progress.end()
+  expect(told).toBe(expected)
+})
+
+test('a signal ends it early: the report so far, and the code of the signal', async () => {
+  const { code, out } = await simulated({ for: 3650 * DAY }, 300)
+  expect(code).toBe(130)
+  expect(out).toMatch(/^2026-01-01T00:00:00Z to 20/)
+  expect(out).not.toContain('(3650d)')
+}, 30_000)
+
+const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
+  [[], 'Failed to simulate: it is not said how long. Give --for, as in --for 7d.'],
+  [['--for=-1d'], "Failed to read --for '-1d': time does not run backwards. Forms that work: '500ms'"],
+  [['--for', '0s'], "Failed to read --for '0s': that is no time. Give some, as in --for 7d."],
+  [['--for', '7'], "Failed to read --for '7': no known form."],
+  [['--for', '200y'], "Failed to read --for '200y': no known form."],
+  [['--for', '36600d'], "Failed to read --for '36600d': longer than 100 years."],
+  [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],
+  [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
+  [['--for', '1h', '--weather', 'ruogh'], "Failed to read --weather 'ruogh': did you mean 'rough'? Words are none,"],
+  [['--for', '1h', '--acceleration', '10'], '--acceleration is for weather, and there is none.'],
+  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step is for a series.'],
+  [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': that is no time."],
+  [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
+  [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': that is a folder. Give a file in it."],
+  [['--for', '1h', '--series', 'package.json/x.csv'], 'is no folder. Give a file in one.'],
+  [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
+  [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': there is no such file."],
+  [['--for', '1h', '--epoch', 'yesterday'], "Failed to read the epoch 'yesterday'"],
+  [['--for', '1h', '--wether', 'rough'], 'Failed to read --wether: there is no such flag. Did you mean --weather?'],
+  [[], "Failed to read MODELHOST_SIM_FOR 'long': no known form.", { MODELHOST_SIM_FOR: 'long' }],
+  [['--for', '1h'], 'Did you mean MODELHOST_SIM_WEATHER?', { MODELHOST_SIM_WETHER: 'rough' }],
+]
+
+test.each(MISTAKES)('simulate %j is refused before anything runs', async (args, message, env) => {
+  const { code, stdout, stderr } = await commanded(['simulate', ...args], env)
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(message)
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+})
+
+test.each([
+  ['[{"verb":"node.crsh"}]', "$[0]: there is no such verb. Did you mean 'node.crash'?"],
+  ['[{"verb":"node.crash","target":"h100-a-0","at":"9h"}]', "$[0].at: '9h' lies after the end, 1h."],
+  ['[{"verb":"zone.down","target":"east-c"}]', 'east-a'],
+  ['[{"verb":"zone.down","when":"1h"}]', '$[0].when'],
+  ['{"verb":"zone.down"}', '$: expected an array'],
+  ['[', 'Fix the JSON there.'],
+])('a file of commands %s is refused with its place', async (text, message) => {
+  const file = join(folder(), 'faults.json')
+  writeFileSync(file, text)
+  await expect(simulated({ commands: file, for: HOUR })).rejects.toThrow(message)
+})
+
+test('what an environment sets up for serve disturbs neither simulate nor report', async () => {
+  const env = { MODELHOST_SIM_SPEED: '60', MODELHOST_SIM_PORT: '4010', MODELHOST_SIM_FOR: '1h' }
+  const { code, stderr } = await commanded(['simulate', '--fixtures', 'two-nodes'], env)
+  expect([code, stderr]).toEqual([0, ''])
+})
+
+test('report asks a server, and prints what the world of it would say itself', async () => {
+  const sim = createSimulator({ fixtures: 'default' })
+  const server = await serve(sim, { port: 0 })
+  onTestFinished(() => server.close())
+  await sim.clock.advance('5h')
+  const before = [sim.digest, sim.journal.entries().length]
+  const text = await commanded(['report'], { MODELHOST_SIM_URL: server.url })
+  expect(text).toEqual({ code: 0, stderr: '', stdout: reportText(sim.report()) })
+  const json = await commanded(['report', '--url', `${server.url}/`, '--from', '2026-01-01T02:00:00+01:00', '--json'])
+  expect(JSON.parse(json.stdout)).toEqual(JSON.parse(JSON.stringify(sim.report({ from: HOUR }))))
+  expect([sim.digest, sim.journal.entries().length]).toEqual(before)
+
+  const later = await commanded(['report', '--url', server.url, '--to', '2030-01-01T00:00:00Z'])
+  expect([later.code, later.stderr]).toEqual([2, expect.stringContaining('what is to come is not known')])
+  const none = await commanded(['report', '--url', server.url, '--from', 'monday'])
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Failed to report from 'monday': no moment.")])
+  const rows = await fetch(`${server.url}/_sim/report?step=1h`)
+  expect(((await rows.json()) as Report).series).toHaveLength(5 * sim.report().deployments.length)
+})
+
+test('report says when no server answers, when it is no address, and when it is another server', async () => {
+  const { stderr } = await commanded(['report', '--url', 'http://127.0.0.1:1'])
+  expect(stderr).toContain('Failed to ask http://127.0.0.1:1 for a report: no server answers there')
+  expect(stderr).toContain('Start one with modelhost-sim serve')
+  expect((await commanded(['report', '--url', '127.0.0.1:4010'])).stderr).toContain('no address of a server')
+})
