@@ -32,6 +32,11 @@ export interface SimulatorOptions {
   readonly journalLimit?: number
   /** Bytes of files that the world holds at most; 1 GiB unless given. */
   readonly maxStorageBytes?: number
+  /**
+   * Holds the world to its laws after every event, request and command: a breach throws `LawError`, a request answers
+   * 500. For whoever works on the simulation, and for whoever doubts it; it costs about as much again as what it checks.
+   */
+  readonly check?: boolean
   /** Hears of exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
   readonly onBug?: (error: unknown, operation: string) => void
 }
@@ -110,6 +115,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
+  if (options.check) pristine.check()
   return new OneWorld(pristine, options)
 }
 
@@ -252,6 +258,7 @@ const OPTIONS = [
   'documentedOnly',
   'journalLimit',
   'maxStorageBytes',
+  'check',
   'onBug',
 ] as const satisfies readonly (keyof SimulatorOptions)[]
 
