@@ -91,6 +91,8 @@ export interface Simulator {
   /** The world itself, for doors of this package. */
   readonly world: World
   readonly api: Api
+  /** For doors of this package: who hears of bugs. */
+  readonly onBug: SimulatorOptions['onBug']
   /** For doors of this package: answers at once, without a promise, where nothing has to be waited for. */
   answer(request: Request, options?: FetchOptions): Response | Promise<Response>
 }
@@ -123,6 +125,7 @@ class OneWorld implements Simulator {
   readonly clock: SimulatorClock
   readonly cluster: ClusterVerbs
   readonly api: Api
+  readonly onBug: SimulatorOptions['onBug']
   readonly fetch: Simulator['fetch']
   readonly #pristine: World
   #world: World
@@ -134,6 +137,7 @@ class OneWorld implements Simulator {
   constructor(pristine: World, options: SimulatorOptions) {
     this.#pristine = pristine
     this.#world = pristine.fork()
+    this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
       ...(options.onBug && { onBug: options.onBug }),

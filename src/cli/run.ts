@@ -17,6 +17,7 @@ export interface RunArguments {
   reporter?: ReporterName | undefined
   filter?: string | undefined
   bail?: boolean | undefined
+  check?: boolean | undefined
 }
 
 export function builder(argv: Argv): Argv<RunArguments> {
@@ -49,6 +50,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
         describe: 'Only scenarios whose title, file name or tag holds this word',
       },
       bail: { type: 'boolean', default: false, describe: 'Stop at the first failure' },
+      check: { type: 'boolean', default: false, describe: 'Hold every world to its laws after every event' },
     })
     .example('$0 run scenarios', 'every scenario of a folder')
     .example('$0 run scenarios/cold-start.ts --update', 'write its trace anew')
@@ -73,7 +75,7 @@ export interface RunDoors {
 /** Does what the command does and returns its exit code: 0 passed, 1 failed, 2 could not run. */
 export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 2> {
   const began = monotonicMs()
-  const { scenarios = ['scenarios'], update, seed, filter, bail } = args
+  const { scenarios = ['scenarios'], update, seed, filter, bail, check } = args
   const told = reporter(args.reporter ?? 'pretty', { write: doors.out, color: doors.color, folder: doors.folder })
   if (update && seed !== undefined) {
     doors.error(
@@ -95,6 +97,7 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
       seed,
       filter,
       bail,
+      check,
       folder: doors.folder,
       ...(!bail && { onLoadError }),
       onResult: result => told.result(result),

@@ -36,6 +36,7 @@ interface Arguments {
   documentedOnly: boolean
   maxStorage: number | undefined
   journalLimit: number | undefined
+  check: boolean
   trustProxy: boolean
   allowHost: string[]
   controlToken: string | undefined
@@ -109,6 +110,7 @@ function flags() {
       ...flag('journal-limit', 'Entries that the journal keeps; 20000 unless given'),
       coerce: integer('journal-limit', { min: 1, max: 10_000_000 }, 20_000),
     },
+    check: toggle('check', 'Hold the world to its laws after every event; a breach answers 500 and is told on stderr'),
     'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
     'allow-host': {
       ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
@@ -172,6 +174,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     seed: argv.seed,
     clock: { mode: argv.clock, ...(argv.speed !== undefined && { speed: argv.speed }) },
     documentedOnly: argv.documentedOnly,
+    check: argv.check,
     ...(epoch !== undefined && { epoch }),
     ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),
     ...(argv.journalLimit !== undefined && { journalLimit: argv.journalLimit }),

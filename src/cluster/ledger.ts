@@ -178,6 +178,11 @@ export class Ledger {
     return this.#suspended
   }
 
+  /** Whether charges to the card go through. */
+  get cardGood(): boolean {
+    return this.#cardGood
+  }
+
   get topupFailed(): boolean {
     return this.#topupFailed
   }

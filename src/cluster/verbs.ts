@@ -2,6 +2,7 @@ import { type Duration, micros } from '../kernel/duration.ts'
 import type { GpuType } from '../store/records.ts'
 import { type Command, CommandError } from './commands.ts'
 import type { NodeView } from './nodes.ts'
+import { type Trouble, troubles } from './troubles.ts'
 import type { World } from './world.ts'
 
 /** When a verb takes effect: now, or after a while. */
@@ -43,6 +44,10 @@ export interface ClusterVerbs {
   /** The node of a deployment's oldest instance that has one. Throws when none has. */
   nodeOf(deploy_id: string): NodeVerbs
   nodes(): NodeView[]
+  /** What is wrong now, each with the command that puts it right. */
+  troubles(): Trouble[]
+  /** Puts right what is wrong now; returns what that was. Weather goes on. */
+  heal(): Trouble[]
   /** A GPU of a node, counted from 0. */
   gpu(node: string, index: number): { fail(xid: number, when?: When): void; reset(when?: When): void }
   pool(name: string): { preempt(notice?: Duration, when?: When): void }
@@ -124,6 +129,12 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       )
     },
     nodes: () => world().nodes.list(),
+    troubles: () => troubles(world()),
+    heal() {
+      const found = troubles(world())
+      for (const { cure } of found) give(cure)
+      return found
+    },
     gpu: (node, index) => ({
       fail: (xid, when) => give({ verb: 'gpu.fail', target: `${node}/${index}`, args: { xid } }, when),
       reset: when => give({ verb: 'gpu.reset', target: `${node}/${index}` }, when),

@@ -180,8 +180,7 @@ export class World {
     if (this.#watch) return
     this.#watch = new Watch(this)
     this.generation.witness = this.#watch
-    this.#watch.began()
-    this.#watch.fired('world.taken', 0)
+    this.#watch.leaving()
   }
 
   get digest(): string {
@@ -196,12 +195,14 @@ export class World {
   /** Fires everything due up to `target` and rests there. Returns the number of events. */
   runTo(target: Micros): number {
     this.#needTokenizer()
+    this.#watch?.leaving()
     return this.#loop.runTo(target)
   }
 
   /** Fires the next event; false when none is due up to `limit`. */
   next(limit: Micros = Number.POSITIVE_INFINITY): boolean {
     this.#needTokenizer()
+    this.#watch?.leaving()
     return this.#loop.next(limit)
   }
 

@@ -42,6 +42,7 @@ export function createControl(sim: Simulator): Control {
     admit: () => ({ sim, operations: controlOperations }),
     // Where the clock says the world is: health must not have to catch up first.
     time: () => sim.world.clock.epochMs + sim.clock.due / 1000,
+    ...(sim.onBug && { onBug: sim.onBug }),
     open(_, operation, method, path) {
       if (operation === '' || NOT_JOURNALED.includes(operation)) return undefined
       const { world } = sim

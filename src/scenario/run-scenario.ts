@@ -19,6 +19,8 @@ const PATIENCE_MS = 5_000
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
+  /** Holds the world to its laws after every event. */
+  readonly check?: boolean | undefined
   /** Path of the script, to say in which of its lines a failure happened. */
   readonly file?: string | undefined
   /** Real milliseconds without anything happening after which it counts as stuck; 5,000 unless given. */
@@ -68,7 +70,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   const { seed = scenario.options.seed ?? 1 } = options
   let stage: InProcessStage
   try {
-    stage = new InProcessStage({ ...scenario.options, seed })
+    stage = new InProcessStage({ ...scenario.options, seed, ...(options.check && { check: true }) })
   } catch (error) {
     return {
       title: scenario.title,

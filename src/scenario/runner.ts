@@ -6,7 +6,7 @@ import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
 
-export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs'> {
+export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs' | 'check'> {
   /** Writes the traces instead of comparing with them. */
   readonly update?: boolean | undefined
   /** Only scenarios whose title, file name or tag holds this word. */
@@ -55,8 +55,8 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     const traces = new TraceKeeper(file, scenarios, options)
     for (const scenario of scenarios) {
       if (filter !== undefined && !isMeant(scenario, file, filter)) continue
-      const { seed, patienceMs } = options
-      const played = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, file })
+      const { seed, patienceMs, check } = options
+      const played = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, check, file })
       const result: FileResult = traces.judge(scenario, {
         ...played,
         file: relative(folder, file),

@@ -35,6 +35,8 @@ export class DeploymentLaws {
   readonly #world: World
   readonly #seen: (Seen | undefined)[] = []
   readonly #toLookAt = new Set<number>()
+  /** The journal's last entry when the step before was over. */
+  #checkedTo = 0
 
   constructor(world: World) {
     this.#world = world
@@ -53,6 +55,7 @@ export class DeploymentLaws {
   settle(broken: Broken): void {
     for (const ordinal of this.#toLookAt) this.#look(ordinal, broken)
     this.#toLookAt.clear()
+    this.#checkedTo = this.#world.journal.last
   }
 
   #look(ordinal: number, broken: Broken): void {
@@ -117,11 +120,12 @@ export class DeploymentLaws {
     const { id, status, failReason, plan } = row
     const { policies } = this.#world.profile
     if (before !== undefined && before !== status) {
-      const may =
-        EDGES[before].includes(status) ||
-        (before === 'stopped' && status === 'failed' && plan.type === 'lora') ||
-        (before === 'failed' && status === 'initializing' && policies.failedMayStart)
-      if (!may) broken('I6', `deployment ${id} went from ${before} to ${status}`, id)
+      const may = (from: DeploymentStatus, to: DeploymentStatus) =>
+        EDGES[from].includes(to) ||
+        (from === 'stopped' && to === 'failed' && plan.type === 'lora') ||
+        (from === 'failed' && to === 'initializing' && policies.failedMayStart)
+      if (!may(before, status) && !this.#wentByEdges(id, before, status, may))
+        broken('I6', `deployment ${id} went from ${before} to ${status}`, id)
     }
     if ((status === 'failed') !== (failReason !== '')) {
       broken('I6', `deployment ${id} is ${status} with the fail_reason ${JSON.stringify(failReason)}`, id)
@@ -129,6 +133,23 @@ export class DeploymentLaws {
     if (status === 'deleted' && this.#world.deployments.live(plan.modelName)?.deploy_id === id) {
       broken('I14', `deployment ${id} is deleted and still has the name ${plan.modelName}`, id)
     }
+  }
+
+  /** Whether the status came where it is by several edges in one step. */
+  #wentByEdges(
+    id: string,
+    from: DeploymentStatus,
+    to: DeploymentStatus,
+    may: (from: DeploymentStatus, to: DeploymentStatus) => boolean,
+  ): boolean {
+    let at = from
+    for (const { subject, kind } of this.#world.journal.entries(this.#checkedTo)) {
+      const next = kind.slice('deployment.'.length) as DeploymentStatus
+      if (subject !== id || !kind.startsWith('deployment.') || EDGES[next] === undefined) continue
+      if (!may(at, next)) return false
+      at = next
+    }
+    return at === to
   }
 
   #checkTimes(row: Readonly<DeploymentRow>, before: Seen | undefined, shown: string, broken: Broken): void {

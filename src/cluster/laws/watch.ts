@@ -65,6 +65,11 @@ export class Watch implements Witness {
     this.#removed.set(row, ordinal)
   }
 
+  /** Time is about to move: what code wrote to the world outside of any step is a step of its own. */
+  leaving(): void {
+    if (this.#written.size > 0 || this.#removed.size > 0) this.#check(() => 'what was done by hand')
+  }
+
   /** An event begins to happen. */
   began(): void {
     this.#within = true
