@@ -55,6 +55,8 @@ export class FleetLaws {
   readonly #nodesToLookAt = new Set<number>()
   /** Types of which GPUs were asked for in this step, as bits. */
   #admitted = 0
+  /** What was there before anybody looked was not admitted now. */
+  #isFirst = true
   #freeChanged = false
 
   constructor(world: World) {
@@ -163,6 +165,7 @@ export class FleetLaws {
     }
     for (const [index, gpu] of GPU_TYPES.entries()) this.#checkLimit(index, gpu, broken)
     this.#admitted = 0
+    this.#isFirst = false
   }
 
   #checkNode(ordinal: number, broken: Broken): void {
@@ -197,7 +200,7 @@ export class FleetLaws {
     const limit = limits.of(gpu)
     const counted = this.#counted[index]!
     if (held !== counted) broken('I12', `${held} ${gpu} are counted against the limit, ${counted} are held`, gpu)
-    if (limit !== null && held > limit && this.#admitted & (1 << index)) {
+    if (limit !== null && held > limit && this.#admitted & (1 << index) && !this.#isFirst) {
       broken('I12', `an instance was admitted with ${held} ${gpu} held, and the limit is ${limit}`, gpu)
     }
     const before = this.#limitBefore[index]!
