@@ -52,7 +52,7 @@ export async function play(world: RandomWorld, options: { readonly check: boolea
 async function moveTo(sim: Simulator, seconds: number, counter: Sometimes): Promise<void> {
   const target = seconds * 1_000_000
   while (sim.clock.elapsed < target) {
-    await sim.clock.advance(Math.min(target - sim.clock.elapsed, 1_800_000_000) / 1000)
+    await sim.clock.advance(Math.min(target - sim.clock.elapsed, 7_200_000_000) / 1000)
     counter.look()
   }
 }

@@ -68,9 +68,12 @@ export function sometimes(sim: Simulator): Sometimes {
         return
       case 'instance.lost': {
         if (fields?.state === 'draining') meet('instance lost while draining')
-        const ordinal = sim.world.deployments.ordinalOf(subject.slice(0, subject.lastIndexOf('-')))
-        if (ordinal === undefined || !String(fields?.reason).includes('preempted')) return
-        if (sim.world.batches.workFor(ordinal)) meet('preemption during a batch')
+        return
+      }
+      case 'node.preemptionNoticed': {
+        const { nodes, instances, batches } = sim.world
+        const tenants = nodes.read(nodes.find(subject)!).tenants.filter(one => one >= 0)
+        if (tenants.some(one => batches.workFor(instances.read(one).deployment))) meet('preemption during a batch')
         return
       }
       case 'limit.denied':

@@ -215,11 +215,14 @@ function accountOf(draws: Draws, leaning: Leaning, types: readonly GpuType[]): F
 }
 
 function profileOf(draws: Draws, leaning: Leaning, gpus: number, hours: number): ProfileInput {
+  const slow = leaning === 'long batches' || leaning === 'poor'
   const pack = leaning === 'large' ? 'rough' : draws.pick(['none', 'calm', 'realistic', 'rough', 'rough'])
   // What a large fleet meets in a week by itself, a small one meets in an hour at a higher rate.
-  const most = Math.min(300, Math.max(1, 200_000 / (gpus * hours)))
+  const most = Math.min(1000, Math.max(1, 1_000_000 / (gpus * hours)))
   return {
     extends: draws.pick(['realistic', 'realistic', 'quick', 'rough']),
+    // So slow that a few thousand lines take a day.
+    ...(slow && { timings: { batch_shared_tokens_per_second: draws.pick([1, 2]) } }),
     limits: { queue_per_deployment: leaning === 'queues' ? draws.between(0, 200) : 1000 },
     reviews: { limit_policy: draws.pick(['approve', 'approve', 'deny']), limit_approved_up_to: draws.between(4, 64) },
     policies: {
@@ -398,16 +401,16 @@ function leaningSteps(
   switch (leaning) {
     case 'poor':
       return [
-        batch(part(0.02), CATALOG, 2000, 400),
+        batch(part(0.02), CATALOG, 500, 400),
         command(part(0.05), 'card.decline'),
-        batch(part(0.1), CATALOG, 2000, 400),
+        batch(part(0.1), CATALOG, 500, 400),
         command(part(0.7), 'card.accept'),
       ]
     case 'spot':
       return [0.1, 0.3, 0.5, 0.7].flatMap(share => [
         own(part(share - 0.05), `acme/spot-${share}`, fleet.types),
-        batch(part(share), `acme/spot-${share}`, 5000, 500),
-        ...fleet.nodes.slice(0, 20).map(node => command(part(share) + 600, 'node.preempt', node)),
+        batch(part(share), `acme/spot-${share}`, 2000, 500),
+        ...fleet.nodes.slice(0, 40).map((node, i) => command(part(share) + 10 + i, 'node.preempt', node)),
       ])
     case 'fragmented':
       return Array.from({ length: 3 }, (_, i) => ({
@@ -421,8 +424,8 @@ function leaningSteps(
     case 'long batches':
       return [
         own(60, 'acme/slow', fleet.types),
-        batch(900, 'acme/slow', 3000, 400),
-        batch(1000, CATALOG, 20_000, 1000),
+        batch(900, 'acme/slow', 2000, 400),
+        batch(1000, CATALOG, 3000, 1000),
         { at: 5 * 3600, deed: { do: 'about', name: 'acme/slow', method: 'POST', path: '/deploy/{id}/stop' } },
       ]
     case 'sleepy':
@@ -440,7 +443,22 @@ function leaningSteps(
     case 'zones':
       return [0.2, 0.6].flatMap(share => {
         const zone = draws.pick(fleet.zones)
-        return [command(part(share), 'zone.down', zone), command(part(share + 0.1), 'zone.up', zone)]
+        // What was just told to stop drains while its zone goes down.
+        const stops = names.map(
+          (name): Step => ({
+            at: part(share),
+            deed: { do: 'about', name, method: 'POST', path: '/deploy/{id}/stop' },
+          }),
+        )
+        return [
+          ...stops,
+          command(part(share) + 0.5, 'zone.down', zone),
+          command(part(share + 0.1), 'zone.up', zone),
+          ...stops.map(({ deed }) => ({
+            at: part(share + 0.11),
+            deed: { ...deed, path: '/deploy/{id}/start' } as Deed,
+          })),
+        ]
       })
     case 'bad starts':
       return Array.from({ length: 4 }, (_, i) => i).flatMap(i => [

@@ -4,6 +4,8 @@ import { rateFor, required, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
+/** A queue shorter than this is what sums leave over: nobody waits in it. */
+const NOBODY = 1e-6
 
 /**
  * Holds `min_instances … max_instances` by a concurrency target, with delays up and down. It never polls: the load is a
@@ -29,12 +31,14 @@ export class Autoscaler {
 
   #hasWork(row: Readonly<DeploymentRow>): boolean {
     const { batches, deployments } = this.#world
-    return row.served.backlog > 0 || batches.workFor(deployments.ordinalOf(row.id)!)
+    return row.served.backlog > NOBODY || batches.workFor(deployments.ordinalOf(row.id)!)
   }
 
   /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
   look(ordinal: number): void {
     const world = this.#world
+    // Who waits is part of what is wanted, so the queue must be that of now.
+    this.settle(ordinal)
     const row = world.deployments.own(ordinal)
     world.cancel(row.scale)
     row.scale = 0
@@ -111,8 +115,19 @@ export class Autoscaler {
     const wanted = this.wanted(row)
     const level = (instances: number) => rateFor(instances, load.speed, profile.timings.concurrencyTarget)
     const up = wanted < maxInstances ? load.curve.firstAbove(level(wanted), clock.now, NEVER) : NEVER
-    const down = wanted > minInstances ? load.curve.firstAtMost(level(wanted - 1), clock.now, NEVER) : NEVER
+    if (wanted <= minInstances) return up
+    const fewer = level(wanted - 1)
+    // Where the load itself wants fewer already, somebody waits: what counts is when nobody does any more.
+    const down =
+      load.curve.rateAt(clock.now) > fewer ? load.curve.firstAtMost(fewer, clock.now, NEVER) : this.#queueEnds(row)
     return Math.min(up, down)
+  }
+
+  /** When the queue has been served if nothing arrives; never while nothing serves: a ready instance looks again. */
+  #queueEnds({ load, served, servingShare }: Readonly<DeploymentRow>): Micros {
+    if (!load || servingShare === 0 || served.backlog <= NOBODY) return NEVER
+    const seconds = served.backlog / (servingShare * load.speed.requestsPerSecond)
+    return this.#world.clock.now + Math.ceil(seconds * 1e6)
   }
 
   #planAt(ordinal: number, row: DeploymentRow, at: Micros): void {
