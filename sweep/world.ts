@@ -409,8 +409,9 @@ function leaningSteps(
     case 'spot':
       return [0.1, 0.3, 0.5, 0.7].flatMap(share => [
         own(part(share - 0.05), `acme/spot-${share}`, fleet.types),
-        batch(part(share), `acme/spot-${share}`, 2000, 500),
-        ...fleet.nodes.slice(0, 40).map((node, i) => command(part(share) + 10 + i, 'node.preempt', node)),
+        batch(part(share), `acme/spot-${share}`, 3000, 500),
+        // While it runs, which on a fast GPU is seconds: its validation takes two of them.
+        ...fleet.nodes.slice(0, 60).map((node, i) => command(part(share) + 3 + i / 50, 'node.preempt', node)),
       ])
     case 'fragmented':
       return Array.from({ length: 3 }, (_, i) => ({

@@ -1,4 +1,5 @@
 import type { Micros } from '../../kernel/duration.ts'
+import type { Entry } from '../../kernel/journal.ts'
 import type { DeploymentStatus } from '../../store/records.ts'
 import { type DeploymentRow, isOver, type Load } from '../deployment-row.ts'
 import { type Served, wholeRequests } from '../serving.ts'
@@ -21,10 +22,13 @@ const ROUNDING = 1e-6
 
 /** What a deployment was when it was looked at last. */
 interface Seen {
-  readonly id: string
   readonly status: DeploymentStatus
   readonly updatedAt: Micros
-  readonly shown: string
+  readonly failReason: string
+  readonly running: number
+  readonly pending: number
+  readonly least: number
+  readonly most: number
   readonly load: Load | undefined
   readonly served: Served
   readonly servedAt: Micros
@@ -37,6 +41,8 @@ export class DeploymentLaws {
   readonly #toLookAt = new Set<number>()
   /** The journal's last entry when the step before was over. */
   #checkedTo = 0
+  /** What happened in this step, once somebody asks. */
+  #ofStep: readonly Entry[] | undefined
 
   constructor(world: World) {
     this.#world = world
@@ -56,28 +62,31 @@ export class DeploymentLaws {
     for (const ordinal of this.#toLookAt) this.#look(ordinal, broken)
     this.#toLookAt.clear()
     this.#checkedTo = this.#world.journal.last
+    this.#ofStep = undefined
   }
 
   #look(ordinal: number, broken: Broken): void {
     const world = this.#world
     const row = world.deployments.read(ordinal)
     const before = this.#seen[ordinal]
-    // The fields of its record that change, as one text.
-    const shown = `${row.status}|${row.failReason}|${row.shownRunning}|${row.shownPending}|${row.minInstances}|${row.maxInstances}`
+    const changed = before !== undefined && !showsTheSame(row, before)
     this.#checkCounts(row, broken)
     if (row.status !== before?.status || row.failReason === '') this.#checkStatus(row, before?.status, broken)
-    this.#checkTimes(row, before, shown, broken)
-    if (shown !== before?.shown) {
-      const told = world.deployments.text(ordinal)
-      const true_ = JSON.stringify(world.deployments.record(ordinal))
-      if (told !== true_) broken('I5', `deployment ${row.id} is told as ${told}, it is ${true_}`, row.id)
+    this.#checkTimes(row, before, changed, broken)
+    if (changed || before === undefined) {
+      const told = world.deployments.keptText(ordinal)
+      const is = told === undefined ? undefined : JSON.stringify(world.deployments.record(ordinal))
+      if (told !== is) broken('I5', `deployment ${row.id} is told as ${told}, it is ${is}`, row.id)
     }
     if (row.served !== before?.served || row.servedAt !== before.servedAt) this.#checkRequests(row, before, broken)
     this.#seen[ordinal] = {
-      id: row.id,
       status: row.status,
       updatedAt: row.updatedAt,
-      shown,
+      failReason: row.failReason,
+      running: row.shownRunning,
+      pending: row.shownPending,
+      least: row.minInstances,
+      most: row.maxInstances,
       load: row.load,
       served: row.served,
       servedAt: row.servedAt,
@@ -143,7 +152,8 @@ export class DeploymentLaws {
     may: (from: DeploymentStatus, to: DeploymentStatus) => boolean,
   ): boolean {
     let at = from
-    for (const { subject, kind } of this.#world.journal.entries(this.#checkedTo)) {
+    this.#ofStep ??= this.#world.journal.entries(this.#checkedTo)
+    for (const { subject, kind } of this.#ofStep) {
       const next = kind.slice('deployment.'.length) as DeploymentStatus
       if (subject !== id || !kind.startsWith('deployment.') || EDGES[next] === undefined) continue
       if (!may(at, next)) return false
@@ -152,7 +162,7 @@ export class DeploymentLaws {
     return at === to
   }
 
-  #checkTimes(row: Readonly<DeploymentRow>, before: Seen | undefined, shown: string, broken: Broken): void {
+  #checkTimes(row: Readonly<DeploymentRow>, before: Seen | undefined, changed: boolean, broken: Broken): void {
     const { now } = this.#world.clock
     const { id, updatedAt, plan } = row
     if (plan.createdAt > updatedAt || updatedAt > now) {
@@ -162,8 +172,10 @@ export class DeploymentLaws {
     if (updatedAt < before.updatedAt) {
       broken('I7', `updated_at of deployment ${id} went back from ${before.updatedAt} to ${updatedAt}`, id)
     }
-    if (shown !== before.shown && updatedAt !== now) {
-      broken('I7', `deployment ${id} went from ${before.shown} to ${shown} and kept its updated_at`, id)
+    if (changed && updatedAt !== now) {
+      const was = `${before.status} with ${before.running} running and ${before.pending} pending`
+      const is = `${row.status} with ${row.shownRunning} and ${row.shownPending}`
+      broken('I7', `deployment ${id} went from ${was} to ${is} and kept its updated_at`, id)
     }
   }
 
@@ -191,4 +203,16 @@ export class DeploymentLaws {
       broken('I20', `deployment ${id} was offered ${offered} requests, and ${arrived - past.arrived} arrived`, id)
     }
   }
+}
+
+/** Whether every field of its record that changes is as it was. */
+function showsTheSame(row: Readonly<DeploymentRow>, before: Seen): boolean {
+  return (
+    row.status === before.status &&
+    row.shownRunning === before.running &&
+    row.shownPending === before.pending &&
+    row.failReason === before.failReason &&
+    row.minInstances === before.least &&
+    row.maxInstances === before.most
+  )
 }

@@ -32,9 +32,9 @@ export class Watch implements Witness {
   readonly #deployments: DeploymentLaws
   readonly #batches: BatchLaws
   readonly #money: MoneyLaws
-  #written = new Map<Readonly<Row>, number>()
-  #removed = new Map<Readonly<Row>, number>()
-  #meterRows: (Readonly<MeterRow> | undefined)[] = []
+  readonly #written = new Map<Readonly<Row>, number>()
+  readonly #removed = new Map<Readonly<Row>, number>()
+  readonly #meterRows: (Readonly<MeterRow> | undefined)[] = []
   #now: number
   #asked: { readonly seq: number; readonly state: string } | undefined
   /** An event is happening, or a request: what is done meanwhile is part of it. */
@@ -128,17 +128,12 @@ export class Watch implements Witness {
   }
 
   #check(after: () => string, further?: (broken: Broken) => void): void {
-    const written = this.#written
-    const removed = this.#removed
     const found = this.#look(further)
-    if (found.length === 0) return
     // Named while what was written is known; from here on the world counts as it is, so that a server can go on.
-    this.#written = written
-    this.#removed = removed
-    const what = after()
-    this.#written = new Map()
-    this.#removed = new Map()
-    throw this.#error(found, what)
+    const error = found.length === 0 ? undefined : this.#error(found, after())
+    this.#written.clear()
+    this.#removed.clear()
+    if (error) throw error
   }
 
   #look(further?: (broken: Broken) => void): Found[] {
@@ -146,10 +141,7 @@ export class Watch implements Witness {
     const broken = (law: LawName, message: string, subject: string) => found.push({ law, message, subject })
     this.#checkTime(broken)
     const written = this.#written
-    const removed = this.#removed
-    this.#written = new Map()
-    this.#removed = new Map()
-    for (const [row, ordinal] of removed) this.#takeOut(row, ordinal, broken)
+    for (const [row, ordinal] of this.#removed) this.#takeOut(row, ordinal, broken)
     for (const [row, ordinal] of written) {
       if (row instanceof NodeRow) this.#fleet.wroteNode(row, ordinal)
       else if (row instanceof MeterRow) {
