@@ -2,6 +2,7 @@
 export type { Client, RequestOf, ResponseOf } from './api/client.ts'
 export { Refusal } from './api/client.ts'
 export type { ClockMode, ClockSetting } from './clock-setting.ts'
+export { LawError, type LawName } from './cluster/laws/law.ts'
 export type { LedgerEntry } from './cluster/ledger.ts'
 export type { LostTo } from './cluster/life.ts'
 export type { NodeView } from './cluster/nodes.ts'

@@ -45,6 +45,11 @@ export interface SimulatorOptions {
   readonly journalLimit?: number
   /** Bytes of files that the world holds at most; what the profile says unless given, 1 GiB. */
   readonly maxStorageBytes?: number
+  /**
+   * Holds the world to its laws after every event, request and command: a breach throws `LawError`, a request answers
+   * 500. For whoever works on the simulation, and for whoever doubts it; it costs about as much again as what it checks.
+   */
+  readonly check?: boolean
   /** Hears of exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
   readonly onBug?: (error: unknown, operation: string) => void
 }
@@ -128,6 +133,8 @@ export interface Simulator {
   /** The world itself, for doors of this package. */
   readonly world: World
   readonly api: Api
+  /** For doors of this package: who hears of bugs. */
+  readonly onBug: SimulatorOptions['onBug']
   /**
    * For doors of this package: answers at once, without a promise, where nothing has to be waited for. What a fault
    * delays or breaks is a `BrokenAnswer`, which the door brings about as well as it can.
@@ -157,6 +164,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
+  if (options.check) pristine.check()
   return new OneWorld(pristine, options)
 }
 
@@ -164,6 +172,7 @@ class OneWorld implements Simulator {
   readonly clock: SimulatorClock
   readonly cluster: ClusterVerbs
   readonly api: Api
+  readonly onBug: SimulatorOptions['onBug']
   readonly fetch: Simulator['fetch']
   readonly #faults: Faults
   readonly options: SimulatorOptions
@@ -178,6 +187,7 @@ class OneWorld implements Simulator {
     this.options = options
     this.#pristine = pristine
     this.#world = pristine.fork()
+    this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
       ...(options.onBug && { onBug: options.onBug }),
@@ -364,6 +374,7 @@ const OPTIONS = [
   'documentedOnly',
   'journalLimit',
   'maxStorageBytes',
+  'check',
   'onBug',
 ] as const satisfies readonly (keyof SimulatorOptions)[]
 

@@ -196,9 +196,16 @@ export function createPipeline<Context, Scope extends object>(
     way: Way<Context>,
   ): Response | Promise<Response> {
     const serveWith = (payload: Payload) => serve(context, request, call, one, path, params, search, payload, way)
-    if (one.readsBody || isLacking(one.endpoint)) return later()
-    const waiting = call.enter?.()
-    return waiting instanceof Promise ? waiting.then(() => serveWith(undefined)) : serveWith(undefined)
+    // What happens in the world on the way to this request's moment may fail; it must not fail without an answer.
+    const failed = (error: unknown) => failure(context, one, error)
+    if (one.readsBody || isLacking(one.endpoint)) return later().catch(failed)
+    let waiting: void | Promise<void>
+    try {
+      waiting = call.enter?.()
+    } catch (error) {
+      return failed(error)
+    }
+    return waiting instanceof Promise ? waiting.then(() => serveWith(undefined)).catch(failed) : serveWith(undefined)
 
     async function later(): Promise<Response> {
       // Judged now as well, so that nobody makes us read half a gigabyte without a token.
@@ -243,10 +250,9 @@ export function createPipeline<Context, Scope extends object>(
       if (Array.isArray(input)) return finish(json(context, 422, JSON.stringify({ detail: input })))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
       if (!(value instanceof Promise)) return finish(success(context, endpoint, value))
-      return value.then(
-        settled => finish(success(context, endpoint, settled)),
-        (error: unknown) => finish(failure(context, one, error)),
-      )
+      return value
+        .then(settled => finish(success(context, endpoint, settled)))
+        .catch((error: unknown) => finish(failure(context, one, error)))
     } catch (error) {
       return finish(failure(context, one, error))
     }

@@ -29,6 +29,7 @@ export interface RunArguments {
   against?: string | undefined
   watch?: boolean | undefined
   dryRun?: boolean | undefined
+  check?: boolean | undefined
 }
 
 export function builder(argv: Argv): Argv<RunArguments> {
@@ -86,6 +87,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
         default: false,
         describe: 'Print the steps of each scenario, holding it to no trace',
       },
+      check: { type: 'boolean', default: false, describe: 'Hold every world to its laws after every event' },
     })
     .example('$0 run scenarios', 'every scenario of a folder')
     .example('$0 run scenarios/cold-start.ts --update', 'write its trace anew')
@@ -167,6 +169,7 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     update: args.update,
     bail: args.bail,
     against: args.against,
+    check: args.check,
     workers: args.workers,
     entry: doors.entry,
     folder: doors.folder,

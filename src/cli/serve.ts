@@ -50,6 +50,7 @@ interface Arguments {
   maxWorlds: number | undefined
   worldIdle: number | undefined
   unknownTokens: 'refuse' | 'fork'
+  check: boolean
   trustProxy: boolean
   allowHost: string[]
   controlToken: string | undefined
@@ -168,6 +169,7 @@ function flags() {
       ),
       coerce: word('unknown-tokens', ['refuse', 'fork']),
     },
+    check: toggle('check', 'Hold the world to its laws after every event; a breach answers 500 and is told on stderr'),
     'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
     'allow-host': {
       ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
@@ -244,6 +246,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     },
     documentedOnly: argv.documentedOnly,
     ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
+    check: argv.check,
     ...(epoch !== undefined && { epoch }),
     ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),
     ...(argv.journalLimit !== undefined && { journalLimit: argv.journalLimit }),

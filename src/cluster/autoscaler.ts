@@ -4,6 +4,8 @@ import { rateFor, required, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
+/** A queue shorter than this is what sums leave over: nobody waits in it. */
+const NOBODY = 1e-6
 
 /**
  * Holds `min_instances … max_instances` by a concurrency target, with delays up and down. It never polls: the load is a
@@ -29,12 +31,14 @@ export class Autoscaler {
 
   #hasWork(row: Readonly<DeploymentRow>): boolean {
     const { batches, deployments } = this.#world
-    return this.#backlog(row) > 0 || batches.workFor(deployments.ordinalOf(row.id)!)
+    return this.#backlog(row) > NOBODY || batches.workFor(deployments.ordinalOf(row.id)!)
   }
 
   /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
   look(ordinal: number): void {
     const world = this.#world
+    // Who waits is part of what is wanted, so the queue must be that of now.
+    this.settle(ordinal)
     const row = world.deployments.own(ordinal)
     world.cancel(row.scale)
     row.scale = 0
@@ -125,7 +129,7 @@ export class Autoscaler {
   #drained(row: Readonly<DeploymentRow>): Micros {
     const backlog = this.#backlog(row)
     const capacity = row.servingShare * (row.load?.speed.requestsPerSecond ?? 0)
-    if (backlog === 0 || capacity === 0) return NEVER
+    if (backlog <= NOBODY || capacity === 0) return NEVER
     return this.#world.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
   }
 

@@ -389,6 +389,7 @@ export class Commands {
     const verb = check(this.#world, command)
     if (delay === 0) {
       verb.apply(this.#world, command.target ?? '', command.args ?? {})
+      this.#world.obeyed(command.verb, command.target ?? '')
       return
     }
     const ordinal = this.#table.add(new CommandRow(this.#table.generation, command.verb, command))

@@ -68,6 +68,11 @@ export class Conditions {
     return this.#state.zonesDown.has(zone)
   }
 
+  /** Repositories whose state was changed by hand, with that state. */
+  get repositories(): ReadonlyMap<string, RepositoryState> {
+    return this.#state.repositories
+  }
+
   repository(repo: string): RepositoryState | undefined {
     return this.#state.repositories.get(repo)
   }

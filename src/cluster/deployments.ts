@@ -543,6 +543,11 @@ export class Deployments {
       ?.reason
   }
 
+  /** The record's text as it is kept, for whoever checks it; undefined when none is. */
+  keptText(ordinal: number): string | undefined {
+    return this.#texts[ordinal]
+  }
+
   text(ordinal: number): string {
     let text = this.#texts[ordinal]
     if (text === undefined) {

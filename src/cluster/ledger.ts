@@ -32,6 +32,15 @@ export interface LedgerEntry {
   readonly open?: true
 }
 
+/** What the ledger keeps, each sum beside the postings that it should be the sum of. */
+export interface Books {
+  /** Funds at the epoch and all that was paid in since. */
+  readonly funds: Microcents
+  /** What tokens have cost. */
+  readonly tokens: Microcents
+  readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
+}
+
 /** A stretch of time in which a constant number of units ran. Newest first, shared by forks. */
 interface Stretch {
   readonly from: Micros
@@ -212,6 +221,11 @@ export class Ledger {
   /** Why the account is suspended; what somebody imposed comes before an empty balance, for funds do not end it. */
   get suspended(): SuspendReason | undefined {
     return this.#imposed ?? (this.#outOfFunds ? 'balance' : undefined)
+  }
+
+  /** Whether charges to the card go through. */
+  get cardGood(): boolean {
+    return this.#cardGood
   }
 
   /** Whether the last top-up was declined and nothing has made up for it since. */
@@ -437,6 +451,16 @@ export class Ledger {
       if (due > 0) open.push({ time: now, kind: 'rent', subject: row.id, microcents: -due, open: true })
     }
     return [...found, ...open.sort((a, b) => (a.subject < b.subject ? -1 : 1))]
+  }
+
+  /** The books as they are kept, for whoever checks them. */
+  get books(): Books {
+    return { funds: this.#funds, tokens: this.#tokens, postings: this.#entries }
+  }
+
+  /** Every meter with its ordinal. */
+  meters(): Generator<[number, Readonly<MeterRow>]> {
+    return this.#meters.entries()
   }
 
   on(event: EventName): void {

@@ -164,7 +164,11 @@ function settleAdapter(world: World, seed: DeploymentSeed): string | undefined {
 function endAs(world: World, ordinal: number, seed: DeploymentSeed): void {
   const { deployments } = world
   if (seed.status === 'deleted') deployments.delete(ordinal)
-  else deployments.setStatus(ordinal, seed.status, seed.fail_reason)
+  else {
+    deployments.setStatus(ordinal, seed.status, seed.fail_reason)
+    // What is stopped or failed wants no instances.
+    deployments.own(ordinal).desired = 0
+  }
   const given = identityOf(world, seed)
   deployments.own(ordinal).updatedAt = given.updated_at ?? given.created_at ?? world.clock.now
 }

@@ -37,6 +37,11 @@ export class Tokens {
     )
   }
 
+  /** Ids of the tokens that were revoked and can be restored. */
+  get revoked(): string[] {
+    return [...this.#revoked.keys()]
+  }
+
   revoke(named: string): void {
     const token = this.known(named)
     if (this.#revoked.has(token.token_id)) return

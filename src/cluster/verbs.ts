@@ -2,6 +2,7 @@ import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import type { GpuType } from '../store/records.ts'
 import { type Command, CommandError } from './commands.ts'
 import type { NodeView } from './nodes.ts'
+import { type Trouble, troubles } from './troubles.ts'
 import type { World } from './world.ts'
 
 /** When a verb takes effect: now, or after a while. */
@@ -43,6 +44,10 @@ export interface ClusterVerbs {
   /** The node of a deployment's oldest instance that has one. Throws when none has. */
   nodeOf(deploy_id: string): NodeVerbs
   nodes(): NodeView[]
+  /** What is wrong now, each with the command that puts it right. */
+  troubles(): Trouble[]
+  /** Puts right what is wrong now; returns what that was. Weather goes on. */
+  heal(): Trouble[]
   /** A GPU of a node, counted from 0. */
   gpu(node: string, index: number): { fail(xid: number, when?: When): void; reset(when?: When): void }
   /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
@@ -93,7 +98,7 @@ export type Give = (command: Command, delay: Micros) => unknown
 /** What can be done to a node without looking at it. */
 export type NodeCommands = Omit<NodeVerbs, keyof NodeView>
 /** What can be done to the fleet and the account without looking at them. */
-export type ClusterCommands = Omit<ClusterVerbs, 'node' | 'nodeOf' | 'nodes'>
+export type ClusterCommands = Omit<ClusterVerbs, 'node' | 'nodeOf' | 'nodes' | 'troubles' | 'heal'>
 
 export function clusterVerbs(world: () => World): ClusterVerbs {
   const give: Give = (command, delay) => world().commands.give(command, delay)
@@ -124,6 +129,12 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       )
     },
     nodes: () => world().nodes.list(),
+    troubles: () => troubles(world()),
+    heal() {
+      const found = troubles(world())
+      for (const { cure } of found) world().commands.give(cure)
+      return found
+    },
   }
 }
 

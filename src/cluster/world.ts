@@ -22,6 +22,7 @@ import { Hardware } from './hardware.ts'
 import { HostedInstances } from './hosted.ts'
 import { repositoryWeights } from './hub.ts'
 import { Instances } from './instances.ts'
+import { Watch } from './laws/watch.ts'
 import { Ledger } from './ledger.ts'
 import { GpuLimits } from './limits.ts'
 import { Adapters } from './loras.ts'
@@ -69,7 +70,7 @@ export class World {
   /** Handed in by a door before the first event of an unfinished batch. */
   countTokens: TokenCounter | undefined
 
-  readonly generation: Generation
+  generation: Generation
   readonly conditions: Conditions
   readonly hardware: Hardware
   readonly downloads: Downloads
@@ -100,6 +101,7 @@ export class World {
   readonly #loop: Loop
   #causeIsFresh = false
   #visibleChanges = 0
+  #watch: Watch | undefined
 
   constructor(options: WorldOptions, origin?: World) {
     this.seed = String(origin?.seed ?? options.seed ?? '1')
@@ -136,6 +138,8 @@ export class World {
       this.limits = origin.limits.fork(this, theirs)
       this.ledger = origin.ledger.fork(this, theirs)
       this.chronicle = origin.chronicle.fork(this)
+      theirs.witness = origin.generation.witness
+      origin.generation = theirs
     } else {
       this.conditions = new Conditions()
       this.commands = new Commands(this)
@@ -166,11 +170,24 @@ export class World {
       this.bounds,
     )
     if (!origin) settleFixture(this, options.fixture)
+    else if (origin.#watch) this.check()
   }
 
   /** Another world that goes on from here on its own. What neither writes, both share. */
   fork(): World {
     return new World({} as WorldOptions, this)
+  }
+
+  /**
+   * Holds this world to its laws from now on: after every event, every request and every command. So are its forks.
+   *
+   * @throws LawError at once, when one is broken already; from then on whatever moves the world throws it
+   */
+  check(): void {
+    if (this.#watch) return
+    this.#watch = new Watch(this)
+    this.generation.witness = this.#watch
+    this.#watch.leaving()
   }
 
   get digest(): string {
@@ -186,6 +203,7 @@ export class World {
   runTo(target: Micros): number {
     this.#needTokenizer()
     if (this.#touched) this.#leave()
+    this.#watch?.leaving()
     return this.#loop.runTo(target)
   }
 
@@ -193,6 +211,7 @@ export class World {
   next(limit: Micros = Number.POSITIVE_INFINITY): boolean {
     this.#needTokenizer()
     if (this.#touched) this.#leave()
+    this.#watch?.leaving()
     return this.#loop.next(limit)
   }
 
@@ -207,12 +226,19 @@ export class World {
     const entry = this.journal.requested(this.clock.now, operation, `${method} ${path}`, cause)
     this.journal.cause = entry.seq
     this.#causeIsFresh = false
+    this.#watch?.opened(entry.seq)
     return entry
   }
 
   closeRequest(entry: RequestEntry, status: number): void {
     entry.fields.status = status
     this.journal.cause = 0
+    this.#watch?.closed(entry.seq, entry.subject, status)
+  }
+
+  /** A command has been obeyed. */
+  obeyed(verb: string, target: string): void {
+    this.#watch?.obeyed(verb, target)
   }
 
   /** Records something the user of the simulator did to the world: a fault, a repair. */
@@ -285,8 +311,10 @@ export class World {
     const { kind, subject, arg, cause } = this.agenda
     this.journal.cause = cause
     this.#causeIsFresh = true
+    this.#watch?.began()
     HANDLERS[kind]!(this, subject, arg)
     this.journal.cause = 0
+    this.#watch?.fired(EVENTS[kind]!.name, subject)
   }
 }
 

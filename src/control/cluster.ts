@@ -57,6 +57,31 @@ export const getNodeOfDeployment = control({
   },
 })
 
+const Trouble = z.object({
+  what: z.string(),
+  cure: z.object({ verb: z.string(), target: z.string().optional() }),
+})
+
+export const listTroubles = control({
+  ...OURS,
+  route: 'GET /_sim/troubles',
+  summary: 'What is wrong with the world now, each with the command that puts it right',
+  returns: z.array(Trouble),
+  handle: ({ sim }) => sim.cluster.troubles().map(shownTrouble),
+})
+
+export const healWorld = control({
+  ...OURS,
+  route: 'POST /_sim/heal',
+  summary: 'Put right whatever is wrong and a command can mend; answers what that was',
+  returns: z.array(Trouble),
+  handle: ({ sim }) => sim.cluster.heal().map(shownTrouble),
+})
+
+function shownTrouble({ what, cure: { verb, target } }: ReturnType<Simulator['cluster']['heal']>[number]) {
+  return { what, cure: { verb, ...(target !== undefined && { target }) } }
+}
+
 export const listVerbs = control({
   ...OURS,
   route: 'GET /_sim/commands',

@@ -68,6 +68,12 @@ export class AppendLog<T> {
     return this.#full.length * AppendLog.#block + this.#last.length
   }
 
+  /** The item at a position, from 0. */
+  at(position: number): T | undefined {
+    const block = this.#full[Math.floor(position / AppendLog.#block)] ?? this.#last
+    return block[position % AppendLog.#block]
+  }
+
   push(item: T): void {
     if (this.#last.length === AppendLog.#block) {
       this.#full = [...this.#full, this.#last]

@@ -1,6 +1,14 @@
+/** Hears of every row that is put in, written or taken out: whoever checks looks at those again. */
+export interface Witness {
+  wrote(row: Readonly<Row>, ordinal: number): void
+  removed(row: Readonly<Row>, ordinal: number): void
+}
+
 /** Who owns a row: an object made at each fork and compared by identity, never by order. */
 export class Generation {
   readonly #brand = true
+  /** Nobody, unless somebody checks what its owner does. */
+  witness: Witness | undefined
   /** Keeps generations from being mistaken for any empty object. */
   get isGeneration(): boolean {
     return this.#brand
@@ -88,9 +96,13 @@ export class Table<R extends Row> {
   own(ordinal: number): R {
     const row = this.#rows[ordinal]
     if (row === undefined) throw new Error(`Failed to write row ${ordinal}: it has left its table.`)
-    if (row.generation === this.#generation) return row
+    if (row.generation === this.#generation) {
+      this.#generation.witness?.wrote(row, ordinal)
+      return row
+    }
     const mine = row.copy(this.#generation) as R
     this.#rows[ordinal] = mine
+    this.#generation.witness?.wrote(mine, ordinal)
     return mine
   }
 
@@ -105,12 +117,15 @@ export class Table<R extends Row> {
       this.#uses = wider
     }
     this.#uses[ordinal] = this.#uses[ordinal]! + 1
+    this.#generation.witness?.wrote(row, ordinal)
     return ordinal
   }
 
   /** Takes a row out and frees its slot. */
   remove(ordinal: number): void {
-    if (this.#rows[ordinal] === undefined) throw new Error(`Failed to remove row ${ordinal}: it has left its table.`)
+    const row = this.#rows[ordinal]
+    if (row === undefined) throw new Error(`Failed to remove row ${ordinal}: it has left its table.`)
+    this.#generation.witness?.removed(row, ordinal)
     this.#rows[ordinal] = undefined
     this.#free.push(ordinal)
     this.#count--

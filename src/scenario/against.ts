@@ -215,6 +215,8 @@ export class AgainstStage implements Stage {
     return this.#inOrder(async () => {
       const [first, second] = order
       if (first!.name === 'nodes') return this.#nodes()
+      if (first!.name === 'troubles') return this.#ask('GET', '/troubles')
+      if (first!.name === 'heal') return this.#ask('POST', '/heal')
       if (first!.name === 'node' || first!.name === 'nodeOf') {
         const target = String(first!.args?.[0])
         const name = first!.name === 'node' ? target : await this.#nodeOf(target)

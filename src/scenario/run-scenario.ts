@@ -27,6 +27,8 @@ const NAPS = 25
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
+  /** Holds the world to its laws after every event. */
+  readonly check?: boolean | undefined
   /** Path of the script, to say in which of its lines a failure happened. */
   readonly file?: string | undefined
   /** Real milliseconds without anything happening after which it counts as stuck; 5,000 unless given. */
@@ -66,7 +68,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   const { seed = scenario.options.seed ?? 1 } = options
   let stage: Stage
   try {
-    stage = await stageFor({ ...scenario.options, seed }, options)
+    stage = await stageFor({ ...scenario.options, seed, ...(options.check && { check: true }) }, options)
   } catch (error) {
     if (error instanceof LoadError) throw error
     return {

@@ -7,7 +7,7 @@ import type { Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
 import { Workers, workersFor } from './workers.ts'
 
-export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs' | 'against'> {
+export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs' | 'against' | 'check'> {
   /** Plays each scenario with each of these seeds. A trace is compared only with a scenario's own. */
   readonly seeds?: readonly string[] | undefined
   /** Writes the traces instead of comparing with them. */
@@ -49,7 +49,7 @@ export interface ScenarioFile {
 }
 
 /** One scenario to play with some seeds, as a worker is told. */
-export interface Job extends Pick<RunFilesOptions, 'patienceMs' | 'against' | 'update'> {
+export interface Job extends Pick<RunFilesOptions, 'patienceMs' | 'against' | 'check' | 'update'> {
   readonly file: string
   readonly title: string
   readonly folder: string
@@ -121,7 +121,7 @@ export async function loadFiles(
 }
 
 function jobsOf(file: string, { title, options: own }: Scenario, options: RunFilesOptions): Job[] {
-  const { folder = process.cwd(), seed, patienceMs, against, update, bail = false } = options
+  const { folder = process.cwd(), seed, patienceMs, against, check, update, bail = false } = options
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
   const seeds = own.seeds === 'own' && options.seeds !== undefined ? [undefined] : asked
   const jobs: Job[] = []
@@ -134,6 +134,7 @@ function jobsOf(file: string, { title, options: own }: Scenario, options: RunFil
       bail,
       patienceMs,
       against,
+      check,
       update,
     })
   }
@@ -142,13 +143,13 @@ function jobsOf(file: string, { title, options: own }: Scenario, options: RunFil
 
 /** Plays one scenario with each of its seeds. */
 export async function playJob(job: Job, played?: () => void): Promise<FileResult[]> {
-  const { file, title, folder, seeds, patienceMs, against } = job
+  const { file, title, folder, seeds, patienceMs, against, check } = job
   const scenarios = await loadScenarios(file, folder)
   const scenario = scenarios.find(one => one.title === title)!
   const traces = new TraceKeeper(file, job)
   const results: FileResult[] = []
   for (const seed of seeds) {
-    const result = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, against, file })
+    const result = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, against, check, file })
     results.push(traces.judge(scenario, seed, { ...result, file: relative(folder, file), traceWas: 'not compared' }))
     played?.()
     if (job.bail && !results.at(-1)!.passed) break

@@ -125,7 +125,10 @@ test.each([
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())
   let told = ''
-  const progress = new Progress(HOUR, { error: text => void (told += text), isTerminal })
+  const tell = (text: string) => {
+    told += text
+  }
+  const progress = new Progress(HOUR, { error: text => tell(text), isTerminal })
   for (const [at, done] of [
     [1000, 20 * MINUTE],
     [3000, 30 * MINUTE],

@@ -42,6 +42,28 @@ describe('the autoscaler', () => {
     expect(peak).toBeLessThan(16)
   })
 
+  test('works off the queue that a load left behind, then goes to zero, and does not look again and again', () => {
+    const { sim, row } = loaded(
+      {
+        kind: 'steps',
+        steps: [
+          { at: '0s', rps: 50 },
+          { at: '10m', rps: 0 },
+        ],
+      },
+      { min_instances: 0, max_instances: 1 },
+    )
+    pass(sim, '10m')
+    const waiting = sim.world.autoscaler.served(row()).backlog
+    expect(waiting).toBeGreaterThan(900)
+    const end = sim.world.clock.now + 3_600_000_000
+    let events = 0
+    while (sim.world.next(end)) events++
+    expect(events).toBeLessThan(20)
+    expect(sim.world.autoscaler.served(row()).backlog).toBe(0)
+    expect(row().desired).toBe(0)
+  })
+
   test('waits 30 s before it asks for more, and five minutes before it gives one up', () => {
     const { sim, row } = loaded({
       kind: 'steps',

@@ -66,6 +66,8 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       set([], 422, 'detail'),
     ],
   },
+  listTroubles: { good: [{ path: '/_sim/troubles' }], bad: [] },
+  healWorld: { good: [{ path: '/_sim/heal' }], bad: [] },
   pauseClock: {
     good: [{ path: '/_sim/clock/pause', body: { owner: 'debugger' } }],
     bad: [

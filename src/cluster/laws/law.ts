@@ -1,0 +1,55 @@
+/** The laws by number. `docs/model.md` tells what each of them demands. */
+export const LAWS = {
+  I1: 'no GPU is held twice, none is lost',
+  I2: 'nothing runs on hardware that is down',
+  I3: 'an instance has the GPUs it was made for, on one node',
+  I4: 'the weights of a ready instance fit',
+  I5: 'the counts that are told are the true ones',
+  I6: 'a status moves only along its edges',
+  I7: 'the times of a thing never go back',
+  I8: 'time never goes back',
+  I9: 'the ledger is the sum of its entries, and every interval is charged once',
+  I10: 'without funds everything stops within the grace',
+  I11: 'a top-up is charged once a crossing',
+  I12: 'the GPU limit holds at every admission',
+  I13: 'no line of a batch is lost, run twice or charged twice',
+  I14: 'what is over holds nothing and is not billed',
+  I15: 'a refused request changes nothing',
+  I17: 'adapters keep to their slots, and those in use stay',
+  I18: 'storage never shrinks',
+  I20: 'no request is lost',
+} as const
+
+export type LawName = keyof typeof LAWS
+
+/** A law of the simulation that does not hold. */
+export interface Violation {
+  /** The law, as numbered in `docs/model.md`. */
+  readonly law: LawName
+  readonly message: string
+}
+
+/** Takes a breach: the law, what is broken, and the id of the thing it was seen on. */
+export type Broken = (law: LawName, message: string, subject: string) => void
+
+/**
+ * A law was broken: a fault of the simulation, or of what wrote to its world.
+ *
+ * The message names the law, the thing and what happened to it last, the event after which it was seen, seed and time.
+ */
+export class LawError extends Error {
+  override readonly name = 'LawError'
+  readonly law: LawName
+  /** Every law that was found broken after the same event. */
+  readonly violations: readonly Violation[]
+
+  constructor(violations: readonly Violation[], about: { readonly after: string; readonly story: readonly string[] }) {
+    const [first, ...others] = violations
+    const { law, message } = first!
+    const story = about.story.length > 0 ? `\n  What happened to it last:\n    ${about.story.join('\n    ')}` : ''
+    const more = others.map(one => `\n  Broken too: ${one.law}: ${one.message}.`).join('')
+    super(`Failed to keep law ${law} (${LAWS[law]}): ${message}.\n  ${about.after}${story}${more}`)
+    this.law = law
+    this.violations = violations
+  }
+}

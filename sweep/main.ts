@@ -1,0 +1,108 @@
+/**
+ * `npm run sweep`: plays random worlds, holds every law after every event, and plays each a second time.
+ *
+ * The second time nobody checks, so equal digests say that equal seeds give equal worlds (I19), and that the check itself
+ * changes nothing.
+ */
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { SOMETIMES, type SometimesName } from './sometimes.ts'
+import type { Verdict } from './verdict.ts'
+
+const WORLDS = 500
+const USAGE = `Usage: npm run sweep -- [--worlds ${WORLDS}] [--from 0] [--seed N] [--json]
+  --worlds N  how many random worlds
+  --from N    the first of them
+  --seed N    that world alone, and whatever is wrong with it in full
+  --json      one JSON document on stdout
+Exit codes: 0 every law held, 1 one did not, or a sweep of ${WORLDS} did not meet what it must, 2 could not run.
+`
+
+const { values } = parseArgs({
+  options: {
+    worlds: { type: 'string' },
+    from: { type: 'string' },
+    seed: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (values.help) process.stdout.write(USAGE)
+else process.exitCode = await sweep()
+
+async function sweep(): Promise<0 | 1 | 2> {
+  const [worlds, from, seed] = [number('worlds'), number('from'), number('seed')]
+  if ([worlds, from, seed].some(Number.isNaN)) return 2
+  const first = seed ?? from ?? 0
+  const count = seed === undefined ? (worlds ?? WORLDS) : 1
+  const verdicts = await judge(first, count)
+  const failed = verdicts.filter(({ problem }) => problem !== undefined)
+  const met = Object.fromEntries(
+    SOMETIMES.map(name => [name, verdicts.reduce((sum, one) => sum + (one.met?.[name] ?? 0), 0)]),
+  ) as Record<SometimesName, number>
+  const missed = SOMETIMES.filter(name => met[name] === 0)
+  const entries = verdicts.reduce((sum, one) => sum + one.entries, 0)
+  if (values.json) process.stdout.write(`${JSON.stringify({ first, worlds: count, entries, failed, met }, null, 2)}\n`)
+  else {
+    for (const { seed, problem } of failed) {
+      process.stdout.write(`\nWorld ${seed}: ${problem}\n  Play it again: npm run sweep -- --seed ${seed}\n`)
+    }
+    const held = failed.length === 0 ? 'every law held, each world twice the same' : `${failed.length} failed`
+    process.stdout.write(`${count} worlds, ${entries.toLocaleString('en')} entries: ${held}.\n`)
+    for (const name of SOMETIMES) process.stdout.write(`  ${String(met[name]).padStart(7)}  ${name}\n`)
+  }
+  if (count >= WORLDS && missed.length > 0) {
+    process.stderr.write(`Failed to meet: ${missed.join('; ')}. Make worlds that lean to it (sweep/world.ts).\n`)
+    return 1
+  }
+  return failed.length > 0 ? 1 : 0
+}
+
+function number(name: 'worlds' | 'from' | 'seed'): number | undefined {
+  const text = values[name]
+  if (text === undefined) return undefined
+  const value = Number(text)
+  const least = name === 'worlds' ? 1 : 0
+  if (Number.isSafeInteger(value) && value >= least) return value
+  process.stderr.write(`Failed to sweep: --${name} is '${text}'. Give an integer of at least ${least}.\n`)
+  return Number.NaN
+}
+
+/** Hands the worlds out to a process for each core, one after the other. */
+function judge(first: number, count: number): Promise<Verdict[]> {
+  const verdicts: Verdict[] = []
+  const processes = Math.min(count, availableParallelism())
+  let next = first
+  let living = processes
+  return new Promise((resolve, reject) => {
+    for (let i = 0; i < processes; i++) {
+      const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)))
+      let inWork: number | undefined
+      const hand = () => {
+        inWork = next < first + count ? next++ : undefined
+        if (inWork === undefined) child.disconnect()
+        else child.send(inWork)
+      }
+      child.on('message', message => {
+        verdicts.push(message as Verdict)
+        tell(verdicts, count)
+        hand()
+      })
+      child.on('exit', code => {
+        if (inWork !== undefined) reject(new Error(`the process that played world ${inWork} ended with ${code}`))
+        else if (--living === 0) resolve(verdicts.sort((a, b) => a.seed - b.seed))
+      })
+      hand()
+    }
+  })
+}
+
+function tell(verdicts: readonly Verdict[], count: number): void {
+  const { length } = verdicts
+  const { seed, problem } = verdicts[length - 1]!
+  if (problem !== undefined) process.stderr.write(`world ${seed}: ${problem.split('\n', 1)[0]}\n`)
+  if (length % 25 === 0 || length === count) process.stderr.write(`${length} of ${count} worlds\n`)
+}

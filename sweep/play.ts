@@ -1,0 +1,120 @@
+/** Plays a random world from end to end. */
+
+import { loadTokenizer } from '../src/api/tokenizer.ts'
+import { CommandError } from '../src/cluster/commands.ts'
+import { violations } from '../src/cluster/invariants.ts'
+import { createSimulator, type Simulator } from '../src/simulator.ts'
+import { type Sometimes, type SometimesName, sometimes } from './sometimes.ts'
+import type { Deed, RandomWorld } from './world.ts'
+
+const PIECE = 2 * 3_600_000_000
+
+export interface Played {
+  readonly digest: string
+  /** Entries of the journal. */
+  readonly entries: number
+  readonly balance: number
+  /** How often each thing was met that a sweep must meet. */
+  readonly met: Readonly<Record<SometimesName, number>>
+}
+
+/**
+ * Plays a world. With `check` every law is held after every event.
+ *
+ * @throws LawError, or what else went wrong
+ */
+export async function play(world: RandomWorld, options: { readonly check: boolean }): Promise<Played> {
+  const sim = createSimulator({
+    ...world.options,
+    check: options.check,
+    onBug: error => {
+      throw error
+    },
+  })
+  sim.world.countTokens = await loadTokenizer()
+  const counter = sometimes(sim)
+  for (const { at, deed } of world.steps) {
+    moveTo(sim, at, counter)
+    await perform(sim, deed)
+    counter.look()
+  }
+  moveTo(sim, Math.floor(world.hours * 3600), counter)
+  const broken = options.check ? violations(sim.world) : []
+  if (broken.length > 0) {
+    const [{ law, message }] = broken as [(typeof broken)[0]]
+    throw new Error(`Failed to keep law ${law}: ${message}. It was seen at the end only, counting everything anew.`)
+  }
+  return {
+    digest: sim.digest,
+    entries: sim.world.journal.last,
+    balance: sim.ledger.balance,
+    met: counter.end(),
+  }
+}
+
+/** In pieces, so that what is only seen in passing is looked at now and then. Nobody sleeps, so nobody is waited for. */
+function moveTo({ world }: Simulator, seconds: number, counter: Sometimes): void {
+  const target = Math.round(seconds * 1_000_000)
+  while (world.clock.now < target) {
+    world.runTo(Math.min(target, world.clock.now + PIECE))
+    counter.look()
+  }
+}
+
+async function perform(sim: Simulator, deed: Deed): Promise<void> {
+  switch (deed.do) {
+    case 'request':
+      await send(sim, deed.method, deed.path, deed.body)
+      return
+    case 'about': {
+      const id = sim.world.deployments.live(deed.name)?.deploy_id ?? 'nothing'
+      await send(sim, deed.method, deed.path.replace('{id}', id))
+      return
+    }
+    case 'batch': {
+      const form = new FormData()
+      form.set('purpose', 'batch')
+      form.set('file', new File([inputOf(deed)], 'input.jsonl'))
+      const uploaded = (await send(sim, 'POST', '/v1/files', form)) as { id?: string }
+      await send(sim, 'POST', '/v1/batches', {
+        input_file_id: uploaded.id ?? 'nothing',
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+      })
+      return
+    }
+    case 'cancel': {
+      const [, row] = [...sim.world.batches.entries()][deed.nth] ?? []
+      if (row) await send(sim, 'POST', `/v1/batches/${row.id}/cancel`)
+      return
+    }
+    case 'heal':
+      sim.cluster.heal()
+      return
+    case 'command':
+      try {
+        sim.world.commands.give({ verb: deed.verb, ...(deed.target && { target: deed.target }), args: deed.args ?? {} })
+      } catch (error) {
+        // A node of the beginning may have gone by now.
+        if (!(error instanceof CommandError)) throw error
+      }
+  }
+}
+
+function inputOf({ lines, model, tokens, bad }: Extract<Deed, { do: 'batch' }>): string {
+  return Array.from({ length: lines }, (_, i) => {
+    const custom_id = bad === 'file' && i > 0 ? 'twice' : `line-${i}`
+    const messages = bad === 'requests' && i % 7 === 3 ? [] : [{ role: 'user', content: `Question ${i} of many` }]
+    const body = { model, messages, max_tokens: tokens }
+    return JSON.stringify({ custom_id, method: 'POST', url: '/v1/chat/completions', body })
+  }).join('\n')
+}
+
+async function send(sim: Simulator, method: string, path: string, body?: unknown): Promise<unknown> {
+  const answer = await sim.fetch(`http://sim${path}`, {
+    method,
+    headers: { authorization: `Bearer ${sim.token}` },
+    ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+  })
+  return answer.json()
+}
