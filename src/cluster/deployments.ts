@@ -234,8 +234,7 @@ export class Deployments {
   /** Asks for the instances that it lacks, unless the autoscaler is frozen. */
   replenish(ordinal: number, delay: Micros = this.#world.profile.timings.placementDelay): void {
     const row = this.#table.read(ordinal)
-    if (isOver(row.status) || this.#world.conditions.autoscalerFrozen) return
-    this.ask(ordinal, row.desired, delay)
+    if (!isOver(row.status) && !this.#world.conditions.autoscalerFrozen) this.ask(ordinal, row.desired, delay)
     this.refresh(ordinal)
   }
 

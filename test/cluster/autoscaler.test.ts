@@ -60,7 +60,9 @@ describe('the autoscaler', () => {
     let events = 0
     while (sim.world.next(end)) events++
     expect(events).toBeLessThan(20)
-    expect(sim.world.autoscaler.served(row()).backlog).toBe(0)
+    // In whole requests one may count as waiting of which only a part was served or refused.
+    expect(sim.world.autoscaler.served(row()).backlog).toBeLessThanOrEqual(1)
+    expect(row().served.backlog).toBeLessThan(1e-6)
     expect(row().desired).toBe(0)
   })
 

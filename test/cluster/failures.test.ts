@@ -239,6 +239,19 @@ describe('a disk', () => {
 })
 
 describe('the autoscaler', () => {
+  test('drained while the autoscaler is frozen, a node lets its instances go and the counts follow at once', () => {
+    const sim = stage([{ count: 2 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    pass(sim, '10m')
+    sim.cluster.autoscaler.freeze()
+    sim.cluster.nodeOf(chat.deploy_id).drain()
+    expect(chat.record().instances).toEqual({ running: 0, pending: 0 })
+    pass(sim, '10m')
+    sim.cluster.autoscaler.free()
+    pass(sim, '10m')
+    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+  })
+
   test('that is frozen replaces nothing, and makes up for it when it is free', () => {
     const { sim, chat, home } = running([{ count: 2 }])
     sim.cluster.autoscaler.freeze()
