@@ -14,7 +14,7 @@ export class Progress {
   readonly #write: (text: string) => void
   readonly #isTerminal: boolean
   readonly #began = monotonicMs()
-  #told = 0
+  #told = Number.NEGATIVE_INFINITY
 
   /** @param total simulated time that lies ahead */
   constructor(total: Micros, door: { error(text: string): void; readonly isTerminal?: boolean | undefined }) {
@@ -30,7 +30,7 @@ export class Progress {
     if (since < QUIET_MS || now - this.#told < (this.#isTerminal ? BAR_MS : LINE_MS)) return
     this.#told = now
     const share = done / this.#total
-    const left = share > 0 ? `, about ${Math.ceil(((since / share) * (1 - share)) / 1000)} s left` : ''
+    const left = share > 0 ? `, about ${Math.round(((since / share) * (1 - share)) / 1000)} s left` : ''
     const text = `${done === 0 ? '0s' : readable(done)} of ${readable(this.#total)}${left}`
     if (this.#isTerminal) {
       const full = Math.floor(share * BAR_WIDTH)
@@ -40,6 +40,6 @@ export class Progress {
 
   /** Takes the bar away: what follows begins on a line of its own. */
   end(): void {
-    if (this.#isTerminal && this.#told > 0) this.#write('\r\u001b[K')
+    if (this.#isTerminal && this.#told >= 0) this.#write('\r\u001b[K')
   }
 }

@@ -13,6 +13,7 @@ import type { FixtureInput } from '../store/records.ts'
 import { MOST_WORLDS } from '../worlds.ts'
 import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
+import { onSignals } from './signals.ts'
 import {
   byteCount,
   demandKnownVariables,
@@ -287,21 +288,11 @@ async function filled(argv: Arguments, epoch: string | undefined): Promise<strin
   return fixture
 }
 
-/** How near two signals are that come from one key press: npm passes on what the terminal sent to both. */
-const ONE_PRESS_MS = 100
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
-
 function closeOnSignals(server: Server): void {
-  let first: number | undefined
-  for (const [signal, exitCode] of Object.entries(SIGNALS)) {
-    process.on(signal, () => {
-      if (first === undefined) {
-        first = monotonicMs()
-        if (server.inFlight > 0) {
-          process.stderr.write(`Finishing ${server.inFlight} in flight; once more to stop at once.\n`)
-        }
-        server.close().finally(() => process.exit(exitCode))
-      } else if (monotonicMs() - first > ONE_PRESS_MS) process.exit(exitCode)
-    })
-  }
+  onSignals(exitCode => {
+    if (server.inFlight > 0) {
+      process.stderr.write(`Finishing ${server.inFlight} in flight; once more to stop at once.\n`)
+    }
+    server.close().finally(() => process.exit(exitCode))
+  })
 }

@@ -12,6 +12,7 @@ import { giveCommands } from './command-file.ts'
 import { Progress } from './progress.ts'
 import { reportText } from './report-text.ts'
 import { demandWritable, writeSeries } from './series-file.ts'
+import { onSignals } from './signals.ts'
 import { demandKnownVariables, duration, flag, positive, text, toggle } from './values.ts'
 
 export const command = 'simulate'
@@ -96,7 +97,7 @@ export async function handler(args: SimulateArguments): Promise<void> {
     out: text => process.stdout.write(text),
     error: text => process.stderr.write(text),
     isTerminal: process.stderr.isTTY === true,
-    onSignal: listenToSignals,
+    onSignal: onSignals,
   })
 }
 
@@ -194,23 +195,4 @@ function demandRows(sim: Simulator, length: Micros, step: Micros): void {
     `Failed to write --series: that makes ${rows.toLocaleString('en')} rows, and ${MOST_ROWS.toLocaleString('en')} are the most. ` +
       'Give a longer --step.',
   )
-}
-
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
-
-/** The first signal ends the simulation, and the report so far is told; a second one ends the process. */
-function listenToSignals(stop: (exitCode: number) => void): () => void {
-  let stopping = false
-  const listeners = Object.entries(SIGNALS).map(([signal, exitCode]) => {
-    const listener = () => {
-      if (stopping) process.exit(exitCode)
-      stopping = true
-      stop(exitCode)
-    }
-    process.on(signal, listener)
-    return () => process.off(signal, listener)
-  })
-  return () => {
-    for (const release of listeners) release()
-  }
 }

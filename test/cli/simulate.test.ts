@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +12,7 @@ import type { Report } from '../../src/cluster/report.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
+import { BIN } from './process.ts'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'simulate-'))
@@ -125,10 +128,10 @@ test.each([
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())
   let told = ''
-  const tell = (text: string) => {
+  const error = (text: string) => {
     told += text
   }
-  const progress = new Progress(HOUR, { error: text => tell(text), isTerminal })
+  const progress = new Progress(HOUR, { error, isTerminal })
   for (const [at, done] of [
     [1000, 20 * MINUTE],
     [3000, 30 * MINUTE],
@@ -149,6 +152,22 @@ test('a signal ends it early: the report so far, and the code of the signal', as
   expect(out).toMatch(/^2026-01-01T00:00:00Z to 20/)
   expect(out).not.toContain('(3650d)')
 }, 30_000)
+
+test('Ctrl-C, passed on twice as npm does, prints the report so far and exits with 130', async () => {
+  const child = spawn(process.execPath, [BIN, 'simulate', '--for', '3650d'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let out = ''
+  child.stdout.on('data', data => {
+    out += data
+  })
+  // By its first line of progress it is well under way.
+  await once(child.stderr, 'data')
+  child.kill('SIGINT')
+  child.kill('SIGINT')
+  const [code] = await once(child, 'close')
+  expect(code).toBe(130)
+  expect(out).toContain('closing balance')
+}, 60_000)
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
   [[], 'Failed to simulate: it is not said how long. Give --for, as in --for 7d.'],

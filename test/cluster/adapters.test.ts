@@ -9,8 +9,12 @@ import { pass, passUntil, spec, stage, story } from './stage.ts'
 await loadTokenizer()
 
 /** A slow base with room for `slots` adapters on each instance; everything else takes a second or so. */
-function base(slots: number, about: Partial<LlmSpec> = {}, load = '3s') {
-  const profile = { extends: 'quick', timings: { adapter_slots: slots, adapter_load: load } }
+function base(slots: number, about: Partial<LlmSpec> = {}, load = '3s', failedMayStart = false) {
+  const profile = {
+    extends: 'quick',
+    timings: { adapter_slots: slots, adapter_load: load },
+    policies: { failed_may_start: failedMayStart },
+  }
   const sim = stage([{ gpu: 'L4-24GB', count: 1 }], {}, { profile })
   const chat = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8, ...about }))
   passUntil(sim, () => chat.status === 'running' && chat.record().instances.pending === 0)
@@ -250,7 +254,7 @@ describe('an adapter', () => {
   })
 
   test('fails with its base, and comes back with it where a failed deployment may start', () => {
-    const { sim, chat } = base(2)
+    const { sim, chat } = base(2, {}, '3s', true)
     const [a] = adapters(sim, 'a')
     sim.cluster.deployment(chat.deploy_id).crash(4)
     passUntil(sim, () => chat.status === 'failed')

@@ -153,6 +153,21 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],
   },
+  getReport: {
+    good: [
+      { path: '/_sim/report' },
+      { path: '/_sim/report?from=2026-01-01T00:00:00Z&to=1767225600' },
+      { path: '/_sim/report?from=1767225600&step=1h' },
+    ],
+    bad: [
+      { path: '/_sim/report?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/report?form=x', status: 422, says: "Did you mean 'from'?" },
+      { path: '/_sim/report?from=2025-12-31T00:00:00Z', status: 400, says: 'the world began at' },
+      { path: '/_sim/report?to=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
+      { path: '/_sim/report?step=0s', status: 400, says: 'a step of no time has no end' },
+      { path: '/_sim/report?step=soon', status: 400, says: 'no known form' },
+    ],
+  },
   listNodes: { good: [{ path: '/_sim/cluster/nodes' }], bad: [] },
   commandNode: {
     good: ['crash', 'repair', 'cordon', 'uncordon'].map(verb => ({ path: `/_sim/cluster/nodes/h100-0/${verb}` })),
@@ -471,7 +486,8 @@ test('a GPU limit that was set is the one that is read', async () => {
 
 test('every kind that the source writes into the journal is one that a hint can name', () => {
   const folders = ['src/cluster', 'src/faults']
-  const sources = folders.flatMap(folder => readdirSync(folder).map(name => readFileSync(`${folder}/${name}`, 'utf8')))
+  const files = folders.flatMap(folder => readdirSync(folder).map(name => `${folder}/${name}`))
+  const sources = files.filter(file => file.endsWith('.ts')).map(file => readFileSync(file, 'utf8'))
   const writers = /(?:happened|command|#note|#record|setHub|crash|#goDown)\((?:[^()]|\([^()]*\))*/g
   const calls = sources.flatMap(text => text.match(writers) ?? [])
   const kinds = new Set(calls.flatMap(call => call.match(/(?<=')[a-z]+\.[a-zA-Z]+(?=')/g) ?? []))

@@ -307,6 +307,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(
       named(sim, () => {
         sim.world.instances.own(instance!).adapters = [resident(1)]
+        sim.world.deployments.own(adapter).holders = 1
       }),
     ).toEqual([])
     expect(

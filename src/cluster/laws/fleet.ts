@@ -224,9 +224,9 @@ export class FleetLaws {
       if (base !== row.deployment) broken('I17', `instance ${row.id} holds ${modelName}, whose base it is not`, row.id)
     }
     for (const { adapter, users } of before) {
-      const { status, plan } = deployments.read(adapter)
-      // What was stopped, failed or deleted by its user leaves with whoever used it.
-      if (users > 0 && !resident.has(adapter) && status === 'running') {
+      const { status, plan, holders } = deployments.read(adapter)
+      // What was stopped, failed or deleted by its user leaves with whoever used it; what is let go of may go at once.
+      if (users > 0 && holders > 0 && !resident.has(adapter) && status === 'running') {
         broken('I17', `instance ${row.id} gave up ${plan.modelName}, which was in use`, row.id)
       }
     }
