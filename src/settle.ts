@@ -6,36 +6,13 @@ import { type ClockMode, type ClockSetting, type Drive, driveOf } from './clock-
 import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
 import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
-import type { Clock } from './kernel/clock.ts'
+import { type Happened, type Transition, transitionOf } from './happened.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
-import { type Entry, traceLine } from './kernel/journal.ts'
+import { traceLine } from './kernel/journal.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { FakeTimers, FetchWatch, warn } from './lockstep.ts'
-import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
+import { Pauses } from './pauses.ts'
 import { forget, soon, turn } from './turns.ts'
-
-/** What an advance did. */
-export interface Happened {
-  /** Time before and after, ISO 8601. */
-  readonly from: string
-  readonly to: string
-  /** Events that happened. */
-  readonly events: number
-  /** The same by kind, as in `{ 'instance.ready': 1 }`. */
-  readonly counts: Readonly<Record<string, number>>
-  /** The changes of status that a client could see, in order, as far back as the journal goes. */
-  readonly transitions: readonly Transition[]
-}
-
-/** A thing has another status now. */
-export interface Transition {
-  /** When, ISO 8601. */
-  readonly at: string
-  /** Wire id of the thing. */
-  readonly subject: string
-  /** What it is and the status it has: `deployment.running`, `batch.completed`. */
-  readonly became: string
-}
 
 /** How long one slice of an advance may hold a server's process. */
 const SLICE_MS = 20
@@ -45,23 +22,8 @@ const QUIET_TURNS = 3
 const UNSEEN_TURNS = 100
 /** Real time without a sign of life after which a request in flight is taken for stuck. */
 const STUCK_MS = 2000
-/** Real time after which whoever asks a paused clock is told who holds it. */
-const LONG_PAUSE_MS = 5000
-/** The events by which a thing has another status on the wire. */
-const STATUS_KINDS: ReadonlySet<string> = new Set([
-  ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`),
-  ...BATCH_STATUSES.map(status => `batch.${status}`),
-  ...HOSTED_STATES.map(state => `hosted.${state}`),
-  'limit.approved',
-  'limit.denied',
-])
 /** Real time after which somebody who waits for the clock is told what for. */
 const NOTICE_MS = 1000
-
-/** The change of status that an entry of the journal tells; undefined for any other entry. */
-export function transitionOf({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
-  return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
-}
 
 /** What came of a move that may not get where it was meant to. */
 export interface Awaited {
@@ -88,12 +50,6 @@ interface Began {
   readonly counts: ReadonlyMap<string, number>
   /** The newest entry of the journal. */
   readonly last: number
-}
-
-/** Somebody who holds the time, and since when. */
-interface Pause {
-  readonly owner: string
-  readonly since: number
 }
 
 /** How a clock treats what it finds in its process. */
@@ -128,9 +84,7 @@ export class SimulatorClock {
   #drive: Drive
   /** Where the followed clock and the world stood when time was moved last. */
   #followed = { world: 0, now: 0 }
-  #pauses: readonly Pause[] = []
-  /** Names of those whose pause has been warned of. */
-  #warnedOf: readonly string[] = []
+  readonly #pauses = new Pauses()
   #saidNothingToFollow = false
   #jump: unknown
   #quietTurns = QUIET_TURNS
@@ -164,7 +118,7 @@ export class SimulatorClock {
 
   /** Who holds the time, by name; empty while it moves as its mode says. */
   get pausedBy(): readonly string[] {
-    return this.#pauses.map(({ owner }) => owner)
+    return this.#pauses.owners
   }
 
   /** The world's time. */
@@ -391,43 +345,21 @@ export class SimulatorClock {
    * @example const resume = sim.clock.pause('debugger')
    */
   pause(owner: string): () => void {
-    if (typeof owner !== 'string' || owner.trim() === '') {
-      throw new RangeError("Failed to pause the clock: nobody is named. Say who holds it, as in pause('debugger').")
+    if (!this.#pauses.isHeld) this.#catchUpNow()
+    const release = this.#pauses.hold(owner)
+    return () => {
+      if (release()) this.#goOn()
     }
-    if (this.#pauses.length === 0) this.#catchUpNow()
-    const pause = { owner, since: monotonicMs() }
-    this.#pauses = [...this.#pauses, pause]
-    return () => this.#letGo(pause)
   }
 
   /** Lets go of what `owner` holds. Throws RangeError when they hold nothing; says so when somebody else still does. */
   resume(owner: string): void {
-    const pause = this.#pauses.find(one => one.owner === owner)
-    if (pause === undefined) {
-      const holders = this.pausedBy.map(name => `'${name}'`).join(', ')
-      throw new RangeError(
-        `Failed to resume the clock: '${owner}' does not hold it. ` +
-          (holders === '' ? 'Nobody does.' : `It is held by ${holders}: give one of these names.`),
-      )
-    }
-    this.#letGo(pause)
-    if (this.#pauses.length > 0) this.#warnOfPause('was let go by one')
+    if (this.#pauses.release(owner)) this.#goOn()
   }
 
-  #letGo(pause: Pause): void {
-    if (!this.#pauses.includes(pause)) return
-    this.#pauses = this.#pauses.filter(other => other !== pause)
-    if (this.#pauses.length > 0) return
+  #goOn(): void {
     this.#rebase()
     if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
-  }
-
-  #warnOfPause(what: string): void {
-    const holders = this.pausedBy.map(name => `'${name}'`).join(', ')
-    const message = `The clock ${what} and is still held by ${holders}: time stands until they let go.`
-    if (this.#warnedOf.includes(message)) return
-    this.#warnedOf = [...this.#warnedOf, message]
-    warn(message)
   }
 
   /** Where the clock's mode says the world should be by now; where it is, when time moves by hand. */
@@ -437,11 +369,8 @@ export class SimulatorClock {
 
   #target(): Micros {
     const drive = this.#drive
-    const [held] = this.#pauses
-    if (held !== undefined) {
-      // A pause that was forgotten looks like a hang.
-      if (drive.mode !== 'manual' && monotonicMs() - held.since > LONG_PAUSE_MS)
-        this.#warnOfPause('has been asked for the time')
+    if (this.#pauses.isHeld) {
+      if (drive.mode !== 'manual') this.#pauses.asked()
       return this.elapsed
     }
     if (drive.mode === 'scaled') return drive.pacer.target
@@ -479,7 +408,7 @@ export class SimulatorClock {
    */
   async polled(polled: Polled): Promise<void> {
     const drive = this.#drive
-    if (drive.mode !== 'on-poll' || this.#pauses.length > 0) return
+    if (drive.mode !== 'on-poll' || this.#pauses.isHeld) return
     await this.#inTurn(async () => {
       await this.#host.prepare()
       const { world } = this.#host
@@ -498,7 +427,7 @@ export class SimulatorClock {
   }
 
   #armJump(after: number): void {
-    if (this.#jump !== undefined || this.#pauses.length > 0) return
+    if (this.#jump !== undefined || this.#pauses.isHeld) return
     const { activity } = this.#host
     this.#jump = soon(() => {
       this.#jump = undefined

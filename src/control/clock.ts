@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import { CLOCK_MODES, type ClockMode } from '../clock-setting.ts'
-import type { Happened } from '../settle.ts'
+import type { Happened } from '../happened.ts'
 import type { Simulator } from '../simulator.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 import { holds } from './holds.ts'

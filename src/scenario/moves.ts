@@ -1,6 +1,8 @@
 /** How a scenario moves time: past its own timeline, and past every change that it watches. */
+
+import type { Happened } from '../happened.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import { type Happened, UntilError } from '../settle.ts'
+import { UntilError } from '../settle.ts'
 import type { Stage } from './stage.ts'
 import { type DueStep, elapsedAt, part, type Timeline } from './timeline.ts'
 import type { Watches } from './watches.ts'

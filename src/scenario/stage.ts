@@ -5,9 +5,9 @@
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { FaultView } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rule.ts'
+import type { Happened } from '../happened.ts'
 import type { Duration, Micros } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
-import type { Happened } from '../settle.ts'
 
 /** The clock of a stage; the times are those of the last thing that was awaited. */
 export interface StageClock {

@@ -14,6 +14,13 @@ import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { BIN } from './process.ts'
 
+/** The real clock, in the hands of a test. */
+const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
+vi.mock('../../src/kernel/pacer.ts', async original => {
+  const real = await original<typeof import('../../src/kernel/pacer.ts')>()
+  return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
+})
+
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'simulate-'))
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
@@ -124,9 +131,10 @@ test.each([
       '\r[######################........] 45m of 1h, about 3 s left\u001b[K\r\u001b[K',
   ],
 ])('progress is told after two seconds: on a terminal %s', (isTerminal, expected) => {
-  let now = 0
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
-  onTestFinished(() => clock.mockRestore())
+  wall.now = 0
+  onTestFinished(() => {
+    wall.now = undefined
+  })
   let told = ''
   const error = (text: string) => {
     told += text
@@ -139,7 +147,7 @@ test.each([
     [4000, 40 * MINUTE],
     [8500, 45 * MINUTE],
   ] as const) {
-    now = at
+    wall.now = at
     progress.reached(done)
   }
   progress.end()

@@ -3,6 +3,13 @@ import { describe, expect, test, vi } from 'vitest'
 import { createSimulator } from '../../src/simulator.ts'
 import { type Running, running } from '../serve/running.ts'
 
+/** The real clock, in the hands of a test. */
+const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
+vi.mock('../../src/kernel/pacer.ts', async original => {
+  const real = await original<typeof import('../../src/kernel/pacer.ts')>()
+  return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
+})
+
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
@@ -309,11 +316,13 @@ describe('coming and going', () => {
   })
 
   test('a world that nobody uses for an hour goes, and the default one stays', async () => {
-    const now = vi.spyOn(performance, 'now').mockReturnValue(1_000_000)
+    wall.now = 1_000_000
     try {
       const server = await running()
       const [used, idle] = [await world(server), await world(server)]
-      const passed = (minutes: number) => now.mockReturnValue(1_000_000 + minutes * 60_000)
+      const passed = (minutes: number) => {
+        wall.now = 1_000_000 + minutes * 60_000
+      }
       passed(40)
       expect((await ask(server, '/deploy/list', used.token)).status).toBe(200)
       expect((await ask(server, `/_sim/worlds/${idle.world}`)).body.idle_seconds).toBe(2400)
@@ -322,7 +331,7 @@ describe('coming and going', () => {
       const left = (await server.command('/_sim/worlds', undefined, 'GET')).body as { world: string }[]
       expect(left.map(({ world }) => world)).toEqual(['default', used.world])
     } finally {
-      now.mockRestore()
+      wall.now = undefined
     }
   })
 

@@ -1,0 +1,41 @@
+/** What a move of time brought about, as it is told. */
+import type { Clock } from './kernel/clock.ts'
+import type { Entry } from './kernel/journal.ts'
+import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
+
+/** What an advance did. */
+export interface Happened {
+  /** Time before and after, ISO 8601. */
+  readonly from: string
+  readonly to: string
+  /** Events that happened. */
+  readonly events: number
+  /** The same by kind, as in `{ 'instance.ready': 1 }`. */
+  readonly counts: Readonly<Record<string, number>>
+  /** The changes of status that a client could see, in order, as far back as the journal goes. */
+  readonly transitions: readonly Transition[]
+}
+
+/** A thing has another status now. */
+export interface Transition {
+  /** When, ISO 8601. */
+  readonly at: string
+  /** Wire id of the thing. */
+  readonly subject: string
+  /** What it is and the status it has: `deployment.running`, `batch.completed`. */
+  readonly became: string
+}
+
+/** The events by which a thing has another status on the wire. */
+const STATUS_KINDS: ReadonlySet<string> = new Set([
+  ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`),
+  ...BATCH_STATUSES.map(status => `batch.${status}`),
+  ...HOSTED_STATES.map(state => `hosted.${state}`),
+  'limit.approved',
+  'limit.denied',
+])
+
+/** The change of status that an entry of the journal tells; undefined for any other entry. */
+export function transitionOf({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
+  return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
+}
