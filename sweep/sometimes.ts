@@ -42,7 +42,7 @@ export function sometimes(sim: Simulator): Sometimes {
     const [thing, what] = kind.split('.') as [string, string]
     if (thing === 'deployment') {
       if (what === 'deleted' && statuses.get(subject) === 'downloading') meet('deployment deleted during its download')
-      if (what === 'failed' && /crash/i.test(String(fields?.reason))) meet('crash loop ended in failed')
+      if (what === 'failed' && /^crash loop/.test(String(fields?.reason))) meet('crash loop ended in failed')
       if (what === 'idled' || (what === 'scaledDown' && fields?.to === 0)) slept.add(subject)
       statuses.set(subject, what)
       return
@@ -76,6 +76,9 @@ export function sometimes(sim: Simulator): Sometimes {
         if (tenants.some(one => batches.workFor(instances.read(one).deployment))) meet('preemption during a batch')
         return
       }
+      case 'adapter.evicted':
+        meet('adapter evicted')
+        return
       case 'limit.denied':
         meet('GPU limit denied')
         return
@@ -91,7 +94,6 @@ export function sometimes(sim: Simulator): Sometimes {
         }
         return
     }
-    if (/evicted$/i.test(kind) && !kind.startsWith('node.')) meet('adapter evicted')
   }
 
   const stop = sim.journal.listen(hear)

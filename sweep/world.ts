@@ -223,6 +223,7 @@ function profileOf(draws: Draws, leaning: Leaning, gpus: number, hours: number):
     extends: draws.pick(['realistic', 'realistic', 'quick', 'rough']),
     // So slow that a few thousand lines take a day.
     ...(slow && { timings: { batch_shared_tokens_per_second: draws.pick([1, 2]) } }),
+    ...(leaning === 'adapters' && { timings: { adapter_slots: draws.between(1, 3) } }),
     limits: { queue_per_deployment: leaning === 'queues' ? draws.between(0, 200) : 1000 },
     reviews: { limit_policy: draws.pick(['approve', 'approve', 'deny']), limit_approved_up_to: draws.between(4, 64) },
     policies: {
