@@ -12,6 +12,7 @@ export default defineConfig({
       { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
       { find: /^modelhost-sim\/msw$/, replacement: source('src/msw.ts') },
       { find: /^modelhost-sim\/scenario$/, replacement: source('src/scenario/index.ts') },
+      { find: /^modelhost-sim\/vitest$/, replacement: source('src/vitest.ts') },
     ],
   },
   ssr: { resolve: { conditions } },

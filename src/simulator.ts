@@ -1,4 +1,4 @@
-import { type Around, pathOf } from './api/pipeline.ts'
+import { type Around, pathOf, type Received } from './api/pipeline.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import type { ClockSetting } from './clock-setting.ts'
@@ -16,6 +16,7 @@ import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
 import { nearest } from './kernel/nearest.ts'
+import { type ReceivedRequest, ReceivedRequests } from './received.ts'
 import { SimulatorClock } from './settle.ts'
 import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
@@ -115,6 +116,8 @@ export interface Simulator {
   readonly token: string
   /** Equal for equal seeds, fixtures and requests, whatever the order of independent ones. */
   readonly digest: string
+  /** What clients have asked since it was made or reset, oldest first; the newest 1,000. */
+  readonly requests: readonly ReceivedRequest[]
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
   reset(): void
   /**
@@ -176,6 +179,7 @@ class OneWorld implements Simulator {
   readonly fetch: Simulator['fetch']
   readonly #faults: Faults
   readonly options: SimulatorOptions
+  readonly #requests = new ReceivedRequests()
   readonly #pristine: World
   #world: World
   #data: Promise<Data> | undefined
@@ -244,6 +248,10 @@ class OneWorld implements Simulator {
     return this.#world.digest
   }
 
+  get requests(): readonly ReceivedRequest[] {
+    return this.#requests.list(time => this.#world.clock.iso(time))
+  }
+
   readonly journal = {
     entries: (options: { readonly after?: number } = {}) => this.#world.history(options.after),
     why: (seq: number) => this.#world.journal.chain(seq),
@@ -275,6 +283,7 @@ class OneWorld implements Simulator {
     this.#stopTelling = undefined
     if (this.#listeners.length > 0) this.#tellListeners()
     this.#faults.reset()
+    this.#requests.clear()
     this.clock.reset()
   }
 
@@ -318,7 +327,7 @@ class OneWorld implements Simulator {
 
   answer(request: Request, { clientAddress, path, header }: FetchOptions = {}): Response | Promise<Response> {
     this.#activity++
-    const call = { clientAddress, path, header, enter: this.#enter }
+    const call = { clientAddress, path, header, enter: this.#enter, received: this.#received }
     const answered = this.api.answer(this.#world, request, call, this.#faults.around as Around<World> | undefined)
     const { mode } = this.clock
     if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))
@@ -352,6 +361,8 @@ class OneWorld implements Simulator {
   }
 
   readonly #enter = () => this.clock.catchUp()
+
+  readonly #received = (request: Received) => this.#requests.add(request, this.clock.elapsed)
 
   async #prepare(): Promise<void> {
     if (this.#world.needsTokenizer) this.#world.countTokens = await loadTokenizer()

@@ -35,6 +35,19 @@ export interface Call {
   header?: ((name: string) => string | null) | undefined
   /** Called when the request takes its place, right before its one step: to move the clock, or to wait in a queue. */
   enter?: (() => void | Promise<void>) | undefined
+  /** Hears of the request when it has been answered. */
+  received?: ((request: Received) => void) | undefined
+}
+
+/** A request that was answered. */
+export interface Received {
+  readonly operation: string
+  readonly method: string
+  /** Path and query below the base address. */
+  readonly path: string
+  readonly status: number
+  /** The body as text; undefined where there was none, or it was an upload. */
+  readonly text: string | undefined
 }
 
 /** A request on its way, as faults see it. */
@@ -241,6 +254,13 @@ export function createPipeline<Context, Scope extends object>(
     const entry = options.open?.(context, operation, request.method, path, way.cause)
     const finish = (response: Response): Response => {
       options.close?.(context, entry, response.status)
+      call.received?.({
+        operation,
+        method: request.method,
+        path: search === '' ? path : `${path}?${search}`,
+        status: response.status,
+        text: payload !== undefined && 'text' in payload ? payload.text : undefined,
+      })
       return whole(request.method, response)
     }
     try {

@@ -1,0 +1,60 @@
+/** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
+import { traceLine } from './kernel/journal.ts'
+import { shown } from './scenario/check.ts'
+import type { Simulator } from './simulator.ts'
+
+const LAST_REQUESTS = 10
+const LAST_EVENTS = 30
+
+/** Where a test stands. */
+export interface TestPlace {
+  readonly test: string
+  readonly file: string
+}
+
+/**
+ * The last requests, the story of the deployments and batches that the client touched, the seed, and how to run the test
+ * again.
+ */
+export function accountOf(sim: Simulator, { test, file }: TestPlace): string {
+  const requests = sim.requests.slice(-LAST_REQUESTS)
+  const touched = touchedBy(sim)
+  const events = sim.journal
+    .entries()
+    .filter(
+      ({ kind, subject }) =>
+        kind !== 'request' && [...touched].some(id => subject === id || subject.startsWith(`${id}-`)),
+    )
+    .slice(-LAST_EVENTS)
+  const lines = [
+    `The simulator of '${test}' at ${sim.clock.iso}, seed ${JSON.stringify(sim.seed)}:`,
+    '  what the client asked last:',
+    ...(requests.length === 0
+      ? ['    nothing']
+      : requests.map(
+          ({ at, method, path, status, body }) =>
+            `    ${at.slice(11, 23)} ${method} ${path} → ${status}${body === undefined ? '' : ` ${shown(body)}`}`,
+        )),
+    ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${traceLine(entry)}`)]),
+    `  again: npx vitest run ${file} -t ${JSON.stringify(test)}`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** Wire ids of deployments and batches that requests made or named. */
+function touchedBy(sim: Simulator): ReadonlySet<string> {
+  const { world } = sim
+  const asked = new Set(sim.requests.flatMap(({ path }) => decodeURIComponent(path).split(/[/?&=]/)))
+  const requests = new Set(
+    sim.journal
+      .entries()
+      .filter(({ kind }) => kind === 'request')
+      .map(({ seq }) => seq),
+  )
+  const made = sim.journal
+    .entries()
+    .filter(({ kind, cause }) => /^(deployment|adapter|batch)\.created$/.test(kind) && requests.has(cause))
+    .map(({ subject }) => subject)
+  const known = (id: string) => world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined
+  return new Set([...made, ...[...asked].filter(known)])
+}

@@ -1,0 +1,53 @@
+/** What clients have asked a simulator: for tests that look at their own client. */
+import type { Received } from './api/pipeline.ts'
+import type { Micros } from './kernel/duration.ts'
+
+/** Requests that are kept, the newest. */
+const MOST_REQUESTS = 1_000
+/** Characters that are kept of a body. */
+const MOST_TEXT = 65_536
+
+/** A request that a simulator answered. */
+export interface ReceivedRequest {
+  /** As in `createLlmDeployment`; `''` for a path that leads nowhere. */
+  readonly operation: string
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** The world's time when it was answered, ISO 8601. */
+  readonly at: string
+  readonly status: number
+  /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. */
+  readonly body: unknown
+}
+
+/** The requests of one simulator. Told on demand: keeping one must cost next to nothing. */
+export class ReceivedRequests {
+  #kept: { readonly request: Received; readonly time: Micros }[] = []
+
+  add(request: Received, time: Micros): void {
+    this.#kept.push({ request, time })
+    if (this.#kept.length >= 2 * MOST_REQUESTS) this.#kept.splice(0, MOST_REQUESTS)
+  }
+
+  /** Oldest first. */
+  list(iso: (time: Micros) => string): readonly ReceivedRequest[] {
+    return this.#kept.slice(-MOST_REQUESTS).map(({ request: { text, ...request }, time }) => ({
+      ...request,
+      at: iso(time),
+      body: text === undefined ? undefined : parsed(text.slice(0, MOST_TEXT)),
+    }))
+  }
+
+  clear(): void {
+    this.#kept = []
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

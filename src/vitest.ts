@@ -1,0 +1,60 @@
+/**
+ * Helpers for vitest: a simulator a test, told only when the test fails, and matchers for what a client did.
+ *
+ * @example
+ * import { expect, test } from 'modelhost-sim/vitest'
+ *
+ * test('creates one deployment', async ({ sim }) => {
+ *   await deploy(sim.fetch, sim.token)
+ *   expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
+ * })
+ */
+import { setupServer } from 'msw/node'
+import { test as base, expect } from 'vitest'
+import { accountOf } from './failure-account.ts'
+import { matchers, type SimulatorMatchers } from './matchers.ts'
+import { handlers, listenOptions } from './msw.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts'
+
+/** How the simulator of each test is made: the options of `createSimulator`, and where MSW shall answer. */
+export interface TestOptions extends SimulatorOptions {
+  /** Address of the service: MSW answers what goes there while the test runs. Without it only `sim.fetch` does. */
+  readonly baseUrl?: string
+}
+
+export interface SimulatorFixtures {
+  /** Override it for a file or a suite: `test.override('simOptions', { fixtures: 'empty' })`. */
+  simOptions: TestOptions
+  /** A simulator of the test's own. */
+  sim: Simulator
+}
+
+/**
+ * vitest's `test` with a simulator: made before each test, from `simOptions`, and gone after it. When the test fails,
+ * what its client asked last, what became of the deployments and batches it touched, and the seed stand on stderr.
+ */
+export const test = base.extend<SimulatorFixtures>({
+  simOptions: [{}, { injected: false }],
+  sim: async ({ simOptions, task }, use) => {
+    const { baseUrl, ...options } = simOptions
+    const sim = createSimulator(options)
+    const server = baseUrl === undefined ? undefined : setupServer(...handlers(sim, { baseUrl }))
+    server?.listen(listenOptions)
+    try {
+      await use(sim)
+    } finally {
+      if (task.result?.state === 'fail') process.stderr.write(accountOf(sim, { test: task.name, file: task.file.name }))
+      server?.close()
+      await sim[Symbol.asyncDispose]()
+    }
+  },
+})
+
+expect.extend(matchers)
+
+declare module 'vitest' {
+  interface Assertion<T> extends SimulatorMatchers<T> {}
+  interface AsymmetricMatchersContaining extends SimulatorMatchers {}
+}
+
+export { expect }

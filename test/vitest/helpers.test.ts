@@ -1,0 +1,119 @@
+import { afterAll, describe, expectTypeOf } from 'vitest'
+import { accountOf } from '../../src/failure-account.ts'
+import type { GpuType } from '../../src/index.ts'
+import { expect, test } from '../../src/vitest.ts'
+
+const BASE = 'https://api.example.test'
+const SPEC = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+
+function client(fetch: typeof globalThis.fetch, token: string, base = BASE) {
+  const headers = { authorization: `Bearer ${token}` }
+  const call = async (method: string, path: string, body?: unknown) =>
+    (
+      await fetch(`${base}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    ).json()
+  return {
+    deploy: (spec: object) => call('POST', '/deploy/llm', spec) as Promise<{ deploy_id: string }>,
+    stop: (id: string) => call('POST', `/deploy/${id}/stop`),
+    get: (id: string) => call('GET', `/deploy/${id}`),
+  }
+}
+
+test.override('simOptions', { fixtures: 'empty', seed: 5 })
+
+describe('a simulator a test', () => {
+  const seen: unknown[] = []
+  for (const name of ['one', 'another']) {
+    test(`is ${name}'s own`, async ({ sim }) => {
+      expect(seen).not.toContain(sim)
+      seen.push(sim)
+      expect(sim.requests).toEqual([])
+      expect(sim.seed).toBe('5')
+      await client(sim.fetch, sim.token).deploy(SPEC)
+      expect(sim.requests).toMatchObject([{ operation: 'createLlmDeployment', status: 200, body: SPEC }])
+    })
+  }
+})
+
+describe('with a base address', () => {
+  const before = globalThis.fetch
+  test.override('simOptions', { fixtures: 'empty', baseUrl: BASE })
+  test('MSW answers while the test runs', async ({ sim }) => {
+    const { deploy_id } = await client(globalThis.fetch, sim.token).deploy(SPEC)
+    await sim.clock.until(() => sim.world.deployments.get(deploy_id)?.status === 'running', { within: '1h' })
+  })
+  afterAll(() => {
+    expect(globalThis.fetch).toBe(before)
+  })
+})
+
+describe('toHaveReceived', () => {
+  test('counts the calls that fit', async ({ sim }) => {
+    const { deploy, get } = client(sim.fetch, sim.token)
+    const { deploy_id } = await deploy(SPEC)
+    await deploy(SPEC)
+    await get(deploy_id)
+    expect(sim).toHaveReceived('createLlmDeployment', { times: 2 })
+    expect(sim).toHaveReceived('createLlmDeployment', { times: 1, status: 409 })
+    expect(sim).toHaveReceived('createLlmDeployment', { body: { hub: { repo: 'acme/chat-8b' } } })
+    expect(sim).toHaveReceived('getDeployment')
+    expect(sim).not.toHaveReceived('stopDeployment')
+  })
+
+  test('shows near misses', async ({ sim }) => {
+    await client(sim.fetch, sim.token).deploy(SPEC)
+    expect(() => expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: 'L4-24GB' } })).toThrow(
+      'expected createLlmDeployment to be called at least once: createLlmDeployment was called 1 time, 0 of them as expected\n' +
+        '  POST /deploy/llm → 200 {"model_name":"acme/chat","gpu":"H100-80GB","hub":{"repo":"acme/chat-8b"}}\n' +
+        '    body.gpu: expected "L4-24GB", found "H100-80GB"',
+    )
+    expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(/it asked last:\n\s+POST \/deploy\/llm → 200/)
+    expect(() => expect(sim).toHaveReceived('stopDeploymnt' as 'stopDeployment')).toThrow(
+      "Did you mean 'stopDeployment'?",
+    )
+  })
+})
+
+test('toBeQuiet names what runs, and holds when everything has gone', async ({ sim }) => {
+  const { deploy, stop } = client(sim.fetch, sim.token)
+  expect(sim).toBeQuiet()
+  const { deploy_id } = await deploy(SPEC)
+  await sim.clock.advance('10m')
+  expect(() => expect(sim).toBeQuiet()).toThrow(`instance ${deploy_id}-0 of acme/chat is ready`)
+  await stop(deploy_id)
+  await sim.clock.advance('1m')
+  expect(sim).toBeQuiet()
+})
+
+test('toHaveCost is in dollars, of everything or of one thing', async ({ sim }) => {
+  const { deploy_id } = await client(sim.fetch, sim.token).deploy(SPEC)
+  await sim.clock.advance('10h')
+  expect(sim).toHaveCost({ min: 21, max: 22 })
+  expect(sim).toHaveCost({ of: deploy_id, min: 21 })
+  expect(() => expect(sim).toHaveCost({ max: 1 })).toThrow(
+    new RegExp(`to have cost at most \\$1: it cost \\$2\\d\\.\\d+\\n {2}\\$2\\d\\.\\d+ ${deploy_id}`),
+  )
+})
+
+test('a failed test is told what its client did, what became of it, and how to run it again', async ({ sim }) => {
+  const { deploy, get } = client(sim.fetch, sim.token)
+  const { deploy_id } = await deploy(SPEC)
+  await get(deploy_id)
+  await sim.clock.advance('1m')
+  const account = accountOf(sim, { test: 'waits for its model', file: 'test/wait.test.ts' })
+  expect(account).toContain('The simulator of \'waits for its model\' at 2026-01-01T00:01:00.000000+00:00, seed "5":')
+  expect(account).toContain('    00:00:00.000 POST /deploy/llm → 200 {"model_name":"acme/chat"')
+  expect(account).toContain(`    00:00:00.000 GET /deploy/${deploy_id} → 200\n`)
+  expect(account).toContain(`    0.000000 deployment.created ${deploy_id} `)
+  expect(account).toMatch(/ {4}\d+\.\d+ instance\.placed /)
+  expect(account).toContain('  again: npx vitest run test/wait.test.ts -t "waits for its model"')
+})
+
+test('types tell the words there are', ({ sim }) => {
+  expectTypeOf<'H100-80GB'>().toMatchTypeOf<GpuType>()
+  expectTypeOf(sim.cluster.stockOut).parameter(0).toEqualTypeOf<GpuType>()
+  // @ts-expect-error no such operation
+  expect(() => expect(sim).toHaveReceived('createDeployment')).toThrow()
+  // @ts-expect-error no such fault
+  expect(() => sim.faults.add({ on: '*', fault: { kind: 'latencie' } })).toThrow("Did you mean 'latency'?")
+})
