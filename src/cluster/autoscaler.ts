@@ -114,11 +114,12 @@ export class Autoscaler {
     if (!load) return NEVER
     const { clock, profile } = this.#world
     const level = (instances: number) => rateFor(instances, load.speed, profile.timings.concurrencyTarget)
-    const up = wanted < maxInstances ? load.curve.firstAbove(level(wanted), clock.now, NEVER) : NEVER
-    if (wanted <= minInstances) return up
+    const high = wanted < maxInstances ? level(wanted) : NEVER
+    const low = wanted > minInstances ? level(wanted - 1) : -NEVER
     // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.
-    const isHeldByWork = load.curve.rateAt(clock.now) <= level(wanted - 1)
-    return Math.min(up, isHeldByWork ? this.#drained(row) : load.curve.firstAtMost(level(wanted - 1), clock.now, NEVER))
+    const isHeldByWork = load.curve.rateAt(clock.now) <= low
+    if (!isHeldByWork) return load.curve.firstOutside(low, high, clock.now)
+    return Math.min(load.curve.firstAbove(high, clock.now, NEVER), this.#drained(row))
   }
 
   #backlog(row: Readonly<DeploymentRow>): number {

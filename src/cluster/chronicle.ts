@@ -110,8 +110,10 @@ export class Chronicle {
   /** An instance has left; with a reason when it was lost. */
   lifeEnded(row: DeploymentRow, life: Readonly<Life>, reason: string | undefined): void {
     const what = reason === undefined ? -1 : LOST_TO.indexOf(lostTo(reason))
-    const stages = STAGES.map(stage => life[stage])
-    row.toldLife = this.#lives.push([row.toldLife, ...stages, this.#world.clock.now, what])
+    const { pending, placed, pulling, pulled, loading, warming, ready, draining } = life
+    const { now } = this.#world.clock
+    const line = [row.toldLife, pending, placed, pulling, pulled, loading, warming, ready, draining, now, what]
+    row.toldLife = this.#lives.push(line)
   }
 
   /** Lines of a batch are over. */
@@ -145,27 +147,33 @@ export class Chronicle {
 
   /** How a deployment served, newest first. */
   *servings(row: Readonly<DeploymentRow>): Generator<ServingChapter> {
+    for (let line = row.toldServing; line >= 0; line = this.#servings.at(line, 0)) yield this.#chapter(row, line)
+  }
+
+  #chapter(row: Readonly<DeploymentRow>, line: number): ServingChapter {
     const log = this.#servings
-    for (let line = row.toldServing; line >= 0; line = log.at(line, 0)) {
-      const [served, refused, backlog] = [log.at(line, 4), log.at(line, 5), log.at(line, 6)]
-      yield {
-        at: log.at(line, 1),
-        share: log.at(line, 2),
-        isBusy: isOdd(log.at(line, 3)),
-        load: row.loads[Math.floor(log.at(line, 3) / 2)],
-        served: { arrived: served + refused + backlog, served, refused, backlog },
-        able: log.at(line, 7),
-        used: log.at(line, 8),
-      }
+    const served = log.at(line, 4)
+    const refused = log.at(line, 5)
+    const backlog = log.at(line, 6)
+    const how = log.at(line, 3)
+    return {
+      at: log.at(line, 1),
+      share: log.at(line, 2),
+      isBusy: isOdd(how),
+      load: row.loads[Math.floor(how / 2)],
+      served: { arrived: served + refused + backlog, served, refused, backlog },
+      able: log.at(line, 7),
+      used: log.at(line, 8),
     }
   }
 
-  /** The same within a chapter, which must still hold then. */
-  totalsIn(chapter: ServingChapter, at: Micros): ServingTotals {
+  /** The same within a chapter, which must still hold then; `known` is what was served up to then, where that is known. */
+  totalsIn(chapter: ServingChapter, at: Micros, known?: Served): ServingTotals {
     const { share, isBusy, load } = chapter
     const able = share * (at - chapter.at)
     const limit = this.#world.profile.limits.queuePerDeployment
-    const served = load ? serve(chapter.served, load.curve, load.speed, share, limit, chapter.at, at) : chapter.served
+    const served =
+      known ?? (load ? serve(chapter.served, load.curve, load.speed, share, limit, chapter.at, at) : chapter.served)
     // Little's law by another name: a request takes 1 / rate of an instance's time.
     const byLoad = load ? ((served.served - chapter.served.served) / load.speed.requestsPerSecond) * 1e6 : 0
     return { served, able: chapter.able + able, used: chapter.used + (isBusy ? able : Math.min(able, byLoad)) }
@@ -232,12 +240,17 @@ export class Chronicle {
 
   #tellServing(row: DeploymentRow, isBusy: boolean): void {
     const { now } = this.#world.clock
-    const { served: counted, able, used } = this.totalsAt(row, now)
+    const last = row.toldServing < 0 ? undefined : this.#chapter(row, row.toldServing)
     // Nobody asks what was deleted, and whoever waited for it is turned away.
     const isDeleted = row.status === 'deleted'
-    const { served, ...rest } = row.servedAt === now && !isDeleted ? row.served : counted
-    const refused = isDeleted ? rest.refused + rest.backlog : rest.refused
-    const backlog = isDeleted ? 0 : rest.backlog
+    const isSettled = row.servedAt === now && !isDeleted
+    // What has flowed up to now under this load need not flow again.
+    const known = isSettled && row.load === last?.load ? row.served : undefined
+    const { served: counted, able, used } = last ? this.totalsIn(last, now, known) : NOTHING_DONE
+    const was = isSettled ? row.served : counted
+    const { served } = was
+    const refused = isDeleted ? was.refused + was.backlog : was.refused
+    const backlog = isDeleted ? 0 : was.backlog
     const load = isDeleted ? -1 : row.loads.length - 1
     const how = load * 2 + Number(isBusy)
     const line = [row.toldServing, now, row.servingShare, how, served, refused, backlog, able, used]

@@ -277,17 +277,18 @@ export class Deployments {
   thin(ordinal: number): void {
     const { instances } = this.#world
     const row = this.#table.read(ordinal)
-    const spare = alive(row) - row.desired
-    if (spare <= 0) return
-    const order = row.instances
-      .map(one => ({ one, instance: instances.read(one) }))
-      .filter(({ instance }) => instance.state !== 'draining')
-      .sort(
-        (a, b) =>
-          Number(a.instance.state === 'ready') - Number(b.instance.state === 'ready') ||
-          b.instance.nth - a.instance.nth,
-      )
-    for (const { one } of order.slice(0, spare)) instances.release(one)
+    let left = alive(row) - row.desired
+    if (left <= 0) return
+    for (const isReady of [false, true]) {
+      // They stand in the order in which they were asked for.
+      const all = this.#table.read(ordinal).instances
+      for (let i = all.length - 1; i >= 0 && left > 0; i--) {
+        const { state } = instances.read(all[i]!)
+        if (state === 'draining' || (state === 'ready') !== isReady) continue
+        instances.release(all[i]!)
+        left--
+      }
+    }
     this.refresh(ordinal)
   }
 
@@ -305,6 +306,7 @@ export class Deployments {
 
   #servingShare(row: Readonly<DeploymentRow>): number {
     const { instances, nodes } = this.#world
+    if (nodes.areSound) return row.ready
     let share = 0
     for (const one of row.instances) {
       const { state, node } = instances.read(one)

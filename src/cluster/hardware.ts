@@ -31,7 +31,7 @@ export class Hardware {
     row.state = away ? 'down' : 'ready'
     row.downWithZone = away
     row.broken = 0
-    row.slowdown = 1
+    this.#world.nodes.setSlowdown(ordinal, 1)
     row.images = []
     row.weights = []
     row.diskFull = false
@@ -119,7 +119,7 @@ export class Hardware {
     const world = this.#world
     const row = world.nodes.own(ordinal)
     if (row.slowdown === factor) return
-    row.slowdown = factor
+    world.nodes.setSlowdown(ordinal, factor)
     world.command(row, factor === 1 ? 'node.recovered' : 'node.degraded', { factor })
     for (const deployment of this.#deploymentsOn(row)) world.deployments.capacityChanged(deployment)
   }

@@ -1,5 +1,6 @@
 import { HOUR, type Micros } from '../kernel/duration.ts'
 import { AppendLog } from '../kernel/layers.ts'
+import { NumberLog } from '../kernel/number-log.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import { Accrual } from './accrual.ts'
@@ -41,16 +42,6 @@ export interface Books {
   readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
 }
 
-/** A stretch of time in which a constant number of units ran. Newest first, shared by forks. */
-interface Stretch {
-  readonly from: Micros
-  readonly to: Micros
-  readonly units: number
-  /** Micro-cents per hour of one GPU. */
-  readonly price: number
-  readonly before: Stretch | undefined
-}
-
 /** A stretch of time in which a constant number of GPUs was billed. */
 export interface Ran {
   readonly from: Micros
@@ -82,7 +73,8 @@ export class MeterRow extends Row {
   /** Σ GPU-time × price up to `since`. */
   accrued = new Accrual()
   posted: Microcents = 0
-  stretches: Stretch | undefined = undefined
+  /** Its newest stretch that is over; -1 for none. */
+  stretches = -1
 
   constructor(generation: Generation, id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number) {
     super(generation, id)
@@ -121,6 +113,8 @@ export class Ledger {
   readonly #meters: Table<MeterRow>
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
+  /** Stretches of time in which a constant number of units ran: the one before of the same meter, from, to, units, price. */
+  readonly #stretches: NumberLog
   /** Micro-cents per hour of one GPU, by type. */
   readonly #prices: Float64Array
   /** Funds at the world's epoch. */
@@ -157,6 +151,7 @@ export class Ledger {
     this.#meters = from?.meters ?? new Table(world.generation)
     this.#accounts = from?.accounts ?? new Table(world.generation)
     this.#entries = from ? from.ledger.#entries.fork() : new AppendLog()
+    this.#stretches = from ? from.ledger.#stretches.fork() : new NumberLog(5)
     this.#prices = from
       ? from.ledger.#prices.slice()
       : Float64Array.from(GPU_TYPES, gpu =>
@@ -394,8 +389,9 @@ export class Ledger {
     const found: [string, number][] = []
     for (const [, row] of this.#meters.entries()) {
       let total = row.units > 0 ? overlap(row.since, clock.now, from, to) * row.units : 0
-      for (let stretch = row.stretches; stretch; stretch = stretch.before) {
-        total += overlap(stretch.from, stretch.to, from, to) * stretch.units
+      const log = this.#stretches
+      for (let one = row.stretches; one >= 0; one = log.at(one, 0)) {
+        total += overlap(log.at(one, 1), log.at(one, 2), from, to) * log.at(one, 3)
       }
       if (total > 0) found.push([row.id, Math.floor(total / 1_000_000)])
     }
@@ -434,9 +430,22 @@ export class Ledger {
       const price = this.#prices[gpuIndex(row.gpu)]!
       yield { from: since, to: this.#world.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
     }
-    for (let one = row.stretches; one; one = one.before) {
-      yield { from: one.from, to: one.to, gpus: one.units * gpusPerUnit, price: one.price, isOpen: false }
+    const log = this.#stretches
+    for (let one = row.stretches; one >= 0; one = log.at(one, 0)) {
+      const gpus = log.at(one, 3) * gpusPerUnit
+      yield { from: log.at(one, 1), to: log.at(one, 2), gpus, price: log.at(one, 4), isOpen: false }
     }
+  }
+
+  /** A stretch of a meter that is over, as it is kept; `before` is the one before it, -1 for none. */
+  stretch(line: number): {
+    readonly before: number
+    readonly from: Micros
+    readonly to: Micros
+    readonly units: number
+  } {
+    const log = this.#stretches
+    return { before: log.at(line, 0), from: log.at(line, 1), to: log.at(line, 2), units: log.at(line, 3) }
   }
 
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
@@ -601,7 +610,7 @@ export class Ledger {
     if (row.units > 0 && now > row.since) {
       row.accrued.add(this.#rateOf(row), now - row.since)
       const price = this.#prices[gpuIndex(row.gpu)]!
-      row.stretches = { from: row.since, to: now, units: row.units, price, before: row.stretches }
+      row.stretches = this.#stretches.push([row.stretches, row.since, now, row.units, price])
     }
     row.since = now
   }

@@ -63,8 +63,23 @@ export class LoadCurve {
     return this.#first('at most', level, from, until)
   }
 
+  /**
+   * The first microsecond after `from` with a rate at most `low` or above `high`; Infinity when there is none. As the
+   * earlier of `firstAtMost` and `firstAbove`, and sooner said: most often both are near.
+   */
+  firstOutside(low: number, high: number, from: Micros): Micros {
+    const soon = this.#either(low, high, from, this.#shape.nextBreak(from))
+    return soon < Number.POSITIVE_INFINITY ? soon : this.#either(low, high, from, Number.POSITIVE_INFINITY)
+  }
+
+  #either(low: number, high: number, from: Micros, until: Micros): Micros {
+    const above = this.#first('above', high, from, until)
+    return Math.min(above, this.#first('at most', low, from, Math.min(above, until)))
+  }
+
   #first(side: Side, level: number, from: Micros, until: Micros): Micros {
-    const t = this.#shape.first(side, level, from + 1)
+    if (until <= from) return Number.POSITIVE_INFINITY
+    const t = this.#shape.first(side, level, from + 1, until)
     return t <= until ? t : Number.POSITIVE_INFINITY
   }
 }
@@ -76,8 +91,11 @@ interface Shape {
   rateAt(t: Micros): number
   area(from: Micros, to: Micros): number
   nextBreak(t: Micros): Micros
-  /** The first microsecond from `from` on, itself included, that lies on this side of the level. */
-  first(side: Side, level: number, from: Micros): Micros
+  /**
+   * The first microsecond from `from` on, itself included, that lies on this side of the level. Whoever asks wants none
+   * after `until`, so none after it need be found.
+   */
+  first(side: Side, level: number, from: Micros, until: Micros): Micros
 }
 
 function isOn(side: Side, level: number, rate: number): boolean {
@@ -160,6 +178,12 @@ interface Piece {
   readonly to: number
 }
 
+/** Numbers in the table of a piece, and where among them they lie; its start comes first. */
+const WIDTH = 4
+const RATE = 1
+const SLOPE = 2
+const AREA = 3
+
 /**
  * A table of straight pieces from 0 to `period`, which then repeats; its 0 lies at `origin`. A table without end (period
  * Infinity) keeps the rate of its last piece.
@@ -170,12 +194,11 @@ class Pieces implements Shape {
   readonly #period: Micros
   readonly #origin: Micros
   readonly #count: number
-  readonly #starts: Float64Array
-  readonly #rates: Float64Array
-  /** Requests/s per µs. */
-  readonly #slopes: Float64Array
-  /** Area from 0 to the start of each piece, and to the period at the end. */
-  readonly #areas: Float64Array
+  /**
+   * Start, rate, slope in requests/s per µs, and area from 0 to the start of each piece, side by side: a fleet's curves
+   * fill more than a core's cache, so what is read together lies together. At the end the period and its area.
+   */
+  readonly #table: Float64Array
   /** Leaves from #leaves on; the parent of node n is n >> 1. */
   readonly #highest: Float64Array
   readonly #lowest: Float64Array
@@ -186,19 +209,19 @@ class Pieces implements Shape {
     this.#period = period
     this.#origin = origin
     this.#count = count
-    this.#starts = Float64Array.from(pieces, piece => piece.at)
-    this.#rates = Float64Array.from(pieces, piece => piece.from)
-    this.#slopes = new Float64Array(count)
-    this.#areas = new Float64Array(count + 1)
+    const table = new Float64Array((count + 1) * WIDTH)
+    this.#table = table
+    for (const [i, { at, from }] of pieces.entries()) table.set([at, from], i * WIDTH)
+    table[count * WIDTH] = period
     let leaves = 1
     while (leaves < count) leaves *= 2
     this.#leaves = leaves
     this.#highest = new Float64Array(2 * leaves).fill(Number.NEGATIVE_INFINITY)
     this.#lowest = new Float64Array(2 * leaves).fill(Number.POSITIVE_INFINITY)
     for (const [i, { from, to }] of pieces.entries()) {
-      const end = this.#endOf(i)
-      if (from !== to) this.#slopes[i] = (to - from) / (end - this.#starts[i]!)
-      this.#areas[i + 1] = this.#areas[i]! + this.#areaIn(i, this.#starts[i]!, end)
+      const end = this.#startOf(i + 1)
+      if (from !== to) table[i * WIDTH + SLOPE] = (to - from) / (end - this.#startOf(i))
+      table[(i + 1) * WIDTH + AREA] = this.#areaBefore(i) + this.#areaIn(i, this.#startOf(i), end)
       const last = from === to ? from : this.#rateIn(i, end - 1)
       this.#highest[leaves + i] = Math.max(from, last)
       this.#lowest[leaves + i] = Math.min(from, last)
@@ -221,78 +244,101 @@ class Pieces implements Shape {
     const beyond = end - this.#period
     const rest = beyond % this.#period
     const whole = Math.round((beyond - rest) / this.#period)
-    return this.#areaBetween(start, this.#period) + whole * this.#areas[this.#count]! + this.#areaBetween(0, rest)
+    return this.#areaBetween(start, this.#period) + whole * this.#areaBefore(this.#count) + this.#areaBetween(0, rest)
   }
 
   nextBreak(t: Micros): Micros {
     const phase = this.#phaseOf(t)
-    return t + (this.#endOf(this.#pieceAt(phase)) - phase)
+    return t + (this.#startOf(this.#pieceAt(phase) + 1) - phase)
   }
 
-  first(side: Side, level: number, from: Micros): Micros {
+  first(side: Side, level: number, from: Micros, until: Micros): Micros {
     const phase = this.#phaseOf(from)
+    const latest = phase + (until - from)
     const piece = this.#pieceAt(phase)
-    const here = this.#firstIn(piece, side, level, phase)
-    if (here !== undefined) return from + (here - phase)
+    const here = this.#firstIn(piece, side, level, phase, latest)
+    if (here >= 0) return from + (here - phase)
+    // Most of what is asked lies in one piece.
+    if (latest < this.#startOf(piece + 1)) return Number.POSITIVE_INFINITY
     const later = this.#pieceFrom(piece + 1, side, level)
-    if (later !== undefined) return from + (this.#firstIn(later, side, level, this.#starts[later]!)! - phase)
+    if (later >= 0) return from + (this.#firstIn(later, side, level, this.#startOf(later)) - phase)
     if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
     const again = this.#pieceFrom(0, side, level)
-    if (again === undefined) return Number.POSITIVE_INFINITY
-    return from + (this.#period - phase) + this.#firstIn(again, side, level, this.#starts[again]!)!
+    if (again < 0) return Number.POSITIVE_INFINITY
+    return from + (this.#period - phase) + this.#firstIn(again, side, level, this.#startOf(again))
   }
 
   #phaseOf(t: Micros): Micros {
-    if (this.#period === Number.POSITIVE_INFINITY) return t
-    const phase = (t - this.#origin) % this.#period
-    return phase < 0 ? phase + this.#period : phase
+    const period = this.#period
+    if (period === Number.POSITIVE_INFINITY) return t
+    const since = t - this.#origin
+    // Exact below 2^53, and a tenth of what `%` costs between numbers that are no small integers.
+    return since - Math.floor(since / period) * period
   }
 
   #pieceAt(phase: Micros): number {
+    // Right at once where the pieces are of one length, as those of a wave are.
+    const guess = Math.floor((phase / this.#period) * this.#count)
+    if (guess < this.#count && this.#startOf(guess) <= phase && phase < this.#startOf(guess + 1)) return guess
     let low = 0
     let high = this.#count
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (this.#starts[middle]! <= phase) low = middle
+      if (this.#startOf(middle) <= phase) low = middle
       else high = middle
     }
     return low
   }
 
-  #endOf(piece: number): Micros {
-    return piece + 1 < this.#count ? this.#starts[piece + 1]! : this.#period
+  /** Where a piece begins, which is where the one before it ends. */
+  #startOf(piece: number): Micros {
+    return this.#table[piece * WIDTH]!
+  }
+
+  #areaBefore(piece: number): number {
+    return this.#table[piece * WIDTH + AREA]!
   }
 
   #rateIn(piece: number, phase: Micros): number {
-    return this.#rates[piece]! + this.#slopes[piece]! * (phase - this.#starts[piece]!)
+    const at = piece * WIDTH
+    const table = this.#table
+    return table[at + RATE]! + table[at + SLOPE]! * (phase - table[at]!)
   }
 
   #areaIn(piece: number, from: Micros, to: Micros): number {
-    if (this.#slopes[piece] === 0) return this.#rates[piece]! * (to - from)
-    return ((this.#rateIn(piece, from) + this.#rateIn(piece, to)) / 2) * (to - from)
+    const at = piece * WIDTH
+    const table = this.#table
+    const start = table[at]!
+    const rate = table[at + RATE]!
+    const slope = table[at + SLOPE]!
+    if (slope === 0) return rate * (to - from)
+    return ((rate + slope * (from - start) + (rate + slope * (to - start))) / 2) * (to - from)
   }
 
   #areaBetween(from: Micros, to: Micros): number {
     const first = this.#pieceAt(from)
+    const end = this.#startOf(first + 1)
+    if (to < end) return this.#areaIn(first, from, to)
     const last = this.#pieceAt(to)
     if (first === last) return this.#areaIn(first, from, to)
     return (
-      this.#areaIn(first, from, this.#starts[first + 1]!) +
-      (this.#areas[last]! - this.#areas[first + 1]!) +
-      this.#areaIn(last, this.#starts[last]!, to)
+      this.#areaIn(first, from, end) +
+      (this.#areaBefore(last) - this.#areaBefore(first + 1)) +
+      this.#areaIn(last, this.#startOf(last), to)
     )
   }
 
-  /** The first phase of a piece, from `from` on, that lies on this side of the level. */
-  #firstIn(piece: number, side: Side, level: number, from: Micros): Micros | undefined {
+  /** The first phase of a piece, from `from` to `until`, that lies on this side of the level; -1 when none does. */
+  #firstIn(piece: number, side: Side, level: number, from: Micros, until: Micros = Number.POSITIVE_INFINITY): Micros {
     if (isOn(side, level, this.#rateIn(piece, from))) return from
-    const slope = this.#slopes[piece]!
-    if (slope === 0) return undefined
+    const slope = this.#table[piece * WIDTH + SLOPE]!
+    if (slope === 0) return -1
+    const start = this.#startOf(piece)
     let before = from
-    let on = this.#endOf(piece) - 1
-    if (!isOn(side, level, this.#rateIn(piece, on))) return undefined
+    let on = Math.min(this.#startOf(piece + 1) - 1, until)
+    if (!isOn(side, level, this.#rateIn(piece, on))) return -1
     // The crossing by division may be a rounding off, so it only narrows the search.
-    const guess = this.#starts[piece]! + Math.floor((level - this.#rates[piece]!) / slope)
+    const guess = start + Math.floor((level - this.#table[piece * WIDTH + RATE]!) / slope)
     if (guess - 1 > before && !isOn(side, level, this.#rateIn(piece, guess - 1))) before = guess - 1
     if (guess + 2 < on && isOn(side, level, this.#rateIn(piece, guess + 2))) on = guess + 2
     while (on - before > 1) {
@@ -303,14 +349,14 @@ class Pieces implements Shape {
     return on
   }
 
-  /** The first piece from this one on that somewhere lies on this side of the level. */
-  #pieceFrom(piece: number, side: Side, level: number): number | undefined {
-    if (piece >= this.#count) return undefined
+  /** The first piece from this one on that somewhere lies on this side of the level; -1 when none does. */
+  #pieceFrom(piece: number, side: Side, level: number): number {
+    if (piece >= this.#count) return -1
     const extremes = side === 'above' ? this.#highest : this.#lowest
     let node = this.#leaves + piece
     while (!isOn(side, level, extremes[node]!)) {
       while ((node & 1) === 1) {
-        if (node === 1) return undefined
+        if (node === 1) return -1
         node >>= 1
       }
       node++
@@ -332,6 +378,9 @@ class Bursts implements Shape {
   readonly #jitter: number
   readonly #chance: Chance
   readonly #key: Key
+  /** The period whose start was asked for last, and that: one moment asks for it several times. */
+  #period = -1
+  #start: Micros = 0
 
   constructor(load: Extract<OfferedLoad, { kind: 'burst' }>, chance: Chance, key: Key) {
     this.#base = load.base
@@ -373,12 +422,16 @@ class Bursts implements Shape {
   }
 
   #periodOf(t: Micros): number {
-    return (t - (t % this.#every)) / this.#every
+    return Math.floor(t / this.#every)
   }
 
   #startOf(period: number): Micros {
-    const moved = 0.5 + this.#jitter * (this.#chance.unit(this.#key, BURST, period) - 0.5)
-    return period * this.#every + Math.floor((this.#every - this.#lasts) * moved)
+    if (period !== this.#period) {
+      const moved = 0.5 + this.#jitter * (this.#chance.unit(this.#key, BURST, period) - 0.5)
+      this.#start = period * this.#every + Math.floor((this.#every - this.#lasts) * moved)
+      this.#period = period
+    }
+    return this.#start
   }
 
   #burstsAt(t: Micros): boolean {

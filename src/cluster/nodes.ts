@@ -146,6 +146,8 @@ export class Nodes {
   readonly #byName: Layers<number>
   /** Replaced, never edited: forks share it. */
   #groups: readonly GroupState[]
+  /** How many nodes are slower than they should be. */
+  #slow: number
 
   constructor(world: World, from?: { table: Table<NodeRow>; nodes: Nodes }) {
     this.#world = world
@@ -160,6 +162,7 @@ export class Nodes {
       : []
     this.#byName = from ? from.nodes.#byName.fork() : new Layers()
     this.#groups = from ? from.nodes.#groups : []
+    this.#slow = from ? from.nodes.#slow : 0
   }
 
   fork(world: World, theirs: Generation): Nodes {
@@ -290,6 +293,17 @@ export class Nodes {
     return first
   }
 
+  /** Whether no node is slower than it should be: then every instance counts as one. */
+  get areSound(): boolean {
+    return this.#slow === 0
+  }
+
+  setSlowdown(ordinal: number, factor: number): void {
+    const row = this.#table.own(ordinal)
+    this.#slow += Number(factor !== 1) - Number(row.slowdown !== 1)
+    row.slowdown = factor
+  }
+
   /** Takes GPUs of a node for a tenant; returns them as bits. */
   take(node: number, gpus: number, tenant: number): number {
     const row = this.#table.own(node)
@@ -399,6 +413,7 @@ export class Nodes {
 
   /** Takes a node out of the fleet for good: its row leaves the table. */
   remove(ordinal: number): void {
+    this.setSlowdown(ordinal, 1)
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))

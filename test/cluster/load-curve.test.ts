@@ -42,6 +42,8 @@ function plainRate(load: OfferedLoad, t: Micros): number | undefined {
   }
 }
 
+const anyLevel = () => fc.double({ min: -1, max: 101, noNaN: true })
+
 describe('laws of a load curve', () => {
   test('the rate is what the load says', () => {
     fc.assert(
@@ -142,6 +144,25 @@ describe('laws of a load curve', () => {
       { numRuns: 300 },
     )
   })
+})
+
+test('the first outside two levels is the earlier of the two, however far either is', () => {
+  fc.assert(
+    fc.property(anyLoad(), anyStretch(), anyLevel(), anyLevel(), (load, [from], one, other) => {
+      const curve = curveOf(load)
+      const [low, high] = [Math.min(one, other), Math.max(one, other)]
+      const earlier = Math.min(curve.firstAtMost(low, from, NEVER), curve.firstAbove(high, from, NEVER))
+      expect(curve.firstOutside(low, high, from)).toBe(earlier)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('between a moment and itself nothing is found', () => {
+  const rising = curveOf({ kind: 'ramp', from: 0, to: 10, start: '0s', end: '10s' })
+  const last = rising.firstAbove(5, 0, NEVER) - 1
+  expect(rising.rateAt(last)).toBeLessThanOrEqual(5)
+  expect(rising.firstAtMost(5, last, last)).toBe(NEVER)
 })
 
 describe('a wave', () => {

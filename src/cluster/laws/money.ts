@@ -178,13 +178,14 @@ export class MoneyLaws {
         if (weighted - before.weighted !== due) {
           broken('I9', `${id} was charged ${weighted - before.weighted} for an interval worth ${due}`, id)
         }
+        const newest = stretches < 0 ? undefined : this.#world.ledger.stretch(stretches)
         const fits =
           ran === 0
             ? stretches === before.stretches
-            : stretches?.before === before.stretches &&
-              stretches?.from === before.since &&
-              stretches.to === now &&
-              stretches.units === before.units
+            : newest?.before === before.stretches &&
+              newest.from === before.since &&
+              newest.to === now &&
+              newest.units === before.units
         if (!fits) broken('I9', `the intervals of ${id} overlap or leave a gap at ${now}`, id)
       }
       if (posted < before.posted) broken('I9', `${id} had ${before.posted} posted and now has ${posted}`, id)
