@@ -1,5 +1,6 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 import type { Argv } from 'yargs'
+import { LawError } from '../cluster/laws/law.ts'
 import { seriesOf } from '../cluster/series.ts'
 import { HOUR, MINUTE, type Micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
@@ -30,6 +31,7 @@ export interface SimulateArguments {
   series?: string | undefined
   step?: Micros | undefined
   commands?: string | undefined
+  check?: boolean | undefined
 }
 
 const DEFAULT_STEP = 5 * MINUTE
@@ -85,6 +87,7 @@ function flags() {
       ...flag('step', 'How long a step of the series is; 5m unless given'),
       coerce: duration('step', '5m'),
     },
+    check: toggle('check', 'Hold the fleet to its laws after every event; a breach ends it with exit code 1'),
     commands: {
       ...flag('commands', 'A JSON file of what breaks and when: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
       coerce: text('commands'),
@@ -125,13 +128,21 @@ export async function simulate(args: SimulateArguments, doors: SimulateDoors): P
     fixtures: args.fixtures,
     profile: profileOf(args),
     seed: args.seed,
+    ...(args.check && { check: true }),
     // Nobody reads the journal of a fleet without clients.
     journalLimit: 1000,
     ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
   })
   if (series !== undefined) demandRows(sim, length, step)
   if (args.commands !== undefined) giveCommands(sim, args.commands, length)
-  const exitCode = await move(sim, length, doors)
+  let exitCode: number
+  try {
+    exitCode = await move(sim, length, doors)
+  } catch (error) {
+    if (!(error instanceof LawError)) throw error
+    doors.error(`${error.message}\n`)
+    return 1
+  }
   if (series !== undefined && sim.clock.elapsed > 0) {
     writeSeries(series, seriesOf(sim.world, { from: 0, to: sim.clock.elapsed, step }))
   }

@@ -23,10 +23,24 @@ export class Autoscaler {
     const { load, minInstances, maxInstances } = row
     if (!load) return minInstances
     const rate = load.curve.rateAt(this.#world.clock.now)
-    const byLoad = required(rate, load.speed, this.#world.profile.timings.concurrencyTarget)
+    const byLoad = required(rate, load.speed, this.#target(row))
     // Whoever waits at a deployment that sleeps wakes it; only then is it worth looking through the batches.
     const least = byLoad === 0 && this.#hasWork(row) ? 1 : byLoad
     return Math.min(maxInstances, Math.max(minInstances, least))
+  }
+
+  /**
+   * The share of a sound instance's requests at which each is held. On slow hardware a request takes longer, so the same
+   * concurrency is reached at fewer of them (Little's law).
+   */
+  #target(row: Readonly<DeploymentRow>): number {
+    return this.#world.profile.timings.concurrencyTarget / row.slowness
+  }
+
+  /** What serves a deployment became slower or faster: the next look is now, once the present step is over. */
+  lookSoon(row: DeploymentRow, ordinal: number): void {
+    this.#world.cancel(row.scale)
+    this.#planAt(ordinal, row, this.#world.clock.now)
   }
 
   #hasWork(row: Readonly<DeploymentRow>): boolean {
@@ -112,8 +126,8 @@ export class Autoscaler {
   #nextCrossing(row: Readonly<DeploymentRow>, wanted: number): Micros {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
-    const { clock, profile } = this.#world
-    const level = (instances: number) => rateFor(instances, load.speed, profile.timings.concurrencyTarget)
+    const { clock } = this.#world
+    const level = (instances: number) => rateFor(instances, load.speed, this.#target(row))
     const high = wanted < maxInstances ? level(wanted) : NEVER
     const low = wanted > minInstances ? level(wanted - 1) : -NEVER
     // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.

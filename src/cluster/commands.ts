@@ -144,7 +144,15 @@ export const VERBS = {
     undo: undefined,
     says: 'a spot node is taken back after a notice',
     args: { notice: { kind: 'duration', optional: true } },
-    apply: (world, name, { notice }) => world.hardware.preemptNode(nodeOf(world, name), noticeOf(world, notice)),
+    apply: (world, name, { notice }) => {
+      const node = nodeOf(world, name)
+      if (world.nodes.read(node).group.market !== 'spot') {
+        throw new CommandError(
+          `Failed to preempt '${name}': it is no spot node, and only those are taken back. Crash or drain it instead.`,
+        )
+      }
+      world.hardware.preemptNode(node, noticeOf(world, notice))
+    },
   },
   'pool.preempt': {
     target: 'pool',

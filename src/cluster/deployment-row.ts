@@ -120,6 +120,8 @@ export class DeploymentRow extends Row {
   servedAt: Micros = 0
   /** Ready instances, each counted by its speed: 1 for a sound one. */
   servingShare = 0
+  /** How many times longer a ready instance takes for a request than a sound one, in the mean; 1 while none is ready. */
+  slowness = 1
   /** Instances by what they are doing, kept as they move. */
   waiting = 0
   pulling = 0
@@ -193,6 +195,7 @@ export class DeploymentRow extends Row {
     copy.served = this.served
     copy.servedAt = this.servedAt
     copy.servingShare = this.servingShare
+    copy.slowness = this.slowness
     copy.waiting = this.waiting
     copy.pulling = this.pulling
     copy.starting = this.starting

@@ -299,7 +299,13 @@ export class Deployments {
     const share = this.#servingShare(seen)
     if (share === seen.servingShare) return
     world.autoscaler.settle(ordinal)
-    this.#table.own(ordinal).servingShare = share
+    const row = this.#table.own(ordinal)
+    row.servingShare = share
+    const slowness = share > 0 ? row.ready / share : 1
+    if (slowness !== row.slowness) {
+      row.slowness = slowness
+      if (row.load && row.wasReady && !isOver(row.status)) world.autoscaler.lookSoon(row, ordinal)
+    }
     world.batches.capacityChanged(ordinal)
     world.chronicle.servingChanged(ordinal)
   }

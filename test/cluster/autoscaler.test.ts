@@ -159,4 +159,17 @@ describe('the autoscaler', () => {
     pass(sim, '30m')
     expect(sim.world.autoscaler.served(row()).backlog).toBe(0)
   })
+
+  test('asks for more instances when theirs are slow: the same concurrency is reached at fewer requests', () => {
+    const { sim, chat, row } = loaded({ kind: 'constant', rps: 1 }, { min_instances: 1, max_instances: 6 })
+    pass(sim, '30m')
+    const before = chat.record().instances.running
+    for (const { name } of sim.cluster.nodes()) sim.cluster.node(name).degrade(3)
+    pass(sim, '1h')
+    expect(chat.record().instances.running).toBeGreaterThan(before)
+    expect(sim.world.autoscaler.served(row()).backlog).toBeLessThanOrEqual(1)
+    for (const { name } of sim.cluster.nodes()) sim.cluster.node(name).recover()
+    pass(sim, '1h')
+    expect(chat.record().instances.running).toBe(before)
+  })
 })

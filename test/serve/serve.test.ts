@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { ListenError, serve } from '../../src/serve.ts'
@@ -189,7 +190,7 @@ describe('closing', () => {
     expect(server.close()).toBe(closed)
     await expect(fetch(server.url)).rejects.toThrow()
     socket.write(body)
-    await closed
+    await Promise.all([closed, once(socket, 'close')])
 
     expect(answer).toMatch(/^HTTP\/1.1 200 /)
   })
