@@ -3,7 +3,7 @@ import { scenario } from 'modelhost-sim/scenario'
 const chat = { model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 2, hub: { repo: 'acme/chat-8b' } } as const
 const title = 'a deployment starts on a cold node and is paid for from then on'
 
-export default scenario(title, { fixtures: 'two-nodes', seed: 1, tags: ['deployments', 'money'] }, async props => {
+export default scenario(title, { fixtures: 'two-nodes', seed: 1, tags: ['deployments', 'money'], teaches: 'A start takes minutes: image, weights, engine. Only what is ready is billed.', client: 'Waits for running and shows the status on the way, with minutes of patience.' }, async props => {
   const { api, clock, ledger, check } = props
   const funds = await ledger.balance()
   const { deploy_id } = await api.createLlmDeployment(chat)

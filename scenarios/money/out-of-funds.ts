@@ -5,7 +5,7 @@ const start = { account: { funds_cents: 330 }, deployments: [{ model_name: 'acme
 const search = { model_name: 'acme/search', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
 const title = 'funds run out, what runs stops after a grace, and a payment lets it start again'
 
-export default scenario(title, { fixtures: 'empty', seed: 6, with: start, tags: ['money'] }, async props => {
+export default scenario(title, { fixtures: 'empty', seed: 6, with: start, tags: ['money'], teaches: 'At zero creates answer 402; ten minutes later what runs stops, and a payment starts nothing.', client: 'Watches the balance, pays within the grace, and starts what was stopped.' }, async props => {
   const { api, clock, cluster, ledger, check, expectRefusal } = props
   const [deployed] = await api.listDeployments()
   const { deploy_id } = deployed!

@@ -8,7 +8,7 @@ const line = (custom_id: string, ...questions: string[]) => {
 }
 const title = 'a batch completes, and its one bad line stands in the error file'
 
-export default scenario(title, { fixtures: 'empty', seed: 2, tags: ['batches', 'money'] }, async props => {
+export default scenario(title, { fixtures: 'empty', seed: 2, tags: ['batches', 'money'], teaches: 'A line that makes no sense fails alone; results are told apart by custom_id.', client: 'Reads the output and the error file of every batch, also of one that completed.' }, async props => {
   const { api, clock, ledger, check } = props
   const file = [line('tea', 'How is tea made?'), line('void'), line('rain', 'Why does it rain?')].join('\n')
   const upload = await api.uploadFile({ purpose: 'batch', file })
