@@ -6,8 +6,10 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 22,
     tags: ['deployments'],
-    teaches: 'extra_args are not checked at create: the engine exits, again and again, and only then the deployment fails.',
-    client: 'Gives a start a deadline, deletes what is not ready by then, and corrects the argument that fail_reason names.',
+    teaches:
+      'extra_args are not checked at create: the engine exits, again and again, and only then the deployment fails.',
+    client:
+      'Gives a start a deadline, deletes what is not ready by then, and corrects the argument that fail_reason names.',
   },
   async ({ api, clock, cluster, check, countOf }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

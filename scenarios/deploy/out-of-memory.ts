@@ -6,7 +6,8 @@ export default scenario(
     fixtures: 'empty',
     seed: 21,
     tags: ['deployments'],
-    teaches: 'Weights and cache share the memory: max_batch_size costs memory, and too much of it fails the start at once.',
+    teaches:
+      'Weights and cache share the memory: max_batch_size costs memory, and too much of it fails the start at once.',
     client: 'Reads fail_reason, deletes what failed, and takes a smaller batch or more GPUs instead of trying again.',
   },
   async ({ api, clock, check, never }) => {

@@ -8,7 +8,8 @@ export default scenario(
     with: { deployments: [{ model_name: 'acme/chat', num_gpus: 8, settings: { min_instances: 2, max_instances: 2 } }] },
     tags: ['deployments', 'scaling', 'faults'],
     teaches: 'Replacing what is lost is work of the control plane, and that can be down too; what runs goes on.',
-    client: 'Alarms on fewer running instances than min_instances for more than a cold start, whatever the status says.',
+    client:
+      'Alarms on fewer running instances than min_instances for more than a cold start, whatever the status says.',
   },
   async ({ api, clock, cluster, check, countOf }) => {
     const [deployed] = await api.listDeployments()

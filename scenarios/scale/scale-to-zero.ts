@@ -15,7 +15,8 @@ export default scenario(
     seed: 24,
     with: { deployments: [{ model_name: model, settings }] },
     tags: ['deployments', 'scaling', 'batches'],
-    teaches: 'At zero instances the status is still running and nothing is billed; the first work pays with a cold start.',
+    teaches:
+      'At zero instances the status is still running and nothing is billed; the first work pays with a cold start.',
     client: 'Allows minutes for the first answer after a pause, or keeps min_instances at 1.',
   },
   async ({ api, clock, ledger, check }) => {

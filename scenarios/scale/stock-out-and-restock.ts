@@ -6,7 +6,8 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 26,
     tags: ['deployments', 'scaling', 'faults'],
-    teaches: 'Waiting for capacity is no failure: the deployment stays initializing, costs nothing, and starts on restock.',
+    teaches:
+      'Waiting for capacity is no failure: the deployment stays initializing, costs nothing, and starts on restock.',
     client: 'Keeps one request waiting rather than creating in a loop, and tells its user that it waits for capacity.',
   },
   async ({ api, clock, cluster, ledger, check, never, at }) => {
@@ -20,6 +21,6 @@ export default scenario(
     await clock.advance('8h')
     check(await deployment(), { status: 'initializing', instances: { running: 0, pending: 1 } })
     check(await ledger.cost(made.deploy_id), 0, 'who waits does not pay')
-    await clock.until(async () => (await deployment()).status === 'running', { within: '30m' })
+    await clock.until(async () => (await deployment()).status === 'running', { within: '2h' })
   },
 )
