@@ -25,7 +25,8 @@ export default scenario(
     },
     seed: 52,
     tags: ['deployments', 'faults'],
-    teaches: 'All that was lost is asked for again at once, all of it cold; the slowest start of the herd ends the outage.',
+    teaches:
+      'All that was lost is asked for again at once, all of it cold; the slowest start of the herd ends the outage.',
     client:
       'Sends no creates of its own into the herd: what was lost is replaced, so it waits and backs off its polls.',
   },
