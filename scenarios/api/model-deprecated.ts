@@ -23,7 +23,7 @@ export default scenario(
     const changes: string[] = []
     const current = (name: string): string => {
       const { deprecated, replaced_by } = entry(name)
-      if (deprecated === null || replaced_by === null) return name
+      if (!deprecated || !replaced_by) return name
       changes.push(`${name} to ${replaced_by}`)
       return current(replaced_by)
     }

@@ -7,13 +7,8 @@ const line = (custom_id: string) =>
   JSON.stringify({ custom_id, method: 'POST', url, body: { model, prompt: `Tell me ${custom_id}.` } })
 const spot = { prefix: 'spot', gpu: 'H100-80GB', gpus_per_node: 8, count: 1, image_cached: true } as const
 const pools = [
-  { name: 'spot', zone: 'west-a', market: 'spot', nodes: [spot] } as const,
-  {
-    name: 'own',
-    zone: 'east-a',
-    market: 'on-demand',
-    nodes: [{ ...spot, prefix: 'own', image_cached: false }],
-  } as const,
+  { name: 'spot', zone: 'west-a', market: 'spot' as const, nodes: [spot] },
+  { name: 'own', zone: 'east-a', nodes: [{ ...spot, prefix: 'own', image_cached: false }] },
 ]
 const account = { uid: 'user_1', email: 'ops@acme.example', display_name: 'acme', funds_cents: 500_000 }
 const api_tokens = [{ token: 'sim_spot_token', token_id: 'token_1', name: 'default', created_at: 1_767_180_435 }]
@@ -34,7 +29,7 @@ export default scenario(
     const done = async () => (await batch()).request_counts?.completed ?? 0
     await clock.until(async () => (await done()) === 20, { within: '10m' })
 
-    const [{ deploy_id }] = (await api.listDeployments()) as [{ deploy_id: string }]
+    const { deploy_id } = (await api.listDeployments())[0]!
     check(await cluster.nodeOf(deploy_id).view(), { name: 'spot-0' })
     await cluster.pool('spot').preempt('2m')
     await clock.until(async () => (await api.getDeployment({ deploy_id })).instances?.running === 0, { within: '1m' })

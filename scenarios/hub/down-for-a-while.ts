@@ -3,7 +3,7 @@ import { scenario } from 'modelhost-sim/scenario'
 export default scenario.each([
   { minutes: 2, ends: 'running' },
   { minutes: 60, ends: 'failed' },
-])(
+] as const)(
   'the hub is down for $minutes minutes, and the start ends $ends',
   {
     fixtures: 'empty',

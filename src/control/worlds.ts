@@ -35,7 +35,7 @@ export const createWorld = control({
     'was started; from names a world to go on from, token a further word for its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
-    400: 'a fixture, profile, seed, clock or epoch that makes no world; a token that leads to another one; from beside what a fork has of its origin',
+    400: 'a fixture, profile, weather, seed, clock or epoch that makes no world; a token that leads to another one; from beside what a fork has of its origin',
     404: 'from names no world',
     429: 'the server holds as many worlds as it may',
   },
@@ -45,6 +45,7 @@ export const createWorld = control({
       seed: z.union([z.string(), z.number()]).optional(),
       clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
       profile: z.union([z.string(), Given]).optional(),
+      weather: z.string().nullable().optional(),
       names: z.unknown().optional(),
       with: Given.optional(),
       epoch: z.string().optional(),
@@ -143,7 +144,7 @@ type Body = NonNullable<z.output<typeof createWorld.body>>
 
 /** What differs from what the server was started with; undefined when nothing does. */
 function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
-  const { fixtures, seed, profile, with: beside, epoch } = body
+  const { fixtures, seed, profile, weather, with: beside, epoch } = body
   demandName('fixtures', fixtures)
   demandName('profile', profile)
   if (typeof profile === 'object') demandName('profile.extends', profile.extends)
@@ -151,6 +152,8 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
     ...(fixtures !== undefined && { fixtures }),
     ...(seed !== undefined && { seed }),
     ...(profile !== undefined && { profile }),
+    // null is the profile's own, where the server was started with another.
+    ...(weather !== undefined && { weather: weather ?? undefined }),
     ...(beside !== undefined && { with: beside }),
     ...(epoch !== undefined && { epoch }),
     ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),

@@ -72,6 +72,7 @@ function worldSpec({ fixtures = 'default', seed = 1, profile = 'realistic', epoc
     fixtures: isPath(fixtures) ? loadFixture(fixtures, epochOf(epoch)) : fixtures,
     seed,
     profile,
+    weather: more.weather ?? null,
     epoch: epoch ?? new Date(DEFAULT_EPOCH_MS).toISOString(),
     clock: clock ?? 'manual',
     with: more.with ?? {},

@@ -87,6 +87,7 @@ export const Given = z
     fixtures: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
     with: z.record(z.string(), Anything).optional(),
     profile: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
+    weather: z.string().optional(),
     seed: z.union([z.string(), z.number()]).optional(),
     epoch: z.string().optional(),
     documentedOnly: z.boolean().optional(),
