@@ -295,7 +295,7 @@ describe('npx modelhost-sim run', () => {
     const passed = spawn('scenarios/deploy/cold-start.ts', '--reporter', 'json')
     expect({ status: passed.status, stderr: passed.stderr }).toEqual({ status: 0, stderr: '' })
     expect(JSON.parse(passed.stdout)).toMatchObject({ passed: 1, failed: 0, scenarios: [{ trace: 'equal' }] })
-    const missing = spawn('scenarios/cold-strat.ts')
+    const missing = spawn('scenarios/deploy/cold-strat.ts')
     expect(missing).toMatchObject({ status: 2, stdout: '' })
     expect(missing.stderr).toContain("Did you mean 'scenarios/deploy/cold-start.ts'?")
   })
