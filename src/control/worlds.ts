@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import { CLOCK_MODES } from '../clock-setting.ts'
+import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
 import { control, OURS } from './endpoint.ts'
@@ -35,7 +36,7 @@ export const createWorld = control({
     'was started; from names a world to go on from, token a further word for its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
-    400: 'a fixture, profile, seed, clock or epoch that makes no world; a token that leads to another one; from beside what a fork has of its origin',
+    400: 'a fixture, profile, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from beside what a fork has of its origin',
     404: 'from names no world',
     429: 'the server holds as many worlds as it may',
   },
@@ -47,6 +48,7 @@ export const createWorld = control({
       profile: z.union([z.string(), Given]).optional(),
       names: z.unknown().optional(),
       with: Given.optional(),
+      faults: z.array(Given).optional(),
       epoch: z.string().optional(),
       documented_only: z.boolean().optional(),
       journal_limit: z.number().optional(),
@@ -152,6 +154,8 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
     ...(seed !== undefined && { seed }),
     ...(profile !== undefined && { profile }),
     ...(beside !== undefined && { with: beside }),
+    // What a rule may be is the simulator's to say.
+    ...(body.faults !== undefined && { faults: body.faults as unknown as FaultRule[] }),
     ...(epoch !== undefined && { epoch }),
     ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
     ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),
