@@ -48,7 +48,7 @@ try {
   cpSync('scenarios', join(folder, 'scenarios'), { recursive: true })
   writeFileSync(join(folder, 'story.js'), STORY)
   console.log(`scenarios on Node ${run(node, ['--version']).toString().trim()}`)
-  const played = run(node, ['node_modules/modelhost-sim/bin/modelhost-sim.js', 'run', 'scenarios']).toString()
+  const played = run(node, ['node_modules/modelhost-sim/bin/modelhost-sim.js', 'run', 'scenarios/**/*']).toString()
   console.log(played.trim().split('\n').at(-1))
   run(node, ['story.js'])
   console.log('MSW 3 lets the handlers answer, and a call that nobody handles does not go out')

@@ -12,6 +12,7 @@ import { arrive } from './faults/arrival.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import { Faults, type FaultVerbs } from './faults/faults.ts'
 import type { FaultRule } from './faults/rule.ts'
+import { wireWeather } from './faults/weather.ts'
 import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
@@ -20,7 +21,7 @@ import { type ReceivedRequest, ReceivedRequests } from './received.ts'
 import { SimulatorClock } from './settle.ts'
 import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
-import { loadProfile, type ProfileInput } from './store/profile.ts'
+import { loadProfile, type ProfileInput, underWeather } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
 
 export interface SimulatorOptions {
@@ -28,6 +29,11 @@ export interface SimulatorOptions {
   readonly fixtures?: string | FixtureInput
   /** Timings, prices, limits and policies of the provider: `realistic` (unless given), `quick`, `rough`, a path, or the profile itself. */
   readonly profile?: string | ProfileInput
+  /**
+   * What goes wrong by itself, in the world and on the wire: a pack of the profile, as `office-day`, `launch-day`,
+   * `bad-week`, `provider-incident` or `payment-trouble`, or `none`. As the profile says unless given.
+   */
+  readonly weather?: string
   /** Records beside those of the fixture: `{ deployments: [{ model_name: 'acme/chat', status: 'running' }] }`. */
   readonly with?: FixturePatch
   /** Equal seeds and equal requests give equal worlds. 1 unless given. */
@@ -163,7 +169,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     fixture,
     epochMs,
     seed: readSeed(options.seed ?? 1),
-    profile: loadProfile(options.profile),
+    profile: loadProfile(underWeather(options.profile, { weather: options.weather })),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
@@ -223,7 +229,7 @@ class OneWorld implements Simulator {
         operationOf: this.api.operationOf,
         kinds: JOURNAL_KINDS,
       },
-      options.faults,
+      [...(options.faults ?? []), ...wireWeather(pristine.profile)],
     )
     this.fetch = (input, init) => this.#fetch(input, init)
   }
@@ -378,6 +384,7 @@ const OPTIONS = [
   'faults',
   'with',
   'profile',
+  'weather',
   'seed',
   'clock',
   'timers',

@@ -89,8 +89,8 @@ export function builder(argv: Argv): Argv<RunArguments> {
       },
       check: { type: 'boolean', default: false, describe: 'Hold every world to its laws after every event' },
     })
-    .example('$0 run scenarios', 'every scenario of a folder')
-    .example('$0 run scenarios/cold-start.ts --update', 'write its trace anew')
+    .example('$0 run scenarios/money', 'every scenario of a folder')
+    .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace anew')
     .example('$0 run --seeds 1..200', 'every scenario in two hundred worlds')
     .epilogue(EXIT_CODES) as unknown as Argv<RunArguments>
 }

@@ -1,11 +1,11 @@
 /** `modelhost-sim scenarios`: what there is to play, and what one learns from it. */
 import { existsSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Argv } from 'yargs'
 import { LoadError } from '../scenario/files.ts'
 import { loadFiles } from '../scenario/runner.ts'
-import { EXIT_CODES } from './command.ts'
+import { EXIT_CODES, UsageError } from './command.ts'
 import { text, texts } from './values.ts'
 
 export const command = 'scenarios [folders..]'
@@ -16,6 +16,7 @@ export interface ScenariosArguments {
   tag?: readonly string[] | undefined
   filter?: string | undefined
   json?: boolean | undefined
+  markdown?: boolean | undefined
   schema?: boolean | undefined
 }
 
@@ -35,6 +36,11 @@ export function builder(argv: Argv): Argv<ScenariosArguments> {
         describe: 'Only scenarios whose title, file name or tag holds this word',
       },
       json: { type: 'boolean', default: false, describe: 'As JSON' },
+      markdown: {
+        type: 'boolean',
+        default: false,
+        describe: 'As Markdown tables, one a folder, for a page in a folder beside scenarios',
+      },
       schema: {
         type: 'boolean',
         default: false,
@@ -68,6 +74,9 @@ export async function list(
     const { scenarioJsonSchema } = await import('../scenario/document-schema.ts')
     out(`${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`)
     return 0
+  }
+  if (args.json && args.markdown) {
+    throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
   }
   const own = args.folders ?? []
   const missing = own.find(one => !existsSync(resolve(folder, one)))
@@ -104,7 +113,7 @@ export async function list(
     }
   }
   const listed = [...found.values()]
-  out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : told(listed))
+  out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : args.markdown ? tables(listed) : told(listed))
   return broken ? 2 : 0
 }
 
@@ -124,6 +133,29 @@ function told(listed: readonly Listed[]): string {
     return `${lines.join('\n')}\n`
   })
   return `${parts.join('\n')}\n${listed.length === 1 ? '1 scenario' : `${listed.length} scenarios`}\n`
+}
+
+/** A table for each folder that holds scenarios, in the order of their names. */
+function tables(listed: readonly Listed[]): string {
+  const folders = [...new Set(listed.map(({ file }) => dirname(file)))].sort()
+  const parts = folders.map(folder => {
+    const rows = listed
+      .filter(({ file }) => dirname(file) === folder)
+      .map(({ file, title, teaches, client }) => {
+        const cells = [`[${title}](../${file.replaceAll(sep, '/')})`, teaches, client]
+        return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+      })
+    return [
+      `## ${basename(folder)}`,
+      '',
+      '| What happens | What it teaches | What a good client does |',
+      '|---|---|---|',
+      ...rows,
+    ]
+      .join('\n')
+      .concat('\n')
+  })
+  return parts.join('\n')
 }
 
 /** Where the scenarios of this package lie: beside its `package.json`, however deep this module was bundled. */

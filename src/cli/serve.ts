@@ -35,6 +35,7 @@ interface Arguments {
   host: string
   fixtures: string
   profile: string
+  weather: string | undefined
   seed: string
   clock: (typeof SERVED_MODES)[number]
   speed: number | undefined
@@ -69,6 +70,7 @@ export function builder(argv: Argv): Argv<Arguments> {
       .middleware(() => demandKnownVariables(Object.keys(options)))
       .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
       .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
+      .example('$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429')
       .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
       .epilogue(
         `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
@@ -94,6 +96,13 @@ function flags() {
     profile: {
       ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
       coerce: text('profile'),
+    },
+    weather: {
+      ...flag(
+        'weather',
+        'What goes wrong by itself, in the world and on the wire: calm, office-day, launch-day, bad-week, provider-incident, payment-trouble, realistic, rough, none; as the profile says unless given',
+      ),
+      coerce: text('weather'),
     },
     seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: text('seed') },
     clock: {
@@ -238,6 +247,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
   return createSimulator({
     fixtures: await filled(argv, epoch),
     profile: argv.profile,
+    ...(argv.weather !== undefined && { weather: argv.weather }),
     seed: argv.seed,
     clock: {
       mode: argv.clock,

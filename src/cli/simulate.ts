@@ -3,10 +3,9 @@ import type { Argv } from 'yargs'
 import { LawError } from '../cluster/laws/law.ts'
 import { seriesOf } from '../cluster/series.ts'
 import { HOUR, MINUTE, type Micros } from '../kernel/duration.ts'
-import { nearest } from '../kernel/nearest.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import { loadProfile, type ProfileInput } from '../store/profile.ts'
+import { loadProfile, type ProfileInput, underWeather } from '../store/profile.ts'
 import { turn } from '../turns.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { giveCommands } from './command-file.ts'
@@ -67,7 +66,10 @@ function flags() {
     },
     seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: text('seed') },
     weather: {
-      ...flag('weather', 'What goes wrong by itself: none, calm, realistic, rough; as the profile says unless given'),
+      ...flag(
+        'weather',
+        'What goes wrong by itself: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble; as the profile says unless given',
+      ),
       coerce: text('weather'),
     },
     acceleration: {
@@ -178,25 +180,13 @@ async function move(sim: Simulator, length: Micros, doors: SimulateDoors): Promi
 }
 
 function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
-  const { weather: stated } = loadProfile(profile)
-  const packs = ['none', ...Object.keys(stated.packs)]
-  if (weather !== undefined && !packs.includes(weather)) {
-    const meant = nearest(weather, packs)
-    throw new UsageError(
-      `Failed to read --weather '${weather}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${packs.join(', ')}.`,
-    )
-  }
-  if (acceleration !== undefined && (weather ?? stated.pack) === 'none') {
+  const changed = underWeather(profile, { weather, acceleration })
+  if (acceleration !== undefined && (weather ?? loadProfile(profile).weather.pack) === 'none') {
     throw new UsageError(
       'Failed to simulate: --acceleration is for weather, and there is none. Leave it out, or give --weather realistic.',
     )
   }
-  if (weather === undefined && acceleration === undefined) return profile
-  return {
-    extends: profile,
-    name: loadProfile(profile).name,
-    weather: { ...(weather !== undefined && { pack: weather }), ...(acceleration !== undefined && { acceleration }) },
-  }
+  return changed
 }
 
 function demandRows(sim: Simulator, length: Micros, step: Micros): void {

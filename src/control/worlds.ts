@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import { CLOCK_MODES } from '../clock-setting.ts'
+import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
 import { control, OURS } from './endpoint.ts'
@@ -35,7 +36,7 @@ export const createWorld = control({
     'was started; from names a world to go on from, token a further word for its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
-    400: 'a fixture, profile, seed, clock or epoch that makes no world; a token that leads to another one; from beside what a fork has of its origin',
+    400: 'a fixture, profile, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from beside what a fork has of its origin',
     404: 'from names no world',
     429: 'the server holds as many worlds as it may',
   },
@@ -45,8 +46,10 @@ export const createWorld = control({
       seed: z.union([z.string(), z.number()]).optional(),
       clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
       profile: z.union([z.string(), Given]).optional(),
+      weather: z.string().nullable().optional(),
       names: z.unknown().optional(),
       with: Given.optional(),
+      faults: z.array(Given).optional(),
       epoch: z.string().optional(),
       documented_only: z.boolean().optional(),
       journal_limit: z.number().optional(),
@@ -143,7 +146,7 @@ type Body = NonNullable<z.output<typeof createWorld.body>>
 
 /** What differs from what the server was started with; undefined when nothing does. */
 function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
-  const { fixtures, seed, profile, with: beside, epoch } = body
+  const { fixtures, seed, profile, weather, with: beside, epoch } = body
   demandName('fixtures', fixtures)
   demandName('profile', profile)
   if (typeof profile === 'object') demandName('profile.extends', profile.extends)
@@ -151,7 +154,11 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
     ...(fixtures !== undefined && { fixtures }),
     ...(seed !== undefined && { seed }),
     ...(profile !== undefined && { profile }),
+    // null is the profile's own, where the server was started with another.
+    ...(weather !== undefined && { weather: weather ?? undefined }),
     ...(beside !== undefined && { with: beside }),
+    // What a rule may be is the simulator's to say.
+    ...(body.faults !== undefined && { faults: body.faults as unknown as FaultRule[] }),
     ...(epoch !== undefined && { epoch }),
     ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
     ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),

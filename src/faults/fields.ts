@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { type Duration, micros } from '../kernel/duration.ts'
 
 /** A length of time, never negative. */
-export const duration = z.custom<Duration>(isDuration, {
-  abort: true,
-  error: "a duration of at least 0, like '500ms' or '10m'",
-})
+export const duration = z
+  .custom<Duration>(isDuration, {
+    abort: true,
+    error: "a duration of at least 0, like '500ms' or '10m'",
+  })
+  .meta({ type: ['string', 'number'] as never, description: "As in '500ms' or '10m'; a number is milliseconds" })
 
 /** Whether the request does its work before its answer is lost. */
 export const effect = z.enum(['none', 'done']).default('none')

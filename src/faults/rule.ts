@@ -10,27 +10,35 @@ import type { Kind } from './kind.ts'
 import { KINDS } from './kinds.ts'
 
 /** A moment: a duration from now, ISO 8601 with an offset, or a Date. */
-const moment = z.custom<Duration | Date>(
-  value =>
-    isDuration(value) ||
-    (value instanceof Date && Number.isFinite(value.getTime())) ||
-    (typeof value === 'string' && ISO.test(value) && Number.isFinite(Date.parse(value))),
-  { error: "a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'" },
-)
+const moment = z
+  .custom<Duration | Date>(
+    value =>
+      isDuration(value) ||
+      (value instanceof Date && Number.isFinite(value.getTime())) ||
+      (typeof value === 'string' && ISO.test(value) && Number.isFinite(Date.parse(value))),
+    { error: "a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'" },
+  )
+  .meta({ type: ['string', 'number'] as never, description: "As in '10m', or ISO 8601 with an offset" })
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
 
 const pattern = z.string().min(1)
 const count = z.int().min(1)
 
-const RuleSchema = z.strictObject({
+/** What a rule may hold: the one schema for reading it and for editors. */
+export const RuleSchema = z.strictObject({
   name: z
     .string()
     .regex(/^[\w.-]{1,64}$/, { error: 'text of letters, digits, dot, dash and underscore' })
     .optional(),
-  on: z.custom<string | readonly string[]>(
-    value => [value].flat().length > 0 && [value].flat().every(one => typeof one === 'string' && one !== ''),
-    { error: "an operation, a pattern like 'create*', or a list of them" },
-  ),
+  on: z
+    .custom<string | readonly string[]>(
+      value => [value].flat().length > 0 && [value].flat().every(one => typeof one === 'string' && one !== ''),
+      { error: "an operation, a pattern like 'create*', or a list of them" },
+    )
+    .meta({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
+      description: "An operation, a pattern like 'create*', a route, or a list of them",
+    }),
   token: pattern.optional(),
   model: pattern.optional(),
   deployment: pattern.optional(),
@@ -74,7 +82,17 @@ export type FaultRule = z.input<typeof RuleSchema>
 export type Fault = FaultRule['fault']
 
 /** A rule that can not be: the message says where, and what would do. */
-export class FaultError extends RangeError {}
+export class FaultError extends RangeError {
+  /** Where in the rule, where it is at one place, and what is wrong there. */
+  readonly path: readonly PropertyKey[]
+  readonly reason: string
+
+  constructor(message: string, path: readonly PropertyKey[] = [], reason = message) {
+    super(message)
+    this.path = path
+    this.reason = reason
+  }
+}
 
 /** A rule with what is settled when it is added. */
 export interface ReadRule {
@@ -103,10 +121,20 @@ const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
  * @throws FaultError before anything has changed
  */
 export function readRule(given: unknown, around: Surroundings): ReadRule {
+  const read = demandRule(given, around)
+  return { ...read, ...windowOf(read.rule, around.clock) }
+}
+
+/**
+ * The same without a world: everything of a rule but its window, which a clock has to judge.
+ *
+ * @throws FaultError that says at which path
+ */
+export function demandRule(given: unknown, around: Omit<Surroundings, 'clock'>): Pick<ReadRule, 'rule' | 'operations'> {
   const parsed = RuleSchema.safeParse(given)
   if (!parsed.success) {
     const [{ path, text }] = problemsOf(RuleSchema, given, parsed.error) as [{ path: PropertyKey[]; text: string }]
-    throw refused(`${jsonPath(path)}: ${text}`)
+    throw refused(text, path)
   }
   const rule = parsed.data
   const triggers = TRIGGERS.filter(name => rule[name] !== undefined)
@@ -115,10 +143,10 @@ export function readRule(given: unknown, around: Surroundings): ReadRule {
   }
   demandKind(rule.after?.kind, around.kinds)
   const named = new Set([rule.on].flat().flatMap(one => operationsNamed(one, around)))
-  return { rule, operations: befallen(rule.fault, named, around), ...windowOf(rule, around.clock) }
+  return { rule, operations: befallen(rule.fault, named, around) }
 }
 
-function operationsNamed(wanted: string, { operations, operationOf }: Surroundings): string[] {
+function operationsNamed(wanted: string, { operations, operationOf }: Omit<Surroundings, 'clock'>): string[] {
   const served = Object.entries(operations as Operations<unknown>)
   const glob = globOf(wanted)
   const found = served.filter(([name, { route }]) => glob.test(name) || glob.test(route)).map(([name]) => name)
@@ -128,8 +156,9 @@ function operationsNamed(wanted: string, { operations, operationOf }: Surroundin
   if (one !== undefined) return [one]
   const meant = nearest(wanted, wanted.includes(' ') ? served.map(([, { route }]) => route) : Object.keys(operations))
   throw refused(
-    `$.on: there is no operation '${wanted}'. ` +
+    `there is no operation '${wanted}'. ` +
       (meant === undefined ? "'modelhost-sim endpoints' lists them; '*' is all of them." : `Did you mean '${meant}'?`),
+    ['on'],
   )
 }
 
@@ -137,24 +166,26 @@ function operationsNamed(wanted: string, { operations, operationOf }: Surroundin
 function befallen(
   fault: z.output<typeof RuleSchema>['fault'],
   named: ReadonlySet<string>,
-  { operations }: Surroundings,
+  { operations }: Pick<Surroundings, 'operations'>,
 ): ReadonlySet<string> {
   const { befalls, befallsOnly } = KINDS[fault.kind] as unknown as Kind
   if (befalls === undefined) return named
   const found = [...named].filter(name => befalls(fault, operations[name] as AnyEndpoint))
   if (found.length > 0) return new Set(found)
   const shown = [...named].slice(0, 3).join(', ')
-  throw refused(`$.fault: '${fault.kind}' befalls ${befallsOnly}, and ${shown} is none. Name others in 'on'.`)
+  throw refused(`'${fault.kind}' befalls ${befallsOnly}, and ${shown} is none. Name others in 'on'.`, ['fault'])
 }
 
 function windowOf({ from, until }: z.output<typeof RuleSchema>, clock: Clock): { from: Micros; until: Micros } {
   const begins = from === undefined ? 0 : timeOf(from, clock)
   const ends = until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, clock)
   if (ends <= clock.now) {
-    throw refused(`$.until: that window has ended, at ${clock.iso(ends)}, and it is ${clock.iso()}. Give a later one.`)
+    throw refused(`that window has ended, at ${clock.iso(ends)}, and it is ${clock.iso()}. Give a later one.`, [
+      'until',
+    ])
   }
   if (ends <= begins) {
-    throw refused(`$.until: the window ends at ${clock.iso(ends)}, before it begins. Give one after 'from'.`)
+    throw refused(`the window ends at ${clock.iso(ends)}, before it begins. Give one after 'from'.`, ['until'])
   }
   return { from: begins, until: ends }
 }
@@ -169,13 +200,15 @@ function demandKind(kind: string | undefined, kinds: readonly string[]): void {
   if (kind === undefined || kinds.includes(kind)) return
   const meant = nearest(kind, kinds)
   throw refused(
-    `$.after.kind: nothing is of the kind '${kind}'. ` +
+    `nothing is of the kind '${kind}'. ` +
       (meant === undefined ? "Give one that the journal has, as in 'deployment.running'." : `Did you mean '${meant}'?`),
+    ['after', 'kind'],
   )
 }
 
-function refused(why: string): FaultError {
-  return new FaultError(`Failed to add the fault: ${why}`)
+function refused(reason: string, path?: readonly PropertyKey[]): FaultError {
+  const place = path === undefined ? '' : `${jsonPath(path)}: `
+  return new FaultError(`Failed to add the fault: ${place}${reason}`, path, reason)
 }
 
 /** A text in which `*` stands for any text. */

@@ -12,6 +12,7 @@ import { UntilError } from '../settle.ts'
 import { loadFixture } from '../store/fixture.ts'
 import { turn } from '../turns.ts'
 import { isLook, noVerb, unmoved } from './in-process.ts'
+import { awaitAnswer } from './patience.ts'
 import type { ScenarioOptions } from './scenario.ts'
 import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
 
@@ -26,8 +27,6 @@ export interface ServerAddress {
 /** Entries that the journal of a played world keeps: a record must not lose its beginning. */
 const JOURNAL_LIMIT = 1_000_000
 const JOURNAL_PAGE = 10_000
-/** How long a client waits for an answer that never comes, in virtual time. */
-const CLIENT_TIMEOUT = '60s'
 /** Turns of the event loop without a sign of the script after which it counts as waiting. */
 const QUIET_TURNS = 3
 const NEVER = Number.POSITIVE_INFINITY
@@ -51,7 +50,10 @@ export async function openAgainst(server: string | ServerAddress, options: Scena
   const spec = worldSpec(options)
   try {
     const { world, token, base_url } = await line.ask('POST', '/_sim/worlds', spec)
+    // What it was made with is no part of the story.
+    const { last } = await line.ask('GET', `/_sim/worlds/${world}/_sim/journal?limit=0`)
     return new AgainstStage(line, {
+      read: last,
       home: `/_sim/worlds/${world}`,
       baseUrl: base_url,
       // Below its own address a world knows its tokens without their routing word.
@@ -73,9 +75,11 @@ function worldSpec({ fixtures = 'default', seed = 1, profile = 'realistic', epoc
     fixtures: isPath(fixtures) ? loadFixture(fixtures, epochOf(epoch)) : fixtures,
     seed,
     profile,
+    weather: more.weather ?? null,
     epoch: epoch ?? new Date(DEFAULT_EPOCH_MS).toISOString(),
     clock: clock ?? 'manual',
     with: more.with ?? {},
+    faults: more.faults ?? [],
     documented_only: more.documentedOnly ?? false,
     journal_limit: JOURNAL_LIMIT,
     ...(more.maxStorageBytes !== undefined && { max_storage_bytes: more.maxStorageBytes }),
@@ -141,6 +145,8 @@ interface Sleeper {
 }
 
 interface Home {
+  /** How far the journal had come when the world was made. */
+  readonly read: number
   /** Path of the world on its server. */
   readonly home: string
   readonly baseUrl: string
@@ -164,7 +170,7 @@ export class AgainstStage implements Stage {
   #tail: Promise<unknown> = Promise.resolve()
   #record: Entry[] = []
   /** How far the journal was read, and whether anything was done since. */
-  #read = 0
+  #read: number
   #isBehind = false
   #sleepers: readonly Sleeper[] = []
   #moves: Promise<unknown> = Promise.resolve()
@@ -173,7 +179,8 @@ export class AgainstStage implements Stage {
   #inFlight = 0
   #activity = 0
 
-  constructor(line: Line, { home, baseUrl, token, seed, epochMs }: Home) {
+  constructor(line: Line, { read, home, baseUrl, token, seed, epochMs }: Home) {
+    this.#read = read
     this.#line = line
     this.#home = home
     this.baseUrl = baseUrl
@@ -183,9 +190,12 @@ export class AgainstStage implements Stage {
     this.clock = this.#clock()
   }
 
+  get revision(): number {
+    return this.#time.now + this.#changes
+  }
+
   get pulse(): number {
-    // A server that is at work is a sign of life.
-    return this.#time.now + this.#changes + (this.#underWay > 0 ? monotonicMs() : 0)
+    return this.revision + (this.#underWay > 0 ? monotonicMs() : 0)
   }
 
   get waiting(): string | undefined {
@@ -203,12 +213,9 @@ export class AgainstStage implements Stage {
       this.#inFlight--
       this.#activity++
     }
-    const delay = response.headers.get('x-sim-delay')
-    if (delay !== null) await this.#moveTo(this.#time.now + Number(delay))
-    if (response.headers.has('x-sim-hang')) {
-      await this.#moveTo(this.#time.now + micros(CLIENT_TIMEOUT))
-      throw new Error(`Failed to get an answer within ${CLIENT_TIMEOUT}: the service hung.`)
-    }
+    const hangs = response.headers.has('x-sim-hang')
+    const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
+    if (delay > 0) await awaitAnswer(delay, this.#nameOf(request), span => this.#moveTo(this.#time.now + span))
     return response
   }
 
@@ -220,7 +227,7 @@ export class AgainstStage implements Stage {
       if (first!.name === 'heal') return this.#ask('POST', '/heal')
       if (first!.name === 'node' || first!.name === 'nodeOf') {
         const target = String(first!.args?.[0])
-        const name = first!.name === 'node' ? target : await this.#nodeOf(target)
+        const name = first!.name === 'node' ? target : await this.#nodeOfDeployment(target)
         return second?.name === 'view'
           ? this.#viewOf(name)
           : this.#obey(order, nodeCommands(this.#give, name), order.slice(1))
@@ -426,6 +433,13 @@ export class AgainstStage implements Stage {
     }
   }
 
+  /** A request as it would be called in a process: without the address of the world. */
+  #nameOf({ method, url }: Request): string {
+    const { pathname } = new URL(url)
+    const base = new URL(this.baseUrl).pathname
+    return `${method} ${pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname}`
+  }
+
   async #forward(request: Request): Promise<Response> {
     const { method } = request
     // Whatever the host of a request, it reaches this world, as it does in a process.
@@ -473,7 +487,7 @@ export class AgainstStage implements Stage {
     return undefined
   }
 
-  async #nodeOf(deploy_id: string): Promise<string> {
+  async #nodeOfDeployment(deploy_id: string): Promise<string> {
     const { name } = await this.#ask('GET', `/cluster/deployments/${encodeURIComponent(deploy_id)}/node`)
     return name
   }

@@ -67,8 +67,31 @@ async function perform(props: Props, step: DocumentStep, saved: Saved, file: str
       return
     }
     case 'fault':
-      await fault(props, body.fault)
+      if ('on' in body.fault) await props.faults.add(body.fault)
+      else await fault(props, body.fault)
       return
+    case 'always': {
+      const { get, is, what } = body.always
+      const wanted = patterned(is)
+      props.always(async () => check(await look(props, client, get), wanted), what)
+      return
+    }
+    case 'never': {
+      const { get, is, what } = body.never
+      const unwanted = patterned(is)
+      props.never(async () => differences(await look(props, client, get), unwanted).length === 0, what)
+      return
+    }
+    case 'leadsTo': {
+      const { event, to, ...options } = body.leadsTo
+      props.leadsTo(patterned(event), patterned(to), options)
+      return
+    }
+    case 'countOf': {
+      const { event, range, what } = body.countOf
+      await props.countOf(patterned(event), range, what)
+      return
+    }
     case 'at':
       for (const [when, steps] of Object.entries(step.planned)) at(when, () => play(props, steps, saved, file))
       return
@@ -84,7 +107,7 @@ function call(client: Named, operation: Record<string, unknown>): Promise<unknow
   return input === null || input === undefined ? client[name]() : client[name](input)
 }
 
-async function look({ cluster, ledger }: Props, client: Named, get: Record<string, Named>): Promise<unknown> {
+async function look({ cluster, ledger, faults }: Props, client: Named, get: Record<string, Named>): Promise<unknown> {
   const [[name, input]] = Object.entries(get) as [[string, Named]]
   switch (name) {
     case 'balance':
@@ -99,6 +122,8 @@ async function look({ cluster, ledger }: Props, client: Named, get: Record<strin
       return cluster.nodeOf(input).view()
     case 'nodes':
       return cluster.nodes()
+    case 'fault':
+      return faults.get(input)
     case 'value':
       return input
     default:

@@ -2,10 +2,12 @@
 import { z } from 'zod'
 import { operations } from '../api/index.ts'
 import { VERBS } from '../cluster/commands.ts'
+import { JOURNAL_KINDS } from '../control/kinds.ts'
+import { RuleSchema } from '../faults/rule.ts'
 
 const OPERATIONS = Object.keys(operations)
 /** What can be looked at beside the service's own operations. */
-export const LOOKS = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'value'] as const
+export const LOOKS = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
 
 const Duration = z.union([z.string(), z.number()]).describe("As in '90s', '10m', '1h30m'; a number is milliseconds")
 const Anything = z.unknown()
@@ -18,7 +20,7 @@ function call(names: readonly string[], describe: string) {
 const Call = call(OPERATIONS, 'An operation of the service and its input, path, query and body in one')
 const Look = call(
   [...OPERATIONS, ...LOOKS],
-  'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment), nodes, value (something saved)',
+  'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment), nodes, fault (a rule, by its name), value (something saved)',
 )
 const Expected = Anything.describe('The fields that matter; /…/ is a pattern; lists have their full length')
 const Refused = z
@@ -34,7 +36,8 @@ const As = z
 const Token = z.string().describe('Sent with this token instead of the first of the world')
 const What = z.string().describe('Names the check in the report')
 
-const Fault = z
+/** A verb of the world: something breaks or is mended. */
+export const VerbFault = z
   .strictObject({
     verb: z.enum(Object.keys(VERBS) as [string, ...string[]]).describe('What happens to the fleet or the account'),
     target: z.string().optional().describe('What it happens to, as in h100-0'),
@@ -43,6 +46,31 @@ const Fault = z
     at: Duration.optional().describe('How long from now'),
   })
   .describe('Breaks or mends something; GET /_sim/commands lists the verbs')
+
+/** A rule of faults of the wire. */
+export const WireFault = RuleSchema.describe('A rule of faults of the wire: docs/faults.md has every kind')
+
+/** What the journal calls things. */
+export const EventKind = z.enum(JOURNAL_KINDS as [string, ...string[]]).describe('What the journal calls it')
+/** An event with more than its kind. */
+export const EventFields = z.strictObject({
+  kind: EventKind,
+  subject: z.string().optional().describe('Wire id or name of the thing, or /a pattern/'),
+  fields: z.record(z.string(), Anything).optional(),
+})
+const Event = z.union([EventKind, EventFields]).describe('An event of the journal: its kind, or more of it')
+export const LeadsTo = z.strictObject({
+  event: Event,
+  to: Event,
+  within: Duration,
+  sameSubject: z.boolean().optional().describe('Both have to be of one thing'),
+})
+export const CountOf = z.strictObject({
+  event: Event,
+  range: z.union([z.int().min(0), z.string()]).describe("How often: 3, '1..3', '2..', '..4'"),
+  what: What.optional(),
+})
+const Held = z.strictObject({ get: Look, is: Expected, what: What.optional() })
 
 interface StepKinds {
   readonly do: z.ZodType
@@ -71,7 +99,13 @@ export const STEPS = {
       token: Token.optional(),
     })
     .describe('Moves time until a look fits, 24h at most unless given'),
-  fault: z.strictObject({ fault: Fault }).describe('Breaks or mends something'),
+  fault: z
+    .strictObject({ fault: z.union([VerbFault, WireFault]) })
+    .describe('Breaks or mends something, or adds a rule of faults of the wire'),
+  always: z.strictObject({ always: Held, token: Token.optional() }).describe('Holds from now on, at every change'),
+  never: z.strictObject({ never: Held, token: Token.optional() }).describe('Never comes to hold from now on'),
+  leadsTo: z.strictObject({ leadsTo: LeadsTo }).describe('After every event of one kind another, in time'),
+  countOf: z.strictObject({ countOf: CountOf }).describe('How often something has happened so far'),
   at: z.strictObject({ at: Planned.describe('Steps by how long from now they are done') }).describe('Plans steps'),
   every: z
     .strictObject({ every: Planned.describe('Steps by their interval'), times: z.int().min(1).optional() })
@@ -87,6 +121,8 @@ export const Given = z
     fixtures: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
     with: z.record(z.string(), Anything).optional(),
     profile: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
+    weather: z.string().optional(),
+    faults: z.array(WireFault).optional().describe('Rules of faults of the wire that are there from the start'),
     seed: z.union([z.string(), z.number()]).optional(),
     epoch: z.string().optional(),
     documentedOnly: z.boolean().optional(),
@@ -110,5 +146,6 @@ export const ScenarioDocument = z
 
 /** The schema for editors. */
 export function scenarioJsonSchema(): unknown {
-  return z.toJSONSchema(ScenarioDocument, { io: 'input' })
+  // What is judged by a function says its type beside it.
+  return z.toJSONSchema(ScenarioDocument, { io: 'input', unrepresentable: 'any' })
 }

@@ -2,8 +2,22 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document as YamlDocument } from 'yaml'
 import { z } from 'zod'
+import { documented, operations } from '../api/index.ts'
+import { createApi } from '../api/serve-request.ts'
+import { JOURNAL_KINDS } from '../control/kinds.ts'
+import { demandRule, FaultError } from '../faults/rule.ts'
 import { nearest } from '../kernel/nearest.ts'
-import { ScenarioDocument, STEPS, type StepKind } from './document-schema.ts'
+import {
+  CountOf,
+  EventFields,
+  EventKind,
+  LeadsTo,
+  ScenarioDocument,
+  STEPS,
+  type StepKind,
+  VerbFault,
+  WireFault,
+} from './document-schema.ts'
 
 /** A step as it stands in the file, and where. */
 export interface DocumentStep {
@@ -48,6 +62,7 @@ class Reader {
   readonly #name: string
   readonly #lines = new LineCounter()
   readonly #document: YamlDocument.Parsed
+  #neighbours = true
 
   constructor(text: string, name: string) {
     this.#name = name
@@ -67,6 +82,8 @@ class Reader {
     const { steps: _, ...top } = ScenarioDocument.shape
     this.#demand(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
     const { steps, ...rest } = value as z.output<typeof ScenarioDocument> & { steps: unknown[] }
+    this.#neighbours = rest.given?.documentedOnly !== true
+    for (const [i, rule] of (rest.given?.faults ?? []).entries()) this.#demandRule(rule, ['given', 'faults', i])
     const saved: string[] = []
     return { ...rest, steps: this.#steps(steps, ['steps'], saved) }
   }
@@ -98,8 +115,9 @@ class Reader {
     const body = value as Record<string, unknown>
     const inner = kind === 'at' || kind === 'every' ? (body[kind] as Record<string, unknown>) : undefined
     // Their steps are looked at one by one.
-    this.#demand(STEPS[kind], inner === undefined ? body : { ...body, [kind]: emptied(inner) }, path)
+    this.#demand(narrowed(kind, body), inner === undefined ? body : { ...body, [kind]: emptied(inner) }, path)
     this.#demandCall(kind, body, path)
+    if (kind === 'fault' && isRule(body.fault)) this.#demandRule(body.fault, [...path, kind])
     this.#demandReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
     if (typeof body.as === 'string') saved.push(body.as)
     const planned = Object.entries(inner ?? {}).map(([when, steps]) => [
@@ -111,7 +129,7 @@ class Reader {
 
   /** An operation and its input are a map of one key. */
   #demandCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
-    const at = kind === 'do' ? ['do'] : kind === 'expect' || kind === 'until' ? [kind, 'get'] : undefined
+    const at = kind === 'do' ? ['do'] : LOOKING.includes(kind) ? [kind, 'get'] : undefined
     if (at === undefined) return
     const call = at.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body)
     const names = Object.keys(call as object)
@@ -121,6 +139,19 @@ class Reader {
         `it names ${names.length} operations`,
         'Give one, as in getDeployment: { deploy_id: … }',
       )
+    }
+  }
+
+  /** What of a rule its schema cannot say: that there is such an operation, such a kind of event. */
+  #demandRule(rule: unknown, path: Path): void {
+    const { operationOf } = createApi({ neighbours: this.#neighbours })
+    const around = { operations: this.#neighbours ? operations : documented, operationOf, kinds: JOURNAL_KINDS }
+    try {
+      demandRule(rule, around)
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error
+      const [what, advice] = error.reason.split(/\. (?=[A-Z'])/)
+      this.#failAt([...path, ...(error.path as Path)], what!, advice ?? 'Mend it')
     }
   }
 
@@ -152,15 +183,16 @@ class Reader {
     const at = [...path, ...(issue!.path as Path)]
     if (issue!.code === 'unrecognized_keys') {
       const [key] = issue!.keys
-      this.#unknownKey(key!, allowedAt(schema, issue!.path as Path), [...at, key!])
+      this.#unknownKey(key!, allowedAt(schema, value, issue!.path as Path), [...at, key!])
     }
     if (issue!.code === 'invalid_key') {
       const key = String(issue!.path.at(-1))
-      this.#unknownKey(key, allowedAt(schema, issue!.path.slice(0, -1) as Path), at)
+      this.#unknownKey(key, allowedAt(schema, value, issue!.path.slice(0, -1) as Path), at)
     }
-    if (issue!.code === 'invalid_value') {
+    const missing = valueAt(value, issue!.path as Path) === undefined
+    const words = wordsOf(issue!)
+    if (words !== undefined && !missing) {
       const found = String(valueAt(value, issue!.path as Path))
-      const words = issue!.values.map(String)
       const meant = nearest(found, words)
       this.#failAt(
         at,
@@ -169,13 +201,11 @@ class Reader {
       )
     }
     const key = issue!.path.at(-1)
-    const missing = valueAt(value, issue!.path as Path) === undefined
     if (missing) this.#failAt(at.slice(0, -1), `'${String(key)}' is missing`, 'Add it')
-    this.#failAt(
-      at,
-      `${key === undefined ? 'the file' : `'${String(key)}'`}: ${issue!.message.replace(/^Invalid input: /, '')}`,
-      'Mend it',
-    )
+    const named = key === undefined ? 'the file' : `'${String(key)}'`
+    // A type that is judged by a function is told in the function's own words.
+    if (issue!.code === 'custom') this.#failAt(at, `${named} is no such value`, `Give ${issue!.message}`)
+    this.#failAt(at, `${named}: ${issue!.message.replace(/^Invalid input: /, '')}`, 'Mend it')
   }
 
   #unknownKey(key: string, allowed: readonly string[], path: Path): never {
@@ -215,20 +245,64 @@ class Reader {
   }
 }
 
-/** Names that may stand at a path of a schema. */
-function allowedAt(schema: z.ZodType, path: Path): string[] {
-  let at: unknown = schema
-  for (const step of path) {
-    at = opened(at)
-    at = at instanceof z.ZodObject ? at.shape[String(step)] : at instanceof z.ZodRecord ? at.valueType : undefined
+/** Steps that look at something. */
+const LOOKING: readonly StepKind[] = ['expect', 'until', 'always', 'never']
+
+/** Whether a fault is a rule of the wire; else it is a verb of the world. */
+export function isRule(fault: unknown): boolean {
+  return typeof fault === 'object' && fault !== null && ('on' in fault || 'fault' in fault)
+}
+
+/** The schema of a step for what stands there: a mistake in one of several forms is told as one in that form. */
+function narrowed(kind: StepKind, body: Record<string, unknown>): z.ZodObject {
+  const part = (typeof body[kind] === 'object' && body[kind] !== null ? body[kind] : {}) as Record<string, unknown>
+  const event = (name: string) => (typeof part[name] === 'object' && part[name] !== null ? EventFields : EventKind)
+  switch (kind) {
+    case 'fault':
+      return z.strictObject({ fault: isRule(body.fault) ? WireFault : VerbFault })
+    case 'leadsTo':
+      return z.strictObject({ leadsTo: LeadsTo.extend({ event: event('event'), to: event('to') }) })
+    case 'countOf':
+      return z.strictObject({ countOf: CountOf.extend({ event: event('event') }) })
+    default:
+      return STEPS[kind]
   }
-  at = opened(at)
+}
+
+/** The words that would do, where only words do. */
+function wordsOf(issue: z.core.$ZodIssue): string[] | undefined {
+  if (issue.code === 'invalid_value') return issue.values.map(String)
+  const words = issue.code === 'invalid_union' && 'options' in issue ? issue.options : undefined
+  return Array.isArray(words) ? words.map(String) : undefined
+}
+
+/** Names that may stand at a path of a schema. */
+function allowedAt(schema: z.ZodType, value: unknown, path: Path): string[] {
+  let at: unknown = opened(schema, value)
+  for (const [i, step] of path.entries()) {
+    at =
+      at instanceof z.ZodObject
+        ? at.shape[String(step)]
+        : at instanceof z.ZodRecord
+          ? at.valueType
+          : at instanceof z.ZodArray
+            ? at.element
+            : undefined
+    at = opened(at, valueAt(value, path.slice(0, i + 1)))
+  }
   if (at instanceof z.ZodObject) return Object.keys(at.shape)
   return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
 }
 
-function opened(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? schema.unwrap() : schema
+/** What stands in a wrapper; of the kinds of a fault, the one that the value names. */
+function opened(schema: unknown, value: unknown): unknown {
+  if (schema instanceof z.ZodOptional) return opened(schema.unwrap(), value)
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
+  const { discriminator } = schema.def
+  const kind = valueAt(value, [discriminator])
+  return schema.options.find(
+    option => option instanceof z.ZodObject && (option.shape[discriminator] as z.ZodType).safeParse(kind).success,
+  )
 }
 
 function valueAt(value: unknown, path: Path): unknown {

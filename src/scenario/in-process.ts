@@ -1,18 +1,17 @@
+import { operations } from '../api/index.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import { arrive } from '../faults/arrival.ts'
 import { BrokenAnswer } from '../faults/broken.ts'
-import { type Duration, type Micros, micros, readable, SECOND } from '../kernel/duration.ts'
+import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
+import { awaitAnswer } from './patience.ts'
 import { type ScenarioOptions, worldOf } from './scenario.ts'
 import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
 
 /** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
 const MOST_LOOKS = 20_000
-
-/** How long the client of a scenario waits for an answer. */
-const CLIENT_TIMEOUT = 60 * SECOND
 
 /** A world of this process. */
 export class InProcessStage implements Stage {
@@ -36,7 +35,7 @@ export class InProcessStage implements Stage {
       },
     })
     this.#stopListening = this.#sim.journal.listen(entry => {
-      if (!isLook(entry)) this.#changes++
+      if (!isLook(entry)) this.#changes += isHitOfLook(entry) ? 0 : 1
       else if (isLook(this.#record.at(-1))) this.#record.pop()
       this.#record.push(entry)
     })
@@ -51,8 +50,12 @@ export class InProcessStage implements Stage {
     return this.#sim.token
   }
 
-  get pulse(): number {
+  get revision(): number {
     return this.#sim.clock.elapsed + this.#changes
+  }
+
+  get pulse(): number {
+    return this.revision
   }
 
   get waiting(): string | undefined {
@@ -83,14 +86,15 @@ export class InProcessStage implements Stage {
     }
   }
 
-  /** Moves time to what the client waits for, or to where it gives up; sleeps where time is being moved already. */
-  async #wait(delay: Micros, { method, url, signal }: Request): Promise<void> {
-    const { isMoving } = this.#sim.clock
-    const whole = `${Math.min(delay, CLIENT_TIMEOUT)}us`
-    if (isMoving) await this.#sim.clock.hold(micros(whole), { signal, what: `the answer to ${method} ${url}` })
-    else await this.#sim.clock.advance(whole)
-    if (delay <= CLIENT_TIMEOUT) return
-    throw new Error(`no answer to ${method} ${new URL(url).pathname} within ${readable(CLIENT_TIMEOUT)}`)
+  /** Moves time to what the client waits for; sleeps where time is being moved already. */
+  #wait(delay: Micros, request: Request): Promise<void> {
+    const { clock } = this.#sim
+    const { method, url, signal } = request
+    return awaitAnswer(delay, `${method} ${new URL(url).pathname}`, span =>
+      clock.isMoving
+        ? clock.hold(span, { signal, what: `the answer to ${method} ${url}` })
+        : clock.advance(`${span}us`),
+    )
   }
 
   async command(order: Order): Promise<unknown> {
@@ -176,6 +180,12 @@ export class InProcessStage implements Stage {
 /** A request that changes nothing. Only the last of a row of them is kept: it says what a script was looking at. */
 export function isLook(entry: Entry | undefined): boolean {
   return entry?.kind === 'request' && /^(GET|HEAD) /.test(entry.subject)
+}
+
+/** A fault of the wire that befell a look: nothing of the world has changed by it. */
+function isHitOfLook({ kind, fields }: Entry): boolean {
+  const hit = kind === 'fault.hit' ? operations[fields?.operation as keyof typeof operations] : undefined
+  return hit?.method === 'GET'
 }
 
 function viewOf(target: object): unknown {

@@ -68,7 +68,7 @@ const SEEDS_AT_ONCE = 25
  * @throws LoadError before anything is played, when a file is missing, can not be read or exports no scenario; without
  *   `onLoadError` for these two
  * @example
- * const results = await runFiles(['scenarios'])
+ * const results = await runFiles(['scenarios/money'])
  * expect(results.filter(result => !result.passed)).toEqual([])
  */
 export async function runFiles(patterns: readonly string[], options: RunFilesOptions = {}): Promise<FileResult[]> {

@@ -65,6 +65,8 @@ export interface Stage {
   readonly clock: StageClock
   readonly faults: StageFaults
   /** Changes whenever the world does: time moved, something happened. A look at the world is no change. */
+  readonly revision: number
+  /** The same as a sign of life: it changes as well while a server is at work. */
   readonly pulse: number
   /** What the scenario waits for, as far as the stage knows: for the error of one that never ends. */
   readonly waiting: string | undefined

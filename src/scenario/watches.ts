@@ -68,7 +68,7 @@ export class Watches {
   readonly #host: WatchHost
   #watches: readonly Watched[] = []
   #looking: Promise<void> | undefined
-  #pulse = -1
+  #revision = -1
   /** The first breach: whatever the script makes of it, it fails. */
   breach: CheckError | undefined
 
@@ -114,8 +114,8 @@ export class Watches {
     // A look that is under way may have seen what was before the change that asks for this one.
     while (this.#looking) await this.#looking
     const { stage } = this.#host
-    if (!this.any || (stage.pulse === this.#pulse && !isOver)) return
-    this.#pulse = stage.pulse
+    if (!this.any || (stage.revision === this.#revision && !isOver)) return
+    this.#revision = stage.revision
     this.#looking = this.#lookNow(isOver)
     try {
       await this.#looking

@@ -239,7 +239,7 @@ const policies = {
   ),
 }
 
-/** What may happen how often. Whatever a pack does not name does not happen. */
+/** What may happen how often, to the world and on the wire. Whatever a pack does not name does not happen. */
 const pack = {
   node_faults_per_hour: figure(amount, 'Faults of a node, per node-hour; the mean over lemons and others.', 0),
   degradations_per_hour: figure(amount, 'GPUs that begin to run slow, per GPU-hour.', 0),
@@ -259,6 +259,10 @@ const pack = {
     'How long a batch on shared capacity waits before its lines run: not at all, by one of the batch_wait times, or until it expires.',
     { none: 1, short: 0, long: 0, day: 0, forever: 0 },
   ),
+  wire_errors: figure(portion, 'Share of requests that are answered 503 and not carried out.', 0),
+  wire_rate_limits: figure(portion, 'Share of requests that are answered 429, with weather.wire_retry_after.', 0),
+  wire_lost_answers: figure(portion, 'Share of POST requests that are carried out and whose connection breaks.', 0),
+  wire_slow_answers: figure(portion, 'Share of requests whose answer comes late, by weather.wire_slow_by.', 0),
 }
 
 const weather = {
@@ -292,6 +296,8 @@ const weather = {
   batch_wait_short: figure(spreadOfTime, 'A short wait of a batch for capacity.'),
   batch_wait_long: figure(spreadOfTime, 'A long wait of a batch for capacity.'),
   batch_wait_day: figure(spreadOfTime, 'A wait of a batch for capacity that takes most of its window.'),
+  wire_retry_after: figure(duration, 'What Retry-After says where a pack answers 429.', '30s'),
+  wire_slow_by: figure(duration, 'How late a slow answer is at least; at most twice as much, evenly drawn.', '2s'),
   packs: new Named(pack),
 }
 

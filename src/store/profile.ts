@@ -83,6 +83,42 @@ export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Pr
   return profile
 }
 
+/** What blows where it is not the profile that says so. */
+export interface WeatherChoice {
+  /** `none`, or a pack of the profile. */
+  readonly weather?: string | undefined
+  /** How many times as often as the pack has it. */
+  readonly acceleration?: number | undefined
+}
+
+/**
+ * A profile under another weather.
+ *
+ * @throws RangeError when the profile has no pack of that name, with the nearest
+ * @example loadProfile(underWeather('quick', { weather: 'launch-day' }))
+ */
+export function underWeather(
+  source: string | ProfileInput = DEFAULT_PROFILE,
+  { weather, acceleration }: WeatherChoice = {},
+): string | ProfileInput {
+  if (weather === undefined && acceleration === undefined) return source
+  const { name, description, weather: stated } = loadProfile(source)
+  const packs = ['none', ...Object.keys(stated.packs)]
+  if (weather !== undefined && !packs.includes(weather)) {
+    const meant = nearest(weather, packs)
+    throw new RangeError(
+      `Failed to find the weather '${weather}': ${meant ? `did you mean '${meant}'?` : 'the profile has no such pack.'} ` +
+        `Packs are ${packs.join(', ')}.`,
+    )
+  }
+  const chosen = {
+    ...(weather !== undefined && { pack: weather }),
+    ...(acceleration !== undefined && { acceleration }),
+  }
+  if (typeof source !== 'string') return { ...source, weather: { ...source.weather, ...chosen } }
+  return { extends: source, name, description, weather: chosen }
+}
+
 /** JSON Schema (2020-12) of a profile's file, so that an editor completes and checks it as it is written. */
 export function profileJsonSchema(): Record<string, unknown> {
   const definitions: Record<string, unknown> = {}

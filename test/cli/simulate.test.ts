@@ -186,7 +186,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '36600d'], "Failed to read --for '36600d': longer than 100 years."],
   [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
-  [['--for', '1h', '--weather', 'ruogh'], "Failed to read --weather 'ruogh': did you mean 'rough'? Words are none,"],
+  [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? Packs are none,"],
   [['--for', '1h', '--acceleration', '10'], '--acceleration is for weather, and there is none.'],
   [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step is for a series.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': that is no time."],

@@ -10,17 +10,20 @@ import { runScenario } from '../../src/scenario/index.ts'
 const FORMS = 'test/scenario/forms'
 
 describe('a scenario is the same as data and as a script', () => {
-  test.each(['crash.yaml', 'refusals.yaml', 'money.yaml', 'timeline.yaml', 'limit.json'])('%s', async name => {
-    const scripts = await loadScenarios(resolve(FORMS, 'forms.ts'))
-    const [data] = await loadScenarios(resolve(FORMS, name))
-    const script = scripts.find(({ title }) => title === data!.title)!
-    const [one, other] = [await runScenario(script), await runScenario(data!)]
-    expect(one.failure).toBeUndefined()
-    expect(other.failure).toBeUndefined()
-    expect(other.trace).toEqual(one.trace)
-    expect(other.digest).toBe(one.digest)
-    expect(data!.options).toEqual(script.options)
-  })
+  test.each(['crash.yaml', 'refusals.yaml', 'money.yaml', 'timeline.yaml', 'wire.yaml', 'limit.json'])(
+    '%s',
+    async name => {
+      const scripts = await loadScenarios(resolve(FORMS, 'forms.ts'))
+      const [data] = await loadScenarios(resolve(FORMS, name))
+      const script = scripts.find(({ title }) => title === data!.title)!
+      const [one, other] = [await runScenario(script), await runScenario(data!)]
+      expect(one.failure).toBeUndefined()
+      expect(other.failure).toBeUndefined()
+      expect(other.trace).toEqual(one.trace)
+      expect(other.digest).toBe(one.digest)
+      expect(data!.options).toEqual(script.options)
+    },
+  )
 })
 
 let folder: string
@@ -55,7 +58,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: there is no step 'advnace'. Did you mean 'advance'?"],
     [
       `${STEP}  - sleep: 10m\n`,
-      "story.yaml:3:5: there is no step 'sleep'. Steps are do, expect, advance, until, fault, at, every.",
+      "story.yaml:3:5: there is no step 'sleep'. Steps are do, expect, advance, until, fault, always, never, leadsTo, countOf, at, every.",
     ],
     [
       `${STEP}  - do: { creatLlmDeployment: { } }\n`,
@@ -69,6 +72,54 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     [
       `${STEP}  - fault: { verb: node.crsh, target: h100-0 }\n`,
       "story.yaml:3:14: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
+    ],
+    [
+      `${STEP}  - fault: { on: listDeploymnts, fault: { kind: hang } }\n`,
+      "story.yaml:3:14: there is no operation 'listDeploymnts'. Did you mean 'listDeployments'?",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', evry: 2, fault: { kind: hang } }\n`,
+      "story.yaml:3:23: there is no key 'evry' here. Did you mean 'every'?",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', fault: { kind: reste } }\n`,
+      "story.yaml:3:32: 'reste' is none of the words there are. Did you mean 'reset'?",
+    ],
+    [
+      `${STEP}  - fault:\n      on: '*'\n      fault: { kind: reset, efect: done }\n`,
+      "story.yaml:5:29: there is no key 'efect' here. Did you mean 'effect'?",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', nth: 2, every: 2, fault: { kind: hang } }\n`,
+      'story.yaml:3:5: nth and every contradict each other. Give one of times, nth, every, chance, or none.',
+    ],
+    [
+      `${STEP}  - fault: { on: '*', until: later, fault: { kind: hang } }\n`,
+      "story.yaml:3:23: 'until' is no such value. Give a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'.",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', after: { kind: deployment.runing }, fault: { kind: hang } }\n`,
+      "story.yaml:3:32: nothing is of the kind 'deployment.runing'. Did you mean 'deployment.running'?",
+    ],
+    [
+      `title: a story\ngiven:\n  faults:\n    - { on: '*', fault: { kind: latency, dely: 2s } }\nsteps:\n  - advance: 1m\n`,
+      "story.yaml:4:42: there is no key 'dely' here. Did you mean 'delay'?",
+    ],
+    [
+      `title: a story\ngiven:\n  faults:\n    - { on: lst*, fault: { kind: hang } }\nsteps:\n  - advance: 1m\n`,
+      /^story\.yaml:4:9: there is no operation 'lst\*'\./,
+    ],
+    [
+      `${STEP}  - countOf: { event: instance.lst, range: 1 }\n`,
+      "story.yaml:3:16: 'instance.lst' is none of the words there are. Did you mean 'instance.lost'?",
+    ],
+    [
+      `${STEP}  - leadsTo: { event: node.crashed, to: { kind: node.repared }, within: 1h }\n`,
+      "story.yaml:3:43: 'node.repared' is none of the words there are. Did you mean 'node.repaired'?",
+    ],
+    [
+      `${STEP}  - always: { get: { listDeployments: }, si: [] }\n`,
+      "story.yaml:3:42: there is no key 'si' here. Did you mean 'is'?",
     ],
     [
       `${STEP}  - at:\n      5m:\n        - fault: { verb: hub.down }\n        - advanc: 1m\n`,

@@ -194,7 +194,7 @@ describe('modelhost-sim scenarios', () => {
     expect(out).toMatch(
       /^scenarios\/deep\/a\.ts {2}\[mine\]\n {2}one\n {2}teaches: That it works\.\n {2}a good client: Waits\.\n\n/,
     )
-    expect(out).toContain(`${relative(folder, 'scenarios/cold-start.ts')}  [deployments, money]\n`)
+    expect(out).toContain(`${relative(folder, 'scenarios/deploy/cold-start.ts')}  [deployments, money]\n`)
     const json = JSON.parse((await told({ json: true, tag: ['mine'] })).out)
     expect(json).toEqual([
       { file: 'scenarios/deep/a.ts', title: 'one', tags: ['mine'], teaches: 'That it works.', client: 'Waits.' },

@@ -292,12 +292,12 @@ describe('npx modelhost-sim run', () => {
     spawnSync(process.execPath, [bin, 'run', ...args], { encoding: 'utf8', cwd: process.cwd() })
 
   test('plays, tells and ends with its code', () => {
-    const passed = spawn('scenarios/cold-start.ts', '--reporter', 'json')
+    const passed = spawn('scenarios/deploy/cold-start.ts', '--reporter', 'json')
     expect({ status: passed.status, stderr: passed.stderr }).toEqual({ status: 0, stderr: '' })
     expect(JSON.parse(passed.stdout)).toMatchObject({ passed: 1, failed: 0, scenarios: [{ trace: 'equal' }] })
-    const missing = spawn('scenarios/cold-strat.ts')
+    const missing = spawn('scenarios/deploy/cold-strat.ts')
     expect(missing).toMatchObject({ status: 2, stdout: '' })
-    expect(missing.stderr).toContain("Did you mean 'scenarios/cold-start.ts'?")
+    expect(missing.stderr).toContain("Did you mean 'scenarios/deploy/cold-start.ts'?")
   })
 
   test('says where a failure is, where a syntax error is, and leaves no script hanging', () => {

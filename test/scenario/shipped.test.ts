@@ -1,30 +1,56 @@
 /** The scenarios that come with the package, held to their traces: they are its acceptance test and its examples. */
-import { readdirSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, relative, resolve, sep } from 'node:path'
 import { expect, test } from 'vitest'
+import { list } from '../../src/cli/scenarios.ts'
 import { findScenarioFiles, loadScenarios } from '../../src/scenario/files.ts'
 import { runFiles, runScenario } from '../../src/scenario/index.ts'
+import { tracePath } from '../../src/scenario/runner.ts'
 
-const files = findScenarioFiles(['scenarios']).map(file => relative('.', file))
+const FOLDERS = ['api', 'batch', 'deploy', 'hardware', 'hub', 'money', 'quota', 'scale']
+const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))
 
-test('eight stories are shipped, each with its trace', () => {
-  expect(readdirSync('scenarios').filter(name => name.endsWith('.trace'))).toHaveLength(8)
-  expect(files).toHaveLength(8)
+test('at least 35 stories are shipped, each in one of eight folders and with its trace alone beside it', () => {
+  expect(files.length).toBeGreaterThanOrEqual(35)
+  expect([...new Set(files.map(dirname))].sort()).toEqual(FOLDERS.map(folder => `scenarios${sep}${folder}`))
+  expect(files.filter(file => !existsSync(tracePath(file)))).toEqual([])
+  const shipped = readdirSync('scenarios', { recursive: true, encoding: 'utf8' }).filter(name => /\.\w+$/.test(name))
+  expect(shipped).toHaveLength(2 * files.length)
+})
+
+test.each(files)('%s says what it teaches and what a good client does, and imports nothing else', async file => {
+  for (const { options } of await loadScenarios(resolve(file))) {
+    expect(options.teaches).toMatch(/^[A-Z].{20,}\.$/)
+    expect(options.client).toMatch(/^[A-Z].{20,}\.$/)
+  }
+  const imported = [...readFileSync(file, 'utf8').matchAll(/from '(.*)'/g)].map(([, from]) => from)
+  expect(imported).toEqual(['modelhost-sim/scenario'])
+})
+
+test('docs/incidents.md is what the scenarios say', async () => {
+  const written: string[] = []
+  const code = await list({ markdown: true }, { out: text => written.push(text), error: text => written.push(text) })
+  expect(code).toBe(0)
+  const page = readFileSync('docs/incidents.md', 'utf8')
+  expect(page.slice(page.indexOf('\n## ') + 1), 'make it anew: modelhost-sim scenarios --markdown').toBe(
+    written.join(''),
+  )
 })
 
 test.each(files)('%s passes and equals its trace', async file => {
   const results = await runFiles([file])
-  expect(results.map(({ failure }) => failure)).toEqual([undefined])
-  expect(results.map(({ traceWas }) => traceWas)).toEqual(['equal'])
+  expect(results.map(({ failure }) => failure)).toEqual(results.map(() => undefined))
+  expect(results.map(({ traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
 })
 
 test.each(files)('%s is the same twice, and another world with another seed', async file => {
-  const [scenario] = await loadScenarios(resolve(file))
-  const first = await runScenario(scenario!)
-  const second = await runScenario(scenario!)
-  expect(second.trace).toEqual(first.trace)
-  expect(second.digest).toBe(first.digest)
-  expect(second.elapsed).toBe(first.elapsed)
-  const other = await runScenario(scenario!, { seed: 'another' })
-  expect(other.digest).not.toBe(first.digest)
+  for (const scenario of await loadScenarios(resolve(file))) {
+    const first = await runScenario(scenario)
+    const second = await runScenario(scenario)
+    expect(second.trace).toEqual(first.trace)
+    expect(second.digest).toBe(first.digest)
+    expect(second.elapsed).toBe(first.elapsed)
+    const other = await runScenario(scenario, { seed: 'another' })
+    expect(other.digest).not.toBe(first.digest)
+  }
 })

@@ -423,7 +423,8 @@ describe('what makes no sense is refused', () => {
     [
       'an unknown pack',
       { weather: { pack: 'realstic' } },
-      "$.weather.pack: expected one of 'none', 'calm', 'realistic', 'rough', got 'realstic'. Did you mean 'realistic'? Fix that value.",
+      "$.weather.pack: expected one of 'none', 'calm', 'realistic', 'rough', 'office-day', 'launch-day', 'bad-week', " +
+        "'provider-incident', 'payment-trouble', got 'realstic'. Did you mean 'realistic'? Fix that value.",
     ],
     [
       'a pack with a taken name',

@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: ['kernel', 'store'],
   api: ['cluster', 'store', 'kernel'],
   // How a complaint about a schema is worded is nobody's data.
-  faults: ['kernel', 'api', 'store/problems.ts'],
+  faults: ['kernel', 'api', 'store/problems.ts', 'store/profile.ts'],
   control: [
     'version.ts',
     'simulator.ts',

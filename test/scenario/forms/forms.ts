@@ -81,4 +81,34 @@ const limit = scenario(
   },
 )
 
-export default [crash, refusals, money, timeline, limit]
+const wire = scenario(
+  'an answer is lost, and the service is slow for a while',
+  {
+    fixtures: 'two-nodes',
+    seed: 7,
+    faults: [{ name: 'slow', on: 'getDeployment', until: '5m', fault: { kind: 'latency', delay: '2s' } }],
+  },
+  async ({ api, clock, cluster, faults, check, expectRefusal, always, never, leadsTo, countOf }) => {
+    await faults.add({
+      name: 'lost',
+      on: 'createLlmDeployment',
+      times: 1,
+      fault: { kind: 'status', status: 503, effect: 'done' },
+    })
+    const one = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
+    await expectRefusal(api.createLlmDeployment(one), 503)
+    const { deploy_id } = (await api.listDeployments())[0]!
+    always(
+      async () =>
+        check(await api.getDeployment({ deploy_id }), { status: /initializing|downloading|deploying|running/ }),
+      'it goes on',
+    )
+    never(async () => (await cluster.node('h100-0').view()).state === 'down')
+    leadsTo('deployment.initializing', 'deployment.running', { within: '30m', sameSubject: true })
+    await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '1h' })
+    await countOf({ kind: 'deployment.created', subject: deploy_id }, 1)
+    check(await faults.get('lost'), { matches: 1, hits: 1 })
+  },
+)
+
+export default [crash, refusals, money, timeline, limit, wire]

@@ -1,6 +1,13 @@
 import { scenario } from 'modelhost-sim/scenario'
 
-const options = { fixtures: 'empty', seed: 5, with: { deployments: [{ model_name: 'acme/chat' }] }, tags: ['adapters'] }
+const options = {
+  fixtures: 'empty',
+  seed: 5,
+  with: { deployments: [{ model_name: 'acme/chat' }] },
+  tags: ['adapters'],
+  teaches: 'An adapter lives and dies with its base: it can not start before it, and fails when it is deleted.',
+  client: 'Starts the base, and waits for the adapter by itself.',
+}
 const source = { type: 'modelhub', modelhub_url: 'https://hub.example/acme/support' } as const
 const support = { base_model: 'acme/chat', lora_name: 'support', source, private: true }
 

@@ -2,7 +2,13 @@ import { scenario } from 'modelhost-sim/scenario'
 
 export default scenario(
   'a node is lost during a cold start',
-  { fixtures: 'two-nodes', seed: 7, tags: ['deployments', 'faults'] },
+  {
+    fixtures: 'two-nodes',
+    seed: 7,
+    tags: ['deployments', 'faults'],
+    teaches: 'A lost node moves the status back; the service begins anew elsewhere by itself.',
+    client: 'Takes a status that goes backwards, and waits on.',
+  },
   async ({ api, clock, cluster, check }) => {
     const { deploy_id } = await api.createLlmDeployment({
       model_name: 'acme/chat',

@@ -1,7 +1,14 @@
 import { jsonLines, scenario } from 'modelhost-sim/scenario'
 
 const model = 'acme/chat'
-const options = { fixtures: 'empty', seed: 4, with: { deployments: [{ model_name: model }] }, tags: ['batches'] }
+const options = {
+  fixtures: 'empty',
+  seed: 4,
+  with: { deployments: [{ model_name: model }] },
+  tags: ['batches'],
+  teaches: 'After 24 h a batch expires with what was done, and the rest stands in its error file.',
+  client: 'Keeps what is in the output file and sends only what expired again.',
+}
 const url = '/v1/completions'
 const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `story-${from + n}`)
 const line = (custom_id: string) =>

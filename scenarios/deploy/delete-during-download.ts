@@ -2,7 +2,13 @@ import { scenario } from 'modelhost-sim/scenario'
 
 export default scenario(
   'a deployment is deleted while it downloads and leaves nothing behind',
-  { fixtures: 'two-nodes', seed: 8, tags: ['deployments'] },
+  {
+    fixtures: 'two-nodes',
+    seed: 8,
+    tags: ['deployments'],
+    teaches: 'A delete takes effect at once at every stage; the row stays listable, the name is free again.',
+    client: 'Goes by the id of the answer, since the next deployment of the name has another.',
+  },
   async ({ api, clock, cluster, ledger, check, expectRefusal }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 8, hub: { repo: 'acme/chat-70b' } } as const
     const { deploy_id } = await api.createLlmDeployment(wanted)

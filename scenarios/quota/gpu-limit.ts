@@ -4,7 +4,13 @@ const eight = { gpu: 'H100-80GB', num_gpus: 4, settings: { min_instances: 2, max
 
 export default scenario(
   'more instances than the GPU limit allows are refused until it is raised',
-  { fixtures: 'two-nodes', seed: 3, tags: ['deployments', 'limits'] },
+  {
+    fixtures: 'two-nodes',
+    seed: 3,
+    tags: ['deployments', 'limits'],
+    teaches: 'A create over the GPU limit is refused whole, and a higher limit takes hours.',
+    client: 'Asks once, waits for the decision, and creates again.',
+  },
   async ({ api, clock, cluster, check, expectRefusal }) => {
     cluster.limit.set('H100-80GB', 8)
     const first = await api.createLlmDeployment({ model_name: 'acme/chat', hub: { repo: 'acme/chat-8b' }, ...eight })

@@ -1,0 +1,37 @@
+import { Refusal, scenario } from 'modelhost-sim/scenario'
+
+export default scenario(
+  'a poll is answered with the HTML page of a proxy',
+  {
+    fixtures: 'two-nodes',
+    seed: 79,
+    tags: ['faults', 'wire'],
+    teaches: 'Between client and service stand machines that answer in HTML: 502 for a start, and even 200.',
+    client:
+      'Checks what came before it reads it, backs off on 5xx and on what is no JSON, and never takes it for a failure.',
+  },
+  async ({ api, clock, faults, check }) => {
+    const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
+    const made = await api.createLlmDeployment(wanted)
+    await faults.add({ name: 'gateway', on: 'getDeployment', times: 3, fault: { kind: 'html' } })
+    await faults.add({ name: 'portal', on: 'getDeployment', times: 1, fault: { kind: 'html', status: 200 } })
+
+    const waits: number[] = []
+    const backingOff = async (wait = 1): Promise<{ status: string }> => {
+      const again = async () => {
+        waits.push(wait)
+        await clock.advance(`${wait}s`)
+        return backingOff(wait * 2)
+      }
+      try {
+        const answer = await api.getDeployment(made)
+        return typeof answer === 'object' && 'status' in answer ? answer : again()
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.status < 500) throw error
+        return again()
+      }
+    }
+    check((await backingOff()).status, 'downloading')
+    check(waits, [1, 2, 4, 8])
+  },
+)

@@ -1,0 +1,48 @@
+import { jsonLines, scenario } from 'modelhost-sim/scenario'
+
+const model = 'aurora-labs/aurora-8b-instruct'
+const url = '/v1/chat/completions'
+const line = (custom_id: string, ...questions: string[]) => {
+  const messages = questions.map(content => ({ role: 'user', content }))
+  return JSON.stringify({ custom_id, method: 'POST', url, body: { model, messages, max_tokens: 40 } })
+}
+const title = 'a batch completes, and its one bad line stands in the error file'
+
+export default scenario(
+  title,
+  {
+    fixtures: 'empty',
+    seed: 2,
+    tags: ['batches', 'money'],
+    teaches: 'A line that makes no sense fails alone; results are told apart by custom_id.',
+    client: 'Reads the output and the error file of every batch, also of one that completed.',
+  },
+  async props => {
+    const { api, clock, ledger, check } = props
+    const file = [line('tea', 'How is tea made?'), line('void'), line('rain', 'Why does it rain?')].join('\n')
+    const upload = await api.uploadFile({ purpose: 'batch', file })
+    const { id } = await api.createBatch({ input_file_id: upload.id, endpoint: url, completion_window: '24h' })
+    const batch = () => api.getBatch({ batch_id: id })
+    check(await batch(), { status: 'validating', request_counts: null, output_file_id: null })
+
+    await clock.until(async () => (await batch()).status === 'in_progress', { within: '1m' })
+    check(await batch(), { request_counts: { total: 3, completed: 0, failed: 0 } })
+
+    await clock.until(async () => (await batch()).status === 'completed', { within: '30m' })
+    check(await batch(), { request_counts: { total: 3, completed: 2, failed: 1 }, errors: null })
+    check(await batch(), { output_file_id: `${id}_output`, error_file_id: `${id}_error` })
+
+    const [tea, rain, ...more] = jsonLines(await api.getFileContent({ file_id: `${id}_output` }))
+    check(tea, { custom_id: 'tea', error: null, response: { status_code: 200, body: { model } } })
+    check(rain, { custom_id: 'rain', error: null, response: { status_code: 200, body: { model } } })
+    check(more, [])
+    const errors = jsonLines(await api.getFileContent({ file_id: `${id}_error` }))
+    check(errors, [{ custom_id: 'void', response: null, error: { code: 'invalid_request' } }])
+
+    const pricing = { cents_per_million_input_tokens: 3, cents_per_million_output_tokens: 6 }
+    check((await api.getHardware({ model })).hardware[0], { type: 'serverless', pricing })
+    const [one, other] = [tea.response.body.usage, rain.response.body.usage]
+    const live = 3 * (one.prompt_tokens + other.prompt_tokens) + 6 * (one.completion_tokens + other.completion_tokens)
+    check(await ledger.cost(id), Math.floor(live * 0.8), 'tokens at 80 % of the live price')
+  },
+)

@@ -1,0 +1,37 @@
+import { scenario } from 'modelhost-sim/scenario'
+
+export default scenario(
+  'a bigger batch size does not fit into the memory of the GPU',
+  {
+    fixtures: 'empty',
+    seed: 21,
+    tags: ['deployments'],
+    teaches:
+      'Weights and cache share the memory: max_batch_size costs memory, and too much of it fails the start at once.',
+    client: 'Reads fail_reason, deletes what failed, and takes a smaller batch or more GPUs instead of trying again.',
+  },
+  async ({ api, clock, check, never }) => {
+    const wanted = { model_name: 'acme/chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } as const
+    const start = (max_batch_size: number, num_gpus: number) =>
+      api.createLlmDeployment({ ...wanted, max_batch_size, num_gpus })
+    const settled = async ({ deploy_id }: { deploy_id: string }) => {
+      const over = async () => /running|failed/.test((await api.getDeployment({ deploy_id })).status)
+      await clock.until(over, { within: '30m' })
+      return api.getDeployment({ deploy_id })
+    }
+
+    const small = await settled(await start(8, 1))
+    check(small, { status: 'running' })
+    await api.deleteDeployment(small)
+
+    const big = await settled(await start(256, 1))
+    check(big, { status: 'failed', fail_reason: /memory/, instances: { running: 0, pending: 0 } })
+    const revived = async () => (await api.getDeployment(big)).status !== 'failed'
+    const watch = never(revived, 'what does not fit is not tried again')
+    await clock.advance('1h')
+    watch.stop()
+
+    await api.deleteDeployment(big)
+    check(await settled(await start(256, 3)), { status: 'running' })
+  },
+)

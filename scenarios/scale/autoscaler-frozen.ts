@@ -1,0 +1,32 @@
+import { scenario } from 'modelhost-sim/scenario'
+
+export default scenario(
+  'an instance is lost while the autoscaler decides nothing',
+  {
+    fixtures: 'two-nodes',
+    seed: 28,
+    with: { deployments: [{ model_name: 'acme/chat', num_gpus: 8, settings: { min_instances: 2, max_instances: 2 } }] },
+    tags: ['deployments', 'scaling', 'faults'],
+    teaches: 'Replacing what is lost is work of the control plane, and that can be down too; what runs goes on.',
+    client:
+      'Alarms on fewer running instances than min_instances for more than a cold start, whatever the status says.',
+  },
+  async ({ api, clock, cluster, check, countOf }) => {
+    const [deployed] = await api.listDeployments()
+    const { deploy_id } = deployed!
+    const deployment = () => api.getDeployment({ deploy_id })
+    await cluster.autoscaler.freeze()
+    check(await deployment(), { instances: { running: 2, pending: 0 } })
+
+    await cluster.node('h100-0').crash()
+    await clock.advance('3h')
+    check(await deployment(), { status: 'running', instances: { running: 1, pending: 0 } }, 'nothing is asked for')
+    await cluster.node('h100-0').repair()
+    await clock.advance('1h')
+    await countOf('instance.placed', 0, 'room again, and nobody who takes it')
+
+    await cluster.autoscaler.free()
+    await clock.until(async () => (await deployment()).instances?.running === 2, { within: '30m' })
+    await countOf('autoscaler.freed', 1)
+  },
+)
