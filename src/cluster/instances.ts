@@ -298,7 +298,7 @@ export class Instances {
     deployments.moved(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
-    instance.life[state] = clock.now
+    instance.life.enter(state, clock.now)
     this.#world.happened(instance, ENTERED[state], fields)
     if (served || state === 'ready') deployments.capacityChanged(instance.deployment)
   }

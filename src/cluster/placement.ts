@@ -44,10 +44,14 @@ export class Placement {
   round(): void {
     this.#round = 0
     const { instances } = this.#world
-    const order = Array.from(this.#waiting, one => ({ one, row: instances.read(one) })).sort(
-      (a, b) => a.row.since - b.row.since || (a.row.id < b.row.id ? -1 : 1),
-    )
-    this.#waiting = new Set(order.filter(({ one }) => !instances.place(one)).map(({ one }) => one))
+    const order = [...this.#waiting]
+    if (order.length > 1) {
+      order.sort((one, other) => {
+        const [a, b] = [instances.read(one), instances.read(other)]
+        return a.since - b.since || (a.id < b.id ? -1 : 1)
+      })
+    }
+    this.#waiting = new Set(order.filter(one => !instances.place(one)))
     this.#isShared = false
     if (this.#waiting.size === 0) return
     const { deployments, provisioning } = this.#world
