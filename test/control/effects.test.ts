@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { controlOperations } from '../../src/control/index.ts'
 import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
+import { Library } from '../../src/scenario/library.ts'
 import { type Running, running } from '../serve/running.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
@@ -153,6 +154,21 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],
   },
+  getReport: {
+    good: [
+      { path: '/_sim/report' },
+      { path: '/_sim/report?from=2026-01-01T00:00:00Z&to=1767225600' },
+      { path: '/_sim/report?from=1767225600&step=1h' },
+    ],
+    bad: [
+      { path: '/_sim/report?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/report?form=x', status: 422, says: "Did you mean 'from'?" },
+      { path: '/_sim/report?from=2025-12-31T00:00:00Z', status: 400, says: 'the world began at' },
+      { path: '/_sim/report?to=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
+      { path: '/_sim/report?step=0s', status: 400, says: 'a step of no time has no end' },
+      { path: '/_sim/report?step=soon', status: 400, says: 'no known form' },
+    ],
+  },
   listNodes: { good: [{ path: '/_sim/cluster/nodes' }], bad: [] },
   commandNode: {
     good: ['crash', 'repair', 'cordon', 'uncordon'].map(verb => ({ path: `/_sim/cluster/nodes/h100-0/${verb}` })),
@@ -272,9 +288,27 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     good: [{ path: '/_sim/faults/known' }],
     bad: [{ path: '/_sim/faults/none', status: 404, says: 'there is no such rule' }],
   },
+  listScenarios: { good: [{ path: '/_sim/scenarios' }], bad: [] },
+  getScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage' }],
+    bad: [{ path: '/_sim/scenarios/hub-outag', status: 404, says: "Did you mean 'hub-outage'?" }],
+  },
+  startScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage/start' }],
+    bad: [
+      { path: '/_sim/scenarios/hub-uotage/start', status: 404, says: "Did you mean 'hub-outage'?" },
+      { path: '/_sim/scenarios/money/start', status: 400, says: 'it has no timeline' },
+      { path: '/_sim/scenarios/timeline/start?at=5m', status: 422, says: 'It takes none.' },
+    ],
+  },
+  stopScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage' }],
+    bad: [{ path: '/_sim/scenarios/none', status: 404, says: 'GET /_sim/scenarios lists them' }],
+  },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
 }
 
+const scenarios = new Library(['test/scenario/forms', 'scenarios'])
 const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: 'refused' } }]
 
 const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
@@ -305,7 +339,7 @@ describe('every command', () => {
   test.each(TABLE)(
     '$operation answers as it is declared, and never to another origin',
     async ({ operation, endpoint }) => {
-      const world = await running({ faults: FAULTS })
+      const world = await running({ faults: FAULTS }, { scenarios })
       for (const command of COMMANDS[operation]!.good) {
         const response = await send(world, endpoint.method, command)
         const text = await response.text()
@@ -322,7 +356,7 @@ describe('every command', () => {
   test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
     '$operation says what is wrong with what it will not take, and changes nothing',
     async ({ operation, endpoint }) => {
-      const world = await running({ faults: FAULTS })
+      const world = await running({ faults: FAULTS }, { scenarios })
       const before = worldOf(world)
       for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
         const response = await send(world, endpoint.method, command)
@@ -471,7 +505,8 @@ test('a GPU limit that was set is the one that is read', async () => {
 
 test('every kind that the source writes into the journal is one that a hint can name', () => {
   const folders = ['src/cluster', 'src/faults']
-  const sources = folders.flatMap(folder => readdirSync(folder).map(name => readFileSync(`${folder}/${name}`, 'utf8')))
+  const files = folders.flatMap(folder => readdirSync(folder).map(name => `${folder}/${name}`))
+  const sources = files.filter(file => file.endsWith('.ts')).map(file => readFileSync(file, 'utf8'))
   const writers = /(?:happened|command|#note|#record|setHub|crash|#goDown)\((?:[^()]|\([^()]*\))*/g
   const calls = sources.flatMap(text => text.match(writers) ?? [])
   const kinds = new Set(calls.flatMap(call => call.match(/(?<=')[a-z]+\.[a-zA-Z]+(?=')/g) ?? []))

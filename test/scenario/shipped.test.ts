@@ -7,9 +7,9 @@ import { runFiles, runScenario } from '../../src/scenario/index.ts'
 
 const files = findScenarioFiles(['scenarios']).map(file => relative('.', file))
 
-test('eight stories are shipped, each with its trace', () => {
-  expect(readdirSync('scenarios').filter(name => name.endsWith('.trace'))).toHaveLength(8)
-  expect(files).toHaveLength(8)
+test('nine stories are shipped, each with its trace', () => {
+  expect(readdirSync('scenarios').filter(name => name.endsWith('.trace'))).toHaveLength(9)
+  expect(files).toHaveLength(9)
 })
 
 test.each(files)('%s passes and equals its trace', async file => {
