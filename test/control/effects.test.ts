@@ -303,7 +303,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   },
   stopScenario: {
     good: [{ path: '/_sim/scenarios/hub-outage' }],
-    bad: [{ path: '/_sim/scenarios/none', status: 404, says: 'GET /_sim/scenarios lists them' }],
+    bad: [{ path: '/_sim/scenarios/of-nobody', status: 404, says: 'GET /_sim/scenarios lists them' }],
   },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
 }
