@@ -11,6 +11,7 @@ import { BrokenAnswer, piecesOf, transferTime } from './faults/broken.ts'
 import type { Micros } from './kernel/duration.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
 import type { Simulator } from './simulator.ts'
+import type { TimelineLibrary } from './timelines.ts'
 import { patience, pause } from './turns.ts'
 import { type ServedWorld, TooManyWorlds, Worlds, type WorldsOptions } from './worlds.ts'
 
@@ -48,6 +49,8 @@ export interface ServeOptions extends WorldsOptions {
   readonly controlToken?: string
   /** Unless given, as the clock moves: `scaled` on a scaled clock, `instant` on a manual one. */
   readonly latency?: Latency
+  /** Scenarios whose timelines it can play in its worlds; none unless given. */
+  readonly scenarios?: TimelineLibrary
   /**
    * The process is the server's alone: the global `Request` and `Response` give way to lighter ones, which saves about
    * a third of the cost of a request.
@@ -101,7 +104,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   const turnAwayHost = hostGuard(options.allowHosts)
   const turnAwayStranger = isPublic ? tokenGuard(controlToken!) : () => undefined
   const worlds = new Worlds(sim, options)
-  const control = createControl(worlds)
+  const control = createControl(worlds, options.scenarios)
 
   const answerControl = (world: ServedWorld, request: Request, arrival: Arrival) => {
     const answered = world.using(() => control.answer(world.sim, request, arrival))

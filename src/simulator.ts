@@ -23,6 +23,7 @@ import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
 import { loadProfile, type ProfileInput, underWeather } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
+import { Timelines } from './timelines.ts'
 
 export interface SimulatorOptions {
   /** The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, or the fixture itself. */
@@ -142,6 +143,8 @@ export interface Simulator {
   /** The world itself, for doors of this package. */
   readonly world: World
   readonly api: Api
+  /** For doors of this package: the timelines of scenarios that play in the world. */
+  readonly timelines: Timelines
   /** For doors of this package: who hears of bugs. */
   readonly onBug: SimulatorOptions['onBug']
   /**
@@ -183,6 +186,7 @@ class OneWorld implements Simulator {
   readonly api: Api
   readonly onBug: SimulatorOptions['onBug']
   readonly fetch: Simulator['fetch']
+  readonly timelines: Timelines
   readonly #faults: Faults
   readonly options: SimulatorOptions
   readonly #requests = new ReceivedRequests()
@@ -193,7 +197,8 @@ class OneWorld implements Simulator {
   #inFlight: readonly string[] = []
   #listeners: readonly ((entry: Entry) => void)[] = []
 
-  constructor(pristine: World, options: SimulatorOptions) {
+  /** @param origin the simulator that this one goes on from, with its rules and timelines */
+  constructor(pristine: World, options: SimulatorOptions, origin?: OneWorld) {
     this.options = options
     this.#pristine = pristine
     this.#world = pristine.fork()
@@ -220,17 +225,25 @@ class OneWorld implements Simulator {
       { timers: options.timers },
     )
     this.cluster = clusterVerbs(() => this.#world)
-    this.#faults = new Faults(
-      {
-        get world() {
-          return simulator.#world
-        },
-        operations: this.api.operations,
-        operationOf: this.api.operationOf,
-        kinds: JOURNAL_KINDS,
+    const host = {
+      get world() {
+        return simulator.#world
       },
-      [...(options.faults ?? []), ...wireWeather(pristine.profile)],
-    )
+      operations: this.api.operations,
+      operationOf: this.api.operationOf,
+      kinds: JOURNAL_KINDS,
+    }
+    this.#faults =
+      origin === undefined
+        ? new Faults(host, [...(options.faults ?? []), ...wireWeather(pristine.profile)])
+        : origin.#faults.fork(host)
+    const around = {
+      get world() {
+        return simulator.#world
+      },
+      faults: this.#faults,
+    }
+    this.timelines = origin === undefined ? new Timelines(around) : origin.timelines.fork(around)
     this.fetch = (input, init) => this.#fetch(input, init)
   }
 
@@ -290,13 +303,15 @@ class OneWorld implements Simulator {
     if (this.#listeners.length > 0) this.#tellListeners()
     this.#faults.reset()
     this.#requests.clear()
+    this.timelines.reset()
     this.clock.reset()
   }
 
   fork({ clock, fresh = false }: ForkOptions = {}): Simulator {
     const { mode, speed } = this.clock
     const setting = clock ?? { mode, ...(speed !== undefined && { speed }) }
-    return new OneWorld((fresh ? this.#pristine : this.#world).fork(), { ...this.options, clock: setting })
+    const world = (fresh ? this.#pristine : this.#world).fork()
+    return new OneWorld(world, { ...this.options, clock: setting }, fresh ? undefined : this)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

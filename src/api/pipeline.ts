@@ -124,13 +124,24 @@ interface Prepared {
 
 type Payload = { text: string } | { refused: Refused } | Upload | undefined
 
-export function createPipeline<Context, Scope extends object>(
-  options: PipelineOptions<Context, Scope>,
-): Pipeline<Context> {
-  const prepared = Object.entries(options.operations).map(([operation, endpoint]) =>
+/** Routers by the operations that they were made from: neither changes, and a process makes many pipelines of them. */
+const routers = new WeakMap<object, Router<Prepared>>()
+
+function routerOf(operations: object): Router<Prepared> {
+  const made = routers.get(operations)
+  if (made !== undefined) return made
+  const prepared = Object.entries(operations).map(([operation, endpoint]) =>
     prepare(operation, endpoint as AnyEndpoint),
   )
   const router = new Router(prepared.map(one => [one.endpoint, one] as const))
+  routers.set(operations, router)
+  return router
+}
+
+export function createPipeline<Context, Scope extends object>(
+  options: PipelineOptions<Context, Scope>,
+): Pipeline<Context> {
+  const router = routerOf(options.operations)
   let dateSecond = Number.NaN
   let dateText = ''
 

@@ -159,7 +159,7 @@ function tables(listed: readonly Listed[]): string {
 }
 
 /** Where the scenarios of this package lie: beside its `package.json`, however deep this module was bundled. */
-function shippedFolder(): string {
+export function shippedFolder(): string {
   let home = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(home, 'package.json')) && home !== dirname(home)) home = dirname(home)
   return join(home, 'scenarios')

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED } from '../clock-setting.ts'
 import { isLoopback } from '../control/guards.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
+import { Library } from '../scenario/library.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../serve.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
@@ -13,6 +15,7 @@ import type { FixtureInput } from '../store/records.ts'
 import { MOST_WORLDS } from '../worlds.ts'
 import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
+import { shippedFolder } from './scenarios.ts'
 import { onSignals } from './signals.ts'
 import {
   byteCount,
@@ -42,6 +45,7 @@ interface Arguments {
   pollStep: string | undefined
   idleAfter: number | undefined
   latency: Latency | undefined
+  scenarios: string | undefined
   faults: string | undefined
   epoch: string | undefined
   models: number | undefined
@@ -135,6 +139,13 @@ function flags() {
       ...flag('latency', 'How long a delayed answer takes: real, scaled or instant; unless given, as the clock moves'),
       coerce: word('latency', ['real', 'scaled', 'instant']),
     },
+    scenarios: {
+      ...flag(
+        'scenarios',
+        'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start; ./scenarios unless given, and those of the package',
+      ),
+      coerce: text('scenarios'),
+    },
     faults: {
       ...flag('faults', 'File with rules of faults of the wire, a JSON array'),
       coerce: text('faults'),
@@ -208,6 +219,7 @@ export async function handler(argv: Arguments): Promise<void> {
     unknownTokens: argv.unknownTokens,
     ...(argv.maxWorlds !== undefined && { maxWorlds: argv.maxWorlds }),
     ...(argv.worldIdle !== undefined && { worldIdleMs: argv.worldIdle / 1000 }),
+    scenarios: new Library(scenarioFolders(argv.scenarios)),
     trustProxy: argv.trustProxy,
     allowHosts: argv.allowHost,
     ownProcess: true,
@@ -225,6 +237,16 @@ export async function handler(argv: Arguments): Promise<void> {
     }),
   )
   closeOnSignals(server)
+}
+
+/** The user's folder first: its scenarios go before those of the package. */
+function scenarioFolders(given: string | undefined): string[] {
+  if (given !== undefined && !existsSync(given)) {
+    throw new UsageError(
+      `Failed to read --scenarios '${given}': there is no such folder. Give one that holds scenarios in YAML or JSON.`,
+    )
+  }
+  return [resolve(given ?? 'scenarios'), shippedFolder()].filter(existsSync)
 }
 
 async function simulatorOf(argv: Arguments): Promise<Simulator> {

@@ -7,6 +7,8 @@ import { pause } from '../turns.ts'
 
 /** How long files have to be quiet: an editor writes one in several steps. */
 const QUIET_MS = 120
+/** Flags of `run` that take a value, which may read like a pattern. */
+const VALUED = ['--seed', '--seeds', '--reporter', '--filter', '--tag', '--workers', '--against']
 /** Files that scenarios are made of; what a run itself writes is a draft first. */
 const MATTERS = /\.(m?[jt]s|ya?ml|json|trace)$/
 
@@ -25,7 +27,8 @@ export async function watch(patterns: readonly string[], args: readonly string[]
     process.stderr.write(`${error.message}\n`)
     return 2
   }
-  const [command = 'run', ...flags] = args.filter(arg => !/^--watch(=true)?$/.test(arg) && !patterns.includes(arg))
+  const isPattern = (arg: string, i: number) => patterns.includes(arg) && !VALUED.includes(args[i - 1] ?? '')
+  const [command = 'run', ...flags] = args.filter((arg, i) => !/^--watch(=true)?$/.test(arg) && !isPattern(arg, i))
   let running: ChildProcess | undefined
   let changed = new Set<string>()
   let changes = 0

@@ -1,3 +1,4 @@
+import type { EntryHandle } from '../kernel/agenda.ts'
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
@@ -360,17 +361,39 @@ export type VerbName = keyof typeof VERBS
 /** A command that can not be obeyed: unknown verb or target, or an argument that makes no sense. */
 export class CommandError extends RangeError {}
 
+/** A command that is obeyed again and again: with so much time between, so often in all; for ever unless said. */
+export interface Repeat {
+  readonly interval: Micros
+  readonly times?: number | undefined
+}
+
+/** Names a command that waits for its moment, in its world and in what is forked from it. */
+export interface WaitingCommand {
+  readonly ordinal: number
+  /** How often its slot was used. */
+  readonly use: number
+}
+
 /** A command that waits for its moment. */
 class CommandRow extends Row {
   readonly command: Command
+  readonly interval: Micros
+  /** How often it is still obeyed. */
+  left: number
+  /** Its place on the agenda. */
+  entry: EntryHandle = 0
 
-  constructor(generation: Generation, id: string, command: Command) {
+  constructor(generation: Generation, id: string, command: Command, interval: Micros, left: number) {
     super(generation, id)
     this.command = command
+    this.interval = interval
+    this.left = left
   }
 
   copy(generation: Generation): CommandRow {
-    return new CommandRow(generation, this.id, this.command).takeHash(this)
+    const copy = new CommandRow(generation, this.id, this.command, this.interval, this.left)
+    copy.entry = this.entry
+    return copy.takeHash(this)
   }
 }
 
@@ -388,25 +411,47 @@ export class Commands {
     return new Commands(world, this.#table.fork(theirs, world.generation))
   }
 
+  /** Throws CommandError for a command that could not be obeyed now. */
+  demand(command: Command): void {
+    check(this.#world, command)
+  }
+
   /**
-   * Obeys a command now, or `delay` microseconds from now.
+   * Obeys a command now, or `delay` microseconds from now and, with `repeat`, again after that.
    *
+   * @returns what `withdraw` takes; undefined for a command that has been obeyed
    * @throws CommandError, before anything has changed
    */
-  give(command: Command, delay = 0): void {
+  give(command: Command, delay = 0, repeat?: Repeat): WaitingCommand | undefined {
     const verb = check(this.#world, command)
     if (delay === 0) {
       verb.apply(this.#world, command.target ?? '', command.args ?? {})
       this.#world.obeyed(command.verb, command.target ?? '')
-      return
+      return undefined
     }
-    const ordinal = this.#table.add(new CommandRow(this.#table.generation, command.verb, command))
-    this.#world.plan(delay, 'command.due', ordinal)
+    const { interval = 0, times = repeat === undefined ? 1 : Number.POSITIVE_INFINITY } = repeat ?? {}
+    const table = this.#table
+    const ordinal = table.add(new CommandRow(table.generation, command.verb, command, interval, times))
+    table.own(ordinal).entry = this.#world.plan(delay, 'command.due', ordinal)
+    return { ordinal, use: table.use(ordinal) }
+  }
+
+  /** Takes back a command before its moment, with what it would repeat. False when there is nothing left of it. */
+  withdraw({ ordinal, use }: WaitingCommand): boolean {
+    const row = this.#table.find(ordinal)
+    if (row === undefined || this.#table.use(ordinal) !== use) return false
+    this.#world.agenda.cancel(row.entry)
+    this.#table.remove(ordinal)
+    return true
   }
 
   due(ordinal: number): void {
-    const { command } = this.#table.read(ordinal)
-    this.#table.remove(ordinal)
+    const { command, interval, left } = this.#table.read(ordinal)
+    if (left > 1) {
+      const row = this.#table.own(ordinal)
+      row.left--
+      row.entry = this.#world.plan(interval, 'command.due', ordinal)
+    } else this.#table.remove(ordinal)
     try {
       check(this.#world, command).apply(this.#world, command.target ?? '', command.args ?? {})
     } catch (error) {

@@ -1,6 +1,7 @@
 import { endpointsOf, type Operations, Refused, refuse } from '../api/endpoint.ts'
 import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
+import type { TimelineLibrary } from '../timelines.ts'
 import type { Worlds } from '../worlds.ts'
 
 /** What handlers of the control plane get besides their input. */
@@ -8,6 +9,8 @@ export interface ControlScope {
   sim: Simulator
   /** The worlds of the server, `sim`'s among them. */
   worlds: Worlds
+  /** The scenarios whose timelines it can play. */
+  library: TimelineLibrary
   /** Every operation of the control plane. */
   operations: Operations
 }

@@ -3,6 +3,7 @@ import { byPath, type Operations } from '../api/endpoint.ts'
 import { type Call, createPipeline } from '../api/pipeline.ts'
 import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
+import type { TimelineLibrary } from '../timelines.ts'
 import type { Worlds } from '../worlds.ts'
 import * as clock from './clock.ts'
 import * as cluster from './cluster.ts'
@@ -12,6 +13,7 @@ import * as journal from './journal.ts'
 import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
 import * as report from './report.ts'
+import * as scenarios from './scenarios.ts'
 import * as worldsOfServer from './worlds.ts'
 
 /**
@@ -27,6 +29,7 @@ export const controlOperations = byPath({
   ...report,
   ...cluster,
   ...faults,
+  ...scenarios,
   ...worldsOfServer,
 } satisfies Operations<ControlScope>)
 
@@ -41,15 +44,29 @@ const AT_ONCE: readonly string[] = [
   ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
 ]
 /** What would only write about itself, every time that somebody looks. */
-const NOT_JOURNALED: readonly string[] = [...AT_ONCE, 'getJournal', 'getDigest', 'getReport']
+const NOT_JOURNALED: readonly string[] = [
+  ...AT_ONCE,
+  'getJournal',
+  'getDigest',
+  'getReport',
+  'listScenarios',
+  'getScenario',
+]
+
+const NO_SCENARIOS: TimelineLibrary = {
+  names: () => [],
+  read(name) {
+    throw new RangeError(`Failed to read the scenario '${name}': this server knows none.`)
+  },
+}
 
 /** Makes the control plane of a server: one for all of its worlds. */
-export function createControl(worlds: Worlds): Control {
+export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
   const pipeline = createPipeline<Simulator, ControlScope>({
     operations: controlOperations,
     // A mistyped parameter of a command would be a command that does something else.
     strictQuery: true,
-    admit: sim => ({ sim, worlds, operations: controlOperations }),
+    admit: sim => ({ sim, worlds, library, operations: controlOperations }),
     // Where the clock says the world is: health must not have to catch up first.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     open({ world }, operation, method, path) {

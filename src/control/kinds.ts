@@ -30,6 +30,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('price', 'set'),
   ...of('provisioning', 'normal slowed'),
   ...of('registry', 'down up'),
+  ...of('scenario', 'started stopped'),
   ...of('token', 'allowed created deleted restored revoked'),
   ...of('topup', 'begun calledOff charged declined delayed normal set'),
   ...of('zone', 'down up'),

@@ -85,6 +85,8 @@ type Body = Readonly<Record<string, unknown>>
 export class Faults implements FaultVerbs {
   readonly #host: FaultsHost
   readonly #first: readonly FaultRule[]
+  /** What was there before the first rules: in a fork, the rules of its origin. */
+  #inherited = NO_RULES
   #state = NO_RULES
   #history: History | undefined
   #deaf: (() => void) | undefined
@@ -108,16 +110,24 @@ export class Faults implements FaultVerbs {
     return this.#state.rules.length === 0 ? undefined : this.#around
   }
 
-  add(given: FaultRule): AddedFault {
+  /** Throws FaultError for a rule that can not be added now. */
+  demand(given: FaultRule): ReadRule {
     const { world, operations, kinds } = this.#host
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
     const read = readRule(given, { operations, operationOf, kinds, clock: world.clock })
+    const { name } = read.rule
+    if (name !== undefined && this.#state.rules.some(one => one.id === name)) {
+      throw new FaultError(`Failed to add the fault: $.name: there is a rule '${name}' already. Give another name.`)
+    }
+    return read
+  }
+
+  add(given: FaultRule): AddedFault {
+    const read = this.demand(given)
+    const { world } = this.#host
     const { rules, unnamed, added } = this.#state
     const { name } = read.rule
     const id = name ?? this.#freeId()
-    if (rules.some(one => one.id === id)) {
-      throw new FaultError(`Failed to add the fault: $.name: there is a rule '${id}' already. Give another name.`)
-    }
     // Never by the number of rules before it: taking one of those away must leave this one's draws alone.
     const known = name ?? JSON.stringify(read.rule)
     const nth = added[known] ?? 0
@@ -154,7 +164,7 @@ export class Faults implements FaultVerbs {
 
   /** Back to the rules of the start, for a world that is back there. */
   reset(): void {
-    this.#state = NO_RULES
+    this.#state = this.#inherited
     this.#attend()
     for (const rule of this.#first) this.add(rule)
   }
@@ -162,6 +172,7 @@ export class Faults implements FaultVerbs {
   /** The same rules, as far as they have come, for another simulator that goes on from here. */
   fork(host: FaultsHost): Faults {
     const copy = new Faults(host)
+    copy.#inherited = this.#state
     copy.#state = this.#state
     copy.#attend()
     return copy

@@ -213,7 +213,8 @@ class TraceKeeper {
     const message =
       `the trace differs from ${basename(this.#path)} at line ${trace.line}:\n` +
       `  expected ${trace.expected ?? 'its end'}\n` +
-      `  found    ${trace.found ?? 'its end'}`
+      `  found    ${trace.found ?? 'its end'}\n` +
+      'If that is meant, write the trace anew with --update, and look through it before you commit it.'
     const failure = { message, at, where: undefined, differences: [], trace, events: [] }
     return { ...result, passed: false, traceWas: 'different', failure }
   }

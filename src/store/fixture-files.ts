@@ -62,9 +62,9 @@ function isName(source: string): boolean {
 
 function namedFolder(name: string): string {
   const home = homeOf('fixtures')
-  const known = home === undefined ? [] : readdirSync(home).filter(entry => isFolder(join(home, entry)))
-  if (home !== undefined && known.includes(name)) return join(home, name)
+  if (home !== undefined && isFolder(join(home, name))) return join(home, name)
   if (isFolder(resolve(name))) return resolve(name)
+  const known = home === undefined ? [] : readdirSync(home).filter(entry => isFolder(join(home, entry)))
   const meant = nearest(name, known)
   throw new Error(
     `Failed to read fixture '${name}': there is no fixture of that name.${meant === undefined ? '' : ` Did you mean '${meant}'?`} ` +
@@ -121,6 +121,17 @@ export function openProfile(source: string, below?: ProfileFile): ProfileFile | 
 
 /** A folder beside the nearest package.json above: two levels up from the source, one or two from the bundle. */
 function homeOf(name: string): string | undefined {
+  const known = homes.get(name)
+  if (known !== undefined) return known
+  const found = searchedHome(name)
+  if (found !== undefined) homes.set(name, found)
+  return found
+}
+
+/** Where the package keeps its folders: it does not move while the process lives. */
+const homes = new Map<string, string>()
+
+function searchedHome(name: string): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (;;) {
     if (existsSync(join(folder, 'package.json')) && isFolder(join(folder, name))) return join(folder, name)

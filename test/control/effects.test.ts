@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { controlOperations } from '../../src/control/index.ts'
 import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
+import { Library } from '../../src/scenario/library.ts'
 import { type Running, running } from '../serve/running.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
@@ -287,9 +288,27 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     good: [{ path: '/_sim/faults/known' }],
     bad: [{ path: '/_sim/faults/none', status: 404, says: 'there is no such rule' }],
   },
+  listScenarios: { good: [{ path: '/_sim/scenarios' }], bad: [] },
+  getScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage' }],
+    bad: [{ path: '/_sim/scenarios/hub-outag', status: 404, says: "Did you mean 'hub-outage'?" }],
+  },
+  startScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage/start' }],
+    bad: [
+      { path: '/_sim/scenarios/hub-uotage/start', status: 404, says: "Did you mean 'hub-outage'?" },
+      { path: '/_sim/scenarios/money/start', status: 400, says: 'it has no timeline' },
+      { path: '/_sim/scenarios/timeline/start?at=5m', status: 422, says: 'It takes none.' },
+    ],
+  },
+  stopScenario: {
+    good: [{ path: '/_sim/scenarios/hub-outage' }],
+    bad: [{ path: '/_sim/scenarios/of-nobody', status: 404, says: 'GET /_sim/scenarios lists them' }],
+  },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
 }
 
+const scenarios = new Library(['test/scenario/forms', 'scenarios'])
 const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: 'refused' } }]
 
 const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
@@ -320,7 +339,7 @@ describe('every command', () => {
   test.each(TABLE)(
     '$operation answers as it is declared, and never to another origin',
     async ({ operation, endpoint }) => {
-      const world = await running({ faults: FAULTS })
+      const world = await running({ faults: FAULTS }, { scenarios })
       for (const command of COMMANDS[operation]!.good) {
         const response = await send(world, endpoint.method, command)
         const text = await response.text()
@@ -337,7 +356,7 @@ describe('every command', () => {
   test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
     '$operation says what is wrong with what it will not take, and changes nothing',
     async ({ operation, endpoint }) => {
-      const world = await running({ faults: FAULTS })
+      const world = await running({ faults: FAULTS }, { scenarios })
       const before = worldOf(world)
       for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
         const response = await send(world, endpoint.method, command)

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { handler } from '../../src/cli/endpoints.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
+import { Library } from '../../src/scenario/library.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
@@ -39,7 +40,7 @@ test('every line of docs/control.md works on the default world as printed', asyn
   // The lines about a rule of a fault are for one that another line adds.
   const faults: FaultRule[] = [{ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }]
   const sim = createSimulator({ seed: 1, faults })
-  const server = await serve(sim, { port: 0 })
+  const server = await serve(sim, { port: 0, scenarios: new Library(['scenarios']) })
   onTestFinished(() => server.close())
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
   expect(lines).toHaveLength(Object.keys(controlOperations).length)

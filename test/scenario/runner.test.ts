@@ -77,7 +77,8 @@ describe('traces', () => {
     expect(out).toContain(
       '    the trace differs from story.trace at line 6:\n' +
         '      expected 10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-1\n' +
-        '      found    10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0\n',
+        '      found    10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0\n' +
+        '    If that is meant, write the trace anew with --update, and look through it before you commit it.\n',
     )
   })
 

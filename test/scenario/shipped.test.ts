@@ -23,6 +23,7 @@ test.each(files)('%s says what it teaches and what a good client does, and impor
     expect(options.teaches).toMatch(/^[A-Z].{20,}\.$/)
     expect(options.client).toMatch(/^[A-Z].{20,}\.$/)
   }
+  if (!file.endsWith('.ts')) return
   const imported = [...readFileSync(file, 'utf8').matchAll(/from '(.*)'/g)].map(([, from]) => from)
   expect(imported).toEqual(['modelhost-sim/scenario'])
 })

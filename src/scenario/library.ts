@@ -1,0 +1,52 @@
+/** Scenarios in folders, found by their names: what `POST /_sim/scenarios/{name}/start` chooses from. */
+import { basename } from 'node:path'
+import type { TimelineLibrary, TimelinePlan } from '../timelines.ts'
+import { DocumentError, readDocument } from './document.ts'
+import { timelineOf } from './document-timeline.ts'
+import { findScenarioFiles, LoadError } from './files.ts'
+
+const DATA = /(\.scenario)?\.(ya?ml|json)$/
+
+/**
+ * The scenarios in YAML and JSON that lie in folders and below them, by their file names without the ending. Of two that
+ * have the same name the one in the earlier folder counts. Files are read anew each time, so an edit shows at once.
+ *
+ * @example new Library(['scenarios']).read('hub-outage').acts
+ */
+export class Library implements TimelineLibrary {
+  readonly #folders: readonly string[]
+
+  constructor(folders: readonly string[]) {
+    this.#folders = folders
+  }
+
+  names(): readonly string[] {
+    return [...this.#files().keys()].sort()
+  }
+
+  read(name: string): TimelinePlan {
+    const file = this.#files().get(name)
+    if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': there is none of that name.`)
+    try {
+      return timelineOf(readDocument(file, basename(file)), name)
+    } catch (error) {
+      if (!(error instanceof DocumentError || error instanceof RangeError)) throw error
+      throw new RangeError(`Failed to read the scenario '${name}': ${error.message}`, { cause: error })
+    }
+  }
+
+  #files(): Map<string, string> {
+    const found = this.#folders.toReversed().flatMap(filesIn)
+    return new Map(found.map(file => [basename(file).replace(DATA, ''), file]))
+  }
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return findScenarioFiles([`${folder}/**/*`]).filter(file => DATA.test(file))
+  } catch (error) {
+    // A folder without any scenario.
+    if (error instanceof LoadError) return []
+    throw error
+  }
+}
