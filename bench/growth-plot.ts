@@ -4,6 +4,9 @@ export interface Point {
   readonly ms: number
 }
 
+/** Where a name stands beside its point, so that it crosses no line. */
+type Place = readonly [right: number, down: number, anchor: 'start' | 'end']
+
 const WIDTH = 640
 const HEIGHT = 420
 const EDGE = { left: 70, right: 20, top: 40, bottom: 50 }
@@ -20,8 +23,8 @@ export function growthPlot(ours: readonly Point[], baseline: readonly Point[]): 
   const path = (points: readonly Point[]) => points.map(({ events, ms }) => `${x(events)},${y(ms)}`).join(' ')
   const dots = (points: readonly Point[], colour: string) =>
     points.map(({ events, ms }) => `<circle cx="${x(events)}" cy="${y(ms)}" r="3.5" fill="${colour}"/>`).join('')
-  const name = ({ events, ms }: Point, text: string, colour: string) =>
-    `<text x="${x(events) - 8}" y="${y(ms) - 10}" text-anchor="end" fill="${colour}">${text}</text>`
+  const name = ({ events, ms }: Point, text: string, colour: string, [right, down, anchor]: Place) =>
+    `<text x="${x(events) + right}" y="${y(ms) + down}" text-anchor="${anchor}" fill="${colour}">${text}</text>`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
 <title>CPU time of a fleet over the events of its life</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
@@ -44,8 +47,9 @@ ${ticks(up)
 <polyline points="${path(ours)}" fill="none" stroke="#1f5fa8" stroke-width="2"/>
 ${dots(baseline, '#b5651d')}
 ${dots(ours, '#1f5fa8')}
-${name(baseline[baseline.length - 1]!, 'plain objects, a look every 10 s', '#b5651d')}
-${name(last, 'modelhost-sim', '#1f5fa8')}
+${name(baseline[baseline.length - 1]!, 'plain objects, a look every 10 s', '#b5651d', [-8, -10, 'end'])}
+${name(last, 'modelhost-sim', '#1f5fa8', [-20, 22, 'start'])}
+${name(linear[1]!, 'linear', '#888', [8, 4, 'start'])}
 </svg>
 `
 }
