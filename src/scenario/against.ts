@@ -203,11 +203,10 @@ export class AgainstStage implements Stage {
       this.#inFlight--
       this.#activity++
     }
-    const delay = response.headers.get('x-sim-delay')
-    if (delay !== null) await this.#moveTo(this.#time.now + Number(delay))
-    if (response.headers.has('x-sim-hang')) {
-      await this.#moveTo(this.#time.now + micros(CLIENT_TIMEOUT))
-      throw new Error(`Failed to get an answer within ${CLIENT_TIMEOUT}: the service hung.`)
+    const delay = response.headers.has('x-sim-hang') ? NEVER : Number(response.headers.get('x-sim-delay') ?? 0)
+    if (delay > 0) await this.#moveTo(this.#time.now + Math.min(delay, micros(CLIENT_TIMEOUT)))
+    if (delay > micros(CLIENT_TIMEOUT)) {
+      throw new BrokenConnection(`Failed to get an answer within ${CLIENT_TIMEOUT}: the service hung.`)
     }
     return response
   }
