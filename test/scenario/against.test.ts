@@ -261,6 +261,21 @@ test('options that make no world, and addresses without a server, fail before an
   expect(await failure({}, 'nonsense')).toMatch(/^Failed to play against nonsense: /)
 })
 
+test('the weather of a scenario is the same there, on the wire and in the world', async () => {
+  const outcomes: string[] = []
+  const options = { weather: 'launch-day', seed: 3 }
+  await both(async ({ api, clock }) => {
+    const seen: (number | string)[] = []
+    for (let poll = 0; poll < 60; poll++) {
+      await api.listDeployments().catch(error => seen.push(error.status ?? 'broken'))
+      await clock.advance('1h')
+    }
+    outcomes.push(seen.join())
+  }, options)
+  expect(outcomes[0]).toContain('429')
+  expect(outcomes[1]).toBe(outcomes[0])
+})
+
 test('a client gives up after a minute wherever it plays', async () => {
   const played = await both(async ({ api, clock, faults, check }) => {
     await faults.add({ on: 'getMe', nth: 1, fault: { kind: 'hang', effect: 'done' } })
