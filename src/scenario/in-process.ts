@@ -34,6 +34,8 @@ export class InProcessStage implements Stage {
         this.bug ??= error
       },
     })
+    // Rules that are there from the start were added before anybody could listen.
+    this.#record.push(...this.#sim.journal.entries())
     this.#stopListening = this.#sim.journal.listen(entry => {
       if (!isLook(entry)) this.#changes += isHitOfLook(entry) ? 0 : 1
       else if (isLook(this.#record.at(-1))) this.#record.pop()

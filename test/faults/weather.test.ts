@@ -1,0 +1,165 @@
+/** Weather of the world and of the wire together: each pack does what its name says, and the same every time. */
+import { expect, onTestFinished, test } from 'vitest'
+import { createClient, Refusal } from '../../src/api/client.ts'
+import { serve } from '../../src/serve.ts'
+import { createSimulator } from '../../src/simulator.ts'
+
+const PACKS = ['calm', 'office-day', 'launch-day', 'bad-week', 'provider-incident', 'payment-trouble'] as const
+type Pack = (typeof PACKS)[number]
+
+const model = 'aurora-labs/aurora-8b-instruct'
+const url = '/v1/completions'
+const file = JSON.stringify({ custom_id: 'q', method: 'POST', url, body: { model, prompt: 'Tea.', max_tokens: 20 } })
+const account = { funds_cents: 5000, topup: { amount: 2000, threshold: 1000, enabled: true } }
+
+/** A week of a client that polls every ten minutes and sends a batch every three hours, and what became of it all. */
+async function week(weather: Pack) {
+  const patch = { account, deployments: [{ model_name: 'acme/chat' }] }
+  const sim = createSimulator({ fixtures: 'empty', weather, seed: 3, journalLimit: 1_000_000, with: patch })
+  // Nobody else moves time for what comes late.
+  const patient = async (request: Request) => {
+    let answer: Response | undefined
+    await sim.clock.until(async () => {
+      answer = await sim.fetch(request)
+      return true
+    })
+    return answer!
+  }
+  const api = createClient(patient, { baseUrl: 'http://sim', token: sim.token })
+  const outcomes = new Map<string, number>()
+  const call = async <T>(what: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await what
+    } catch (error) {
+      const outcome = error instanceof Refusal ? String(error.status) : 'broken'
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      return undefined
+    }
+  }
+  for (let poll = 0; poll < 7 * 24 * 6; poll++) {
+    if (poll % 18 === 0) {
+      const upload = await call(api.uploadFile({ purpose: 'batch', file }))
+      if (upload) await call(api.createBatch({ input_file_id: upload.id, endpoint: url, completion_window: '24h' }))
+    }
+    await call(api.listDeployments())
+    await sim.clock.advance('10m')
+  }
+  await sim.clock.advance('25h')
+  const counts = new Map<string, number>()
+  for (const { kind } of sim.journal.entries()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return {
+    digest: sim.digest,
+    refused: (outcome: string) => outcomes.get(outcome) ?? 0,
+    happened: (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0),
+  }
+}
+
+type Week = Awaited<ReturnType<typeof week>>
+const hardware = ({ happened }: Week) => happened('node.crashed', 'gpu.failed', 'node.drained', 'node.degraded')
+const wire = ({ refused }: Week) => refused('503') + refused('429') + refused('broken')
+
+/** What holds of a week of each; 1,008 polls, 56 batches, and the money for 18 top-ups. */
+const SAYS: Record<Pack, (week: Week) => Record<string, boolean>> = {
+  calm: week => ({
+    'the hardware holds': hardware(week) <= 1,
+    'the wire holds': wire(week) === 0,
+    'money comes': week.happened('topup.declined', 'account.suspended') === 0,
+    'batches complete': week.happened('batch.completed') === 56 && week.happened('batch.expired') === 0,
+  }),
+  'office-day': week => ({
+    'a request in a hundred is 429': week.refused('429') > 2 && week.refused('429') < 30,
+    'few errors': week.refused('503') < 10,
+    'nearly all batches complete': week.happened('batch.expired') === 0,
+  }),
+  'launch-day': week => ({
+    'GPUs are out of stock': week.happened('pool.stockedOut') >= 10,
+    'nodes are slow in coming': week.happened('provisioning.slowed') >= 3,
+    'the hub is slow': week.happened('hub.throttled') >= 3,
+    'a request in ten is 429': week.refused('429') > 60 && week.refused('429') < 200,
+  }),
+  'bad-week': week => ({
+    'the hardware fails': hardware(week) >= 6,
+    'the money comes': week.happened('topup.charged') >= 10,
+    'no 429': week.refused('429') === 0,
+  }),
+  'provider-incident': week => ({
+    'batches expire': week.happened('batch.expired') >= 20,
+    '5 % of requests are 503': week.refused('503') > 25 && week.refused('503') < 100,
+    'the autoscaler freezes': week.happened('autoscaler.frozen') >= 2,
+  }),
+  'payment-trouble': week => ({
+    'top-ups are declined': week.happened('topup.declined') >= 3,
+    'the wire holds': wire(week) === week.refused('402'),
+  }),
+}
+
+test.each(PACKS)('a week of %s is what its name says, and the same every time', async pack => {
+  const one = await week(pack)
+  const said = SAYS[pack](one)
+  expect(said).toEqual(Object.fromEntries(Object.keys(said).map(what => [what, true])))
+  expect((await week(pack)).digest).toBe(one.digest)
+})
+
+test('hardware fails about ten times as often in a bad week as on an office day', () => {
+  const { packs } = createSimulator().world.profile.weather
+  const ratio = packs['bad-week']!.nodeFaultsPerHour / packs['office-day']!.nodeFaultsPerHour
+  expect(ratio).toBeCloseTo(10)
+})
+
+test('the wire part stands among the rules, after those that were given, and reset and fork keep it', () => {
+  const own = { on: 'getMe', fault: { kind: 'empty' } } as const
+  const sim = createSimulator({ weather: 'launch-day', faults: [own] })
+  const ids = () => sim.faults.list().map(({ id }) => id)
+  const all = ['fault-1', 'weather-lost-answers', 'weather-errors', 'weather-rate-limits', 'weather-slow-answers']
+  expect(ids()).toEqual(all)
+  sim.faults.clear()
+  sim.reset()
+  expect(ids()).toEqual(all)
+  expect(
+    sim
+      .fork()
+      .faults.list()
+      .map(({ id }) => id),
+  ).toEqual(all)
+  expect(createSimulator({ weather: 'calm' }).faults.list()).toEqual([])
+  expect(createSimulator({ weather: 'none', profile: 'rough' }).world.profile.weather.pack).toBe('none')
+  const given = { timings: { drain: '3s' }, weather: { packs: { storm: { wire_errors: 1 } } } }
+  const storm = createSimulator({ profile: given, weather: 'storm', documentedOnly: true })
+  expect(storm.world.profile.timings.drain).toBe(3_000_000)
+  expect(storm.faults.list()).toMatchObject([{ id: 'weather-errors', rule: { chance: 1 } }])
+})
+
+test('a pack that nobody knows is refused with the nearest', () => {
+  expect(() => createSimulator({ weather: 'lunch-day' })).toThrow(
+    new RangeError(
+      "Failed to find the weather 'lunch-day': did you mean 'launch-day'? Packs are none, calm, realistic, rough, " +
+        'office-day, launch-day, bad-week, provider-incident, payment-trouble.',
+    ),
+  )
+})
+
+test('on a server the control plane is never hit, and a world may have another weather', async () => {
+  const storm = { weather: { packs: { storm: { wire_errors: 1 } } } }
+  const server = await serve(createSimulator({ profile: storm, weather: 'storm' }), { port: 0 })
+  onTestFinished(() => server.close())
+  const statuses = async (path: string, times: number) =>
+    new Set(await Promise.all(Array.from({ length: times }, async () => (await fetch(`${server.url}${path}`)).status)))
+  expect(await statuses('/v1/me', 20)).toEqual(new Set([503]))
+  for (const path of ['/_sim/clock', '/_sim/faults', '/_sim/journal', '/_sim/worlds', '/openapi.json']) {
+    expect([path, await statuses(path, 20)]).toEqual([path, new Set([200])])
+  }
+  const make = async (body: object) => {
+    const made = await fetch(`${server.url}/_sim/worlds`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return { status: made.status, body: (await made.json()) as Record<string, string> }
+  }
+  for (const weather of ['none', null]) {
+    const { token } = (await make({ weather })).body
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await fetch(`${server.url}/v1/me`, { headers })).status).toBe(200)
+  }
+  expect(await make({ weather: 'stom' })).toMatchObject({ status: 400 })
+})
