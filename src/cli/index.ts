@@ -22,6 +22,11 @@ const DEFAULT_COMMAND = 'serve'
  */
 export async function main(args: readonly string[]): Promise<void> {
   const debug = args.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
+  // Whoever reads may have enough before all is told, as `head` has.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit()
+  })
   try {
     await dispatch(args.filter(arg => arg !== '--debug'))
   } catch (error) {

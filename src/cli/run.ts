@@ -160,6 +160,11 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     doors.error(`Failed to run scenarios: ${contradiction}\n`)
     return 2
   }
+  const silence = args.against === undefined ? undefined : await noServerAt(args.against)
+  if (silence !== undefined) {
+    doors.error(`Failed to run scenarios: ${silence}\n`)
+    return 2
+  }
   Error.stackTraceLimit = STACK_LINES
   let broken = 0
   const options: RunFilesOptions = {
@@ -203,6 +208,13 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
   if (steps === undefined) told.end(results, monotonicMs() - began)
   if (broken > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
+}
+
+/** Asked once before anything is played: what is not there would fail every scenario in the same words. */
+async function noServerAt(url: string): Promise<string | undefined> {
+  const health = await fetch(`${url.replace(/\/+$/, '')}/_sim/health`).catch(() => undefined)
+  if (health?.ok) return undefined
+  return `no modelhost-sim answers at ${url}. Start one with 'modelhost-sim serve --clock manual', or give the address of one.`
 }
 
 function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {

@@ -32,8 +32,10 @@ export function reporter(name: ReporterName, options: ReporterOptions): Reporter
 }
 
 /** The command that plays a scenario again as it was. */
-export function replayCommand({ file, seed }: FileResult): string {
-  return `npx modelhost-sim run ${quoted(file)} --seed ${quoted(seed)}`
+export function replayCommand({ file, seed, title, isOneOfMany, against }: FileResult): string {
+  const one = isOneOfMany ? ` --filter ${quoted(title)}` : ''
+  const place = against === undefined ? '' : ` --against ${quoted(against)}`
+  return `npx modelhost-sim run ${quoted(file)}${one} --seed ${quoted(seed)}${place}`
 }
 
 function pretty({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {

@@ -38,6 +38,10 @@ export interface FileResult extends Result {
   readonly file: string
   /** What was done with its trace: nothing with another seed than its own, or when it failed. */
   readonly traceWas: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
+  /** Whether its file holds others beside it. */
+  readonly isOneOfMany?: boolean | undefined
+  /** The server that it was played on. */
+  readonly against?: string | undefined
 }
 
 /** A file and those of its scenarios that are meant. */
@@ -150,7 +154,12 @@ export async function playJob(job: Job, played?: () => void): Promise<FileResult
   const results: FileResult[] = []
   for (const seed of seeds) {
     const result = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, against, check, file })
-    results.push(traces.judge(scenario, seed, { ...result, file: relative(folder, file), traceWas: 'not compared' }))
+    const place = {
+      file: relative(folder, file),
+      isOneOfMany: scenarios.length > 1,
+      ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
+    }
+    results.push(traces.judge(scenario, seed, { ...result, ...place, traceWas: 'not compared' }))
     played?.()
     if (job.bail && !results.at(-1)!.passed) break
   }
