@@ -62,7 +62,7 @@ export const VERBS = {
   'node.repair': {
     target: 'node',
     undo: 'node.crash',
-    says: 'the machine is back, with empty caches',
+    says: 'the machine is back, with empty caches; one that is up has its GPUs that need service replaced',
     apply: (world, name) => world.hardware.repair(nodeOf(world, name)),
   },
   'node.cordon': {
@@ -120,10 +120,14 @@ export const VERBS = {
   'gpu.reset': {
     target: 'gpu',
     undo: 'gpu.fail',
-    says: 'the GPU is sound again',
+    says: 'the GPU is sound again; one that needs service takes a repair of its node',
     apply: (world, name) => {
       const [node, gpu] = gpuOf(world, name)
-      world.hardware.resetGpu(node, gpu)
+      if (world.hardware.resetGpu(node, gpu)) return
+      const { id } = world.nodes.read(node)
+      throw new CommandError(
+        `Failed to reset the GPU '${name}': it needs service. Repair its node with 'node.repair' of '${id}'.`,
+      )
     },
   },
   'node.degrade': {
