@@ -21,6 +21,7 @@ import {
   flag,
   integer,
   positive,
+  seed,
   text,
   texts,
   toggle,
@@ -95,7 +96,7 @@ function flags() {
       ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
       coerce: text('profile'),
     },
-    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: text('seed') },
+    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: seed('seed') },
     clock: {
       ...flag(
         'clock',

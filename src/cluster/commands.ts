@@ -304,13 +304,13 @@ export const VERBS = {
     target: 'gpuType',
     undo: 'limit.deny',
     says: 'the pending request for a type is approved now',
-    apply: (world, gpu) => world.limits.settle(gpuTypeOf(gpu), 'approved'),
+    apply: (world, gpu) => settle(world, gpu, 'approved'),
   },
   'limit.deny': {
     target: 'gpuType',
     undo: 'limit.approve',
     says: 'the pending request for a type is denied now',
-    apply: (world, gpu) => world.limits.settle(gpuTypeOf(gpu), 'denied'),
+    apply: (world, gpu) => settle(world, gpu, 'denied'),
   },
   'account.suspend': {
     target: 'none',
@@ -436,7 +436,9 @@ function check(world: World, command: Command): Verb {
     if (value === undefined && optional) continue
     const advice = value === undefined ? ADVICE[kind] : argumentProblem(kind, value)
     if (advice === undefined) continue
-    const what = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
+    // JSON would call what is no number null.
+    const told = typeof value === 'number' ? String(value) : JSON.stringify(value)
+    const what = value === undefined ? 'is missing' : `is ${told}`
     throw new CommandError(`Failed to obey '${command.verb}': ${name} ${what}. ${advice}`)
   }
   const target = command.target ?? ''
@@ -453,6 +455,14 @@ function check(world: World, command: Command): Verb {
   return verb
 }
 
+function settle(world: World, gpu: string, decision: 'approved' | 'denied'): void {
+  if (world.limits.settle(gpuTypeOf(gpu), decision)) return
+  const verb = decision === 'approved' ? 'limit.approve' : 'limit.deny'
+  throw new CommandError(
+    `Failed to obey '${verb}': no request for ${gpu} is pending. File one with POST /v1/me/gpu_limit/request first.`,
+  )
+}
+
 function noticeOf(world: World, notice: CommandArguments[string] | undefined): Micros {
   return notice === undefined ? world.profile.timings.spotNotice : micros(notice as string)
 }
@@ -463,7 +473,7 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   share: 'Give a share above 0 and up to 1.',
   xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
   times: 'Give an integer from 1 to 1,000.',
-  cents: 'Give cents per hour of at least 0.',
+  cents: 'Give cents per hour from 0 to 1,000,000,000.',
   countOrNone: 'Give an integer of at least 0, or null for none.',
   reason: `Give one of ${REASONS.join(', ')}.`,
   addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",

@@ -209,8 +209,19 @@ export function clusterCommands(send: Give): ClusterCommands {
   }
 }
 
+function delayOf({ verb }: Command, at: Duration): Micros {
+  try {
+    return micros(at)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    const reason = error.message.replace(/^Failed to read the duration /, '')
+    throw new CommandError(`Failed to obey '${verb}': at is ${reason}`)
+  }
+}
+
 function grammar(send: Give) {
-  const give = (command: Command, when: When = {}) => send(command, when.at === undefined ? 0 : micros(when.at))
+  const give = (command: Command, when: When = {}) =>
+    send(command, when.at === undefined ? 0 : delayOf(command, when.at))
   return {
     give,
     plain: (verb: string) => (when?: When) => give({ verb }, when),

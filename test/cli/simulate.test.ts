@@ -189,6 +189,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
   [['--for', '1h', '--weather', 'ruogh'], "Failed to read --weather 'ruogh': did you mean 'rough'? Words are none,"],
   [['--for', '1h', '--acceleration', '10'], '--acceleration is for weather, and there is none.'],
+  [['--for', '1h', '--seed', ''], "Failed to read --seed '': no seed. Give one, as in --seed 7, or leave it out."],
   [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step is for a series.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': that is no time."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],

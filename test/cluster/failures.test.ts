@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { VERBS } from '../../src/cluster/commands.ts'
+import { CommandError, VERBS } from '../../src/cluster/commands.ts'
 import { purpose } from '../../src/kernel/random.ts'
 import type { FixturePatch } from '../../src/store/fixture.ts'
 import type { FixtureInput } from '../../src/store/records.ts'
@@ -388,6 +388,25 @@ describe('commands', () => {
     expect(chat.record().instances.running).toBe(0)
   })
 
+  test('at no moment are refused as what they are', () => {
+    const sim = stage()
+    const before = sim.digest
+    const crash = () => sim.cluster.node('node-0').crash({ at: '-1h' })
+    expect(crash).toThrow(CommandError)
+    expect(crash).toThrow('Failed to obey \'node.crash\': at is "-1h": time does not run backwards. Forms that work')
+    expect(sim.digest).toBe(before)
+  })
+
+  test('about a request for a limit are refused when none is pending', () => {
+    const sim = stage()
+    for (const decide of ['approve', 'deny'] as const) {
+      expect(() => sim.cluster.limit[decide]('H100-80GB')).toThrow(
+        `Failed to obey 'limit.${decide}': no request for H100-80GB is pending. File one with POST /`,
+      )
+    }
+    expect(sim.world.journal.counts.has('limit.approved')).toBe(false)
+  })
+
   test('come in pairs: every undo is a verb that undoes', () => {
     for (const [name, verb] of Object.entries(VERBS)) {
       if (verb.undo !== undefined) expect(Object.keys(VERBS), name).toContain(verb.undo)
@@ -409,6 +428,11 @@ describe('commands', () => {
     [
       { verb: 'node.degrade', target: 'node-0', args: { factor: 0.5 } },
       'factor is 0.5. Give a factor from 1 to 1,000.',
+    ],
+    [{ verb: 'node.degrade', target: 'node-0', args: { factor: Number.NaN } }, 'factor is NaN. Give a factor from 1'],
+    [
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: 1e15 } },
+      'cents is 1000000000000000. Give cents per hour from 0 to 1,000,000,000.',
     ],
     [{ verb: 'hub.throttle', args: { share: 0 } }, 'share is 0. Give a share above 0'],
     [{ verb: 'hub.down', args: { when: 5 } }, "it takes no argument 'when'"],
