@@ -11,7 +11,7 @@ export default scenario.each([
     with: { deployments: [{ model_name: 'acme/chat' }] },
     tags: ['deployments', 'faults'],
     teaches:
-      'Some codes crash the engine alone and some take the GPU out until a reset; a client sees the same of both.',
+      'Some codes crash the engine alone and some take the GPU out until its node is repaired; a client sees the same of both.',
     client: 'Waits for the replacement in either case, and leaves telling codes apart to those who mend machines.',
   },
   async ({ api, clock, cluster, check, countOf }, { xid, crashes }) => {
@@ -26,7 +26,7 @@ export default scenario.each([
 
     const free = async () => (await cluster.nodes()).reduce((sum, node) => sum + node.free, 0)
     check(await free(), crashes === 1 ? 15 : 14, 'a GPU that is out is not handed out')
-    if (crashes === 0) await cluster.gpu('h100-0', 0).reset()
+    if (crashes === 0) await cluster.node('h100-0').repair()
     check(await free(), 15)
   },
 )

@@ -104,10 +104,15 @@ function deployments(report: Report): string {
   return `Deployments, GPU-hours\n${table(rows, 3)}${load}`
 }
 
-/** Hours in each status, of those that were not always in one. */
+/** Hours in each status, of those that were not always in one, started an instance or lost one. */
 function statuses({ deployments: all }: Report): string {
   const told = DEPLOYMENT_STATUSES.filter(status => status !== 'deleted')
-  const turned = all.filter(one => told.filter(status => one.seconds_in_status[status] > 0).length > 1)
+  const turned = all.filter(
+    one =>
+      told.filter(status => one.seconds_in_status[status] > 0).length > 1 ||
+      one.cold_starts > 0 ||
+      one.instances_lost > 0,
+  )
   const shown = told.filter(status => turned.some(one => one.seconds_in_status[status] > 0))
   const rows = [
     ['', ...shown, 'starts', 'median', 'lost'],

@@ -7,7 +7,7 @@ import { REPORTERS, type ReporterName, reporter } from '../scenario/reporters.ts
 import { type FileResult, type Job, playJob, type RunFilesOptions, runFiles } from '../scenario/runner.ts'
 import { type FromWorker, WORKER_VARIABLE } from '../scenario/workers.ts'
 import { EXIT_CODES } from './command.ts'
-import { integer, seedList, text, texts, word } from './values.ts'
+import { integer, seed, seedList, text, texts, word } from './values.ts'
 import { watch } from './watch.ts'
 
 export const command = 'run [scenarios..]'
@@ -45,7 +45,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
       seed: {
         type: 'string',
         requiresArg: true,
-        coerce: text('seed'),
+        coerce: seed('seed'),
         describe: 'Play with this seed; with another than its own a trace is not compared',
       },
       reporter: {

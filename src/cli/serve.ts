@@ -24,6 +24,7 @@ import {
   flag,
   integer,
   positive,
+  seed,
   text,
   texts,
   toggle,
@@ -108,7 +109,7 @@ function flags() {
       ),
       coerce: text('weather'),
     },
-    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: text('seed') },
+    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: seed('seed') },
     clock: {
       ...flag(
         'clock',

@@ -13,7 +13,7 @@ import { Progress } from './progress.ts'
 import { reportText } from './report-text.ts'
 import { demandWritable, writeSeries } from './series-file.ts'
 import { onSignals } from './signals.ts'
-import { demandKnownVariables, duration, flag, positive, text, toggle } from './values.ts'
+import { demandKnownVariables, duration, flag, positive, seed, text, toggle } from './values.ts'
 
 export const command = 'simulate'
 export const describe = 'Let a fleet live without clients, and report what it did and cost'
@@ -64,7 +64,7 @@ function flags() {
       ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
       coerce: text('profile'),
     },
-    seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: text('seed') },
+    seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: seed('seed') },
     weather: {
       ...flag(
         'weather',

@@ -140,6 +140,17 @@ export function text(flag: string) {
   return (given: unknown): string | undefined => single(flag, given)?.text
 }
 
+/** A seed: any text but none, which is what a shell makes of a variable that is not set. */
+export function seed(flag: string) {
+  return (given: unknown): string | undefined => {
+    const found = single(flag, given)
+    if (found === undefined || found.text.trim() !== '') return found?.text
+    throw new UsageError(
+      `Failed to read ${found.name} '${found.text}': no seed. Give one, as in ${found.example(7)}, or leave it out.`,
+    )
+  }
+}
+
 /** Texts: the flag may be given more than once, and hold several with commas. */
 export function texts(given: unknown): string[] {
   const all = Array.isArray(given) ? given : given === undefined ? [] : [given]

@@ -4,7 +4,7 @@ import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../sto
 import type { DeploymentRow, Load } from './deployment-row.ts'
 import { gpuIndex } from './gpus.ts'
 import { type Life, LOST_TO, type LostTo, lostTo, STAGES, type Stage } from './life.ts'
-import { NOTHING_SERVED, type Served, serve } from './serving.ts'
+import { NOTHING_SERVED, type Served, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
 /** Events whose number a report tells. */
@@ -35,7 +35,7 @@ export interface ServingTotals {
 }
 
 /** How a deployment serves from a moment on. */
-interface ServingChapter extends ServingTotals {
+export interface ServingChapter extends ServingTotals {
   readonly at: Micros
   /** Ready instances, each counted by its speed. */
   readonly share: number
@@ -249,7 +249,9 @@ export class Chronicle {
     const { served: counted, able, used } = last ? this.totalsIn(last, now, known) : NOTHING_DONE
     const was = isSettled ? row.served : counted
     const { served } = was
-    const refused = isDeleted ? was.refused + was.backlog : was.refused
+    // In whole requests, which a report has told: none of them may be forgotten.
+    const whole = isDeleted ? wholeRequests(was) : undefined
+    const refused = whole ? whole.refused + whole.backlog : was.refused
     const backlog = isDeleted ? 0 : was.backlog
     const load = isDeleted ? -1 : row.loads.length - 1
     const how = load * 2 + Number(isBusy)

@@ -63,7 +63,7 @@ export const VERBS = {
   'node.repair': {
     target: 'node',
     undo: 'node.crash',
-    says: 'the machine is back, with empty caches',
+    says: 'the machine is back, with empty caches; one that is up has its GPUs that need service replaced',
     apply: (world, name) => world.hardware.repair(nodeOf(world, name)),
   },
   'node.cordon': {
@@ -121,10 +121,14 @@ export const VERBS = {
   'gpu.reset': {
     target: 'gpu',
     undo: 'gpu.fail',
-    says: 'the GPU is sound again',
+    says: 'the GPU is sound again; one that needs service takes a repair of its node',
     apply: (world, name) => {
       const [node, gpu] = gpuOf(world, name)
-      world.hardware.resetGpu(node, gpu)
+      if (world.hardware.resetGpu(node, gpu)) return
+      const { id } = world.nodes.read(node)
+      throw new CommandError(
+        `Failed to reset the GPU '${name}': it needs service. Repair its node with 'node.repair' of '${id}'.`,
+      )
     },
   },
   'node.degrade': {
@@ -309,13 +313,13 @@ export const VERBS = {
     target: 'gpuType',
     undo: 'limit.deny',
     says: 'the pending request for a type is approved now',
-    apply: (world, gpu) => world.limits.settle(gpuTypeOf(gpu), 'approved'),
+    apply: (world, gpu) => settle(world, gpu, 'approved'),
   },
   'limit.deny': {
     target: 'gpuType',
     undo: 'limit.approve',
     says: 'the pending request for a type is denied now',
-    apply: (world, gpu) => world.limits.settle(gpuTypeOf(gpu), 'denied'),
+    apply: (world, gpu) => settle(world, gpu, 'denied'),
   },
   'account.suspend': {
     target: 'none',
@@ -485,7 +489,9 @@ function check(world: World, command: Command): Verb {
     if (value === undefined && optional) continue
     const advice = value === undefined ? ADVICE[kind] : argumentProblem(kind, value)
     if (advice === undefined) continue
-    const what = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`
+    // JSON would call what is no number null.
+    const told = typeof value === 'number' ? String(value) : JSON.stringify(value)
+    const what = value === undefined ? 'is missing' : `is ${told}`
     throw new CommandError(`Failed to obey '${command.verb}': ${name} ${what}. ${advice}`)
   }
   const target = command.target ?? ''
@@ -502,6 +508,14 @@ function check(world: World, command: Command): Verb {
   return verb
 }
 
+function settle(world: World, gpu: string, decision: 'approved' | 'denied'): void {
+  if (world.limits.settle(gpuTypeOf(gpu), decision)) return
+  const verb = decision === 'approved' ? 'limit.approve' : 'limit.deny'
+  throw new CommandError(
+    `Failed to obey '${verb}': no request for ${gpu} is pending. File one with POST /v1/me/gpu_limit/request first.`,
+  )
+}
+
 function noticeOf(world: World, notice: CommandArguments[string] | undefined): Micros {
   return notice === undefined ? world.profile.timings.spotNotice : micros(notice as string)
 }
@@ -512,7 +526,7 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   share: 'Give a share above 0 and up to 1.',
   xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
   times: 'Give an integer from 1 to 1,000.',
-  cents: 'Give cents per hour of at least 0.',
+  cents: 'Give cents per hour from 0 to 1,000,000,000.',
   countOrNone: 'Give an integer of at least 0, or null for none.',
   reason: `Give one of ${REASONS.join(', ')}.`,
   addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",

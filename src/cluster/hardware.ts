@@ -22,15 +22,26 @@ export class Hardware {
     this.#goDown(ordinal, row, kind, `node ${row.id} crashed`)
   }
 
-  /** Back in service; a repaired machine is a fresh one, so its caches are empty and its GPUs sound. */
+  /**
+   * Back in service; a machine that was down is a fresh one, so its caches are empty and its GPUs sound. One that is up
+   * gets other GPUs for those that need service, and what runs on the rest goes on.
+   */
   repair(ordinal: number): void {
     const row = this.#world.nodes.own(ordinal)
-    if (row.state !== 'down') return
+    if (row.state !== 'down') {
+      if (row.needService === 0) return
+      row.broken &= ~row.needService
+      row.needService = 0
+      this.#world.command(row, 'node.repaired')
+      this.#back(ordinal)
+      return
+    }
     // A sound machine in a zone that is away comes back with the zone.
     const away = this.#world.conditions.isZoneDown(row.group.zone)
     row.state = away ? 'down' : 'ready'
     row.downWithZone = away
     row.broken = 0
+    row.needService = 0
     this.#world.nodes.setSlowdown(ordinal, 1)
     row.images = []
     row.weights = []
@@ -88,7 +99,7 @@ export class Hardware {
     } else this.#world.placement.wake()
   }
 
-  /** An XID error: the instance on the GPU is lost; a GPU that needs a reset or service takes none until then. */
+  /** An XID error: the instance on the GPU is lost; a GPU that needs a reset or service takes none until it had that. */
   failGpu(ordinal: number, gpu: number, xid: number): void {
     const world = this.#world
     const row = world.nodes.own(ordinal)
@@ -96,6 +107,7 @@ export class Hardware {
     const bit = 1 << gpu
     if (row.state === 'down' || row.broken & bit) return
     if (action !== 'restart') row.broken |= bit
+    if (action === 'service') row.needService |= bit
     world.command(row, 'gpu.failed', { gpu, xid, action })
     world.nodes.recount(ordinal)
     const reason = `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}`
@@ -106,13 +118,17 @@ export class Hardware {
     world.hosted.loseGpu(ordinal, bit)
   }
 
-  resetGpu(ordinal: number, gpu: number): void {
-    const row = this.#world.nodes.own(ordinal)
+  /** False for a GPU that needs service, which a reset does not mend. */
+  resetGpu(ordinal: number, gpu: number): boolean {
+    const { broken, needService } = this.#world.nodes.read(ordinal)
     const bit = 1 << gpu
-    if (!(row.broken & bit)) return
+    if (needService & bit) return false
+    if (!(broken & bit)) return true
+    const row = this.#world.nodes.own(ordinal)
     row.broken &= ~bit
     this.#world.command(row, 'gpu.reset', { gpu })
     this.#back(ordinal)
+    return true
   }
 
   setSlowdown(ordinal: number, factor: number): void {

@@ -128,13 +128,15 @@ export class GpuLimits {
     else this.#freed(subject)
   }
 
-  /** Decides the pending request for a type by hand. */
-  settle(gpu: GpuType, decision: 'approved' | 'denied'): void {
+  /** Decides the pending request for a type by hand; false when there is none. */
+  settle(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
     for (const [ordinal, row] of this.#table.entries()) {
       if (row.gpu !== gpu || row.decision !== 'pending') continue
       this.#world.cancel(row.next)
       this.#settle(this.#table.own(ordinal), decision)
+      return true
     }
+    return false
   }
 
   #decide(ordinal: number): void {

@@ -56,6 +56,8 @@ export class NodeRow extends Row {
   taken = 0
   /** GPUs that are broken, as bits. */
   broken = 0
+  /** Those of them that no reset mends, only a repair of the node. */
+  needService = 0
   /** How much slower its GPUs are than they should be; 1 is sound. */
   slowdown = 1
   images: readonly CachedImage[] = []
@@ -63,8 +65,6 @@ export class NodeRow extends Row {
   diskFull = false
   /** Taken down with its zone: comes back with it. */
   downWithZone = false
-  /** Fails more often than its neighbours. */
-  lemon = false
   /** Ordinals of the instances on it; hosted instances are below zero. */
   tenants: readonly number[] = []
   /** What comes next: provisioned, preempted, or given back for standing empty. */
@@ -82,12 +82,12 @@ export class NodeRow extends Row {
     copy.state = this.state
     copy.taken = this.taken
     copy.broken = this.broken
+    copy.needService = this.needService
     copy.slowdown = this.slowdown
     copy.images = this.images
     copy.weights = this.weights
     copy.diskFull = this.diskFull
     copy.downWithZone = this.downWithZone
-    copy.lemon = this.lemon
     copy.tenants = this.tenants
     copy.next = this.next
     copy.drainEnds = this.drainEnds

@@ -10,7 +10,7 @@ import type { DeploymentRow } from './deployment-row.ts'
 import { INSTANCE_STATES, type InstanceState } from './instances.ts'
 import type { Metered } from './ledger.ts'
 import { LOST_TO, type LostTo, STAGES } from './life.ts'
-import { type ReportStep, seriesOf } from './series.ts'
+import { type ReportStep, type ServingFigures, seriesOf, servingFigures } from './series.ts'
 import { type Served, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
@@ -69,6 +69,8 @@ export interface DeploymentReport extends GpuHours {
   readonly requests: RequestCounts
   /** Share of what its ready instances could do; null while none was ready. */
   readonly mean_utilisation: number | null
+  /** At the end of the window; null for what has no load. */
+  readonly serving: ServingFigures | null
   readonly cold_starts: number
   readonly median_cold_start_seconds: number | null
   readonly instances_lost: number
@@ -289,12 +291,20 @@ function deploymentTold(
     instance_seconds_in_state: lives.seconds,
     requests: requestsBetween(before.served, after.served),
     mean_utilisation: shareOf(used, able),
+    serving: servingTold(world, row, to),
     cold_starts: totals.length,
     median_cold_start_seconds: totals.length === 0 ? null : durationsOf(totals).median_seconds,
     instances_lost: lives.losses.length,
   }
   const { coldStarts, losses } = lives
   return { told, held, billed, used, able, coldStarts, losses, failures: statuses.failures }
+}
+
+function servingTold({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {
+  for (const chapter of chronicle.servings(row)) {
+    if (chapter.at <= at) return servingFigures(chapter, chronicle.totalsIn(chapter, at).served, at) ?? null
+  }
+  return null
 }
 
 function statusesTold(world: World, window: Window, row: Readonly<DeploymentRow>) {

@@ -1,12 +1,38 @@
 import type { Micros } from '../kernel/duration.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../store/records.ts'
+import type { ServingChapter } from './chronicle.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { costOf, type Ran, weightOf } from './ledger.ts'
-import { wholeRequests } from './serving.ts'
+import { type Served, snapshot, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
+/** How a deployment serves at one moment. Slow instances count by their speed. */
+export interface ServingFigures {
+  /** Requests in work. */
+  readonly concurrency: number
+  /** Seconds from a request's arrival then to its first token; null while no instance is ready. */
+  readonly time_to_first_token_seconds: number | null
+  /** Output tokens/s of all its instances together. */
+  readonly tokens_per_second: number
+}
+
+/** Nobody asks it. */
+export const IDLE: ServingFigures = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
+
+/** How a deployment serves its load at a moment of that chapter; undefined without a load. */
+export function servingFigures(chapter: ServingChapter, served: Served, at: Micros): ServingFigures | undefined {
+  const { load, share } = chapter
+  if (!load) return undefined
+  const now = snapshot(load.curve.rateAt(at), load.speed, share, served.backlog)
+  return {
+    concurrency: now.concurrency,
+    time_to_first_token_seconds: Number.isFinite(now.timeToFirstToken) ? now.timeToFirstToken : null,
+    tokens_per_second: now.tokensPerSecond,
+  }
+}
+
 /** A deployment at the end of a step, and what it did in that step. */
-export interface ReportStep {
+export interface ReportStep extends ServingFigures {
   /** The end of the step, ISO 8601. */
   readonly time: string
   readonly deploy_id: string
@@ -41,6 +67,9 @@ export const STEP_COLUMNS = [
   'refused',
   'backlog',
   'utilisation',
+  'concurrency',
+  'time_to_first_token_seconds',
+  'tokens_per_second',
   'cost_microcents',
 ] as const satisfies readonly (keyof ReportStep)[]
 
@@ -70,7 +99,7 @@ class Cursor {
   readonly #row: Readonly<DeploymentRow>
   readonly #statuses: Walk<{ at: Micros; status: DeploymentStatus }>
   readonly #counts: Walk<{ at: Micros; ready: number; pending: number }>
-  readonly #servings: Walk<ReturnType<World['chronicle']['servings']> extends Generator<infer One> ? One : never>
+  readonly #servings: Walk<ServingChapter>
   readonly #costs: Walk<Ran & { at: Micros; before: bigint }>
   #last: { served: number; refused: number; able: number; used: number; cost: number }
 
@@ -106,6 +135,7 @@ class Cursor {
       refused: totals.refused - last.refused,
       backlog: totals.backlog,
       utilisation: able > 0 ? (totals.used - last.used) / able : null,
+      ...totals.figures,
       cost_microcents: cost,
     }
   }
@@ -114,10 +144,11 @@ class Cursor {
     const chapter = this.#servings.to(at)
     const ran = this.#costs.to(at)
     const cost = ran ? costOf(ran.before + weightOf(ran, ran.from, Math.min(at, ran.to))) : 0
-    if (!chapter) return { served: 0, refused: 0, backlog: 0, able: 0, used: 0, cost }
+    if (!chapter) return { served: 0, refused: 0, backlog: 0, able: 0, used: 0, cost, figures: IDLE }
     const { served, able, used } = this.#world.chronicle.totalsIn(chapter, at)
     const { served: done, refused, backlog } = wholeRequests(served)
-    return { served: done, refused, backlog, able, used, cost }
+    const figures = servingFigures(chapter, served, at) ?? IDLE
+    return { served: done, refused, backlog, able, used, cost, figures }
   }
 }
 

@@ -272,13 +272,14 @@ const ROUNDING = 1e-6
 
 /**
  * The same in whole requests, for reports. Each count only grows, `arrived = served + refused + backlog` holds exactly,
- * and so it does for the differences over any window. Requests of which only a part was served or refused count as waiting,
- * so the backlog may be one or two above the real one.
+ * and so it does for the differences over any window. The backlog is 0 when the real one is, and else less than one off;
+ * what arrived is at most two behind, for the begun one of each kind.
  */
 export function wholeRequests(state: Served): Served {
   const served = Math.floor(state.served + ROUNDING)
   const refused = Math.floor(state.refused + ROUNDING)
-  const backlog = Math.max(0, Math.floor(state.arrived + ROUNDING) - served - refused)
+  // Whoever waits is served sooner or later, so this sum only grows, too.
+  const backlog = Math.floor(state.served + state.backlog + ROUNDING) - served
   return { arrived: served + refused + backlog, served, refused, backlog }
 }
 

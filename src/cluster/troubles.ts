@@ -29,7 +29,9 @@ export function troubles(world: World): Trouble[] {
     if (row.slowdown !== 1 && state !== 'down') add(`node ${id} is slow`, 'node.recover', id)
     if (row.diskFull && state !== 'down') add(`the disk of ${id} is full`, 'disk.free', id)
     for (let gpu = 0; gpu < group.gpus; gpu++) {
-      if (broken & (1 << gpu) && state !== 'down') add(`GPU ${gpu} of ${id} is broken`, 'gpu.reset', `${id}/${gpu}`)
+      if (!(broken & (1 << gpu)) || state === 'down') continue
+      if (row.needService & (1 << gpu)) add(`GPU ${gpu} of ${id} needs service`, 'node.repair', id)
+      else add(`GPU ${gpu} of ${id} is broken`, 'gpu.reset', `${id}/${gpu}`)
     }
   }
   for (const zone of [...zones].sort()) add(`zone ${zone} is down`, 'zone.up', zone)

@@ -15,7 +15,7 @@ export interface When {
 export interface NodeVerbs extends NodeView {
   /** The machine dies; every instance on it is lost. */
   crash(when?: When): void
-  /** It is back, with empty caches. */
+  /** It is back, with empty caches; when it is up, its GPUs that need service are replaced. */
   repair(when?: When): void
   /** It takes nothing new; what runs stays. */
   cordon(when?: When): void
@@ -48,7 +48,7 @@ export interface ClusterVerbs {
   troubles(): Trouble[]
   /** Puts right what is wrong now; returns what that was. Weather goes on. */
   heal(): Trouble[]
-  /** A GPU of a node, counted from 0. */
+  /** A GPU of a node, counted from 0. `reset` throws for one that needs service: repair its node. */
   gpu(node: string, index: number): { fail(xid: number, when?: When): void; reset(when?: When): void }
   /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
   deployment(deploy_id: string): { crash(times?: number, when?: When): void }
@@ -209,8 +209,19 @@ export function clusterCommands(send: Give): ClusterCommands {
   }
 }
 
+function delayOf({ verb }: Command, at: Duration): Micros {
+  try {
+    return micros(at)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    const reason = error.message.replace(/^Failed to read the duration /, '')
+    throw new CommandError(`Failed to obey '${verb}': at is ${reason}`)
+  }
+}
+
 function grammar(send: Give) {
-  const give = (command: Command, when: When = {}) => send(command, when.at === undefined ? 0 : micros(when.at))
+  const give = (command: Command, when: When = {}) =>
+    send(command, when.at === undefined ? 0 : delayOf(command, when.at))
   return {
     give,
     plain: (verb: string) => (when?: When) => give({ verb }, when),

@@ -7,6 +7,7 @@ import { draw, type Spread } from '../store/profile-figures.ts'
 import type { Command } from './commands.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
+import { XIDS } from './xid.ts'
 
 const WHEN = purpose('weather.when')
 const WHAT = purpose('weather.what')
@@ -287,24 +288,24 @@ export class Weather {
     const ordinal = nodes.find(place)
     if (ordinal === undefined) return undefined
     const cause = pick(weather.faultCauses, chance.unit(key, WHAT, strikes))
-    const repair = pick(timings.nodeRepairShares, chance.unit(key, WHICH, strikes))
-    const lasts = draw(
-      repair === 'reset'
-        ? timings.nodeRepairReset
-        : repair === 'automatic'
-          ? timings.nodeRepairAutomatic
-          : timings.nodeRepairManual,
-      chance,
-      key,
-      HOW_LONG,
-      strikes,
-    )
+    const spreads = {
+      reset: timings.nodeRepairReset,
+      automatic: timings.nodeRepairAutomatic,
+      manual: timings.nodeRepairManual,
+    }
+    const repairIn = (kind: keyof typeof spreads) => draw(spreads[kind], chance, key, HOW_LONG, strikes)
+    const lasts = repairIn(pick(timings.nodeRepairShares, chance.unit(key, WHICH, strikes)))
     if (cause === 'gpu' || cause === 'software') {
       const counts = cause === 'gpu' ? weather.gpuXids : weather.softwareXids
       const xid = pickCount(counts, chance.unit(key, HOW_MUCH, strikes))
       const gpu = chance.integer(nodes.read(ordinal).group.gpus, key, WHICH, strikes + 0x40000000)
       const target = `${place}/${gpu}`
-      return { trouble: { verb: 'gpu.fail', target, args: { xid } }, cure: { verb: 'gpu.reset', target }, lasts }
+      const trouble = { verb: 'gpu.fail', target, args: { xid } }
+      // Somebody has to come with another GPU.
+      if (XIDS[xid]?.action === 'service') {
+        return { trouble, cure: { verb: 'node.repair', target: place }, lasts: repairIn('manual') }
+      }
+      return { trouble, cure: { verb: 'gpu.reset', target }, lasts }
     }
     if (cause === 'maintenance') {
       return { trouble: { verb: 'node.drain', target: place }, cure: { verb: 'node.uncordon', target: place }, lasts }

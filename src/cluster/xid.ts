@@ -1,4 +1,4 @@
-/** What an XID error of a GPU asks for: start the program again, reset the GPU once it is drained, or replace it. */
+/** What an XID error of a GPU asks for: start the program again, reset the GPU, or replace it (`node.repair`). */
 export type XidAction = 'restart' | 'reset' | 'service'
 
 /** XID errors of NVIDIA's catalogue for Ampere and later, with the action its health checks imply. */

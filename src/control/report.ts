@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import type { Report } from '../cluster/report.ts'
+import type { Moment } from '../cluster/report-window.ts'
+import { DAY, type Micros } from '../kernel/duration.ts'
+import type { Simulator } from '../simulator.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 import { moment } from './moment.ts'
 
@@ -19,9 +22,14 @@ export const getReport = control({
   handle: ({ query: { from, to, step }, sim }) =>
     attempt(() =>
       sim.report({
-        ...(from !== undefined && { from: moment(sim, 'report from', from) }),
-        ...(to !== undefined && { to: moment(sim, 'report to', to) }),
+        ...(from !== undefined && { from: typed(sim, moment(sim, 'report from', from)) }),
+        ...(to !== undefined && { to: typed(sim, moment(sim, 'report to', to)) }),
         ...(step !== undefined && { step }),
       }),
     ),
 })
+
+/** As a date within a century, so that a refusal names no microseconds that nobody typed. */
+function typed({ world }: Simulator, at: Micros): Moment {
+  return Math.abs(at) <= 36_525 * DAY ? world.clock.iso(at) : at
+}

@@ -98,7 +98,8 @@ test('a series is a row a step and deployment, whose costs are the rent; there w
   const report = JSON.parse(out) as Report
   const [header, ...lines] = readFileSync(series, 'utf8').trimEnd().split('\n')
   expect(header).toBe(
-    'time,deploy_id,deployment,status,ready,pending,arrival_rate,served,refused,backlog,utilisation,cost_microcents',
+    'time,deploy_id,deployment,status,ready,pending,arrival_rate,served,refused,backlog,utilisation,' +
+      'concurrency,time_to_first_token_seconds,tokens_per_second,cost_microcents',
   )
   expect(lines).toHaveLength(6 * report.deployments.length)
   const costs = lines.map(line => Number(line.split(',').at(-1)))
@@ -106,7 +107,7 @@ test('a series is a row a step and deployment, whose costs are the rent; there w
     report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0),
   )
   expect(lines.find(line => line.includes('acme/code'))).toMatch(
-    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0\.\d+,\d+$/,
+    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+$/,
   )
   expect(readdirSync(path)).toEqual(['day.csv'])
 })
@@ -188,6 +189,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
   [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? Packs are none,"],
   [['--for', '1h', '--acceleration', '10'], '--acceleration is for weather, and there is none.'],
+  [['--for', '1h', '--seed', ''], "Failed to read --seed '': no seed. Give one, as in --seed 7, or leave it out."],
   [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step is for a series.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': that is no time."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
@@ -240,7 +242,10 @@ test('report asks a server, and prints what the world of it would say itself', a
   expect([sim.digest, sim.journal.entries().length]).toEqual(before)
 
   const later = await commanded(['report', '--url', server.url, '--to', '2030-01-01T00:00:00Z'])
-  expect([later.code, later.stderr]).toEqual([2, expect.stringContaining('what is to come is not known')])
+  expect([later.code, later.stderr]).toEqual([
+    2,
+    expect.stringMatching(/Failed to report to '2030-01-01T00:00:00\.000000\+00:00': .*what is to come is not known/),
+  ])
   const none = await commanded(['report', '--url', server.url, '--from', 'monday'])
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Failed to report from 'monday': no moment.")])
   const rows = await fetch(`${server.url}/_sim/report?step=1h`)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { VERBS } from '../../src/cluster/commands.ts'
+import { CommandError, VERBS } from '../../src/cluster/commands.ts'
+import { purpose } from '../../src/kernel/random.ts'
 import type { FixturePatch } from '../../src/store/fixture.ts'
 import type { FixtureInput } from '../../src/store/records.ts'
 import { pass, passUntil, spec, stage, story } from './stage.ts'
@@ -47,12 +48,43 @@ describe('a GPU error', () => {
 
   test('that needs a reset takes the GPU out until it has one', () => {
     const { sim, chat, home } = running([{ gpus: 1 }])
-    sim.cluster.gpu(home, 0).fail(79)
+    sim.cluster.gpu(home, 0).fail(48)
     pass(sim, '2h')
     expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
     expect(sim.cluster.node(home)).toMatchObject({ free: 0, broken: 1 })
     sim.cluster.gpu(home, 0).reset()
     passUntil(sim, () => chat.record().instances.running === 1)
+  })
+
+  test('that needs service is not mended by a reset, but by a repair of its node', () => {
+    const { sim, chat, home } = running([{}])
+    sim.cluster.gpu(home, 5).fail(79)
+    sim.cluster.gpu(home, 6).fail(48)
+    const digest = sim.digest
+    expect(() => sim.cluster.gpu(home, 5).reset()).toThrow(
+      `Failed to reset the GPU '${home}/5': it needs service. Repair its node with 'node.repair' of '${home}'.`,
+    )
+    expect(sim.digest).toBe(digest)
+    expect(sim.fork().cluster.troubles()).toEqual([
+      { what: `GPU 5 of ${home} needs service`, cure: { verb: 'node.repair', target: home } },
+      { what: `GPU 6 of ${home} is broken`, cure: { verb: 'gpu.reset', target: `${home}/6` } },
+    ])
+    sim.cluster.node(home).repair()
+    // What ran on the other GPUs runs on, and the one that a reset mends waits for it.
+    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(sim.cluster.node(home)).toMatchObject({ state: 'ready', free: 6, broken: 1 })
+    expect(sim.cluster.heal()).toHaveLength(1)
+    expect(sim.cluster.node(home)).toMatchObject({ free: 7, broken: 0 })
+  })
+
+  test('that needs service is forgotten with a machine that died and was repaired', () => {
+    const { sim, home } = running([{}])
+    sim.cluster.gpu(home, 5).fail(64)
+    sim.cluster.node(home).crash()
+    sim.cluster.node(home).repair()
+    sim.cluster.gpu(home, 5).fail(48)
+    sim.cluster.gpu(home, 5).reset()
+    expect(sim.cluster.node(home).broken).toBe(0)
   })
 
   test('of one GPU leaves the instances on the others alone', () => {
@@ -356,6 +388,25 @@ describe('commands', () => {
     expect(chat.record().instances.running).toBe(0)
   })
 
+  test('at no moment are refused as what they are', () => {
+    const sim = stage()
+    const before = sim.digest
+    const crash = () => sim.cluster.node('node-0').crash({ at: '-1h' })
+    expect(crash).toThrow(CommandError)
+    expect(crash).toThrow('Failed to obey \'node.crash\': at is "-1h": time does not run backwards. Forms that work')
+    expect(sim.digest).toBe(before)
+  })
+
+  test('about a request for a limit are refused when none is pending', () => {
+    const sim = stage()
+    for (const decide of ['approve', 'deny'] as const) {
+      expect(() => sim.cluster.limit[decide]('H100-80GB')).toThrow(
+        `Failed to obey 'limit.${decide}': no request for H100-80GB is pending. File one with POST /`,
+      )
+    }
+    expect(sim.world.journal.counts.has('limit.approved')).toBe(false)
+  })
+
   test('come in pairs: every undo is a verb that undoes', () => {
     for (const [name, verb] of Object.entries(VERBS)) {
       if (verb.undo !== undefined) expect(Object.keys(VERBS), name).toContain(verb.undo)
@@ -377,6 +428,11 @@ describe('commands', () => {
     [
       { verb: 'node.degrade', target: 'node-0', args: { factor: 0.5 } },
       'factor is 0.5. Give a factor from 1 to 1,000.',
+    ],
+    [{ verb: 'node.degrade', target: 'node-0', args: { factor: Number.NaN } }, 'factor is NaN. Give a factor from 1'],
+    [
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: 1e15 } },
+      'cents is 1000000000000000. Give cents per hour from 0 to 1,000,000,000.',
     ],
     [{ verb: 'hub.throttle', args: { share: 0 } }, 'share is 0. Give a share above 0'],
     [{ verb: 'hub.down', args: { when: 5 } }, "it takes no argument 'when'"],
@@ -416,6 +472,51 @@ describe('weather', () => {
       expect(kinds, kind).toContain(kind)
     }
     expect(play().sim.digest).toBe(one.sim.digest)
+  })
+
+  test('takes as long as a repair by hand for a GPU that needs service, and mends it by one', () => {
+    const one = { pack: 'service', packs: { service: { node_faults_per_hour: 1 } }, gpu_xids: { 79: 1e9 } }
+    const profile = {
+      weather: { ...one, fault_causes: { gpu: 1, software: 0, network: 0, maintenance: 0, other: 0 } },
+      timings: { node_repair_manual: '7h', node_repair_automatic: '1h', node_repair_reset: '1m' },
+    }
+    const sim = stage([{}], {}, { profile })
+    const seen: [string, number][] = []
+    sim.journal.listen(({ kind, time }) => {
+      if (/^(gpu|node)\./.test(kind)) seen.push([kind, time])
+    })
+    pass(sim, '100h')
+    const kinds = seen.map(([kind]) => kind)
+    expect(new Set(kinds)).toEqual(new Set(['gpu.failed', 'node.repaired']))
+    for (let i = 1; i < seen.length; i += 2) expect(seen[i]![1] - seen[i - 1]![1]).toBe(7 * 3_600_000_000)
+  })
+
+  test('strikes lemons five times as often as the others, and all of them as often as the pack says', () => {
+    const profile = {
+      weather: {
+        pack: 'lemons',
+        packs: { lemons: { node_faults_per_hour: 0.1 } },
+        fault_causes: { gpu: 0, software: 1, network: 0, maintenance: 0, other: 0 },
+      },
+      timings: { node_repair_manual: '1ms', node_repair_automatic: '1ms', node_repair_reset: '1ms' },
+    }
+    const [nodes, hours] = [1000, 100]
+    const sim = stage([{ gpus: 1, count: nodes }], {}, { profile, check: false })
+    const faults = new Map<string, number>()
+    sim.journal.listen(({ kind, subject }) => {
+      if (kind === 'gpu.failed') faults.set(subject, (faults.get(subject) ?? 0) + 1)
+    })
+    sim.world.runTo(hours * 3_600_000_000)
+    const { chance, profile: figures } = sim.world
+    const isLemon = ({ name }: { name: string }) =>
+      chance.unit(chance.key('node', name), purpose('weather.lemon')) < figures.weather.lemonShare
+    const meanOf = (some: readonly { name: string }[]) =>
+      some.reduce((sum, { name }) => sum + (faults.get(name) ?? 0), 0) / some.length / hours
+    const all = sim.cluster.nodes()
+    const lemons = all.filter(isLemon)
+    expect(Math.abs(lemons.length / nodes - figures.weather.lemonShare)).toBeLessThan(0.03)
+    expect(Math.abs(meanOf(lemons) / meanOf(all.filter(one => !isLemon(one))) - 5)).toBeLessThan(0.4)
+    expect(Math.abs(meanOf(all) / 0.1 - 1)).toBeLessThan(0.08)
   })
 
   test('is none unless somebody asks for it', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
+import { reportText } from '../../src/cli/report-text.ts'
 import { type Report, reportOf } from '../../src/cluster/report.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
@@ -107,6 +108,57 @@ describe('a report', () => {
     expect(refused).toBeGreaterThan(0)
   })
 
+  test('tells how a deployment serves at its end: a calm one, a full one, and one that has no instance', () => {
+    const { speed } = stage([{}], {}, { with: loaded({ kind: 'constant', rps: 10 }) }).world.deployments.read(0).load!
+    const served = (rps: number, then?: (sim: Simulator) => void) => {
+      const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps }) })
+      pass(sim, 3_600_000)
+      then?.(sim)
+      return { told: only(sim.report()).serving!, row: sim.report({ step: '10m' }).series!.at(-1)! }
+    }
+
+    const calm = served(10)
+    expect(calm.told.concurrency).toBeCloseTo(10 * speed.requestTime, 9)
+    expect(calm.told.tokens_per_second).toBeCloseTo(10 * speed.outputTokens, 9)
+    const alone = speed.firstTokenTime
+    expect(calm.told.time_to_first_token_seconds).toBeCloseTo(alone * (1 + 10 / speed.requestsPerSecond), 9)
+    expect(calm.row).toMatchObject(calm.told)
+
+    const full = served(1000)
+    expect(full.told.concurrency).toBe(96)
+    expect(full.told.tokens_per_second).toBeCloseTo(speed.tokensPerSecond, 9)
+    expect(full.told.time_to_first_token_seconds).toBeGreaterThan(full.row.backlog / speed.requestsPerSecond)
+    expect(full.row).toMatchObject(full.told)
+
+    const nothing = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
+    const stopped = served(10, sim => {
+      sim.world.deployments.handle(0).stop()
+      pass(sim, 60_000)
+    })
+    expect([stopped.told, stopped.row]).toEqual([nothing, expect.objectContaining(nothing)])
+    const unasked = stage([{}])
+    unasked.world.deployments.createLlm(spec())
+    expect(only(unasked.report()).serving).toBeNull()
+  })
+
+  test('has nobody waiting once the queue is empty, however much was refused before', () => {
+    const load = {
+      kind: 'steps',
+      steps: [
+        { at: '0s', rps: 37.77 },
+        { at: '1h', rps: 20.3 },
+      ],
+    }
+    const sim = stage([{}], {}, { with: loaded(load) })
+    pass(sim, 3_600_000)
+    expect(only(sim.report()).requests.refused).toBeGreaterThan(0)
+    pass(sim, 600_000)
+    for (let i = 0; i < 50; i++) {
+      pass(sim, 777)
+      expect(only(sim.report()).requests.waiting).toBe(0)
+    }
+  })
+
   test('counts the work of batches as use, for as long as lines run', async () => {
     const sim = stage(
       [{}],
@@ -132,9 +184,21 @@ describe('a report', () => {
     sim.world.deployments.handle(0).delete()
     pass(sim, 3_600_000)
     const { arrived, served, refused, waiting } = only(sim.report()).requests
-    expect([arrived, served + refused]).toEqual([4000, 4000 - waiting])
-    expect(waiting).toBeLessThanOrEqual(1)
+    expect([arrived, served + refused, waiting]).toEqual([4000, 4000, 0])
     expect(sim.report({ from: HOUR }).deployments).toEqual([])
+  })
+
+  test('as text names who was always running and lost an instance or started one', () => {
+    const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps: 10 }, { min_instances: 2, max_instances: 2 }) })
+    pass(sim, 3_600_000)
+    expect(reportText(sim.report())).not.toContain('Hours in each status')
+    sim.cluster.deployment(sim.world.deployments.read(0).id).crash()
+    pass(sim, 3_600_000)
+    const report = sim.report({ from: HOUR })
+    expect(only(report)).toMatchObject({ cold_starts: 1, seconds_in_status: { running: 3600 } })
+    expect(reportText(report)).toMatch(
+      /Hours in each status, cold starts, instances lost\n.*\n {2}acme\/chat +1\.0 +1 /,
+    )
   })
 
   test('tells what instances were lost to', () => {

@@ -262,7 +262,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
         path: '/_sim/cluster/prices/H100-80GB',
         body: { cents_per_hour: -0.5 },
         status: 400,
-        says: 'Give cents per hour of at least 0',
+        says: 'Give cents per hour from 0 to 1,000,000,000',
       },
       { path: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: '5' }, status: 422, says: 'cents_per_hour' },
       { path: '/_sim/cluster/prices/T4', body: { cents_per_hour: 5 }, status: 404, says: 'no pool has it' },

@@ -131,7 +131,8 @@ describe('heal', () => {
     sim.cluster.node(first).crash()
     sim.cluster.node(second).cordon()
     sim.cluster.node(third).degrade(3)
-    sim.cluster.gpu(third, 0).fail(79)
+    sim.cluster.gpu(third, 0).fail(48)
+    sim.cluster.gpu(third, 1).fail(79)
     sim.cluster.disk.fill(third)
     sim.cluster.stockOut('H100-80GB')
     sim.cluster.hub.down()
@@ -154,6 +155,7 @@ describe('heal', () => {
       'hub.unthrottle',
       'hub.up',
       'node.recover',
+      'node.repair',
       'node.repair',
       'node.uncordon',
       'pool.restock',
