@@ -118,7 +118,8 @@ export async function handler(args: RunArguments): Promise<void> {
 function work(): void {
   Error.stackTraceLimit = STACK_LINES
   const say = (message: FromWorker) => {
-    if (process.connected) process.send!(message)
+    // Whoever started this one may be gone by now; there is nobody to tell then.
+    if (process.connected) process.send!(message, () => {})
   }
   process.on('disconnect', () => process.exit())
   process.on('message', (job: Job) => {

@@ -50,10 +50,7 @@ export async function openAgainst(server: string | ServerAddress, options: Scena
   const spec = worldSpec(options)
   try {
     const { world, token, base_url } = await line.ask('POST', '/_sim/worlds', spec)
-    // What it was made with is no part of the story.
-    const { last } = await line.ask('GET', `/_sim/worlds/${world}/_sim/journal?limit=0`)
     return new AgainstStage(line, {
-      read: last,
       home: `/_sim/worlds/${world}`,
       baseUrl: base_url,
       // Below its own address a world knows its tokens without their routing word.
@@ -145,8 +142,6 @@ interface Sleeper {
 }
 
 interface Home {
-  /** How far the journal had come when the world was made. */
-  readonly read: number
   /** Path of the world on its server. */
   readonly home: string
   readonly baseUrl: string
@@ -170,8 +165,9 @@ export class AgainstStage implements Stage {
   #tail: Promise<unknown> = Promise.resolve()
   #record: Entry[] = []
   /** How far the journal was read, and whether anything was done since. */
-  #read: number
-  #isBehind = false
+  #read = 0
+  /** Rules of faults that are there from the start were told of when the world was made. */
+  #isBehind = true
   #sleepers: readonly Sleeper[] = []
   #moves: Promise<unknown> = Promise.resolve()
   #changes = 0
@@ -179,8 +175,7 @@ export class AgainstStage implements Stage {
   #inFlight = 0
   #activity = 0
 
-  constructor(line: Line, { read, home, baseUrl, token, seed, epochMs }: Home) {
-    this.#read = read
+  constructor(line: Line, { home, baseUrl, token, seed, epochMs }: Home) {
     this.#line = line
     this.#home = home
     this.baseUrl = baseUrl
