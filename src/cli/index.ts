@@ -22,11 +22,7 @@ const DEFAULT_COMMAND = 'serve'
  */
 export async function main(args: readonly string[]): Promise<void> {
   const debug = args.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
-  // Whoever reads may have enough before all is told, as `head` has.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit()
-  })
+  if (!process.stdout.listeners('error').includes(onClosedPipe)) process.stdout.on('error', onClosedPipe)
   try {
     await dispatch(args.filter(arg => arg !== '--debug'))
   } catch (error) {
@@ -34,6 +30,12 @@ export async function main(args: readonly string[]): Promise<void> {
     process.stderr.write(`${debug ? stack : message}\n`)
     process.exitCode = exitCode ?? 2
   }
+}
+
+/** Whoever reads may have enough before all is told, as `head` has. */
+function onClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
 }
 
 async function dispatch(args: readonly string[]): Promise<void> {
