@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   run: () => import('./run.ts'),
   scenarios: () => import('./scenarios.ts'),
   endpoints: () => import('./endpoints.ts'),
+  profile: () => import('./profile.ts'),
   env: () => import('./env.ts'),
 }
 const DEFAULT_COMMAND = 'serve'

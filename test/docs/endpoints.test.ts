@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { handler } from '../../src/cli/endpoints.ts'
+import { handler as profile } from '../../src/cli/profile.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
 import { Library } from '../../src/scenario/library.ts'
@@ -54,4 +55,23 @@ test('every line of docs/control.md works on the default world as printed', asyn
     })
     expect([line, status]).toEqual([line, 200])
   }
+})
+
+test('docs/profile.md is what the default profile says', () => {
+  const written: string[] = []
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation(text => {
+    written.push(String(text))
+    return true
+  })
+  try {
+    profile({ name: 'realistic', markdown: true })
+  } finally {
+    spy.mockRestore()
+  }
+  const page = readFileSync('docs/profile.md', 'utf8')
+  expect(page.slice(page.indexOf('## timings')), 'make it anew: modelhost-sim profile --markdown').toBe(
+    written.join(''),
+  )
+  // Every figure has a source.
+  expect(page).not.toContain('without a source')
 })

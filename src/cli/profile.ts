@@ -1,0 +1,118 @@
+/** `modelhost-sim profile`: every figure of a provider profile, what it means, and where it was taken from. */
+import type { Argv } from 'yargs'
+import { readable } from '../kernel/duration.ts'
+import { loadProfile } from '../store/profile.ts'
+import {
+  bytes,
+  duration,
+  durations,
+  period,
+  rate,
+  spreadOfRate,
+  spreadOfTime,
+  warmUp,
+} from '../store/profile-figures.ts'
+import { Figure, Named, SECTIONS, type Section } from '../store/profile-schema.ts'
+import { EXIT_CODES } from './command.ts'
+import { text } from './values.ts'
+
+interface Arguments {
+  name: string
+  markdown: boolean
+}
+
+export const command = 'profile [name]'
+export const describe = 'List every figure of a provider profile, with its meaning and its source'
+
+export function builder(argv: Argv): Argv<Arguments> {
+  return argv
+    .positional('name', {
+      type: 'string',
+      default: 'realistic',
+      coerce: text('name'),
+      describe: 'A profile, or a file',
+    })
+    .options({ markdown: { type: 'boolean', default: false, describe: 'As Markdown tables, a section each' } })
+    .example('$0 profile', 'the figures of the default')
+    .example('$0 profile ./mine.json', 'those of your own, with what it extends')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export function handler({ name, markdown }: Arguments): void {
+  const rows = figuresOf(name)
+  const told = markdown ? pages(rows) : rows.map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}`)
+  process.stdout.write(`${told.join('\n')}\n`)
+}
+
+interface Row {
+  /** Its place in the file: `timings.image_pull`. */
+  readonly place: string
+  readonly value: string
+  readonly meaning: string
+  readonly source: string
+}
+
+function figuresOf(name: string): Row[] {
+  const profile = loadProfile(name)
+  const rows: Row[] = []
+  const walk = (section: Section, values: object, place: string) => {
+    for (const [key, part] of Object.entries(section)) {
+      const at = place === '' ? key : `${place}.${key}`
+      const value = (values as Record<string, unknown>)[key] ?? (values as Record<string, unknown>)[camel(key)]
+      if (part instanceof Figure) {
+        const source = profile.sources[at] ?? '(changed by this profile, without a source)'
+        rows.push({ place: at, value: shown(part, value), meaning: part.meaning, source })
+      } else if (part instanceof Named) {
+        for (const [one, of] of Object.entries(value as object)) walk(part.shape, of as object, `${at}.${one}`)
+      } else walk(part, value as object, at)
+    }
+  }
+  walk(SECTIONS, profile, '')
+  // What a pack leaves out does not happen: a line for each would bury those that do.
+  return rows.filter(
+    ({ place, value }) => !place.startsWith('weather.packs.') || (value !== '0' && !/^none 1\b/.test(value)),
+  )
+}
+
+const TIMES: readonly unknown[] = [duration, period, durations, spreadOfTime, warmUp]
+const RATES: readonly unknown[] = [rate, spreadOfRate]
+
+/** As a profile writes it, with units. */
+function shown({ kind }: Figure<unknown, unknown>, value: unknown): string {
+  const unit = TIMES.includes(kind)
+    ? (micros: number) => (micros === 0 ? '0s' : readable(micros).replace(' ', ''))
+    : RATES.includes(kind)
+      ? (perSecond: number) => `${perSecond / 1e6}MB/s`
+      : kind === bytes
+        ? (count: number) => `${count / 1e9}GB`
+        : String
+  const told = (one: unknown, key = ''): string => {
+    if (Array.isArray(one)) return one.map(item => told(item)).join(', ')
+    if (typeof one === 'object' && one !== null) {
+      return Object.entries(one)
+        .filter(([, item]) => item !== undefined)
+        .map(([name, item]) => `${name} ${told(item, name)}`)
+        .join(', ')
+    }
+    // The spread of a lognormal is a number without a unit.
+    return typeof one === 'number' && key !== 'sigma' ? unit(one) : String(one)
+  }
+  return told(value)
+}
+
+function camel(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function pages(rows: readonly Row[]): string[] {
+  const sections = [...new Set(rows.map(({ place }) => place.split('.')[0]!))]
+  return sections.map(section => {
+    const lines = rows
+      .filter(({ place }) => place.startsWith(`${section}.`))
+      .map(({ place, value, meaning, source }) =>
+        [`\`${place.slice(section.length + 1)}\``, value, meaning, source].map(cell => cell.replaceAll('|', '\\|')),
+      )
+      .map(cells => `| ${cells.join(' | ')} |`)
+    return `## ${section}\n\n| Figure | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
+  })
+}
