@@ -68,6 +68,8 @@ export type ClientOf<Served extends Operations> = {
 
 export type Client = ClientOf<typeof operations>
 
+const MARK = Symbol.for('modelhost-sim.refusal')
+
 /**
  * What the service refused.
  *
@@ -85,6 +87,12 @@ export class Refusal extends Error {
     this.status = status
     this.body = body
     this.headers = headers
+    Object.defineProperty(this, MARK, { value: true })
+  }
+
+  /** A refusal of another copy of this package is one, too: a script and what plays it may have loaded one each. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && MARK in value
   }
 }
 
