@@ -56,3 +56,9 @@ test('a refusal that is no JSON keeps its text', async () => {
   const { client } = noting(() => new Response('<html>', { status: 502 }))
   expect(await client.listVoices().catch((thrown: Refusal) => thrown.body)).toBe('<html>')
 })
+
+test('a refusal of another copy of the package is one: installed, a script and what plays it load one each', () => {
+  const other = Object.assign(new Error('createLlmDeployment: 409'), { [Symbol.for('modelhost-sim.refusal')]: true })
+  expect(other).toBeInstanceOf(Refusal)
+  expect(new Error('something else')).not.toBeInstanceOf(Refusal)
+})
