@@ -1,5 +1,6 @@
 /** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
-import { traceLine } from './kernel/journal.ts'
+import { type Entry, traceLine } from './kernel/journal.ts'
+import type { ReceivedRequest } from './received.ts'
 import { shown } from './scenario/check.ts'
 import type { Simulator } from './simulator.ts'
 
@@ -17,10 +18,11 @@ export interface TestPlace {
  * again.
  */
 export function accountOf(sim: Simulator, { test, file }: TestPlace): string {
-  const requests = sim.requests.slice(-LAST_REQUESTS)
-  const touched = touchedBy(sim)
-  const events = sim.journal
-    .entries()
+  const asked = sim.requests
+  const entries = sim.journal.entries()
+  const requests = asked.slice(-LAST_REQUESTS)
+  const touched = touchedBy(sim, asked, entries)
+  const events = entries
     .filter(
       ({ kind, subject }) =>
         kind !== 'request' && [...touched].some(id => subject === id || subject.startsWith(`${id}-`)),
@@ -42,19 +44,16 @@ export function accountOf(sim: Simulator, { test, file }: TestPlace): string {
 }
 
 /** Wire ids of deployments and batches that requests made or named. */
-function touchedBy(sim: Simulator): ReadonlySet<string> {
-  const { world } = sim
-  const asked = new Set(sim.requests.flatMap(({ path }) => decodeURIComponent(path).split(/[/?&=]/)))
-  const requests = new Set(
-    sim.journal
-      .entries()
-      .filter(({ kind }) => kind === 'request')
-      .map(({ seq }) => seq),
-  )
-  const made = sim.journal
-    .entries()
+function touchedBy(
+  { world }: Simulator,
+  asked: readonly ReceivedRequest[],
+  entries: readonly Entry[],
+): ReadonlySet<string> {
+  const named = new Set(asked.flatMap(({ path }) => decodeURIComponent(path).split(/[/?&=]/)))
+  const requests = new Set(entries.filter(({ kind }) => kind === 'request').map(({ seq }) => seq))
+  const made = entries
     .filter(({ kind, cause }) => /^(deployment|adapter|batch)\.created$/.test(kind) && requests.has(cause))
     .map(({ subject }) => subject)
   const known = (id: string) => world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined
-  return new Set([...made, ...[...asked].filter(known)])
+  return new Set([...made, ...[...named].filter(known)])
 }

@@ -1,6 +1,7 @@
 /** What clients have asked a simulator: for tests that look at their own client. */
 import type { Received } from './api/pipeline.ts'
 import type { Micros } from './kernel/duration.ts'
+import { jsonOrText } from './store/json-text.ts'
 
 /** Requests that are kept, the newest. */
 const MOST_REQUESTS = 1_000
@@ -9,7 +10,7 @@ const MOST_TEXT = 65_536
 
 /** A request that a simulator answered. */
 export interface ReceivedRequest {
-  /** As in `createLlmDeployment`; `''` for a path that leads nowhere. */
+  /** As in `createLlmDeployment`: a path that leads nowhere is no request of any operation, and not kept. */
   readonly operation: string
   readonly method: string
   /** Path and query. */
@@ -17,7 +18,7 @@ export interface ReceivedRequest {
   /** The world's time when it was answered, ISO 8601. */
   readonly at: string
   readonly status: number
-  /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. */
+  /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. Longer ones are cut to text. */
   readonly body: unknown
 }
 
@@ -26,7 +27,7 @@ export class ReceivedRequests {
   #kept: { readonly request: Received; readonly time: Micros }[] = []
 
   add(request: Received, time: Micros): void {
-    this.#kept.push({ request, time })
+    this.#kept.push({ request: shortened(request), time })
     if (this.#kept.length >= 2 * MOST_REQUESTS) this.#kept.splice(0, MOST_REQUESTS)
   }
 
@@ -35,7 +36,7 @@ export class ReceivedRequests {
     return this.#kept.slice(-MOST_REQUESTS).map(({ request: { text, ...request }, time }) => ({
       ...request,
       at: iso(time),
-      body: text === undefined ? undefined : parsed(text.slice(0, MOST_TEXT)),
+      body: text === undefined ? undefined : jsonOrText(text),
     }))
   }
 
@@ -44,10 +45,9 @@ export class ReceivedRequests {
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+function shortened(request: Received): Received {
+  const { text } = request
+  if (text === undefined || text.length <= MOST_TEXT) return request
+  // A slice holds on to the whole text it is of; what was written anew does not.
+  return { ...request, text: JSON.parse(JSON.stringify(text.slice(0, MOST_TEXT))) }
 }

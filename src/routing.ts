@@ -2,6 +2,7 @@
 import { namedToken } from './api/auth.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
+import { jsonValue } from './store/json-text.ts'
 import { type Destination, type ServedWorld, TooManyWorlds, type Worlds } from './worlds.ts'
 
 const BELOW = /^\/_sim\/worlds\/([^/?]+)(\/[^?].*)$/
@@ -106,25 +107,15 @@ async function outwardAnswer(world: ServedWorld, response: Response): Promise<Re
   }
   const { status, headers } = response
   const text = await response.text()
+  const isJson = status === 200 && headers.get('content-type') === 'application/json'
   // What a fault garbled is no JSON any more.
-  if (status !== 200 || headers.get('content-type') !== 'application/json' || !isJson(text)) {
-    return new Response(text, { status, headers })
-  }
+  const body = isJson ? jsonValue(text) : undefined
+  if (body === undefined) return new Response(text, { status, headers })
   const shown = (record: unknown) =>
     typeof record === 'object' && record !== null && 'token' in record
       ? { ...record, token: world.outward(String(record.token)) }
       : record
-  const body: unknown = JSON.parse(text)
   return new Response(JSON.stringify(Array.isArray(body) ? body.map(shown) : shown(body)), { status, headers })
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** A token that is refused here and good elsewhere: the refusal stays as it is, and a header says so. */

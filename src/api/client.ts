@@ -1,5 +1,6 @@
 /** The typed client, derived from the declarations: a method an operation, named as its export. */
 import type { z } from 'zod'
+import { jsonOrText } from '../store/json-text.ts'
 import {
   type AnyEndpoint,
   type Endpoint,
@@ -183,15 +184,7 @@ function form({ file, filename, ...fields }: Record<string, unknown>): FormData 
 async function decode(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
   const text = await response.text()
   if (response.ok && endpoint.produces !== 'application/json') return text
-  const body = parsed(text)
+  const body = jsonOrText(text)
   if (!response.ok) throw new Refusal(operation, response.status, body, response.headers)
   return body
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

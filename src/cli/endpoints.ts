@@ -4,6 +4,7 @@ import { type EndpointRow, endpointTable } from '../api/table.ts'
 import { controlPage } from '../control/describe.ts'
 import { controlOperations } from '../control/index.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
+import { tableRow } from './markdown.ts'
 
 interface Arguments {
   json: boolean
@@ -64,9 +65,8 @@ function markdownTable(rows: readonly EndpointRow[]): string {
   return [
     '| Endpoint | Operation | Provenance | Summary | Assumed |',
     '|---|---|---|---|---|',
-    ...rows.map(({ method, path, operation, provenance, summary, assumed }) => {
-      const cells = [`\`${method} ${path}\``, `\`${operation}\``, provenance, summary, assumed.join('; ')]
-      return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-    }),
+    ...rows.map(({ method, path, operation, provenance, summary, assumed }) =>
+      tableRow([`\`${method} ${path}\``, `\`${operation}\``, provenance, summary, assumed.join('; ')]),
+    ),
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 /** `modelhost-sim profile`: every figure of a provider profile, what it means, and where it was taken from. */
 import type { Argv } from 'yargs'
 import { readable } from '../kernel/duration.ts'
-import { loadProfile } from '../store/profile.ts'
+import { camel, loadProfile } from '../store/profile.ts'
 import {
   bytes,
   duration,
@@ -14,6 +14,7 @@ import {
 } from '../store/profile-figures.ts'
 import { Figure, Named, SECTIONS, type Section } from '../store/profile-schema.ts'
 import { EXIT_CODES } from './command.ts'
+import { tableRow } from './markdown.ts'
 import { text } from './values.ts'
 
 interface Arguments {
@@ -100,19 +101,14 @@ function shown({ kind }: Figure<unknown, unknown>, value: unknown): string {
   return told(value)
 }
 
-function camel(name: string): string {
-  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-}
-
 function pages(rows: readonly Row[]): string[] {
   const sections = [...new Set(rows.map(({ place }) => place.split('.')[0]!))]
   return sections.map(section => {
     const lines = rows
       .filter(({ place }) => place.startsWith(`${section}.`))
       .map(({ place, value, meaning, source }) =>
-        [`\`${place.slice(section.length + 1)}\``, value, meaning, source].map(cell => cell.replaceAll('|', '\\|')),
+        tableRow([`\`${place.slice(section.length + 1)}\``, value, meaning, source]),
       )
-      .map(cells => `| ${cells.join(' | ')} |`)
     return `## ${section}\n\n| Figure | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
   })
 }

@@ -3,6 +3,7 @@ import type { Argv } from 'yargs'
 import type { Report } from '../cluster/report.ts'
 import { CONTROL_TOKEN_HEADER } from '../control/guards.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.ts'
+import { jsonValue } from '../store/json-text.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { reportText } from './report-text.ts'
 import { demandKnownVariables, flag, text, toggle } from './values.ts'
@@ -73,7 +74,7 @@ async function ask({ url, from, to, controlToken }: ReportArguments): Promise<Re
         'Start one with modelhost-sim serve, or name where it is with --url.',
     )
   }
-  const body = parsed(await answer.text())
+  const body = jsonValue(await answer.text())
   if (answer.ok && isReport(body)) return body
   const { error } = (body ?? {}) as { error?: unknown }
   throw new UsageError(
@@ -95,12 +96,4 @@ function addressOf(url: string): URL {
 
 function isReport(body: unknown): body is Report {
   return typeof body === 'object' && body !== null && 'money' in body && 'deployments' in body
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -6,6 +6,7 @@ import type { Argv } from 'yargs'
 import { LoadError } from '../scenario/files.ts'
 import { loadFiles } from '../scenario/runner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
+import { tableRow } from './markdown.ts'
 import { text, texts } from './values.ts'
 
 export const command = 'scenarios [folders..]'
@@ -141,10 +142,9 @@ function tables(listed: readonly Listed[]): string {
   const parts = folders.map(folder => {
     const rows = listed
       .filter(({ file }) => dirname(file) === folder)
-      .map(({ file, title, teaches, client }) => {
-        const cells = [`[${title}](../${file.replaceAll(sep, '/')})`, teaches, client]
-        return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-      })
+      .map(({ file, title, teaches, client }) =>
+        tableRow([`[${title}](../${file.replaceAll(sep, '/')})`, teaches, client]),
+      )
     return [
       `## ${basename(folder)}`,
       '',

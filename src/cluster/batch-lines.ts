@@ -1,3 +1,4 @@
+import { jsonValue } from '../store/json-text.ts'
 import type { TokenCounter } from './world.ts'
 
 /** The most lines a batch may have. */
@@ -112,12 +113,8 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonValue(text)
+  return isObject(value) ? value : undefined
 }
 
 function lineProblem(

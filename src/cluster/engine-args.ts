@@ -1,4 +1,5 @@
 import { nearest } from '../kernel/nearest.ts'
+import { jsonValue } from '../store/json-text.ts'
 
 /**
  * What may follow an option: `switch` nothing (and it has a `--no-` form), `perhaps` a value or nothing, `size` an
@@ -188,18 +189,9 @@ function valueProblem(value: Value, values: readonly string[], inline: boolean):
   if (value === 'float') {
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(first) ? undefined : `invalid float value: '${first}'`
   }
-  if (value === 'json') return isJson(first) ? undefined : `invalid JSON value: '${first}'`
+  if (value === 'json') return jsonValue(first) !== undefined ? undefined : `invalid JSON value: '${first}'`
   if (value === 'text' || value === 'texts' || value.includes(first)) return undefined
   return `invalid choice: '${first}' (choose from ${value.map(word => `'${word}'`).join(', ')})`
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function hintFor(name: string): string {

@@ -3,6 +3,7 @@ import { refuse } from '../api/endpoint.ts'
 import { CLOCK_MODES, type ClockMode } from '../clock-setting.ts'
 import type { Happened } from '../happened.ts'
 import type { Simulator } from '../simulator.ts'
+import { jsonOrText } from '../store/json-text.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 import { holds } from './holds.ts'
 
@@ -170,7 +171,7 @@ export const untilClock = control({
       // Past the door and its queue: this very request holds the queue.
       const response = await sim.api.answer(sim.world, request, { path: get })
       const isFirst = last === undefined
-      last = { status: response.status, body: parsed(await response.text()) }
+      last = { status: response.status, body: jsonOrText(await response.text()) }
       if (isFirst) demandFit(get, last, where)
       return response.ok && fits(last.body, where)
     }
@@ -244,12 +245,4 @@ function moment(sim: Simulator, text: string): number {
     throw new RangeError(`Failed to advance to '${text}': it is ${sim.clock.iso} already, and time never goes back.`)
   }
   return at
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

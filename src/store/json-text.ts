@@ -22,6 +22,21 @@ export function parseJsonText(text: string): JsonText {
   }
 }
 
+/** What a text says as JSON; undefined where it is none, which no JSON says. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What a text says as JSON, or the text itself where it is none. */
+export function jsonOrText(text: string): unknown {
+  const value = jsonValue(text)
+  return value === undefined ? text : value
+}
+
 class Fault extends Error {
   readonly offset: number
   readonly reason: string

@@ -53,7 +53,7 @@ export interface Section {
   readonly [key: string]: Figure<any, any> | Named<Section> | Section
 }
 
-/** `zone_outage_lasts` is `zoneOutageLasts`: files are written in snake case, code in camel case. */
+/** What `camel` makes of a name. */
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
 
 /** A figure as a file writes it: plain, or with the place it was taken from. */

@@ -430,7 +430,8 @@ function wrapped(raw: unknown): { value: unknown; source?: unknown; others: read
   return { value: raw.value, source: raw.source, others }
 }
 
-function camel(key: string): string {
+/** `zone_outage_lasts` is `zoneOutageLasts`: files are written in snake case, code in camel case. */
+export function camel(key: string): string {
   return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 

@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { main } from '../../src/cli/index.ts'
 import { Progress } from '../../src/cli/progress.ts'
 import { reportText } from '../../src/cli/report-text.ts'
 import { type SimulateArguments, simulate } from '../../src/cli/simulate.ts'
@@ -12,6 +11,7 @@ import type { Report } from '../../src/cluster/report.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
+import { commanded } from './commanded.ts'
 import { BIN } from './process.ts'
 
 /** The real clock, in the hands of a test. */
@@ -46,25 +46,6 @@ async function simulated(args: Partial<SimulateArguments>, stopsAfter?: number) 
     },
   )
   return { code, ...written }
-}
-
-async function commanded(args: readonly string[], env: Record<string, string> = {}) {
-  const written = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map(stream =>
-    vi.spyOn(process[stream], 'write').mockImplementation(text => {
-      written[stream] += text
-      return true
-    }),
-  )
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-  try {
-    await main(args)
-    return { code: process.exitCode ?? 0, ...written }
-  } finally {
-    process.exitCode = undefined
-    vi.unstubAllEnvs()
-    for (const spy of spies) spy.mockRestore()
-  }
 }
 
 test('the same seed gives the same bytes, another one others; what is told is what the world holds', async () => {

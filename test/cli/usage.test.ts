@@ -1,6 +1,6 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { main } from '../../src/cli/index.ts'
+import { commanded } from './commanded.ts'
 import { run } from './process.ts'
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
@@ -48,26 +48,6 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['env', '--host'], 'Failed to read --host: it needs a value.'],
   [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
 ]
-
-/** The command line in this process, for what ends by itself: a process of its own takes half a second. */
-async function commanded(args: string[], env: Record<string, string> = {}) {
-  const written = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map(stream =>
-    vi.spyOn(process[stream], 'write').mockImplementation(text => {
-      written[stream] += text
-      return true
-    }),
-  )
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-  try {
-    await main(args)
-    return { code: process.exitCode ?? 0, ...written }
-  } finally {
-    process.exitCode = undefined
-    vi.unstubAllEnvs()
-    for (const spy of spies) spy.mockRestore()
-  }
-}
 
 describe('a mistake on the command line is one line on stderr and exit code 2', () => {
   test.each(MISTAKES)('%j', async (args, message, env) => {
