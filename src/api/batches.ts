@@ -27,6 +27,14 @@ export const createBatch = endpoint({
     metadata: pairs({ max: 16, key: 64, value: 512 }).nullable().optional(),
   }),
   returns: BatchRecord,
+  example: {
+    body: {
+      input_file_id: 'file_HSCZDQPBeSpnXB5vXxnzQcds',
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: { team: 'search' },
+    },
+  },
   handle: ({ body, world }) => {
     if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
@@ -49,6 +57,7 @@ export const getBatch = endpoint({
   errors: 'wrapped',
   returns: BatchRecord,
   polls: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
+  example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE' },
   handle: ({ params, world }) => {
     const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
     return new JsonText(batch.text())
@@ -69,6 +78,7 @@ export const listBatches = endpoint({
   errors: 'wrapped',
   query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
   returns: listOf(BatchRecord, 'BatchList'),
+  example: { target: '/v1/batches?limit=10' },
   handle: ({ query, world }) => pageOf(world.batches.list().reverse(), query, batch => batch.record()),
 })
 
@@ -83,6 +93,7 @@ export const cancelBatch = endpoint({
   refusals: { 404: 'unknown batch', 400: 'completed, failed, expired or cancelled already' },
   errors: 'wrapped',
   returns: BatchRecord,
+  example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE/cancel' },
   handle: ({ params: { batch_id }, world }) => {
     const batch = world.batches.get(batch_id) ?? refuse(404, 'batch not found')
     if (!batch.cancel()) refuse(400, `batch ${batch_id} is ${batch.status} already`)

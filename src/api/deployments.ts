@@ -60,6 +60,7 @@ export const createLlmDeployment = endpoint({
     extra_args: z.array(text()).nullable().optional(),
   }),
   returns: DeploymentRecord,
+  example: { body: { model_name: 'acme/search', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } },
   handle: ({ body, world }) => {
     const { gpu, num_gpus, base_model, settings } = body
     const model_name = ownName(world, body.model_name)
@@ -112,6 +113,7 @@ export const listDeployments = endpoint({
   query: { status: z.string().optional() },
   returns: z.array(DeploymentRecord),
   polls: () => ({ kind: 'deployments' }),
+  example: { target: '/deploy/list?status=running,deploying' },
   handle: ({ query, world }) => {
     const asked = words(query.status ?? '')
     const unknown = asked.find(word => !isStatus(word))
@@ -132,6 +134,7 @@ export const getDeployment = endpoint({
   alt: true,
   returns: DeploymentRecord,
   polls: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
   handle: ({ params, world }) => new JsonText(deploymentOf(world, params.deploy_id).text()),
 })
 
@@ -150,6 +153,7 @@ export const startDeployment = endpoint({
     403: 'over the GPU limit of the account',
   },
   returns: DeployId,
+  example: { target: '/deploy/ZULBVvLkUPftB8Mo/start' },
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
     const mayStart = deployment.status === 'failed' && world.profile.policies.failedMayStart
@@ -187,6 +191,7 @@ export const updateDeployment = endpoint({
     }),
   }),
   returns: DeployId,
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh', body: { settings: { max_instances: 3 } } },
   handle: ({ params: { deploy_id }, body: { settings }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
     const { min_instances = deployment.min_instances, max_instances = deployment.max_instances } = settings
@@ -214,6 +219,7 @@ export const stopDeployment = endpoint({
   assumed: [],
   refusals: { 404: 'unknown deployment', 400: 'stopped, failed or deleted already' },
   returns: DeployId,
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh/stop' },
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
     if (isOver(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
@@ -229,6 +235,7 @@ export const deleteDeployment = endpoint({
   assumed: [],
   refusals: { 404: 'unknown deployment', 400: 'deleted already' },
   returns: DeployId,
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
   handle: ({ params: { deploy_id }, world }) => {
     const deployment = deploymentOf(world, deploy_id)
     if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted already`)

@@ -146,10 +146,22 @@ export function invalid(loc: readonly string[], message: string, type = 'value_e
   throw new Invalid(loc, message, type)
 }
 
-/** A request that shows how an endpoint is asked: its target where the path alone is not enough, and its body. */
+/**
+ * A request that shows how an endpoint is asked, and that succeeds in the default world: the documents show it, and
+ * whoever drives every operation sends it.
+ */
 export interface Example {
+  /** Path and query, where the path alone is not enough. A `{name}` in it is that field of the answers to `after`. */
   readonly target?: string
   readonly body?: unknown
+  /** What is uploaded. */
+  readonly form?: {
+    readonly fields: Readonly<Record<string, string>>
+    readonly filename: string
+    readonly content: string
+  }
+  /** Operations whose examples are asked before. */
+  readonly after?: readonly string[]
 }
 
 export interface Declaration<Scope, Route extends string, Params, Query, Body, Form, Returns, Outcome> {

@@ -34,6 +34,15 @@ export const uploadFile = endpoint({
     limitFor: ({ purpose }) => (purpose === 'batch' ? BATCH_INPUT : undefined),
   },
   returns: FileRecord,
+  example: {
+    form: {
+      fields: { purpose: 'batch' },
+      filename: 'requests.jsonl',
+      content:
+        '{"custom_id":"one","method":"POST","url":"/v1/chat/completions","body":{"model":"aurora-labs/aurora-8b-instruct",' +
+        '"messages":[{"role":"user","content":"Hello"}]}}\n',
+    },
+  },
   handle: ({ upload: { purpose, file }, world }) => {
     // Another upload may have been stored while this one came in.
     if (world.files.storedBytes + file.bytes > world.maxStorageBytes) refuse(413, storageFull(world.maxStorageBytes))
@@ -62,6 +71,7 @@ export const listFiles = endpoint({
     purpose: z.string().optional(),
   },
   returns: listOf(FileRecord, 'FileList'),
+  example: { target: '/v1/files?purpose=batch&order=asc' },
   handle: ({ query: { order, purpose, ...page }, world }) => {
     const files = world.files.list().filter(file => purpose === undefined || file.purpose === purpose)
     return pageOf(order === 'asc' ? files : files.reverse(), page, file => recordOf(world, file))
@@ -76,6 +86,7 @@ export const getFile = endpoint({
   refusals: { 404: 'unknown file' },
   errors: 'wrapped',
   returns: FileRecord,
+  example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
   handle: ({ params, world }) => recordOf(world, world.files.get(params.file_id) ?? refuse(404, 'file not found')),
 })
 
@@ -87,6 +98,7 @@ export const deleteFile = endpoint({
   refusals: { 404: 'unknown file' },
   errors: 'wrapped',
   returns: z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
+  example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
   handle: ({ params: { file_id }, world }) => {
     if (!world.files.delete(file_id)) refuse(404, 'file not found')
     return { id: file_id, object: 'file' as const, deleted: true as const }
@@ -102,6 +114,7 @@ export const getFileContent = endpoint({
   errors: 'wrapped',
   returns: z.string(),
   produces: 'application/octet-stream',
+  example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
   handle: ({ params, world }) => {
     const file = world.files.get(params.file_id) ?? refuse(404, 'file not found')
     return new Bytes(file.chunks())

@@ -16,6 +16,7 @@ export const requestGpuLimit = endpoint({
   },
   body: z.object({ gpu_type: text(), requested_limit: integer(), reason: text({ max: 2048 }) }),
   returns: Nothing,
+  example: { body: { gpu_type: 'H100-80GB', requested_limit: 8, reason: 'more traffic' } },
   handle: ({ body: { gpu_type, requested_limit, reason }, world }) => {
     if (!isLimited(gpu_type)) refuse(404, `no GPU type '${gpu_type}': gpu_type is one of ${LIMITED.join(', ')}`)
     const limit = world.limits.of(gpu_type)

@@ -17,6 +17,7 @@ export const getHardware = endpoint({
   refusals: { 404: 'unknown model' },
   query: { model: z.string() },
   returns: z.object({ hardware: z.array(HardwareRecord) }),
+  example: { target: '/v2/hardware?model=aurora-labs/aurora-8b-instruct' },
   handle: ({ query, world }) => {
     const model_name = ownName(world, query.model)
     const record = world.store.hardware.get(model_name)

@@ -12,6 +12,7 @@ export const renameHosted = endpoint({
   refusals: { 404: 'unknown instance' },
   body: z.object({ name: text({ min: 1, max: 64 }) }),
   returns: Nothing,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw', body: { name: 'workbench' } },
   handle: ({ params, body, world }) => {
     hostedOf(world, params.instance_id).rename(body.name)
     return {}
@@ -26,6 +27,7 @@ export const expandHostedStorage = endpoint({
   refusals: { 404: 'unknown instance', 409: 'an expansion is under way', 400: 'not larger than the current size' },
   body: z.object({ new_size_gb: integer({ min: 21, max: 512 }) }),
   returns: Nothing,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/expand_storage', body: { new_size_gb: 200 } },
   handle: ({ params: { instance_id }, body: { new_size_gb }, world }) => {
     const instance = hostedOf(world, instance_id)
     if (instance.expanding) refuse(409, `storage of ${instance_id} is being expanded already`)

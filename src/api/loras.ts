@@ -28,6 +28,14 @@ export const createLora = endpoint({
     description: text().nullable().default(''),
   }),
   returns: DeploymentRecord,
+  example: {
+    body: {
+      base_model: 'acme/assistant',
+      lora_name: 'formal-tone',
+      source: { type: 'modelhub', modelhub_url: 'https://models.example/acme/formal-tone' },
+      private: true,
+    },
+  },
   handle: ({ body, world }) => {
     if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
     const base_model = ownName(world, body.base_model)

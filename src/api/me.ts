@@ -19,6 +19,7 @@ export const getMe = endpoint({
     display_name: z.string(),
     checklist: PaymentChecklist.optional(),
   }),
+  example: { target: '/v1/me?checklist=true' },
   handle: ({ query, world }) => {
     const { uid, email, display_name } = world.store.account
     return { uid, email, display_name, ...(query.checklist && { checklist: checklistOf(world) }) }

@@ -36,6 +36,12 @@ export const countTokens = endpoint({
     tool_choice: z.looseObject({}).optional(),
   }),
   returns: z.object({ input_tokens: z.int() }),
+  example: {
+    body: {
+      model: 'aurora-labs/aurora-8b-instruct',
+      messages: [{ role: 'user', content: 'How many tokens are these?' }],
+    },
+  },
   handle: ({ body: { model, messages, system, tools }, world }) => {
     const model_name = ownName(world, model)
     const isKnown = world.store.models.has(model_name) || world.models.own(model_name) !== undefined

@@ -36,6 +36,7 @@ export const getModelSchema = endpoint({
   params: { variantKey: z.enum(VARIANT_KEYS) },
   query: { version: z.string().nullable().optional() },
   returns: ModelSchemaRecord,
+  example: { target: '/models/aurora-labs/aurora-8b-instruct/schema/default' },
   handle: ({ params: { model_name: asked, variantKey }, query: { version }, world }) => {
     const model_name = ownName(world, asked)
     const model = describedModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
@@ -56,6 +57,7 @@ export const deleteModel = endpoint({
   refusals: { 404: 'unknown model or version', 401: 'a model of the catalog, not of the account' },
   query: { version: z.string() },
   returns: Nothing,
+  example: { target: '/models/acme/assistant?version=ALL' },
   handle: ({ params, query: { version }, world }) => {
     const model_name = ownName(world, params.model_name)
     const model = isForeign(world, model_name) ? undefined : world.models.own(model_name)

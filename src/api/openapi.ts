@@ -99,7 +99,9 @@ function requestOf(endpoint: AnyEndpoint, components: Json): Json | undefined {
   }
   if (endpoint.body === undefined) return undefined
   const schema = schemaOf(endpoint.body, 'input', components)
-  return { required: !isOptional(endpoint.body), content: { 'application/json': { schema } } }
+  const { body: example } = endpoint.example
+  const shown = example === undefined ? { schema } : { schema, example }
+  return { required: !isOptional(endpoint.body), content: { 'application/json': shown } }
 }
 
 function responsesOf(endpoint: AnyEndpoint, components: Json): Json {

@@ -23,6 +23,7 @@ export const setTopup = endpoint({
     enabled: z.boolean().default(true),
   }),
   returns: Nothing,
+  example: { body: { amount: 5000, threshold: 1000 } },
   handle: ({ body, world }) => {
     world.ledger.setTopup(body)
     return {}
@@ -37,6 +38,7 @@ export const addFunds = endpoint({
   refusals: { 402: 'the card is declined', 400: 'the account would hold more than 40 million dollars' },
   body: z.object({ amount: integer({ above: 0, max: MOST_CENTS }) }),
   returns: Nothing,
+  example: { body: { amount: 2500 } },
   handle: ({ body, world }) => {
     if (world.ledger.balance + body.amount * 1_000_000 > MOST_FUNDS) {
       refuse(400, `amount ${body.amount} is too much: the account may hold ${MOST_FUNDS / 1_000_000} cents`)
@@ -57,6 +59,7 @@ export const getRentUsage = endpoint({
   ],
   query: { from: queryInteger(), to: queryInteger().optional() },
   returns: RentUsage,
+  example: { target: '/payment/usage/rent?from=1767139200' },
   handle: ({ query: { from, to }, world }) => {
     if (to !== undefined && from > to) {
       invalid(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)

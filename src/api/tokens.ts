@@ -25,6 +25,7 @@ export const createApiToken = endpoint({
   refusals: { 409: 'a token has the name' },
   body: z.object({ name: text({ min: 1, max: 64 }) }),
   returns: ApiTokenRecord,
+  example: { body: { name: 'notebook' } },
   handle: ({ body: { name }, world }) => {
     if (world.tokens.isTaken(name)) refuse(409, `a token is named '${name}' already`)
     return { ...world.tokens.create(name) }
@@ -38,6 +39,7 @@ export const getApiToken = endpoint({
   assumed: ['with the full token value'],
   refusals: { 404: 'unknown token' },
   returns: ApiTokenRecord,
+  example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
   handle: ({ params, world }) => ({ ...tokenOf(world, params.token) }),
 })
 
@@ -48,6 +50,7 @@ export const deleteApiToken = endpoint({
   assumed: ['200 {}', 'the token of the request itself, and the last one, can be deleted too'],
   refusals: { 404: 'unknown token' },
   returns: Nothing,
+  example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
   handle: ({ params, world }) => {
     world.tokens.delete(tokenOf(world, params.token))
     return {}

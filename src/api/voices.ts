@@ -18,5 +18,6 @@ export const getVoice = endpoint({
   assumed: ['timestamps in Unix seconds'],
   refusals: { 404: 'unknown voice' },
   returns: VoiceRecord,
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
   handle: ({ params, world }) => world.store.voices.get(params.voice_id) ?? refuse(404, `no voice ${params.voice_id}`),
 })

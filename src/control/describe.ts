@@ -1,6 +1,7 @@
 /** The control plane by its declarations: what `GET /_sim` lists, and the page `docs/control.md`. */
 import { z } from 'zod'
 import { type AnyEndpoint, type Fields, type Operations, routeNames } from '../api/endpoint.ts'
+import { targetOf } from '../api/examples.ts'
 
 /** Something that an endpoint takes. */
 export interface Taken {
@@ -25,8 +26,9 @@ export function takenBy({ path, query, body }: AnyEndpoint): Taken[] {
 }
 
 /** A request to an endpoint, as its declaration gives it. */
-export function shownBy({ path, example }: AnyEndpoint): Shown {
-  return { target: example.target ?? path, ...(example.body !== undefined && { body: example.body }) }
+export function shownBy(endpoint: AnyEndpoint): Shown {
+  const { body } = endpoint.example
+  return { target: targetOf(endpoint), ...(body !== undefined && { body }) }
 }
 
 /** A section an endpoint: what it does, what it takes, what it refuses, and a line to paste. */
