@@ -1,5 +1,6 @@
 /**
- * `npm run sweep`: plays random worlds, holds every law after every event, and plays each a second time.
+ * `npm run sweep`: plays random worlds, holds every law after every event, and plays each a second time; then a crowd of
+ * worlds at once, and one world in many orders.
  *
  * The second time nobody checks, so equal digests say that equal seeds give equal worlds (I19), and that the check itself
  * changes nothing.
@@ -8,16 +9,22 @@ import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { crowd } from './crowd.ts'
+import { orders } from './orders.ts'
 import { SOMETIMES, type SometimesName } from './sometimes.ts'
 import type { Verdict } from './verdict.ts'
 
 const WORLDS = 500
-const USAGE = `Usage: npm run sweep -- [--worlds ${WORLDS}] [--from 0] [--seed N] [--json]
-  --worlds N  how many random worlds
+const CROWD = 1000
+const ORDERS = 200
+const USAGE = `Usage: npm run sweep -- [--worlds ${WORLDS}] [--from 0] [--seed N] [--crowd ${CROWD}] [--orders ${ORDERS}] [--json]
+  --worlds N  how many random worlds; 0 for none
   --from N    the first of them
   --seed N    that world alone, and whatever is wrong with it in full
+  --crowd N   how many worlds at once, each asked the same in an order of its own, against each alone; 0 for none
+  --orders N  in how many orders one world is given the same commands; 0 for none
   --json      one JSON document on stdout
-Exit codes: 0 every law held, 1 one did not, or a sweep of ${WORLDS} did not meet what it must, 2 could not run.
+Exit codes: 0 every law held, 1 one did not, a world was another in a crowd or in another order, or a sweep of ${WORLDS} did not meet what it must, 2 could not run.
 `
 
 const { values } = parseArgs({
@@ -25,6 +32,8 @@ const { values } = parseArgs({
     worlds: { type: 'string' },
     from: { type: 'string' },
     seed: { type: 'string' },
+    crowd: { type: 'string' },
+    orders: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -35,39 +44,84 @@ else process.exitCode = await sweep()
 
 async function sweep(): Promise<0 | 1 | 2> {
   const [worlds, from, seed] = [number('worlds'), number('from'), number('seed')]
-  if ([worlds, from, seed].some(Number.isNaN)) return 2
+  const [crowded, ordered] = [number('crowd'), number('orders')]
+  if ([worlds, from, seed, crowded, ordered].some(Number.isNaN)) return 2
   const first = seed ?? from ?? 0
   const count = seed === undefined ? (worlds ?? WORLDS) : 1
-  const verdicts = await judge(first, count)
+  const verdicts = count === 0 ? [] : await judge(first, count)
   const failed = verdicts.filter(({ problem }) => problem !== undefined)
   const met = Object.fromEntries(
     SOMETIMES.map(name => [name, verdicts.reduce((sum, one) => sum + (one.met?.[name] ?? 0), 0)]),
   ) as Record<SometimesName, number>
   const missed = SOMETIMES.filter(name => met[name] === 0)
   const entries = verdicts.reduce((sum, one) => sum + one.entries, 0)
-  if (values.json) process.stdout.write(`${JSON.stringify({ first, worlds: count, entries, failed, met }, null, 2)}\n`)
-  else {
-    for (const { seed, problem } of failed) {
-      process.stdout.write(`\nWorld ${seed}: ${problem}\n  Play it again: npm run sweep -- --seed ${seed}\n`)
-    }
-    const held = failed.length === 0 ? 'every law held, each world twice the same' : `${failed.length} failed`
-    process.stdout.write(`${count} worlds, ${entries.toLocaleString('en')} entries: ${held}.\n`)
-    for (const name of SOMETIMES) process.stdout.write(`  ${String(met[name]).padStart(7)}  ${name}\n`)
+  const together = await beside({
+    crowd: crowded ?? (seed === undefined ? CROWD : 0),
+    orders: ordered ?? (seed === undefined ? ORDERS : 0),
+  })
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify({ first, worlds: count, entries, failed, met, ...together }, null, 2)}\n`)
+  } else {
+    if (count > 0) tellWorlds(count, entries, failed, met)
+    tell(together)
   }
   if (count >= WORLDS && missed.length > 0) {
     process.stderr.write(`Failed to meet: ${missed.join('; ')}. Make worlds that lean to it (sweep/world.ts).\n`)
     return 1
   }
-  return failed.length > 0 ? 1 : 0
+  return failed.length > 0 || together.differing.length > 0 || together.outcomes.length > 1 ? 1 : 0
 }
 
-function number(name: 'worlds' | 'from' | 'seed'): number | undefined {
+/** What came of worlds beside each other, and of commands in many orders. */
+interface Together {
+  readonly crowd: number
+  /** Worlds that are others among many than alone. */
+  readonly differing: readonly string[]
+  readonly orders: number
+  /** What became of one world, each outcome once. */
+  readonly outcomes: readonly string[]
+}
+
+async function beside(counts: { readonly crowd: number; readonly orders: number }): Promise<Together> {
+  if (counts.crowd > 0) process.stderr.write(`${counts.crowd} worlds at once\n`)
+  const differing = counts.crowd === 0 ? [] : await crowd(counts.crowd)
+  if (counts.orders > 0) process.stderr.write(`one world in ${counts.orders} orders\n`)
+  const outcomes = counts.orders === 0 ? [] : await orders(counts.orders)
+  return { ...counts, differing, outcomes }
+}
+
+function tellWorlds(
+  count: number,
+  entries: number,
+  failed: readonly Verdict[],
+  met: Readonly<Record<SometimesName, number>>,
+): void {
+  for (const { seed, problem } of failed) {
+    process.stdout.write(`\nWorld ${seed}: ${problem}\n  Play it again: npm run sweep -- --seed ${seed}\n`)
+  }
+  const held = failed.length === 0 ? 'every law held, each world twice the same' : `${failed.length} failed`
+  process.stdout.write(`${count} worlds, ${entries.toLocaleString('en')} entries: ${held}.\n`)
+  for (const name of SOMETIMES) process.stdout.write(`  ${String(met[name]).padStart(7)}  ${name}\n`)
+}
+
+function tell({ crowd, differing, orders, outcomes }: Together): void {
+  const lines = [
+    ...differing,
+    ...(crowd === 0 ? [] : [`${crowd} worlds at once: ${differing.length} of them are others when they are alone.`]),
+    ...(orders === 0
+      ? []
+      : [`50 commands in ${orders} orders: ${outcomes.length} outcome${outcomes.length === 1 ? '' : 's'}.`]),
+    ...(outcomes.length > 1 ? outcomes.map(one => `  ${one}`) : []),
+  ]
+  for (const line of lines) process.stdout.write(`${line}\n`)
+}
+
+function number(name: 'worlds' | 'from' | 'seed' | 'crowd' | 'orders'): number | undefined {
   const text = values[name]
   if (text === undefined) return undefined
   const value = Number(text)
-  const least = name === 'worlds' ? 1 : 0
-  if (Number.isSafeInteger(value) && value >= least) return value
-  process.stderr.write(`Failed to sweep: --${name} is '${text}'. Give an integer of at least ${least}.\n`)
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  process.stderr.write(`Failed to sweep: --${name} is '${text}'. Give an integer of at least 0.\n`)
   return Number.NaN
 }
 
@@ -88,7 +142,7 @@ function judge(first: number, count: number): Promise<Verdict[]> {
       }
       child.on('message', message => {
         verdicts.push(message as Verdict)
-        tell(verdicts, count)
+        progress(verdicts, count)
         hand()
       })
       child.on('exit', code => {
@@ -100,7 +154,7 @@ function judge(first: number, count: number): Promise<Verdict[]> {
   })
 }
 
-function tell(verdicts: readonly Verdict[], count: number): void {
+function progress(verdicts: readonly Verdict[], count: number): void {
   const { length } = verdicts
   const { seed, problem } = verdicts[length - 1]!
   if (problem !== undefined) process.stderr.write(`world ${seed}: ${problem.split('\n', 1)[0]}\n`)
