@@ -54,6 +54,33 @@ describe('a client of the service, under MSW', () => {
     expect(await response.json()).toMatchObject({ filename: 'input.jsonl', bytes: 19, purpose: 'batch' })
   })
 
+  test('cancels a body that it has no use for, and reads one into a buffer of its own', async () => {
+    const refused = await ask('/deploy/none')
+    expect(refused.status).toBe(404)
+    await refused.body!.cancel()
+
+    const listed = (await ask('/deploy/list')).body!.getReader({ mode: 'byob' })
+    const { value } = await listed.read(new Uint8Array(9))
+    expect(new TextDecoder().decode(value)).toBe('[{"deploy')
+    await listed.cancel()
+
+    sim.faults.add({ on: 'listVoices', fault: { kind: 'empty' } })
+    const empty = (await ask('/v1/voices')).body!.getReader({ mode: 'byob' })
+    expect((await empty.read(new Uint8Array(9))).done).toBe(true)
+  })
+
+  test('leaves a copy to who watches what MSW answers', async () => {
+    const watched: Promise<string>[] = []
+    const watch = ({ response }: { response: Response }) => void watched.push(response.text())
+    server.events.on('response:mocked', watch)
+    const answer = await ask('/deploy/list')
+    const text = await answer.text()
+    server.events.removeListener('response:mocked', watch)
+
+    expect(JSON.parse(text)).not.toEqual([])
+    expect(await Promise.all(watched)).toEqual([text])
+  })
+
   test('can be answered otherwise for one test', async () => {
     server.use(http.get(`${BASE}/deploy/list`, () => HttpResponse.json({ error: 'mine' }, { status: 418 })))
 
