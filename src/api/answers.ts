@@ -133,6 +133,22 @@ export const DeploymentRecord = z
   })
   .meta({ id: 'Deployment' })
 
+export const LoraRecord = DeploymentRecord.extend({
+  lora_name: z.string(),
+  base_model: z.string(),
+  source: z.object({ type: z.literal('modelhub').meta(OPEN), modelhub_url: z.string() }),
+  private: z.boolean(),
+  description: z.string().default(''),
+}).meta({ id: 'Lora' })
+
+export const LoraStatus = DeploymentRecord.pick({
+  deploy_id: true,
+  status: true,
+  fail_reason: true,
+  updated_at: true,
+  instances: true,
+}).meta({ id: 'LoraStatus' })
+
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
 const Pricing = z.object({
@@ -162,6 +178,12 @@ export const ModelEntry = z
     is_partner: z.boolean().default(false),
   })
   .meta({ id: 'Model' })
+
+export const ModelDetail = ModelEntry.extend({ version: z.string() }).meta({ id: 'ModelDetail' })
+
+export const ModelVersion = z
+  .object({ version: z.string(), deploy_ids: z.array(z.string()) })
+  .meta({ id: 'ModelVersion' })
 
 const FieldDescription = z.object({
   name: z.string(),

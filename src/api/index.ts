@@ -11,6 +11,7 @@ import * as loras from './loras.ts'
 import * as me from './me.ts'
 import * as messages from './messages.ts'
 import * as models from './models.ts'
+import * as offers from './offers.ts'
 import * as payments from './payments.ts'
 import * as tokens from './tokens.ts'
 import * as voices from './voices.ts'
@@ -23,6 +24,7 @@ export const operations = byPath({
   ...files,
   ...batches,
   ...deployments,
+  ...offers,
   ...loras,
   ...models,
   ...hardware,

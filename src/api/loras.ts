@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { DeploymentRecord } from './answers.ts'
+import type { Deployment } from '../cluster/deployment.ts'
+import type { World } from '../cluster/world.ts'
+import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
 import { text } from './fields.ts'
 import { BareName, ownName } from './model-names.ts'
@@ -56,3 +58,111 @@ export const createLora = endpoint({
     return new JsonText(created.text())
   },
 })
+
+export const listLoras = endpoint({
+  route: 'GET /v1/user/loras',
+  summary: "The account's LoRA adapters",
+  provenance: 'neighbour',
+  assumed: ['a bare array, oldest first, without the deleted'],
+  returns: z.array(LoraRecord),
+  polls: () => ({ kind: 'adapters' }),
+  handle: ({ world }) => adapters(world).map(recordOf),
+})
+
+export const listLorasOfModel = endpoint({
+  route: 'GET /v1/model/{model_name}/loras',
+  summary: "The account's LoRA adapters on a base model",
+  provenance: 'neighbour',
+  assumed: ['a bare array, oldest first, without the deleted', 'an adapter that lost its base is in it, too'],
+  refusals: { 404: 'unknown model' },
+  returns: z.array(LoraRecord),
+  handle: ({ params, world }) => {
+    const model_name = ownName(world, params.model_name)
+    const found = adapters(world).filter(({ base_model }) => base_model === model_name)
+    const isKnown = world.store.models.has(model_name) || world.models.own(model_name) !== undefined
+    if (found.length === 0 && !isKnown) refuse(404, `no model ${model_name}`)
+    return found.map(recordOf)
+  },
+})
+
+export const getLora = endpoint({
+  route: 'GET /v1/lora/{lora_name}',
+  summary: 'One LoRA adapter',
+  provenance: 'neighbour',
+  assumed: [
+    'its deployment record, with base_model, source, private and description beside it',
+    'lora_name is the bare name, or owner/name with its slash percent-encoded',
+  ],
+  refusals: { 404: 'unknown adapter' },
+  returns: LoraRecord,
+  polls: ({ lora_name }) => ({ kind: 'adapters', id: lora_name! }),
+  handle: ({ params, world }) => recordOf(adapterOf(world, params.lora_name)),
+})
+
+export const getLoraStatus = endpoint({
+  route: 'GET /v1/lora/{lora_name}/status',
+  summary: 'How far a LoRA adapter has come',
+  provenance: 'neighbour',
+  assumed: ['the status and instances of its deployment record'],
+  refusals: { 404: 'unknown adapter' },
+  returns: LoraStatus,
+  polls: ({ lora_name }) => ({ kind: 'adapters', id: lora_name! }),
+  handle: ({ params, world }) => {
+    const { deploy_id, status, fail_reason, updated_at, instances } = adapterOf(world, params.lora_name).record()
+    return { deploy_id, status, fail_reason, updated_at, instances }
+  },
+})
+
+export const updateLora = endpoint({
+  route: 'PATCH /v1/lora/{lora_name}',
+  summary: 'Change who may see a LoRA adapter, and its description',
+  provenance: 'neighbour',
+  assumed: ['a field that is left out keeps its value; a description of null empties it', 'the record as it is then'],
+  refusals: { 404: 'unknown adapter' },
+  body: z.object({ private: z.boolean().optional(), description: text().nullable().optional() }),
+  returns: LoraRecord,
+  handle: ({ params, body, world }) => {
+    const adapter = adapterOf(world, params.lora_name)
+    const description = body.description === undefined ? adapter.description : (body.description ?? '')
+    adapter.describe(body.private ?? adapter.is_private, description)
+    return recordOf(adapter)
+  },
+})
+
+export const deleteLora = endpoint({
+  route: 'DELETE /v1/lora/{lora_name}',
+  summary: 'Delete a LoRA adapter and its versions; its slots are free at once',
+  provenance: 'neighbour',
+  assumed: [
+    'its deployment stays listable under the status deleted, and its name is free',
+    'a batch that runs on it stands still until an adapter of the name runs again, or it expires',
+  ],
+  refusals: { 404: 'unknown adapter' },
+  returns: DeployId,
+  handle: ({ params, world }) => {
+    const { deploy_id, model_name } = adapterOf(world, params.lora_name)
+    world.models.remove(model_name, 'ALL')
+    return { deploy_id }
+  },
+})
+
+function adapters(world: World): Deployment[] {
+  return world.deployments.list().filter(({ type }) => type === 'lora')
+}
+
+function adapterOf(world: World, lora_name: string): Deployment {
+  const found = world.deployments.live(ownName(world, lora_name))
+  return found?.type === 'lora' ? found : refuse(404, `no LoRA adapter ${lora_name}`)
+}
+
+function recordOf(adapter: Deployment): z.input<typeof LoraRecord> {
+  const { model_name, base_model, modelhub_url, is_private, description } = adapter
+  return {
+    ...adapter.record(),
+    lora_name: model_name.slice(model_name.indexOf('/') + 1),
+    base_model,
+    source: { type: 'modelhub', modelhub_url },
+    private: is_private,
+    description,
+  }
+}

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { OwnModel } from '../cluster/models.ts'
 import type { World } from '../cluster/world.ts'
 import { type CatalogModel, type ModelTask, VARIANT_KEYS } from '../store/records.ts'
-import { ModelEntry, ModelSchemaRecord, Nothing } from './answers.ts'
+import { ModelDetail, ModelEntry, ModelSchemaRecord, ModelVersion, Nothing } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
 import { isForeign, ownName } from './model-names.ts'
 
@@ -13,7 +13,7 @@ export const listModels = endpoint({
   assumed: [
     'a bare array: current models first, text-generation leading, then deprecated ones, then those of the account',
     'deprecated in Unix seconds',
-    'models of the account have private: 1',
+    'models of the account have private: 1, unless they are adapters of which their owner says otherwise',
   ],
   alt: true,
   returns: z.array(ModelEntry),
@@ -23,6 +23,53 @@ export const listModels = endpoint({
       .filter(model => !isForeign(world, model.model_name))
       .map(model => JSON.stringify(ownEntry(world, model)))
     return JsonText.list([...catalogTexts(world.store.models.all()), ...own])
+  },
+})
+
+export const listPublicModels = endpoint({
+  route: 'GET /models/list',
+  summary: 'The public models, for whoever asks',
+  provenance: 'neighbour',
+  assumed: ['a bare array, in the order of GET /models/deployment/list', 'no model of the account is in it'],
+  auth: 'none',
+  returns: z.array(ModelEntry),
+  handle: ({ world }) => JsonText.list(catalogTexts(world.store.models.all())),
+})
+
+export const getModel = endpoint({
+  route: 'GET /models/{model_name}',
+  summary: 'One model, of the catalog or of the account',
+  provenance: 'neighbour',
+  assumed: ['an entry of GET /models/deployment/list with its newest version'],
+  refusals: { 404: 'unknown model' },
+  alt: true,
+  returns: ModelDetail,
+  handle: ({ params, world }) => {
+    const model_name = ownName(world, params.model_name)
+    const listed = world.store.models.get(model_name)
+    if (listed !== undefined) return { ...entryOf(listed), version: listed.versions.at(-1)! }
+    const own = ownModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
+    return { ...ownEntry(world, own), version: own.versions.at(-1)! }
+  },
+})
+
+export const listModelVersions = endpoint({
+  route: 'GET /models/{model_name}/versions',
+  summary: "The versions of a model, and which of the account's deployments run each",
+  provenance: 'neighbour',
+  assumed: ['a bare array, oldest first', 'deploy_ids leaves out what is deleted'],
+  refusals: { 404: 'unknown model' },
+  alt: true,
+  returns: z.array(ModelVersion),
+  handle: ({ params, world }) => {
+    const model_name = ownName(world, params.model_name)
+    const { versions } =
+      world.store.models.get(model_name) ?? ownModel(world, model_name) ?? refuse(404, `no model ${model_name}`)
+    const deployed = world.deployments.list().filter(deployment => deployment.model_name === model_name)
+    return versions.map(version => ({
+      version,
+      deploy_ids: deployed.filter(one => one.version === version).map(({ deploy_id }) => deploy_id),
+    }))
   },
 })
 
@@ -60,7 +107,7 @@ export const deleteModel = endpoint({
   example: { target: '/models/acme/assistant?version=ALL' },
   handle: ({ params, query: { version }, world }) => {
     const model_name = ownName(world, params.model_name)
-    const model = isForeign(world, model_name) ? undefined : world.models.own(model_name)
+    const model = ownModel(world, model_name)
     if (model === undefined) {
       if (world.store.models.has(model_name)) refuse(401, `model ${model_name} does not belong to the account`)
       refuse(404, `no model ${model_name}`)
@@ -72,6 +119,11 @@ export const deleteModel = endpoint({
     return {}
   },
 })
+
+/** What stands under a foreign name refers to the catalog of the past, and is no model of the account. */
+function ownModel(world: World, model_name: string): OwnModel | undefined {
+  return isForeign(world, model_name) ? undefined : world.models.own(model_name)
+}
 
 function describedModel(world: World, name: string): { type: ModelTask; versions: readonly string[] } | undefined {
   const listed = world.store.models.get(name)
@@ -135,7 +187,7 @@ function ownEntry(world: World, model: OwnModel) {
     quantization: null,
     mmlu: null,
     expected: null,
-    private: 1,
+    private: deployed?.is_private === false ? 0 : 1,
     is_partner: false,
   } satisfies z.output<typeof ModelEntry>
 }

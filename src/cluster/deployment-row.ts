@@ -85,8 +85,6 @@ export interface DeploymentPlan {
   readonly base: number
   readonly baseModel: string
   readonly modelhubUrl: string
-  readonly isPrivate: boolean
-  readonly description: string
 }
 
 export class DeploymentRow extends Row {
@@ -142,6 +140,9 @@ export class DeploymentRow extends Row {
   heldSince: Micros = 0
   /** Bases: their adapters that are not deleted. */
   adapters: readonly number[] = []
+  /** What its owner says of it. */
+  isPrivate = true
+  description = ''
   /** What the chronicle has told of it last: its lines, -1 for none, and the loads they speak of. */
   toldStatus = -1
   toldServing = -1
@@ -210,6 +211,8 @@ export class DeploymentRow extends Row {
     copy.holders = this.holders
     copy.heldSince = this.heldSince
     copy.adapters = this.adapters
+    copy.isPrivate = this.isPrivate
+    copy.description = this.description
     copy.toldStatus = this.toldStatus
     copy.toldServing = this.toldServing
     copy.toldLife = this.toldLife

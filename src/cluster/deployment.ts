@@ -54,10 +54,18 @@ export class Deployment {
     return this.#world.deployments.alive(this.ordinal)
   }
   get is_private(): boolean {
-    return this.#row.plan.isPrivate
+    return this.#row.isPrivate
   }
   get description(): string {
-    return this.#row.plan.description
+    return this.#row.description
+  }
+  /** Adapters: the model they stand on, by name. */
+  get base_model(): string {
+    return this.#row.plan.baseModel
+  }
+  /** Adapters: where they come from. */
+  get modelhub_url(): string {
+    return this.#row.plan.modelhubUrl
   }
   /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
   get blockedByBase(): string | undefined {
@@ -82,6 +90,11 @@ export class Deployment {
   /** Gives it other bounds on its instances. */
   resize(minInstances: number, maxInstances: number): void {
     this.#world.deployments.resize(this.ordinal, minInstances, maxInstances)
+  }
+
+  /** Adapters: says something else of it. */
+  describe(isPrivate: boolean, description: string): void {
+    this.#world.adapters.describe(this.ordinal, isPrivate, description)
   }
 
   stop(): void {

@@ -17,7 +17,7 @@ import {
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { EventName } from './events.ts'
-import { badImage, hubRefusal, repositoryWeights, type Weights, weightBytes } from './hub.ts'
+import { badImage, catalogWeights, hubRefusal, repositoryWeights, type Weights } from './hub.ts'
 import { ENGINE_CRASH, type InstanceState } from './instances.ts'
 import { LoadCurve } from './load-curve.ts'
 import { instanceSpeed } from './serving.ts'
@@ -133,8 +133,6 @@ export class Deployments {
         base: -2,
         baseModel: spec.base_model ?? '',
         modelhubUrl: '',
-        isPrivate: true,
-        description: '',
       },
       given,
     )
@@ -641,11 +639,7 @@ export class Deployments {
     }
     return {
       weights: { source: 'catalog', repo, revision: base.versions[base.versions.length - 1] ?? '', token: '' },
-      size: {
-        bytes: weightBytes(base.parameters_b, base.quantization),
-        parametersB: base.parameters_b,
-        context: base.max_tokens ?? 8192,
-      },
+      size: catalogWeights(base),
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { GpuType, Hub, HubRepository } from '../store/records.ts'
+import type { CatalogModel, GpuType, Hub, HubRepository } from '../store/records.ts'
 import type { RepositoryState } from './conditions.ts'
 import { gpuFigures } from './gpus.ts'
 
@@ -62,6 +62,11 @@ export function estimateWeights(repo: string): Weights {
 export function repositoryWeights(repository: HubRepository | undefined, repo: string): Weights {
   if (!repository) return estimateWeights(repo)
   return { bytes: repository.bytes, parametersB: repository.parameters_b, context: repository.context }
+}
+
+/** Weights of a model of the catalog. */
+export function catalogWeights({ parameters_b, quantization, max_tokens }: CatalogModel): Weights {
+  return { bytes: weightBytes(parameters_b, quantization), parametersB: parameters_b, context: max_tokens ?? 8192 }
 }
 
 /** `registry/name:tag`, `name@sha256:…` and what else names an image (the grammar of the distribution project). */

@@ -63,10 +63,15 @@ export class GpuLimits {
     return this.#held[gpuIndex(gpu)]!
   }
 
+  /** Whether the account may have this many more; asking changes nothing. */
+  hasRoom(gpu: GpuType, gpus: number): boolean {
+    const limit = this.of(gpu)
+    return limit === null || this.held(gpu) + gpus <= limit
+  }
+
   /** Whether the account may have this many more. Who is told no here is told when some are given back. */
   allows(gpu: GpuType, gpus: number): boolean {
-    const limit = this.of(gpu)
-    if (limit === null || this.held(gpu) + gpus <= limit) return true
+    if (this.hasRoom(gpu, gpus)) return true
     this.#heldBack |= 1 << gpuIndex(gpu)
     return false
   }

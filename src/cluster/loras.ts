@@ -43,8 +43,6 @@ export class Adapters {
         base: base?.ordinal ?? -1,
         baseModel: spec.base_model,
         modelhubUrl: spec.modelhub_url,
-        isPrivate: spec.private,
-        description: spec.description,
       },
       given,
     )
@@ -55,6 +53,8 @@ export class Adapters {
     const row = world.deployments.own(ordinal)
     row.minInstances = baseRow?.minInstances ?? 0
     row.maxInstances = baseRow?.maxInstances ?? 0
+    row.isPrivate = spec.private
+    row.description = spec.description
     world.happened(row, 'adapter.created', { base: spec.base_model })
     return ordinal
   }
@@ -124,6 +124,19 @@ export class Adapters {
       } else if (status === 'running' && row.status === 'initializing' && row.next === 0) this.#fetch(ordinal)
       else if (!live && row.endedWithBase) this.begin(ordinal)
     }
+  }
+
+  /** Says something else of an adapter: who may see it, and what it is. */
+  describe(ordinal: number, isPrivate: boolean, description: string): void {
+    const world = this.#world
+    const seen = world.deployments.read(ordinal)
+    if (seen.isPrivate === isPrivate && seen.description === description) return
+    const row = world.deployments.own(ordinal)
+    row.isPrivate = isPrivate
+    row.description = description
+    row.updatedAt = world.clock.now
+    world.happened(row, 'adapter.described', { private: isPrivate })
+    world.deployments.changed(ordinal)
   }
 
   /** Why an adapter can not be started by itself. */

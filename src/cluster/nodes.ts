@@ -256,6 +256,11 @@ export class Nodes {
     return [...this.#table.entries()].map(([ordinal]) => this.view(ordinal))
   }
 
+  /** GPUs of the largest node of a type; 0 where the fleet has none. */
+  mostGpus(gpu: GpuType): number {
+    return this.#groups.reduce((most, { group }) => (group.gpu === gpu ? Math.max(most, group.gpus) : most), 0)
+  }
+
   /** GPUs of a type that an instance could have now, over all its nodes. */
   free(gpu: GpuType): number {
     let sum = 0

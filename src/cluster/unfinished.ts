@@ -2,9 +2,9 @@ import { DAY, type Micros } from '../kernel/duration.ts'
 import { EVENTS, type EventName } from './events.ts'
 import type { World } from './world.ts'
 
-/** What a request asks after: things of a kind, or one of them by its wire id. */
+/** What a request asks after: things of a kind, or one of them by its wire id; an adapter by its name. */
 export interface Polled {
-  readonly kind: 'deployments' | 'batches' | 'hosted' | 'limits'
+  readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'limits'
   readonly id?: string
 }
 
@@ -69,6 +69,13 @@ function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, s
       const one = id === undefined ? undefined : world.deployments.get(id)
       const all = id === undefined ? world.deployments.list() : one === undefined ? [] : [one]
       for (const deployment of all) yield [deployment.deploy_id, deployment.status]
+      break
+    }
+    case 'adapters': {
+      const name = id === undefined || id.includes('/') ? id : `${world.store.account.display_name}/${id}`
+      for (const one of world.deployments.list()) {
+        if (one.type === 'lora' && (name === undefined || one.model_name === name)) yield [one.deploy_id, one.status]
+      }
       break
     }
     case 'batches':

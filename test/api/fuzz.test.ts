@@ -105,6 +105,13 @@ collect(JSON.parse(JSON.stringify({ ...loadFixture('default'), schemas: [] })), 
 // Models of the account are those it has deployed; nothing else may be deleted.
 known.set('model_name', [...known.get('model_name')!, ...deployed()])
 
+known.set('lora_name', adapterNames())
+
+function adapterNames(): string[] {
+  const adapters = loadFixture('default').deployments.filter(({ type }) => type === 'lora')
+  return adapters.flatMap(({ model_name }) => [model_name, model_name.slice(model_name.indexOf('/') + 1)])
+}
+
 function deployed(): string[] {
   return loadFixture('default').deployments.flatMap(({ model_name }) => Array(6).fill(model_name) as string[])
 }

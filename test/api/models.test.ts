@@ -222,3 +222,39 @@ describe('counting tokens', () => {
     expect((await ask('POST /vendor_a/v1/messages/count_tokens', hello, wrong)).status).toBe(401)
   })
 })
+
+describe('one model, its versions, and the public list', () => {
+  test('whoever asks sees the public models and no other', async () => {
+    const { client, ask } = service()
+    const listed = await ask('GET /models/list', undefined, {})
+    expect(listed.body).toEqual((await client.listModels()).filter(model => model.private === 0))
+    expect((await ask('GET /models/list', undefined, { authorization: 'Bearer nonsense' })).status).toBe(200)
+    expect((await ask('GET /models/deployment/list', undefined, {})).status).toBe(401)
+  })
+
+  test('a model of the catalog is its entry, with its newest version', async () => {
+    const { client } = service()
+    const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
+    const versions = await client.listModelVersions({ model_name: MODEL })
+    expect(await client.getModel({ model_name: MODEL })).toEqual({ ...entry, version: versions.at(-1)!.version })
+  })
+
+  test('versions of an own model come with its deployments and go with them', async () => {
+    const { client, ask } = service('empty')
+    const body = { model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'a/b' } } as const
+    const first = await client.createLlmDeployment(body)
+    await client.deleteDeployment(first)
+    const second = await client.createLlmDeployment(body)
+    expect(await client.listModelVersions({ model_name: 'chat' })).toEqual([
+      { version: first.version, deploy_ids: [] },
+      { version: second.version, deploy_ids: [second.deploy_id] },
+    ])
+    expect(await client.getModel({ model_name: 'acme/chat' })).toMatchObject({ version: second.version, private: 1 })
+    expect((await ask('GET /models/acme%2Fchat/versions')).body).toHaveLength(2)
+    await client.deleteModel({ model_name: 'chat', version: second.version })
+    expect(await client.getModel({ model_name: 'chat' })).toMatchObject({ version: first.version })
+    await client.deleteModel({ model_name: 'chat', version: 'ALL' })
+    expect(await refused(client.getModel({ model_name: 'chat' }))).toEqual([404, 'no model acme/chat'])
+    expect(await refused(client.listModelVersions({ model_name: 'chat' }))).toEqual([404, 'no model acme/chat'])
+  })
+})
