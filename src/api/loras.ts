@@ -76,6 +76,7 @@ export const listLorasOfModel = endpoint({
   assumed: ['a bare array, oldest first, without the deleted', 'an adapter that lost its base is in it, too'],
   refusals: { 404: 'unknown model' },
   returns: z.array(LoraRecord),
+  example: { target: '/v1/model/acme%2Fassistant/loras' },
   handle: ({ params, world }) => {
     const model_name = ownName(world, params.model_name)
     const found = adapters(world).filter(({ base_model }) => base_model === model_name)
@@ -96,6 +97,7 @@ export const getLora = endpoint({
   refusals: { 404: 'unknown adapter' },
   returns: LoraRecord,
   polls: ({ lora_name }) => ({ kind: 'adapters', id: lora_name! }),
+  example: { target: '/v1/lora/assistant-support-tone' },
   handle: ({ params, world }) => recordOf(adapterOf(world, params.lora_name)),
 })
 
@@ -107,6 +109,7 @@ export const getLoraStatus = endpoint({
   refusals: { 404: 'unknown adapter' },
   returns: LoraStatus,
   polls: ({ lora_name }) => ({ kind: 'adapters', id: lora_name! }),
+  example: { target: '/v1/lora/assistant-support-tone/status' },
   handle: ({ params, world }) => {
     const { deploy_id, status, fail_reason, updated_at, instances } = adapterOf(world, params.lora_name).record()
     return { deploy_id, status, fail_reason, updated_at, instances }
@@ -121,6 +124,7 @@ export const updateLora = endpoint({
   refusals: { 404: 'unknown adapter' },
   body: z.object({ private: z.boolean().optional(), description: text().nullable().optional() }),
   returns: LoraRecord,
+  example: { target: '/v1/lora/assistant-support-tone', body: { description: 'Kind and brief.' } },
   handle: ({ params, body, world }) => {
     const adapter = adapterOf(world, params.lora_name)
     const description = body.description === undefined ? adapter.description : (body.description ?? '')
@@ -139,6 +143,7 @@ export const deleteLora = endpoint({
   ],
   refusals: { 404: 'unknown adapter' },
   returns: DeployId,
+  example: { target: '/v1/lora/assistant-support-tone' },
   handle: ({ params, world }) => {
     const { deploy_id, model_name } = adapterOf(world, params.lora_name)
     world.models.remove(model_name, 'ALL')

@@ -44,6 +44,7 @@ export const getModel = endpoint({
   refusals: { 404: 'unknown model' },
   alt: true,
   returns: ModelDetail,
+  example: { target: '/models/aurora-labs/aurora-8b-instruct' },
   handle: ({ params, world }) => {
     const model_name = ownName(world, params.model_name)
     const listed = world.store.models.get(model_name)
@@ -61,6 +62,7 @@ export const listModelVersions = endpoint({
   refusals: { 404: 'unknown model' },
   alt: true,
   returns: z.array(ModelVersion),
+  example: { target: '/models/aurora-labs/aurora-8b-instruct/versions' },
   handle: ({ params, world }) => {
     const model_name = ownName(world, params.model_name)
     const { versions } =

@@ -67,6 +67,7 @@ export const suggestDeploymentName = endpoint({
   ],
   query: { model_name: z.string().min(1) },
   returns: z.object({ model_name: z.string() }),
+  example: { target: '/deploy/llm/suggest_name?model_name=aurora-labs/aurora-8b-instruct' },
   handle: ({ query, world }) => {
     const bare = bareName(query.model_name)
     let model_name = ownName(world, bare)
