@@ -5,7 +5,7 @@ import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../store/rec
 export const JOURNAL_KINDS: readonly string[] = [
   'request',
   ...of('account', 'graceEnded resumed suspended'),
-  ...of('adapter', 'created evicted resident'),
+  ...of('adapter', 'created described evicted resident'),
   ...of('autoscaler', 'freed frozen'),
   ...of('batch', 'capacityCame created linesRetried progressed waiting', BATCH_STATUSES),
   ...of('card', 'accepted declined'),
