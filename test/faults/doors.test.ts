@@ -1,9 +1,7 @@
-/** Every kind of fault at three doors, as an unmodified client meets it: `fetch`, and a client of `node:http`. */
-import { request as httpRequest } from 'node:http'
+/** What takes time, at three doors: how each waits, and for how long. What else clients meet is in clients.test.ts. */
 import { setupServer } from 'msw/node'
-import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Fault, FaultRule } from '../../src/faults/rule.ts'
+import type { FaultRule } from '../../src/faults/rule.ts'
 import { handlers, listenOptions } from '../../src/msw.ts'
 import { type Latency, serve } from '../../src/serve.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
@@ -70,107 +68,6 @@ function codeOf(error: unknown): { code?: string } {
   const { code } = ((error as Error).cause ?? {}) as { code?: string }
   return code === undefined ? {} : { code }
 }
-
-const JSON_TYPE = 'application/json'
-const reset = { threw: 'fetch failed', code: 'ECONNRESET' }
-/** All that MSW can say of a connection that breaks. */
-const failed = { threw: 'Failed to fetch' }
-
-interface Case {
-  readonly name: string
-  readonly fault: Fault
-  readonly all: Record<string, unknown>
-  readonly msw?: Record<string, unknown>
-  readonly server?: Record<string, unknown>
-  /** Whether the deployment that was asked for exists afterwards. */
-  readonly done: boolean
-}
-
-const cut = { status: 200, type: JSON_TYPE, broke: 'terminated', code: 'UND_ERR_SOCKET' }
-
-const CASES: Case[] = [
-  {
-    name: "a status in the endpoint's own shape",
-    fault: { kind: 'status', status: 503 },
-    all: { status: 503, type: JSON_TYPE, text: '{"error":"Service Unavailable"}' },
-    done: false,
-  },
-  {
-    name: 'a status when the work is done',
-    fault: { kind: 'status', status: 504, message: 'upstream is slow', effect: 'done' },
-    all: { status: 504, text: '{"error":"upstream is slow"}' },
-    done: true,
-  },
-  {
-    name: 'a rate limit in seconds',
-    fault: { kind: 'rateLimit', retryAfter: '90s' },
-    all: { status: 429, retryAfter: '90', text: '{"error":"Too Many Requests"}' },
-    done: false,
-  },
-  {
-    name: 'a rate limit with a date',
-    fault: { kind: 'rateLimit', retryAfter: '90s', as: 'date' },
-    all: { status: 429, retryAfter: 'Thu, 01 Jan 2026 00:01:30 GMT' },
-    done: false,
-  },
-  {
-    name: 'a rate limit without a hint',
-    fault: { kind: 'rateLimit' },
-    all: { status: 429, retryAfter: null },
-    done: false,
-  },
-  { name: 'a reset before the effect', fault: { kind: 'reset' }, all: reset, msw: failed, done: false },
-  { name: 'a reset after the effect', fault: { kind: 'reset', effect: 'done' }, all: reset, msw: failed, done: true },
-  {
-    name: 'a refused connection',
-    fault: { kind: 'refused' },
-    all: { threw: 'fetch failed', code: 'ECONNREFUSED' },
-    msw: failed,
-    // It was taken already.
-    server: reset,
-    done: false,
-  },
-  { name: 'an empty body', fault: { kind: 'empty' }, all: { status: 200, type: JSON_TYPE, text: '' }, done: true },
-  { name: 'a truncated body', fault: { kind: 'truncated' }, all: cut, done: true },
-  { name: 'a body cut before its first byte', fault: { kind: 'truncated', bytes: 0 }, all: cut, done: true },
-  { name: 'a chunk that is cut', fault: { kind: 'truncated', bytes: 9, chunked: true }, all: cut, done: true },
-  {
-    name: 'a garbled body',
-    fault: { kind: 'garbled' },
-    all: { status: 200, type: JSON_TYPE, text: expect.stringMatching(/^�/) },
-    done: true,
-  },
-  {
-    name: 'an HTML page',
-    fault: { kind: 'html' },
-    all: { status: 502, type: 'text/html', text: expect.stringContaining('<h1>502 Bad Gateway</h1>') },
-    done: false,
-  },
-  {
-    name: 'a field more',
-    fault: { kind: 'drift', change: 'extraField', field: 'settings' },
-    all: { status: 200, text: expect.stringContaining('"max_instances":1,"not_in_the_document"') },
-    done: true,
-  },
-  {
-    name: 'an execution twice',
-    fault: { kind: 'duplicate', answer: 'second' },
-    all: { status: 409, text: expect.stringContaining('is deployed already') },
-    done: true,
-  },
-]
-
-describe.each(CASES)('$name', ({ fault, done, ...expected }) => {
-  test.each(DOORS)('%s', async name => {
-    const { sim, ask } = await door(name, [{ on: 'createLlmDeployment', times: 1, fault }])
-    const wanted = (name === 'in-process' ? undefined : expected[name]) ?? expected.all
-    expect(await outcome(ask('/deploy/llm', CREATE))).toMatchObject(wanted)
-    expect(sim.faults.get('fault-1')).toMatchObject({ matches: 1, hits: 1 })
-    // The next one comes through: a live deployment has the name, or gets it.
-    expect((await ask('/deploy/llm', CREATE)).status).toBe(done ? 409 : 200)
-    expect(sim.faults.get('fault-1')).toMatchObject({ matches: 2, hits: 1 })
-  })
-})
 
 describe('latency', () => {
   const rules: FaultRule[] = [{ on: 'createLlmDeployment', fault: { kind: 'latency', delay: '10s' } }]
@@ -321,45 +218,6 @@ describe('a slow body', () => {
     const answer = await (await door('server', rules)).ask('/deploy/list')
     expect([await answer.text(), answer.headers.get('x-sim-delay')]).toEqual(['[]', '10000000'])
   })
-})
-
-test('a client on node:http: the socket is destroyed, and the body ends before its length', async () => {
-  const { url, sim } = await door('server', [
-    { on: 'listVoices', fault: { kind: 'reset' } },
-    { on: 'listModels', fault: { kind: 'truncated' } },
-  ])
-  const ask = (path: string) =>
-    new Promise(resolve => {
-      httpRequest(`${url}${path}`, { headers: { authorization: `Bearer ${sim.token}` } }, incoming => {
-        let bytes = 0
-        incoming.on('data', (data: Buffer) => {
-          bytes += data.length
-        })
-        incoming.on('close', () => {
-          const length = Number(incoming.headers['content-length'])
-          resolve([incoming.statusCode, incoming.complete, bytes === Math.floor(length / 2)])
-        })
-        incoming.on('error', () => {})
-      })
-        .on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
-        .end()
-    })
-  expect(await ask('/v1/voices')).toBe('ECONNRESET')
-  expect(await ask('/models/deployment/list')).toEqual([200, false, true])
-})
-
-test.each(DOORS)('the openai package retries what is worth it, at %s', async name => {
-  const rules: FaultRule[] = [
-    { on: 'getBatch', times: 1, fault: { kind: 'reset' } },
-    // It cancels the body of a 429 and awaits that before it retries.
-    { on: 'getBatch', nth: 2, fault: { kind: 'rateLimit', retryAfter: 0 } },
-  ]
-  const { sim, url } = await door(name, rules, { fixtures: 'default' })
-  const fetches = { 'in-process': sim.fetch, msw: fetch, server: unwatchedFetch }
-  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch: fetches[name], maxRetries: 2 })
-  const id = 'batch_4bszUZ9REqRnzm2DdbW5wBgB'
-  expect((await client.batches.retrieve(id)).id).toBe(id)
-  expect(sim.faults.list().map(({ hits }) => hits)).toEqual(rules.map(() => 1))
 })
 
 test('without rules nothing is around a request, and the control plane never meets a fault', async () => {
