@@ -10,6 +10,7 @@ export default defineConfig({
     // Vite does not resolve a package's own name through its exports, which scenarios and examples import by.
     alias: [
       { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
+      { find: /^modelhost-sim\/matchers$/, replacement: source('src/matchers.ts') },
       { find: /^modelhost-sim\/msw$/, replacement: source('src/msw.ts') },
       { find: /^modelhost-sim\/scenario$/, replacement: source('src/scenario/index.ts') },
       { find: /^modelhost-sim\/vitest$/, replacement: source('src/vitest.ts') },
