@@ -85,6 +85,22 @@ export function driveOf(setting: ClockSetting, elapsed: Micros): Drive {
   }
 }
 
+/** The setting that a drive was read from. */
+export function settingOf(drive: Drive): ClockSetting {
+  switch (drive.mode) {
+    case 'manual':
+      return drive.mode
+    case 'scaled':
+      return { mode: drive.mode, speed: drive.pacer.speed }
+    case 'on-poll':
+      return { mode: drive.mode, ...(drive.step !== undefined && { step: drive.step / 1000 }) }
+    case 'idle':
+      return { mode: drive.mode, after: drive.after }
+    case 'follow':
+      return { mode: drive.mode, ...(drive.now !== undefined && { now: drive.now }) }
+  }
+}
+
 function speedOf(speed: number): number {
   if (Number.isFinite(speed) && speed > 0 && speed <= 1e6) return speed
   throw new RangeError(

@@ -37,6 +37,12 @@ export class Pauses {
     return () => this.#letGo(pause)
   }
 
+  /** Whoever holds it does so no longer, and others do. */
+  replace(owners: readonly string[]): void {
+    this.#held = []
+    for (const owner of owners) this.hold(owner)
+  }
+
   /**
    * Lets go of what `owner` holds; whether nobody holds it any more. Says so when somebody else still does.
    *

@@ -2,7 +2,8 @@
  * Moving time for clients that wait: the public clock. The kernel's advance is synchronous; the public one also lets
  * whoever it woke go on before the next step. With kernel/pacer.ts the only file that may name timers.
  */
-import { type ClockMode, type ClockSetting, type Drive, driveOf } from './clock-setting.ts'
+import type { ClockHost, ClockOptions } from './clock-host.ts'
+import { type ClockMode, type ClockSetting, type Drive, driveOf, settingOf } from './clock-setting.ts'
 import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
 import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
@@ -52,23 +53,6 @@ interface Began {
   readonly last: number
 }
 
-/** How a clock treats what it finds in its process. */
-export interface ClockOptions {
-  /** `ignore` leaves fake timers of a test runner alone; unless given they are driven in step with the world. */
-  readonly timers?: 'drive' | 'ignore' | undefined
-}
-
-/** What the clock needs of the simulator it belongs to. */
-export interface ClockHost {
-  readonly world: World
-  /** Loads what the world needs before it can move. */
-  prepare(): Promise<void>
-  /** Counts the signs of life of clients: requests that entered, bodies that were read. */
-  readonly activity: number
-  /** Requests that entered and are not answered yet, each as method and path. */
-  readonly inFlight: readonly string[]
-}
-
 /**
  * The clock of a simulator.
  *
@@ -109,6 +93,11 @@ export class SimulatorClock {
 
   get mode(): ClockMode {
     return this.#drive.mode
+  }
+
+  /** How time moves, as `set` takes it. */
+  get setting(): ClockSetting {
+    return settingOf(this.#drive)
   }
 
   /** Simulated seconds in a real second; undefined when the clock is not scaled. */
@@ -345,7 +334,7 @@ export class SimulatorClock {
    * @example const resume = sim.clock.pause('debugger')
    */
   pause(owner: string): () => void {
-    if (!this.#pauses.isHeld) this.#catchUpNow()
+    if (!this.#pauses.isHeld && !this.#host.world.needsTokenizer) this.#catchUpNow()
     const release = this.#pauses.hold(owner)
     return () => {
       if (release()) this.#goOn()
@@ -493,6 +482,14 @@ export class SimulatorClock {
     this.#timers.forget()
     this.#fetches.detach()
     this.#rebase()
+  }
+
+  /** The world is another one: time moves, and is held, as it was in that one. Whoever waits in this one is told. */
+  restore(setting: ClockSetting, pausedBy: readonly string[]): void {
+    this.#drive = driveOf(setting, this.elapsed)
+    this.#pauses.replace(pausedBy)
+    this.reset()
+    if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
   }
 
   /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */

@@ -10,7 +10,7 @@ import { World } from './cluster/world.ts'
 import { JOURNAL_KINDS } from './control/kinds.ts'
 import { arrive } from './faults/arrival.ts'
 import { BrokenAnswer } from './faults/broken.ts'
-import { Faults, type FaultVerbs } from './faults/faults.ts'
+import { Faults, type FaultsState, type FaultVerbs } from './faults/faults.ts'
 import type { FaultRule } from './faults/rule.ts'
 import { wireWeather } from './faults/weather.ts'
 import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
@@ -19,11 +19,13 @@ import type { Entry } from './kernel/journal.ts'
 import { nearest } from './kernel/nearest.ts'
 import { type ReceivedRequest, ReceivedRequests } from './received.ts'
 import { SimulatorClock } from './settle.ts'
+import { SnapshotError } from './snapshot/envelope.ts'
+import { Snapshot } from './snapshot/snapshot.ts'
 import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
 import { loadProfile, type ProfileInput, underWeather } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
-import { Timelines } from './timelines.ts'
+import { type StartedTimelines, Timelines } from './timelines.ts'
 
 export interface SimulatorOptions {
   /** The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, or the fixture itself. */
@@ -134,6 +136,23 @@ export interface Simulator {
    * @example const twin = sim.fork() // what if the node had not crashed?
    */
   fork(options?: ForkOptions): Simulator
+  /**
+   * All of it as it is now, to come back to with `restore`: the world, the rules of faults, the timelines, the clock and
+   * who holds it. It costs what a fork costs; `toBytes()` and `saveSnapshot` make a file of it.
+   */
+  snapshot(): Snapshot
+  /**
+   * Goes on from a snapshot, of this simulator or of any other, exactly as that one would have. The journal and the
+   * requests that were received begin anew, whoever sleeps on the clock is told, and `reset()` still comes back to where
+   * this simulator began.
+   *
+   * @throws SnapshotError, before anything has changed, for bytes that are no snapshot of this version
+   * @example
+   * const before = sim.snapshot()
+   * await sim.clock.advance('1h')
+   * sim.restore(before)
+   */
+  restore(snapshot: Snapshot | Uint8Array): void
   /** What it was made with. */
   readonly options: SimulatorOptions
   /** Ends it: whoever sleeps on its clock is told. `await using sim = createSimulator()` does it by itself. */
@@ -180,6 +199,14 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   return new OneWorld(pristine, options)
 }
 
+/** What a simulator goes on with beside the world. */
+interface Inherited {
+  /** What the world was made from, by name. */
+  readonly fixtures: string
+  readonly faults: FaultsState
+  readonly timelines: StartedTimelines
+}
+
 class OneWorld implements Simulator {
   readonly clock: SimulatorClock
   readonly cluster: ClusterVerbs
@@ -191,16 +218,21 @@ class OneWorld implements Simulator {
   readonly options: SimulatorOptions
   readonly #requests = new ReceivedRequests()
   readonly #pristine: World
+  readonly #inherited: Inherited | undefined
   #world: World
+  /** What the world was made from. */
+  #fixtures: string
   #data: Promise<Data> | undefined
   #activity = 0
   #inFlight: readonly string[] = []
   #listeners: readonly ((entry: Entry) => void)[] = []
 
-  /** @param origin the simulator that this one goes on from, with its rules and timelines */
-  constructor(pristine: World, options: SimulatorOptions, origin?: OneWorld) {
+  /** @param origin what the simulator has that this one goes on from */
+  constructor(pristine: World, options: SimulatorOptions, origin?: Inherited) {
     this.options = options
     this.#pristine = pristine
+    this.#inherited = origin
+    this.#fixtures = origin?.fixtures ?? nameOfFixtures(options)
     this.#world = pristine.fork()
     this.onBug = options.onBug
     this.api = createApi({
@@ -236,14 +268,14 @@ class OneWorld implements Simulator {
     this.#faults =
       origin === undefined
         ? new Faults(host, [...(options.faults ?? []), ...wireWeather(pristine.profile)])
-        : origin.#faults.fork(host)
+        : new Faults(host, [], origin.faults)
     const around = {
       get world() {
         return simulator.#world
       },
       faults: this.#faults,
     }
-    this.timelines = origin === undefined ? new Timelines(around) : origin.timelines.fork(around)
+    this.timelines = new Timelines(around, origin?.timelines)
     this.fetch = (input, init) => this.#fetch(input, init)
   }
 
@@ -296,22 +328,51 @@ class OneWorld implements Simulator {
   }
 
   reset(): void {
-    this.#world = this.#pristine.fork()
-    this.#data?.then(data => data.dispose())
-    this.#data = undefined
-    this.#stopTelling = undefined
-    if (this.#listeners.length > 0) this.#tellListeners()
+    this.#fixtures = this.#inherited?.fixtures ?? nameOfFixtures(this.options)
+    this.#enterWorld(this.#pristine.fork())
     this.#faults.reset()
-    this.#requests.clear()
     this.timelines.reset()
     this.clock.reset()
   }
 
+  snapshot(): Snapshot {
+    return new Snapshot({
+      fixtures: this.#fixtures,
+      world: this.#world.fork(),
+      faults: this.#faults.state,
+      timelines: this.timelines.started,
+      clock: this.clock.setting,
+      pausedBy: this.clock.pausedBy,
+    })
+  }
+
+  restore(given: Snapshot | Uint8Array): void {
+    const { moment } = snapshotOf(given)
+    const world = moment.world.fork()
+    if (this.options.check) world.check()
+    world.countTokens ??= this.#world.countTokens
+    this.#fixtures = moment.fixtures
+    this.#enterWorld(world)
+    this.#faults.restore(moment.faults)
+    this.timelines.restore(moment.timelines)
+    this.clock.restore(moment.clock, moment.pausedBy)
+  }
+
+  /** Whoever asks from now on asks another world. */
+  #enterWorld(world: World): void {
+    this.#world = world
+    this.#data?.then(data => data.dispose())
+    this.#data = undefined
+    this.#stopTelling = undefined
+    if (this.#listeners.length > 0) this.#tellListeners()
+    this.#requests.clear()
+  }
+
   fork({ clock, fresh = false }: ForkOptions = {}): Simulator {
-    const { mode, speed } = this.clock
-    const setting = clock ?? { mode, ...(speed !== undefined && { speed }) }
     const world = (fresh ? this.#pristine : this.#world).fork()
-    return new OneWorld(world, { ...this.options, clock: setting }, fresh ? undefined : this)
+    const options = { ...this.options, clock: clock ?? this.clock.setting }
+    const here = { fixtures: this.#fixtures, faults: this.#faults.state, timelines: this.timelines.started }
+    return new OneWorld(world, options, fresh ? this.#inherited : here)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -388,6 +449,21 @@ class OneWorld implements Simulator {
   async #prepare(): Promise<void> {
     if (this.#world.needsTokenizer) this.#world.countTokens = await loadTokenizer()
   }
+}
+
+function nameOfFixtures({ fixtures = 'default' }: SimulatorOptions): string {
+  return typeof fixtures === 'string' ? fixtures : 'given'
+}
+
+/** Another copy of the package makes snapshots of its own; as bytes they are everybody's. */
+function snapshotOf(given: Snapshot | Uint8Array): Snapshot {
+  if (given instanceof Snapshot) return given
+  if (given instanceof Uint8Array) return Snapshot.from(given)
+  if (typeof (given as Snapshot | undefined)?.toBytes === 'function')
+    return Snapshot.from((given as Snapshot).toBytes())
+  throw new SnapshotError(
+    `Failed to restore: ${given === null ? 'null' : typeof given} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
+  )
 }
 
 function nameOf({ method, url }: Request): string {

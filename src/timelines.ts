@@ -56,6 +56,9 @@ export interface TimelineView {
   readonly problems: readonly string[]
 }
 
+/** The timelines that were started in a world, by their names. */
+export type StartedTimelines = ReadonlyMap<string, Started>
+
 /** A timeline that was started; replaced as a whole whenever something of it changes. */
 interface Started {
   readonly plan: TimelinePlan
@@ -76,25 +79,30 @@ export interface TimelinesHost {
 /** The timelines that were started in one world, by their names. */
 export class Timelines {
   readonly #host: TimelinesHost
-  readonly #first: ReadonlyMap<string, Started>
-  #started: ReadonlyMap<string, Started>
+  readonly #first: StartedTimelines
+  #started: StartedTimelines
   #deaf: (() => void) | undefined
 
-  constructor(host: TimelinesHost, first: ReadonlyMap<string, Started> = new Map()) {
+  constructor(host: TimelinesHost, first: StartedTimelines = new Map()) {
     this.#host = host
     this.#first = first
     this.#started = first
     this.#attend()
   }
 
-  /** The same timelines, as far as they have come, in a world that goes on from here. */
-  fork(host: TimelinesHost): Timelines {
-    return new Timelines(host, this.#started)
+  /** The timelines as far as they have come, for a world that goes on from here. */
+  get started(): StartedTimelines {
+    return this.#started
   }
 
   /** Back to what was playing at first, for a world that is back there. */
   reset(): void {
-    this.#started = this.#first
+    this.restore(this.#first)
+  }
+
+  /** Goes on with other timelines, for a world that goes on from where they were. */
+  restore(started: StartedTimelines): void {
+    this.#started = started
     this.#attend()
   }
 

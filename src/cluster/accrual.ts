@@ -1,4 +1,5 @@
 import { HOUR, type Micros } from '../kernel/duration.ts'
+import type { Tape } from '../kernel/tape.ts'
 
 /**
  * An exact sum of rates × times, as the ledger meters it: the rate in micro-cents an hour, the time in microseconds.
@@ -54,6 +55,11 @@ export class Accrual {
     while (this.after(rate, micros) < whole) micros++
     while (micros > 0 && this.after(rate, micros - 1) >= whole) micros--
     return micros
+  }
+
+  keep(tape: Tape): void {
+    this.#whole = tape.value(this.#whole)
+    this.#rest = tape.value(this.#rest)
   }
 
   copy(): Accrual {

@@ -3,6 +3,7 @@ import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { ByteHash, purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import type { BatchStatus } from '../store/records.ts'
 import { answerKey, answerText, answerTokens } from './answers.ts'
 import { type BatchError, readBatchLines } from './batch-lines.ts'
@@ -58,6 +59,12 @@ export class Batches {
 
   fork(world: World, theirs: Generation): Batches {
     return new Batches(world, { table: this.#table.fork(theirs, world.generation), batches: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#byId.keep(tape)
+    this.#active = tape.value(this.#active)
   }
 
   /** Batches that are not over. */

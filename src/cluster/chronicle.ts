@@ -1,5 +1,6 @@
 import type { Micros } from '../kernel/duration.ts'
 import { NumberLog } from '../kernel/number-log.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../store/records.ts'
 import type { DeploymentRow, Load } from './deployment-row.ts'
 import { gpuIndex } from './gpus.ts'
@@ -80,6 +81,15 @@ export class Chronicle {
 
   fork(world: World): Chronicle {
     return new Chronicle(world, this)
+  }
+
+  keep(tape: Tape): void {
+    this.#statuses.keep(tape)
+    this.#servings.keep(tape)
+    this.#lives.keep(tape)
+    this.#lines.keep(tape)
+    this.#noted.keep(tape)
+    this.#capacities.keep(tape)
   }
 
   /** A deployment is there, or has another status. */

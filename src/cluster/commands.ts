@@ -2,6 +2,7 @@ import type { EntryHandle } from '../kernel/agenda.ts'
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { GPUS } from '../store/gpus.ts'
 import { isRange } from '../store/ip-ranges.ts'
 import type { GpuType } from '../store/records.ts'
@@ -379,7 +380,7 @@ export interface WaitingCommand {
 }
 
 /** A command that waits for its moment. */
-class CommandRow extends Row {
+export class CommandRow extends Row {
   readonly command: Command
   readonly interval: Micros
   /** How often it is still obeyed. */
@@ -413,6 +414,10 @@ export class Commands {
 
   fork(world: World, theirs: Generation): Commands {
     return new Commands(world, this.#table.fork(theirs, world.generation))
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
   }
 
   /** Throws CommandError for a command that could not be obeyed now. */

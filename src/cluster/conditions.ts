@@ -1,3 +1,4 @@
+import type { Tape } from '../kernel/tape.ts'
 import type { GpuType } from '../store/records.ts'
 import { gpuIndex } from './gpus.ts'
 
@@ -42,6 +43,10 @@ export class Conditions {
 
   fork(): Conditions {
     return new Conditions(this)
+  }
+
+  keep(tape: Tape): void {
+    this.#state = tape.value(this.#state)
   }
 
   get hubDown(): boolean {

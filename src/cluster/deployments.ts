@@ -2,6 +2,7 @@ import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import type { OfferedLoad } from '../store/load.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../store/records.ts'
 import { Deployment } from './deployment.ts'
@@ -53,6 +54,12 @@ export class Deployments {
 
   fork(world: World, theirs: Generation): Deployments {
     return new Deployments(world, { table: this.#table.fork(theirs, world.generation), deployments: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#byId.keep(tape)
+    this.#live.keep(tape)
   }
 
   get count(): number {

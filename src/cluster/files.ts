@@ -2,6 +2,7 @@ import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import type { World } from './world.ts'
 
 const ID = purpose('file.id')
@@ -84,6 +85,12 @@ export class Files {
 
   fork(world: World, theirs: Generation): Files {
     return new Files(world, { table: this.#table.fork(theirs, world.generation), files: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#byId.keep(tape)
+    this.#stored = tape.value(this.#stored)
   }
 
   /** Bytes of all files that are there. */

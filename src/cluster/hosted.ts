@@ -1,6 +1,7 @@
 import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import type { GpuType, HostedSeed, HostedState } from '../store/records.ts'
 import type { World } from './world.ts'
 
@@ -68,6 +69,11 @@ export class HostedInstances {
 
   fork(world: World, theirs: Generation): HostedInstances {
     return new HostedInstances(world, { table: this.#table.fork(theirs, world.generation), hosted: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#byId.keep(tape)
   }
 
   get(instanceId: string): Hosted | undefined {

@@ -2,6 +2,7 @@ import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { EventName } from './events.ts'
@@ -105,6 +106,10 @@ export class Instances {
 
   fork(world: World, theirs: Generation): Instances {
     return new Instances(world, this.#table.fork(theirs, world.generation))
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
   }
 
   get count(): number {

@@ -2,6 +2,7 @@ import { HOUR, type Micros } from '../kernel/duration.ts'
 import { AppendLog } from '../kernel/layers.ts'
 import { NumberLog } from '../kernel/number-log.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import { Accrual } from './accrual.ts'
 import type { EventName } from './events.ts'
@@ -116,7 +117,7 @@ export class Ledger {
   /** Stretches of time in which a constant number of units ran: the one before of the same meter, from, to, units, price. */
   readonly #stretches: NumberLog
   /** Micro-cents per hour of one GPU, by type. */
-  readonly #prices: Float64Array
+  #prices: Float64Array
   /** Funds at the world's epoch. */
   #opening: Microcents = 0
   #funds: Microcents = 0
@@ -186,6 +187,33 @@ export class Ledger {
       accounts: this.#accounts.fork(theirs, world.generation),
       ledger: this,
     })
+  }
+
+  keep(tape: Tape): void {
+    this.#meters.keep(tape)
+    this.#accounts.keep(tape)
+    this.#entries.keep(tape)
+    this.#stretches.keep(tape)
+    this.#prices = tape.value(this.#prices)
+    this.#opening = tape.value(this.#opening)
+    this.#funds = tape.value(this.#funds)
+    this.#tokens = tape.value(this.#tokens)
+    this.#rate = tape.value(this.#rate)
+    this.#accrued = tape.value(this.#accrued)
+    this.#accruedAt = tape.value(this.#accruedAt)
+    this.#rule = tape.value(this.#rule)
+    this.#armed = tape.value(this.#armed)
+    this.#cardGood = tape.value(this.#cardGood)
+    this.#topupFailed = tape.value(this.#topupFailed)
+    this.#charge = tape.value(this.#charge)
+    this.#charging = tape.value(this.#charging)
+    this.#topupDelay = tape.value(this.#topupDelay)
+    this.#charges = tape.value(this.#charges)
+    this.#imposed = tape.value(this.#imposed)
+    this.#outOfFunds = tape.value(this.#outOfFunds)
+    this.#crossing = tape.value(this.#crossing)
+    this.#grace = tape.value(this.#grace)
+    this.#cutOff = tape.value(this.#cutOff)
   }
 
   /** Opens the account with its funds at the world's epoch. */

@@ -1,4 +1,5 @@
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import type { EventName } from './events.ts'
 import { gpuIndex } from './gpus.ts'
@@ -33,8 +34,8 @@ export class GpuLimits {
   readonly #world: World
   readonly #table: Table<LimitRequestRow>
   /** By type; -1 means no limit. */
-  readonly #limit: Int32Array
-  readonly #held: Int32Array
+  #limit: Int32Array
+  #held: Int32Array
   /** Types for which somebody was held back, as bits. */
   #heldBack: number
 
@@ -50,6 +51,13 @@ export class GpuLimits {
 
   fork(world: World, theirs: Generation): GpuLimits {
     return new GpuLimits(world, { table: this.#table.fork(theirs, world.generation), limits: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#limit = tape.value(this.#limit)
+    this.#held = tape.value(this.#held)
+    this.#heldBack = tape.value(this.#heldBack)
   }
 
   /** The limit of a type; null means none. */

@@ -24,10 +24,15 @@ export interface CurveChance {
  */
 export class LoadCurve {
   readonly #shape: Shape
+  /** What it was compiled from. */
+  readonly load: OfferedLoad
+  readonly by: CurveChance
 
   /** @throws Error for a trace whose text nobody read, LoadTraceError for one that makes no sense */
-  constructor(load: OfferedLoad, { chance, key }: CurveChance) {
-    this.#shape = shapeOf(load, chance, key)
+  constructor(load: OfferedLoad, by: CurveChance) {
+    this.load = load
+    this.by = by
+    this.#shape = shapeOf(load, by.chance, by.key)
   }
 
   /** Requests/s at a moment. */

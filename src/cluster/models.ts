@@ -1,6 +1,7 @@
 import { Layers } from '../kernel/layers.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import type { DeploymentType, ModelTask } from '../store/records.ts'
 import type { World } from './world.ts'
 
@@ -47,6 +48,11 @@ export class OwnModels {
 
   fork(world: World, theirs: Generation): OwnModels {
     return new OwnModels(world, { table: this.#table.fork(theirs, world.generation), models: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#byName.keep(tape)
   }
 
   /** The account's model of this name, while it has a version. */

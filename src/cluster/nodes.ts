@@ -2,6 +2,7 @@ import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType, type NodePool } from '../store/records.ts'
 import { gpuIndex } from './gpus.ts'
 import type { World } from './world.ts'
@@ -167,6 +168,14 @@ export class Nodes {
 
   fork(world: World, theirs: Generation): Nodes {
     return new Nodes(world, { table: this.#table.fork(theirs, world.generation), nodes: this })
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
+    this.#byType = tape.value(this.#byType)
+    this.#byName.keep(tape)
+    this.#groups = tape.value(this.#groups)
+    this.#slow = tape.value(this.#slow)
   }
 
   /** Builds the fleet of a fixture. */

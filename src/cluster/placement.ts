@@ -1,3 +1,4 @@
+import type { Tape } from '../kernel/tape.ts'
 import type { World } from './world.ts'
 
 /**
@@ -21,6 +22,12 @@ export class Placement {
   fork(world: World): Placement {
     this.#isShared = true
     return new Placement(world, this)
+  }
+
+  keep(tape: Tape): void {
+    this.#waiting = tape.value(this.#waiting)
+    this.#isShared = tape.value(this.#isShared)
+    this.#round = tape.value(this.#round)
   }
 
   /** Puts an instance in the queue and asks for a round at this instant. */

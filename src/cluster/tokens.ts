@@ -1,6 +1,7 @@
 import type { Fields } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { purpose } from '../kernel/random.ts'
+import type { Tape } from '../kernel/tape.ts'
 import type { ApiToken } from '../store/records.ts'
 import { CommandError } from './commands.ts'
 import type { World } from './world.ts'
@@ -20,6 +21,11 @@ export class Tokens {
     this.#world = world
     this.#revoked = from ? from.#revoked : new Map()
     this.#deleted = from ? from.#deleted : new Set()
+  }
+
+  keep(tape: Tape): void {
+    this.#revoked = tape.value(this.#revoked)
+    this.#deleted = tape.value(this.#deleted)
   }
 
   /** The token of this id or name, revoked or not. Throws CommandError for an unknown one. */

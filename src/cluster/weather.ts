@@ -1,6 +1,7 @@
 import type { Micros } from '../kernel/duration.ts'
 import { type Key, purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { GPUS } from '../store/gpus.ts'
 import type { WeatherPack } from '../store/profile.ts'
 import { draw, type Spread } from '../store/profile-figures.ts'
@@ -39,7 +40,7 @@ type Kind =
 type BatchWait = keyof WeatherPack['batchWaitShares']
 
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
-class SourceRow extends Row {
+export class SourceRow extends Row {
   readonly kind: Kind
   /** The node, zone or GPU type it strikes; '' where there is one of it. */
   readonly place: string
@@ -82,6 +83,10 @@ export class Weather {
 
   fork(world: World, theirs: Generation): Weather {
     return new Weather(world, this.#table.fork(theirs, world.generation))
+  }
+
+  keep(tape: Tape): void {
+    this.#table.keep(tape)
   }
 
   get #pack(): WeatherPack | undefined {

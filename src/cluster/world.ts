@@ -6,8 +6,10 @@ import { Layers } from '../kernel/layers.ts'
 import { type Bounds, DEFAULT_BOUNDS, Loop } from '../kernel/loop.ts'
 import { Chance, type Key } from '../kernel/random.ts'
 import { Generation, type Row } from '../kernel/table.ts'
+import { Player, Recorder, type Tape } from '../kernel/tape.ts'
+import { deepFreeze } from '../store/freeze.ts'
 import { loadProfile, type Profile } from '../store/profile.ts'
-import type { Fixture } from '../store/records.ts'
+import { Fixture } from '../store/records.ts'
 import { Store } from '../store/store.ts'
 import { Autoscaler } from './autoscaler.ts'
 import { Batches } from './batches.ts'
@@ -47,6 +49,22 @@ export interface WorldOptions {
   readonly maxStorageBytes?: number
   readonly bounds?: Bounds
 }
+
+/** A world as a snapshot has it: what it was made with, and its state, which is the world's own and no copy. */
+export interface WorldRecord {
+  readonly seed: string
+  readonly epochMs: number
+  readonly profile: Profile
+  readonly maxStorageBytes: number
+  readonly bounds: Bounds
+  readonly journalLimit: number
+  readonly state: readonly unknown[]
+}
+
+/** Stands in for the fixture of a world that is put back, until its store is. */
+const NO_FIXTURE = deepFreeze(
+  Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
+)
 
 /** Counts the tokens of a text; the doors load a real tokenizer and hand it in. */
 export type TokenCounter = (text: string) => number
@@ -103,13 +121,14 @@ export class World {
   #visibleChanges = 0
   #watch: Watch | undefined
 
-  constructor(options: WorldOptions, origin?: World) {
+  constructor(options: WorldOptions, origin?: World, record?: WorldRecord) {
     this.seed = String(origin?.seed ?? options.seed ?? '1')
     this.profile = options.profile ?? origin?.profile ?? loadProfile('realistic')
     this.maxStorageBytes = options.maxStorageBytes ?? origin?.maxStorageBytes ?? this.profile.limits.storageBytes
     this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_BOUNDS
     this.chance = origin?.chance ?? new Chance(this.seed)
     this.countTokens = origin?.countTokens
+    this.#touched = origin ? origin.#touched : false
     this.generation = new Generation()
     this.hardware = new Hardware(this)
     this.downloads = new Downloads(this)
@@ -169,13 +188,66 @@ export class World {
       kind => EVENTS[kind]?.name ?? 'unknown',
       this.bounds,
     )
-    if (!origin) settleFixture(this, options.fixture)
+    if (record) this.#putBack(record)
+    else if (!origin) settleFixture(this, options.fixture)
     else if (origin.#watch) this.check()
   }
 
   /** Another world that goes on from here on its own. What neither writes, both share. */
   fork(): World {
     return new World({} as WorldOptions, this)
+  }
+
+  /**
+   * A world that goes on from where another one was when it was recorded, as a fork of it would.
+   *
+   * @throws Error when that was a world of another build
+   */
+  static revive(record: WorldRecord): World {
+    return new World({ ...record, fixture: NO_FIXTURE }, undefined, record)
+  }
+
+  /** What `revive` makes this world of again. It holds only as long as this one does not go on. */
+  record(): WorldRecord {
+    const tape = new Recorder()
+    this.#keep(tape)
+    const { seed, profile, maxStorageBytes, bounds, journal, clock } = this
+    const state = tape.values
+    return { seed, epochMs: clock.epochMs, profile, maxStorageBytes, bounds, journalLimit: journal.limit, state }
+  }
+
+  #putBack({ state }: WorldRecord): void {
+    const tape = new Player(state)
+    this.#keep(tape)
+    tape.end()
+    deepFreeze(this.profile)
+  }
+
+  #keep(tape: Tape): void {
+    // The agenda and the chronicle hold numbers of events.
+    const events = EVENTS.map(({ name }) => name).join()
+    if (tape.value(events) !== events) throw new Error('Failed to play a tape: it knows other events.')
+    this.#touched = tape.value(this.#touched)
+    this.clock.keep(tape)
+    this.agenda.keep(tape)
+    this.journal.keep(tape)
+    this.store.keep(tape)
+    this.#counters.keep(tape)
+    this.conditions.keep(tape)
+    this.commands.keep(tape)
+    this.tokens.keep(tape)
+    this.weather.keep(tape)
+    this.nodes.keep(tape)
+    this.placement.keep(tape)
+    this.instances.keep(tape)
+    this.deployments.keep(tape)
+    this.models.keep(tape)
+    this.files.keep(tape)
+    this.batches.keep(tape)
+    this.hosted.keep(tape)
+    this.limits.keep(tape)
+    this.ledger.keep(tape)
+    this.chronicle.keep(tape)
   }
 
   /**

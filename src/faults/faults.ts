@@ -5,7 +5,7 @@ import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Key, purpose } from '../kernel/random.ts'
-import { History } from './history.ts'
+import { History, type Past } from './history.ts'
 import type { FaultyWorld, Kind } from './kind.ts'
 import { KINDS } from './kinds.ts'
 import { FaultError, type FaultRule, globOf, type ReadRule, readRule } from './rule.ts'
@@ -60,7 +60,7 @@ interface Standing extends ReadRule {
   readonly hits: number
 }
 
-interface State {
+interface Rules {
   readonly rules: readonly Standing[]
   /** Rules that were added without a name. */
   readonly unnamed: number
@@ -68,7 +68,15 @@ interface State {
   readonly added: Readonly<Record<string, number>>
 }
 
-const NO_RULES: State = { rules: [], unnamed: 0, added: {} }
+const NO_RULES: Rules = { rules: [], unnamed: 0, added: {} }
+
+/** The rules of a simulator, how far each has come, and what stale reads look back on. */
+export interface FaultsState {
+  readonly rules: Rules
+  readonly past: readonly Past[]
+}
+
+const NOTHING: FaultsState = { rules: NO_RULES, past: [] }
 
 /** What rules are for. */
 export interface FaultsHost {
@@ -85,16 +93,21 @@ type Body = Readonly<Record<string, unknown>>
 export class Faults implements FaultVerbs {
   readonly #host: FaultsHost
   readonly #first: readonly FaultRule[]
-  /** What was there before the first rules: in a fork, the rules of its origin. */
-  #inherited = NO_RULES
-  #state = NO_RULES
+  readonly #inherited: FaultsState
+  #state: Rules
   #history: History | undefined
   #deaf: (() => void) | undefined
 
-  /** @throws FaultError for a first rule that can not be */
-  constructor(host: FaultsHost, first: readonly FaultRule[] = []) {
+  /**
+   * @param inherited what was there before the first rules: in a fork, the rules of its origin
+   * @throws FaultError for a first rule that can not be
+   */
+  constructor(host: FaultsHost, first: readonly FaultRule[] = [], inherited = NOTHING) {
     this.#host = host
     this.#first = first
+    this.#inherited = inherited
+    this.#state = inherited.rules
+    this.#attend(inherited.past)
     for (const [at, rule] of first.entries()) {
       try {
         this.add(rule)
@@ -164,18 +177,20 @@ export class Faults implements FaultVerbs {
 
   /** Back to the rules of the start, for a world that is back there. */
   reset(): void {
-    this.#state = this.#inherited
-    this.#attend()
+    this.restore(this.#inherited)
     for (const rule of this.#first) this.add(rule)
   }
 
-  /** The same rules, as far as they have come, for another simulator that goes on from here. */
-  fork(host: FaultsHost): Faults {
-    const copy = new Faults(host)
-    copy.#inherited = this.#state
-    copy.#state = this.#state
-    copy.#attend()
-    return copy
+  /** What another simulator goes on with, or this one when it comes back to here. */
+  get state(): FaultsState {
+    return { rules: this.#state, past: this.#history?.past ?? [] }
+  }
+
+  /** Goes on with other rules, for a world that goes on from where they were. */
+  restore({ rules, past }: FaultsState): void {
+    this.#state = rules
+    this.#history = undefined
+    this.#attend(past)
   }
 
   #freeId(): string {
@@ -224,7 +239,7 @@ export class Faults implements FaultVerbs {
   }
 
   /** Listens to the journal and keeps what was, as long as a rule needs it. */
-  #attend(): void {
+  #attend(past?: readonly Past[]): void {
     const { world } = this.#host
     const { rules } = this.#state
     this.#deaf?.()
@@ -233,7 +248,7 @@ export class Faults implements FaultVerbs {
     if (reach < 0) {
       this.#history?.close()
       this.#history = undefined
-    } else if (this.#history === undefined) this.#history = new History(world, reach)
+    } else if (this.#history === undefined) this.#history = new History(world, reach, past)
     else this.#history.widen(reach)
   }
 

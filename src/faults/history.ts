@@ -4,22 +4,32 @@ import type { FaultyWorld } from './kind.ts'
 /** How many moments are kept at most; beyond, stale reads show what is a little less stale. */
 const MOST_POINTS = 256
 
+/** A world as it was at a moment; nobody moves it on. */
+export interface Past {
+  readonly at: Micros
+  readonly world: FaultyWorld
+}
+
 /**
  * What a world was, for stale reads: a fork of it as it left each moment in which a request or a command touched it.
  * Between two of those it went its way by itself, so the fork before, run on, is what was.
  */
 export class History {
   readonly #world: FaultyWorld
-  #points: readonly { readonly at: Micros; readonly world: FaultyWorld }[]
+  #points: readonly Past[]
   /** How far back anybody looks. */
   #reach: Micros
 
-  /** Keeps what will be from now on; what was before is not to be had. */
-  constructor(world: FaultyWorld, reach: Micros) {
+  /** Keeps what will be from now on; of what was before there is `past` to be had, for a world that goes on from it. */
+  constructor(world: FaultyWorld, reach: Micros, past: readonly Past[] = []) {
     this.#world = world
     this.#reach = reach
-    this.#points = [{ at: world.clock.now, world: world.fork() }]
+    this.#points = past.length > 0 ? past : [{ at: world.clock.now, world: world.fork() }]
     world.beforeMove = () => this.#keep()
+  }
+
+  get past(): readonly Past[] {
+    return this.#points
   }
 
   /** Looks back this far, too. */

@@ -1,4 +1,5 @@
 import type { Micros } from './duration.ts'
+import type { Tape } from './tape.ts'
 
 /** Order at one instant: what ends comes before what breaks, that before controllers, observers last. */
 export const PRIORITY = { completion: 0, failure: 1, controller: 2, observer: 3 } as const
@@ -147,6 +148,26 @@ export class Agenda {
     })
   }
 
+  /** What a snapshot has of it: the slots that were ever used, and not the room beyond. */
+  keep(tape: Tape): void {
+    this.#size = tape.value(this.#size)
+    this.#serial = tape.value(this.#serial)
+    this.#slots = tape.value(this.#slots)
+    this.#freeCount = tape.value(this.#freeCount)
+    const end = this.#slots
+    this.#heapTime = tape.value(this.#heapTime.subarray(0, end))
+    this.#heapKey = tape.value(this.#heapKey.subarray(0, end))
+    this.#heapSlot = tape.value(this.#heapSlot.subarray(0, end))
+    this.#place = tape.value(this.#place.subarray(0, end))
+    this.#use = tape.value(this.#use.subarray(0, end))
+    this.#kind = tape.value(this.#kind.subarray(0, end))
+    this.#subject = tape.value(this.#subject.subarray(0, end))
+    this.#arg = tape.value(this.#arg.subarray(0, end))
+    this.#cause = tape.value(this.#cause.subarray(0, end))
+    this.#free = tape.value(this.#free.subarray(0, end))
+  }
+
+  /** The same entries. What caused them stands in the journal of this world, and the other begins an empty one. */
   fork(): Agenda {
     const copy = new Agenda(0)
     copy.#size = this.#size
@@ -161,7 +182,7 @@ export class Agenda {
     copy.#kind = this.#kind.slice()
     copy.#subject = this.#subject.slice()
     copy.#arg = this.#arg.slice()
-    copy.#cause = this.#cause.slice()
+    copy.#cause = new Float64Array(this.#cause.length)
     copy.#free = this.#free.slice()
     return copy
   }

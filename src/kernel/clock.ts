@@ -1,4 +1,5 @@
 import type { Micros } from './duration.ts'
+import type { Tape } from './tape.ts'
 
 /** The epoch of every world unless told otherwise: 2026-01-01T00:00:00Z, never the wall's now. */
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000
@@ -55,6 +56,10 @@ export class Clock {
     const [, seconds, fraction = '', offset] = parts
     const micros = Math.floor(Number(`0.${fraction || 0}`) * 1_000_000 + 1e-6)
     return (Date.parse(`${seconds}${offset}`) - this.epochMs) * 1000 + micros
+  }
+
+  keep(tape: Tape): void {
+    this.#now = tape.value(this.#now)
   }
 
   fork(): Clock {

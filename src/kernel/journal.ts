@@ -1,6 +1,7 @@
 import type { Micros } from './duration.ts'
 import { hash32 } from './random.ts'
 import type { Row } from './table.ts'
+import type { Tape } from './tape.ts'
 
 /** What an event carries, for people and traces. */
 export type Fields = Readonly<Record<string, string | number | boolean | null>>
@@ -146,6 +147,14 @@ export class Journal {
     return () => {
       this.#listeners = this.#listeners.filter(other => other !== listener)
     }
+  }
+
+  /** What a snapshot has of it, as a fork does: the digest and no entries. */
+  keep(tape: Tape): void {
+    this.#d0 = tape.value(this.#d0)
+    this.#d1 = tape.value(this.#d1)
+    this.#d2 = tape.value(this.#d2)
+    this.#d3 = tape.value(this.#d3)
   }
 
   /** An empty journal that goes on with this one's digest. */

@@ -1,3 +1,5 @@
+import type { Tape } from './tape.ts'
+
 /**
  * A map that forks in no time: layers that nobody writes any more, shared, and one on top that is written.
  *
@@ -27,6 +29,11 @@ export class Layers<V> {
   delete(key: string): void {
     if (this.#shared.length === 0) this.#top.delete(key)
     else this.#top.set(key, undefined)
+  }
+
+  keep(tape: Tape): void {
+    this.#shared = tape.value(this.#shared)
+    this.#top = tape.value(this.#top)
   }
 
   fork(): Layers<V> {
@@ -85,6 +92,11 @@ export class AppendLog<T> {
   *[Symbol.iterator](): Generator<T> {
     for (const block of this.#full) yield* block
     yield* this.#last
+  }
+
+  keep(tape: Tape): void {
+    this.#full = tape.value(this.#full)
+    this.#last = tape.value(this.#last)
   }
 
   fork(): AppendLog<T> {

@@ -1,3 +1,5 @@
+import type { Tape } from './tape.ts'
+
 /** Rows in a block: what a fork copies at most of each log. */
 const BLOCK = 256
 
@@ -44,6 +46,12 @@ export class NumberLog {
     const inBlock = row % BLOCK
     const block = this.#full[(row - inBlock) / BLOCK] ?? this.#last
     return block[inBlock * this.#width + column]!
+  }
+
+  keep(tape: Tape): void {
+    this.#used = tape.value(this.#used)
+    this.#full = tape.value(this.#full)
+    this.#last = tape.value(this.#last.subarray(0, this.#used * this.#width))
   }
 
   fork(): NumberLog {

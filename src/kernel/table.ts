@@ -1,3 +1,5 @@
+import type { Tape } from './tape.ts'
+
 /** Hears of every row that is put in, written or taken out: whoever checks looks at those again. */
 export interface Witness {
   wrote(row: Readonly<Row>, ordinal: number): void
@@ -142,6 +144,14 @@ export class Table<R extends Row> {
       const row = this.#rows[ordinal]
       if (row !== undefined) yield [ordinal, row]
     }
+  }
+
+  /** What a snapshot has of it. Rows that were put back belong to nobody, so they are copied before they are written. */
+  keep(tape: Tape): void {
+    this.#rows = tape.value(this.#rows)
+    this.#uses = tape.value(this.#uses)
+    this.#free = tape.value(this.#free)
+    this.#count = tape.value(this.#count)
   }
 
   /** A table with the same rows; from here on both sides copy a row before they write it. */

@@ -3,6 +3,7 @@
  * replaced, never edited, so worlds share them.
  */
 import type { z } from 'zod'
+import type { Tape } from '../kernel/tape.ts'
 import { deepFreeze } from './freeze.ts'
 import { jsonPath, problemsOf } from './problems.ts'
 import {
@@ -140,6 +141,14 @@ export class Index<R extends object> {
     return () => this.#listeners.delete(listener)
   }
 
+  keep(tape: Tape): void {
+    this.#records = tape.value(this.#records)
+    this.#shared = tape.value(this.#shared)
+    for (const record of this.#records.values()) deepFreeze(record)
+    this.#all = undefined
+    this.#byUnique = undefined
+  }
+
   /** An independent index with the same records, without the listeners: O(1), either side copies before it writes. */
   fork(): Index<R> {
     const fork = new Index(this.options)
@@ -179,9 +188,8 @@ export function schemaKey(type: ModelTask, variant: VariantKey): string {
  * store.models.get('aurora-labs/aurora-8b-instruct')?.max_tokens
  */
 export class Store {
-  /** As the fixture has it: funds, limits and top-up as of the epoch. */
-  readonly account: Readonly<Account>
-  readonly hubPolicy: 'estimate' | 'refuse'
+  #account: Readonly<Account>
+  #hubPolicy: 'estimate' | 'refuse'
   /** By token_id. */
   readonly tokens: Index<ApiToken>
   /** The public catalog by model_name. */
@@ -200,9 +208,9 @@ export class Store {
 
   /** @param origin A loaded fixture, or the store to fork. */
   constructor(origin: Fixture | Store) {
-    this.account = deepFreeze(origin.account)
+    this.#account = deepFreeze(origin.account)
     if (origin instanceof Store) {
-      this.hubPolicy = origin.hubPolicy
+      this.#hubPolicy = origin.hubPolicy
       this.tokens = origin.tokens.fork()
       this.models = origin.models.fork()
       this.hardware = origin.hardware.fork()
@@ -213,7 +221,7 @@ export class Store {
       this.#variants = origin.#variants
       return
     }
-    this.hubPolicy = origin.hub.policy
+    this.#hubPolicy = origin.hub.policy
     this.tokens = new Index(TOKENS, origin.api_tokens)
     this.models = new Index(MODELS, origin.models)
     this.hardware = new Index(HARDWARE, origin.hardware)
@@ -221,6 +229,28 @@ export class Store {
     this.aggregator = new Index(AGGREGATOR, origin.aggregator)
     this.hub = new Index(HUB, origin.hub.repositories)
     this.voices = new Index(VOICES, origin.voices)
+  }
+
+  /** As the fixture has it: funds, limits and top-up as of the epoch. */
+  get account(): Readonly<Account> {
+    return this.#account
+  }
+
+  get hubPolicy(): 'estimate' | 'refuse' {
+    return this.#hubPolicy
+  }
+
+  keep(tape: Tape): void {
+    this.#account = deepFreeze(tape.value(this.#account))
+    this.#hubPolicy = tape.value(this.#hubPolicy)
+    this.tokens.keep(tape)
+    this.models.keep(tape)
+    this.hardware.keep(tape)
+    this.schemas.keep(tape)
+    this.aggregator.keep(tape)
+    this.hub.keep(tape)
+    this.voices.keep(tape)
+    this.#variants = undefined
   }
 
   tokenByValue(value: string): ApiToken | undefined {

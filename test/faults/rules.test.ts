@@ -469,7 +469,7 @@ test('a fork has the same rules, as far as they have come, and goes on by itself
     return (await of.api.answer(of.world, request, {}, rules.around as never)).status
   }
   for (let i = 0; i < 5; i++) await asked(sim, faults)
-  const fork = faults.fork(host(other))
+  const fork = new Faults(host(other), [], faults.state)
   expect(fork.list()).toEqual(faults.list())
   const [here, there]: [number[], number[]] = [[], []]
   for (let i = 0; i < 30; i++) {

@@ -1,0 +1,73 @@
+/**
+ * The classes of what a snapshot of a world holds. Rows are kept by their own fields, so a field that is added to one is
+ * kept as it stands; a class that is added has to be named here, and a test says so.
+ */
+import { Chance } from '../kernel/random.ts'
+import { Generation } from '../kernel/table.ts'
+import { Player, Recorder } from '../kernel/tape.ts'
+import type { OfferedLoad } from '../store/load.ts'
+import { Accrual } from './accrual.ts'
+import { BatchRow } from './batch-row.ts'
+import { CommandRow } from './commands.ts'
+import { DeploymentRow } from './deployment-row.ts'
+import { FileRow } from './files.ts'
+import { HostedRow } from './hosted.ts'
+import { InstanceRow } from './instances.ts'
+import { AccountRow, MeterRow } from './ledger.ts'
+import { Life } from './life.ts'
+import { LimitRequestRow } from './limits.ts'
+import { type CurveChance, LoadCurve } from './load-curve.ts'
+import { OwnModelRow } from './models.ts'
+import { NodeRow } from './nodes.ts'
+import { SourceRow } from './weather.ts'
+
+/** Rows and what else has nothing but fields. */
+export const KEPT_BY_FIELDS = {
+  AccountRow,
+  BatchRow,
+  CommandRow,
+  DeploymentRow,
+  FileRow,
+  HostedRow,
+  InstanceRow,
+  Life,
+  LimitRequestRow,
+  MeterRow,
+  NodeRow,
+  OwnModelRow,
+  SourceRow,
+} as const
+
+/** What is taken apart and put together again. */
+export const KEPT_IN_PARTS = {
+  Accrual: {
+    of: Accrual,
+    take(accrual: Accrual): readonly unknown[] {
+      const tape = new Recorder()
+      accrual.keep(tape)
+      return tape.values
+    },
+    make(parts: readonly unknown[]): Accrual {
+      const accrual = new Accrual()
+      accrual.keep(new Player(parts))
+      return accrual
+    },
+  },
+  Chance: {
+    of: Chance,
+    take: (chance: Chance): readonly unknown[] => [chance.seed],
+    make: ([seed]: readonly unknown[]): Chance => new Chance(seed as string),
+  },
+  // Whose a row was does not matter to whoever puts it back, only that it is nobody's there.
+  Generation: {
+    of: Generation,
+    take: (): readonly unknown[] => [],
+    make: (): Generation => new Generation(),
+  },
+  // Compiled anew: what it was compiled from takes a hundredth of the room.
+  LoadCurve: {
+    of: LoadCurve,
+    take: ({ load, by }: LoadCurve): readonly unknown[] => [load, by],
+    make: ([load, by]: readonly unknown[]): LoadCurve => new LoadCurve(load as OfferedLoad, by as CurveChance),
+  },
+} as const

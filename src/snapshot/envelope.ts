@@ -1,0 +1,110 @@
+/** What stands around the content of a snapshot: what it is of, whether it is whole, and who can read it. */
+import { VERSION } from '../control/version.ts'
+import { ByteHash } from '../kernel/random.ts'
+
+/** The form in which snapshots are written. */
+export const FORMAT = 1
+
+const MAGIC = 'modelhost-sim snapshot '
+const LINE_END = 10
+
+/** A snapshot that can not be read, be written, or be restored here. Nothing has changed then. */
+export class SnapshotError extends RangeError {
+  override readonly name = 'SnapshotError'
+}
+
+/** What a snapshot is of. */
+export interface SnapshotAbout {
+  /** The version of modelhost-sim that it was taken with. */
+  readonly version: string
+  /** What the world was made from: a name or a path, or `given`. */
+  readonly fixtures: string
+  readonly seed: string
+  /** The name of the profile. */
+  readonly profile: string
+  /** The world's time zero and its time, ISO 8601. */
+  readonly epoch: string
+  readonly now: string
+  readonly digest: string
+}
+
+/**
+ * Two lines of text (the form; the checksum), a line of JSON (what it is of, how long it is), and the content. The
+ * checksum is of all that follows it.
+ */
+export function seal(about: SnapshotAbout, content: Uint8Array): Uint8Array {
+  const header = encode(`${JSON.stringify({ ...about, bytes: content.length })}\n`)
+  const checksum = hashOf(header, content)
+  const start = encode(`${MAGIC}${FORMAT}\n${checksum}\n`)
+  const whole = new Uint8Array(start.length + header.length + content.length)
+  whole.set(start)
+  whole.set(header, start.length)
+  whole.set(content, start.length + header.length)
+  return whole
+}
+
+/**
+ * @param what names the snapshot in errors
+ * @throws SnapshotError for what is no snapshot, a damaged one, and one of another form or version
+ */
+export function open(bytes: Uint8Array, what: string): { about: SnapshotAbout; content: Uint8Array } {
+  const refuse = (reason: string): never => {
+    throw new SnapshotError(`Failed to read ${what}: ${reason}`)
+  }
+  const magic = encode(MAGIC)
+  if (bytes.length < magic.length || magic.some((byte, i) => bytes[i] !== byte)) {
+    return refuse(
+      'it is no snapshot of modelhost-sim. Give a file that `modelhost-sim snapshot` or `saveSnapshot` wrote.',
+    )
+  }
+  const [form, afterForm] = lineFrom(bytes, magic.length)
+  const [checksum, afterChecksum] = lineFrom(bytes, afterForm)
+  const [header, afterHeader] = lineFrom(bytes, afterChecksum)
+  if (/^\d{1,9}$/.test(form) && form !== String(FORMAT)) {
+    return refuse(
+      `it is of format ${form}, and modelhost-sim ${VERSION} reads format ${FORMAT}. Use the version that wrote it, or take another.`,
+    )
+  }
+  const damaged = () =>
+    refuse('it is damaged: its checksum does not fit. Take another copy of it, or another snapshot.')
+  const about = parse(header)
+  if (about !== undefined && bytes.length < afterHeader + about.bytes) {
+    return refuse(
+      `it is cut off: ${bytes.length} of ${afterHeader + about.bytes} bytes are there. Take another copy of it, or another snapshot.`,
+    )
+  }
+  if (about === undefined || hashOf(bytes.subarray(afterChecksum)) !== checksum) return damaged()
+  if (about.version !== VERSION) {
+    return refuse(
+      `it was taken with modelhost-sim ${about.version}, and this is ${VERSION}, where the same seed may bring about something else. ` +
+        'Use that version, or take another.',
+    )
+  }
+  return { about, content: bytes.subarray(afterHeader) }
+}
+
+/** A line of text and where the next begins. */
+function lineFrom(bytes: Uint8Array, start: number): [line: string, next: number] {
+  const end = bytes.indexOf(LINE_END, start)
+  const stop = end < 0 ? bytes.length : end
+  return [new TextDecoder().decode(bytes.subarray(start, stop)), Math.min(bytes.length, stop + 1)]
+}
+
+function parse(header: string): (SnapshotAbout & { bytes: number }) | undefined {
+  try {
+    const about = JSON.parse(header)
+    return Number.isInteger(about?.bytes) ? about : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function hashOf(...pieces: readonly Uint8Array[]): string {
+  const hash = new ByteHash()
+  for (const piece of pieces) hash.update(piece)
+  return hash.digest()
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
