@@ -1,6 +1,7 @@
 /** What a user may import from `modelhost-sim`. */
 export type { Client, RequestOf, ResponseOf } from './api/client.ts'
 export { Refusal } from './api/client.ts'
+export type { NamesProfile } from './api/names.ts'
 export type { ClockMode, ClockSetting } from './clock-setting.ts'
 export { LawError, type LawName } from './cluster/laws/law.ts'
 export type { LedgerEntry } from './cluster/ledger.ts'

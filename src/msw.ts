@@ -68,8 +68,10 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
 
   const endpoints = Object.values(sim.api.operations).sort((a, b) => parameters(a.path) - parameters(b.path))
   return [
-    ...endpoints.map(({ method, path }) =>
-      http[method.toLowerCase() as Method](new RegExp(`^${below}${pattern(path)}/?$`), answer),
+    ...endpoints.flatMap(({ method, path }) =>
+      sim.api
+        .pathsOf(path)
+        .map(each => http[method.toLowerCase() as Method](new RegExp(`^${below}${pattern(each)}/?$`), answer)),
     ),
     everything,
   ]

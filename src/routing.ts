@@ -1,5 +1,5 @@
 /** Which world of a server a request belongs to, and its tokens on the way in and out. */
-import { namedToken } from './api/auth.ts'
+import { KEY_HEADER, namedToken } from './api/auth.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
 import { jsonValue } from './store/json-text.ts'
@@ -31,8 +31,8 @@ export function worldBelow(path: string): Below | undefined {
 }
 
 /** The token that a request names, for `Worlds.of`. */
-export function tokenOf(request: Request): string | undefined {
-  return namedToken(name => request.headers.get(name))
+export function tokenOf(request: Request, worlds: Worlds): string | undefined {
+  return namedToken(name => request.headers.get(name), worlds.keyHeaders)
 }
 
 /**
@@ -44,7 +44,7 @@ export function answerAtRoot(worlds: Worlds, request: Request, arrival: Arrival)
     return worlds.default.using(() => delivered(worlds.default, arrival, worlds.default.sim.answer(request, arrival)))
   let to: Destination
   try {
-    to = worlds.of(tokenOf(request))
+    to = worlds.of(tokenOf(request, worlds))
   } catch (error) {
     if (!(error instanceof TooManyWorlds)) throw error
     return told(worlds.default, 429, error.message)
@@ -52,7 +52,7 @@ export function answerAtRoot(worlds: Worlds, request: Request, arrival: Arrival)
   const { world, isRouted, hint } = to
   if (!isRouted) return world.using(() => delivered(world, arrival, hinted(world.sim.answer(request, arrival), hint)))
   const read = (name: string) => request.headers.get(name)
-  const header = (name: string) => (isCredential(name) ? inwardHeader(world, read(name)) : read(name))
+  const header = (name: string) => (isCredential(name, world) ? inwardHeader(world, read(name)) : read(name))
   return world.using(() => {
     const answered = world.sim.answer(request, { ...arrival, path: inwardPath(world, arrival.path), header })
     const holdsTokens = TOKENS_PATH.test(arrival.path) && request.method !== 'HEAD'
@@ -62,8 +62,15 @@ export function answerAtRoot(worlds: Worlds, request: Request, arrival: Arrival)
 }
 
 /** Answers a request to the service below a world's own address, where tokens are as the world knows them. */
-export function answerBelow(world: ServedWorld, request: Request, arrival: Arrival): Response | Promise<Response> {
-  const hint = tokenOf(request)?.endsWith(`.${world.name}`) ? `leave .${world.name} out below base_url` : undefined
+export function answerBelow(
+  worlds: Worlds,
+  world: ServedWorld,
+  request: Request,
+  arrival: Arrival,
+): Response | Promise<Response> {
+  const hint = tokenOf(request, worlds)?.endsWith(`.${world.name}`)
+    ? `leave .${world.name} out below base_url`
+    : undefined
   return world.using(() => delivered(world, arrival, hinted(world.sim.answer(request, arrival), hint)))
 }
 
@@ -86,8 +93,8 @@ export function told({ sim }: ServedWorld, status: number, error: string, hint?:
   return new Response(JSON.stringify({ error }), { status, headers })
 }
 
-function isCredential(name: string): boolean {
-  return name === 'authorization' || name === 'alt-api-key'
+function isCredential(name: string, { sim }: ServedWorld): boolean {
+  return name === 'authorization' || name === KEY_HEADER || name === sim.api.keyHeader
 }
 
 function inwardHeader(world: ServedWorld, value: string | null): string | null {

@@ -123,7 +123,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       if (below !== undefined && !isControl(below.path)) {
         const world = worlds.get(below.name)
         if (world === undefined) return noWorld(worlds, below.name)
-        return answerBelow(world, request, { clientAddress, path: below.path, bringAbout })
+        return answerBelow(worlds, world, request, { clientAddress, path: below.path, bringAbout })
       }
       const target = below?.path ?? path
       const word = target.split('?', 1)[0]!
@@ -360,7 +360,7 @@ function commanded(
   path: string,
   controlToken: string | undefined,
 ): ServedWorld | Response {
-  const token = tokenOf(request)
+  const token = tokenOf(request, worlds)
   if (worlds.isOne || OF_THE_SERVER.test(path) || token === undefined || token === controlToken) return worlds.default
   try {
     const { world, hint } = worlds.of(token)

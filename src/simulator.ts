@@ -1,3 +1,4 @@
+import { type Names, type NamesProfile, readNames } from './api/names.ts'
 import { type Around, pathOf, type Received } from './api/pipeline.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
@@ -51,6 +52,8 @@ export interface SimulatorOptions {
   readonly faults?: readonly FaultRule[]
   /** Serves the interface document's own endpoints alone. */
   readonly documentedOnly?: boolean
+  /** The words of your provider for the neutral ones of the interface: the path of a file, or the names themselves. */
+  readonly names?: string | NamesProfile
   /** Entries that the journal keeps; 20,000 unless given. */
   readonly journalLimit?: number
   /** Bytes of files that the world holds at most; what the profile says unless given, 1 GiB. */
@@ -178,7 +181,7 @@ export interface Simulator {
 /**
  * Makes a simulator. It opens no port and starts no timer.
  *
- * @throws FixtureError for a fixture that can be no world, RangeError for an option or a fault that makes no sense
+ * @throws FixtureError for a fixture that can be no world, RangeError for an option, a name or a fault that makes no sense
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   checkOptions(options)
@@ -196,7 +199,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
   if (options.check) pristine.check()
-  return new OneWorld(pristine, options)
+  return new OneWorld(pristine, options, options.names === undefined ? undefined : readNames(options.names))
 }
 
 /** What a simulator goes on with beside the world. */
@@ -217,6 +220,7 @@ class OneWorld implements Simulator {
   readonly #faults: Faults
   readonly options: SimulatorOptions
   readonly #requests = new ReceivedRequests()
+  readonly #names: Names | undefined
   readonly #pristine: World
   readonly #inherited: Inherited | undefined
   #world: World
@@ -227,9 +231,15 @@ class OneWorld implements Simulator {
   #inFlight: readonly string[] = []
   #listeners: readonly ((entry: Entry) => void)[] = []
 
+<<<<<<< HEAD
   /** @param origin what the simulator has that this one goes on from */
   constructor(pristine: World, options: SimulatorOptions, origin?: Inherited) {
+=======
+  /** @param origin the simulator that this one goes on from, with its rules and timelines */
+  constructor(pristine: World, options: SimulatorOptions, names: Names | undefined, origin?: OneWorld) {
+>>>>>>> 7f30365 (Names profiles: a world speaks the words of its user's provider)
     this.options = options
+    this.#names = names
     this.#pristine = pristine
     this.#inherited = origin
     this.#fixtures = origin?.fixtures ?? nameOfFixtures(options)
@@ -237,6 +247,7 @@ class OneWorld implements Simulator {
     this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
+      names,
       ...(options.onBug && { onBug: options.onBug }),
     })
     const simulator = this
@@ -370,9 +381,13 @@ class OneWorld implements Simulator {
 
   fork({ clock, fresh = false }: ForkOptions = {}): Simulator {
     const world = (fresh ? this.#pristine : this.#world).fork()
+<<<<<<< HEAD
     const options = { ...this.options, clock: clock ?? this.clock.setting }
     const here = { fixtures: this.#fixtures, faults: this.#faults.state, timelines: this.timelines.started }
     return new OneWorld(world, options, fresh ? this.#inherited : here)
+=======
+    return new OneWorld(world, { ...this.options, clock: setting }, this.#names, fresh ? undefined : this)
+>>>>>>> 7f30365 (Names profiles: a world speaks the words of its user's provider)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -481,6 +496,7 @@ const OPTIONS = [
   'timers',
   'epoch',
   'documentedOnly',
+  'names',
   'journalLimit',
   'maxStorageBytes',
   'check',

@@ -1,4 +1,5 @@
 /** The worlds of one server: each an account of its own, found by its name or by the tokens that lead to it. */
+import { KEY_HEADER } from './api/auth.ts'
 import { readable } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
@@ -121,6 +122,7 @@ export class Worlds {
   readonly #worlds = new Map<string, ServedWorld>()
   readonly #aliases = new Map<string, ServedWorld>()
   #made = 0
+  #keyHeaders: readonly string[] | undefined
 
   constructor(sim: Simulator, options: WorldsOptions = {}) {
     this.default = new ServedWorld(DEFAULT_WORLD, sim)
@@ -132,6 +134,14 @@ export class Worlds {
   /** Whether every request belongs to the default world, whatever its token. */
   get isOne(): boolean {
     return this.#made === 0 && !this.#forksForUnknown
+  }
+
+  /** The headers that take a token in one world or another, beside `Authorization`. */
+  get keyHeaders(): readonly string[] {
+    this.#keyHeaders ??= [
+      ...new Set([KEY_HEADER, ...[this.default, ...this.#worlds.values()].map(({ sim }) => sim.api.keyHeader)]),
+    ]
+    return this.#keyHeaders
   }
 
   /** Every world there is, the default one first, then by age. */
@@ -176,6 +186,7 @@ export class Worlds {
     }
     const world = new ServedWorld(`w${++this.#made}`, sim, alias)
     this.#worlds.set(world.name, world)
+    this.#keyHeaders = undefined
     if (alias !== undefined) this.#aliases.set(alias, world)
     return world
   }
@@ -183,6 +194,7 @@ export class Worlds {
   /** Takes a world away; whoever waits in it is told. */
   delete(world: ServedWorld): void {
     this.#worlds.delete(world.name)
+    this.#keyHeaders = undefined
     if (world.alias !== undefined) this.#aliases.delete(world.alias)
     end(world)
   }

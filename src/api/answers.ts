@@ -5,6 +5,11 @@ import { BATCH_STATUSES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, GPU_TYPES, VARIA
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN = { 'x-open': true } as const
 
+/** Our own prose: a world with a names profile says it in its words. */
+const MESSAGE = { 'x-holds': 'message' } as const
+/** The path of an endpoint, as the world has it. */
+const PATH = { 'x-holds': 'path' } as const
+
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
 const anyJson = z.unknown()
@@ -74,7 +79,7 @@ export const BatchRecord = z
   .object({
     id: z.string(),
     object: z.literal('batch'),
-    endpoint: z.string(),
+    endpoint: z.string().meta(PATH),
     input_file_id: z.string(),
     completion_window: z.string(),
     status: z.enum(BATCH_STATUSES),
@@ -87,7 +92,7 @@ export const BatchRecord = z
           z.object({
             code: z.string(),
             line: z.int().nullable(),
-            message: z.string(),
+            message: z.string().meta(MESSAGE),
             param: z.string().nullable(),
           }),
         ),
@@ -115,7 +120,7 @@ export const DeploymentRecord = z
     version: z.string(),
     task: z.string(),
     status: z.enum(DEPLOYMENT_STATUSES),
-    fail_reason: z.string(),
+    fail_reason: z.string().meta(MESSAGE),
     created_at: isoTime,
     updated_at: isoTime,
     type: z.enum(DEPLOYMENT_TYPES).default('legacy'),
@@ -201,7 +206,7 @@ const FieldDescription = z.object({
 
 export const ModelSchemaRecord = z
   .object({
-    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string() }),
+    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(PATH) }),
     fields_in: z.array(FieldDescription),
     schema_in: jsonObject.optional(),
     schema_out: jsonObject.optional(),

@@ -7,6 +7,9 @@ import { type AuthRule, Refused } from './endpoint.ts'
 /** The first header of a name, or null; a door that rewrites headers hands in its own. */
 export type HeaderReader = (name: string) => string | null
 
+/** Takes a token where `Authorization` has none. */
+export const KEY_HEADER = 'alt-api-key'
+
 /** What authentication asks of the account. */
 export interface TokenLookup {
   tokenByValue(value: string): ApiToken | undefined
@@ -26,7 +29,7 @@ export function authenticate(
   clientAddress: string,
 ): ApiToken | undefined {
   if (rule === 'none') return undefined
-  const value = bearer(header('authorization')) ?? alternative(header('alt-api-key'))
+  const value = bearer(header('authorization')) ?? alternative(header(KEY_HEADER))
   if (value === undefined) {
     if (rule === 'optional') return undefined
     throw notAuthenticated()
@@ -43,9 +46,14 @@ export function authenticate(
   return token
 }
 
-/** The token that a request names, judged by nobody yet: what a door tells the worlds of a server apart by. */
-export function namedToken(header: HeaderReader): string | undefined {
-  const value = bearer(header('authorization')) ?? alternative(header('alt-api-key'))
+/**
+ * The token that a request names, judged by nobody yet: what a door tells the worlds of a server apart by.
+ *
+ * @param keyHeaders names that the worlds have for `alt-api-key`
+ */
+export function namedToken(header: HeaderReader, keyHeaders: readonly string[] = [KEY_HEADER]): string | undefined {
+  const key = () => keyHeaders.map(name => alternative(header(name))).find(value => value !== undefined)
+  const value = bearer(header('authorization')) ?? key()
   return value === MALFORMED ? undefined : value
 }
 

@@ -10,6 +10,7 @@ import {
   routeNames,
 } from './endpoint.ts'
 import { operations } from './index.ts'
+import { NAMES_HEADER } from './pipeline.ts'
 
 /** The content of a file to upload; a string is sent as UTF-8. */
 export type FileContent = string | Uint8Array | Blob
@@ -63,7 +64,10 @@ export type ClientOf<Served extends Operations> = {
 } & {
   /** The same client with another token; without one, no Authorization is sent. */
   as(token: string | undefined): ClientOf<Served>
-  /** Sends a request of your own, below the same base address and with the same token unless it has one. */
+  /**
+   * Sends a request of your own, below the same base address and with the same token unless it has one. In a world with
+   * a names profile it is answered in the names of that world; every other method speaks the neutral words.
+   */
   raw(request: Request): Promise<Response>
 }
 
@@ -125,11 +129,12 @@ export function createClientOf<Served extends Operations>(
   { baseUrl, token }: ClientOptions,
 ): ClientOf<Served> {
   const base = baseUrl.replace(/\/+$/, '')
-  const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  // Whatever names the world has, what is typed is neutral.
+  const headers = { [NAMES_HEADER]: 'neutral', ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   const methods = Object.entries(served).map(([operation, endpoint]) => [
     operation,
     async (request: Record<string, unknown> = {}) => {
-      const response = await send(encode(endpoint as AnyEndpoint, base, authorization, request))
+      const response = await send(encode(endpoint as AnyEndpoint, base, headers, request))
       return decode(operation, endpoint as AnyEndpoint, response)
     },
   ])
@@ -148,7 +153,7 @@ export function createClientOf<Served extends Operations>(
 function encode(
   endpoint: AnyEndpoint,
   base: string,
-  authorization: Record<string, string>,
+  headers: Readonly<Record<string, string>>,
   request: Record<string, unknown>,
 ): Request {
   const rest: Record<string, unknown> = { ...request }
@@ -165,10 +170,10 @@ function encode(
   }
   const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
   const { method } = endpoint
-  if (endpoint.upload !== undefined) return new Request(url, { method, headers: authorization, body: form(rest) })
-  if (endpoint.body === undefined) return new Request(url, { method, headers: authorization })
-  const headers = { ...authorization, 'content-type': 'application/json' }
-  return new Request(url, { method, headers, body: JSON.stringify(rest) })
+  if (endpoint.upload !== undefined) return new Request(url, { method, headers, body: form(rest) })
+  if (endpoint.body === undefined) return new Request(url, { method, headers })
+  const typed = { ...headers, 'content-type': 'application/json' }
+  return new Request(url, { method, headers: typed, body: JSON.stringify(rest) })
 }
 
 function form({ file, filename, ...fields }: Record<string, unknown>): FormData {

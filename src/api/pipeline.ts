@@ -21,6 +21,10 @@ import { readUpload, type Upload } from './multipart.ts'
 import { Router } from './router.ts'
 import { loadTokenizer, tokenizer } from './tokenizer.ts'
 import { type Detail, details, notPermitted, type Place } from './validation.ts'
+import type { EndpointWords, Wording } from './wording.ts'
+
+/** Asks for answers in the neutral words, whatever names the world has, with the value `neutral`. */
+export const NAMES_HEADER = 'x-sim-names'
 
 /** Largest JSON body in bytes. */
 export const MAX_JSON_BYTES = 64 * 1_048_576
@@ -43,7 +47,7 @@ export interface Call {
 export interface Received {
   readonly operation: string
   readonly method: string
-  /** Path and query below the base address. */
+  /** Path and query below the base address, as they came. */
   readonly path: string
   readonly status: number
   /** The body as text; undefined where there was none, or it was an upload. */
@@ -68,6 +72,8 @@ export interface Passage<Context> {
   refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Response
   /** Answers in the endpoint's place with a text that is no JSON. */
   page(status: number, text: string, contentType: string): Response
+  /** A place in the endpoint's answer as the client finds it: its fields by the names that the world has for them. */
+  spelled(steps: readonly string[]): readonly string[]
 }
 
 /** How a request goes on to its endpoint, where faults have a hand in it. */
@@ -96,6 +102,8 @@ export interface PipelineOptions<Context, Scope> {
   close?(context: Context, entry: unknown, status: number): void
   /** What handlers get when they look at another context than the one that judged who is asking. */
   look?(scope: Scope, seen: Context): Scope
+  /** The names of the world, where it has some. */
+  wording?: Wording | undefined
   /** Refuses query parameters that are not declared; otherwise they are ignored, as unknown fields of a body are. */
   strictQuery?: boolean
   /** Hears of what no handler should throw; the caller gets a 500. */
@@ -120,28 +128,39 @@ interface Prepared {
   /** The query when there is none, where that is valid. */
   emptyQuery: unknown
   readsBody: boolean
+  /** The names that requests may have beside the neutral ones. */
+  hears: EndpointWords | undefined
+  /** The names that answers have. */
+  speaks: EndpointWords | undefined
 }
 
 type Payload = { text: string } | { refused: Refused } | Upload | undefined
 
-/** Routers by the operations that they were made from: neither changes, and a process makes many pipelines of them. */
+/** Routers by what they were made from: neither changes, and a process makes many pipelines of them. */
 const routers = new WeakMap<object, Router<Prepared>>()
 
-function routerOf(operations: object): Router<Prepared> {
-  const made = routers.get(operations)
+function routerOf(operations: object, wording: Wording | undefined): Router<Prepared> {
+  const made = routers.get(wording ?? operations)
   if (made !== undefined) return made
   const prepared = Object.entries(operations).map(([operation, endpoint]) =>
-    prepare(operation, endpoint as AnyEndpoint),
+    prepare(operation, endpoint as AnyEndpoint, wording),
   )
-  const router = new Router(prepared.map(one => [one.endpoint, one] as const))
-  routers.set(operations, router)
+  const router = new Router(
+    prepared.flatMap(one => {
+      const { method, path } = one.endpoint
+      const paths = wording === undefined ? [path] : wording.paths(path)
+      return paths.map(each => [{ method, path: each }, one] as const)
+    }),
+  )
+  routers.set(wording ?? operations, router)
   return router
 }
 
 export function createPipeline<Context, Scope extends object>(
   options: PipelineOptions<Context, Scope>,
 ): Pipeline<Context> {
-  const router = routerOf(options.operations)
+  const { wording } = options
+  const router = routerOf(options.operations, wording)
   let dateSecond = Number.NaN
   let dateText = ''
 
@@ -162,16 +181,34 @@ export function createPipeline<Context, Scope extends object>(
     if ('allow' in match) {
       return astray(context, method, path, call, 405, 'Method Not Allowed', { allow: match.allow.join(', ') })
     }
-    const { target: one, params } = match
     const search = mark < 0 ? '' : target.slice(mark + 1)
+    if (wording !== undefined) {
+      const { one, params, path: neutral } = heard(wording, match.target, match.params, path, request, call)
+      return pass(context, request, call, one, neutral, params, search, around)
+    }
+    return pass(context, request, call, match.target, path, match.params, search, around)
+  }
+
+  function pass(
+    context: Context,
+    request: Request,
+    call: Call,
+    one: Prepared,
+    path: string,
+    params: Readonly<Record<string, string>>,
+    search: string,
+    around: Around<Context> | undefined,
+  ): Response | Promise<Response> {
     if (around === undefined) return run(context, request, call, one, path, params, search, {})
+    const { method } = request
     const { operation, endpoint } = one
     const passage: Passage<Context> = {
       ...{ context, operation, endpoint, method, path, params, search, request, call },
       record: (status, cause) =>
         options.close?.(context, options.open?.(context, operation, method, path, cause), status),
       refuse: (status, message, headers) =>
-        whole(method, failure(context, one, refusedByFault(status, message, headers))),
+        whole(method, failure(context, one, refusedByFault(status, message, headers), NOTHING)),
+      spelled: steps => one.speaks?.returns.spelled(steps) ?? steps,
       page(status, text, contentType) {
         const headers = { 'content-type': contentType, date: dateOf(context) }
         return whole(method, new Response(text, { status, headers }))
@@ -221,7 +258,7 @@ export function createPipeline<Context, Scope extends object>(
   ): Response | Promise<Response> {
     const serveWith = (payload: Payload) => serve(context, request, call, one, path, params, search, payload, way)
     // What happens in the world on the way to this request's moment may fail; it must not fail without an answer.
-    const failed = (error: unknown) => failure(context, one, error)
+    const failed = (error: unknown) => failure(context, one, error, NOTHING)
     if (one.readsBody || isLacking(one.endpoint)) return later().catch(failed)
     let waiting: void | Promise<void>
     try {
@@ -262,15 +299,16 @@ export function createPipeline<Context, Scope extends object>(
     way: Way<Context>,
   ): Response | Promise<Response> {
     const { operation, endpoint } = one
+    const sent = { params, search, text: payload !== undefined && 'text' in payload ? payload.text : undefined }
     const entry = options.open?.(context, operation, request.method, path, way.cause)
     const finish = (response: Response): Response => {
       options.close?.(context, entry, response.status)
       call.received?.({
         operation,
         method: request.method,
-        path: search === '' ? path : `${path}?${search}`,
+        path: one.hears === undefined ? target(path, search) : (call.path ?? pathOf(request.url)),
         status: response.status,
-        text: payload !== undefined && 'text' in payload ? payload.text : undefined,
+        text: sent.text,
       })
       return whole(request.method, response)
     }
@@ -278,32 +316,37 @@ export function createPipeline<Context, Scope extends object>(
       const judged = options.admit(context, endpoint, headerReader(request, call), call)
       const scope = way.seen === undefined ? judged : (options.look?.(judged, way.seen) ?? judged)
       const input = validate(one, params, search, payload, options.strictQuery ?? false)
-      if (Array.isArray(input)) return finish(json(context, 422, JSON.stringify({ detail: input })))
+      if (Array.isArray(input)) return finish(invalid(context, one, input, sent))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
-      if (!(value instanceof Promise)) return finish(success(context, endpoint, value))
+      if (!(value instanceof Promise)) return finish(success(context, one, value))
       return value
-        .then(settled => finish(success(context, endpoint, settled)))
-        .catch((error: unknown) => finish(failure(context, one, error)))
+        .then(settled => finish(success(context, one, settled)))
+        .catch((error: unknown) => finish(failure(context, one, error, sent)))
     } catch (error) {
-      return finish(failure(context, one, error))
+      return finish(failure(context, one, error, sent))
     }
   }
 
-  function success(context: Context, endpoint: AnyEndpoint, value: unknown): Response {
-    if (value instanceof JsonText) return json(context, 200, value.text)
+  function success(context: Context, { endpoint, speaks }: Prepared, value: unknown): Response {
+    if (value instanceof JsonText) return json(context, 200, speaks?.returns.outwardText(value.text) ?? value.text)
     if (value instanceof Response) return value
     if (value instanceof Bytes) return bytes(value, { 'content-type': endpoint.produces, date: dateOf(context) })
-    return json(context, 200, JSON.stringify(value))
+    return json(context, 200, JSON.stringify(speaks === undefined ? value : speaks.returns.outward(value)))
   }
 
-  function failure(context: Context, one: Prepared, error: unknown): Response {
+  function invalid(context: Context, { speaks }: Prepared, detail: readonly Detail[], sent: Sent): Response {
+    const told = speaks === undefined ? detail : speaks.details(detail, sent)
+    return json(context, 422, JSON.stringify({ detail: told }))
+  }
+
+  function failure(context: Context, one: Prepared, error: unknown, sent: Sent): Response {
     if (error instanceof Refused) {
       const body = error.body ?? errorBody(one.endpoint.errors, error.message)
-      return json(context, error.status, JSON.stringify(body), error.headers)
+      const told = one.speaks === undefined ? body : one.speaks.refusal(body, sent)
+      return json(context, error.status, JSON.stringify(told), error.headers)
     }
     if (error instanceof Invalid) {
-      const detail = [{ loc: error.loc, msg: error.message, type: error.type }]
-      return json(context, 422, JSON.stringify({ detail }))
+      return invalid(context, one, [{ loc: [...error.loc], msg: error.message, type: error.type }], sent)
     }
     options.onBug?.(error, one.operation)
     const headers = { 'x-sim-error': headerSafe(`${one.operation}: ${String(error)}`) }
@@ -325,7 +368,30 @@ export function createPipeline<Context, Scope extends object>(
   }
 }
 
-function prepare(operation: string, endpoint: AnyEndpoint): Prepared {
+/**
+ * A request in neutral words: the journal has no others. Whoever asks for neutral answers gets them: the typed client,
+ * which is the same whatever names a world has.
+ */
+function heard(
+  wording: Wording,
+  found: Prepared,
+  named: Readonly<Record<string, string>>,
+  path: string,
+  request: Request,
+  call: Call,
+): { one: Prepared; params: Readonly<Record<string, string>>; path: string } {
+  const params = found.hears!.params.inward(named) as Readonly<Record<string, string>>
+  let neutral = wording.neutralPath(path, found.endpoint.path)
+  for (const [name, value] of Object.entries(params)) {
+    // What is one of some words needs no escapes.
+    if (value !== named[name]) neutral = neutral.replace(`/${named[name]}`, `/${value}`)
+  }
+  const one = headerReader(request, call)(NAMES_HEADER) === 'neutral' ? { ...found, speaks: undefined } : found
+  return { one, params, path: neutral }
+}
+
+function prepare(operation: string, endpoint: AnyEndpoint, wording: Wording | undefined): Prepared {
+  const words = wording?.of(endpoint)
   const query = Object.keys(endpoint.query).length > 0 ? z.object(endpoint.query) : undefined
   const empty = query?.safeParse({})
   return {
@@ -335,6 +401,8 @@ function prepare(operation: string, endpoint: AnyEndpoint): Prepared {
     query,
     emptyQuery: empty?.success ? Object.freeze(empty.data) : undefined,
     readsBody: endpoint.body !== undefined || endpoint.upload !== undefined,
+    hears: words,
+    speaks: words,
   }
 }
 
@@ -366,20 +434,30 @@ function validate(
     query =
       search === '' && one.emptyQuery !== undefined
         ? one.emptyQuery
-        : parse('query', one.query, queryOf(search, one.endpoint.query), issues)
+        : parse('query', one.query, queryOf(search, one), issues)
   }
   let body: unknown
   let upload: unknown
   if (payload !== undefined) {
     if ('refused' in payload) throw payload.refused
     if ('issues' in payload) issues.push(...payload.issues)
-    else if ('form' in payload) upload = parseForm(one.endpoint.upload!.fields as Fields, payload.form, issues)
-    else body = parseText(one.endpoint.body!, payload.text, issues)
+    else if ('form' in payload) upload = parseForm(one, payload.form, issues)
+    else body = parseText(one, payload.text, issues)
   }
   return issues.length > 0 ? issues : { params: typedParams, query, body, upload }
 }
 
 const EMPTY = Object.freeze({})
+
+/** What a client sent, for messages that may quote it. */
+export interface Sent {
+  readonly params: Readonly<Record<string, string>>
+  readonly search: string
+  readonly text: string | undefined
+}
+
+/** Where a refusal quotes nothing that a client sent. */
+const NOTHING: Sent = Object.freeze({ params: {}, search: '', text: undefined })
 
 function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]): unknown {
   const result = schema.safeParse(value)
@@ -395,15 +473,23 @@ function fieldNames(schema: z.ZodType): string[] {
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : []
 }
 
-function parseText(schema: z.ZodType, text: string, issues: Detail[]): unknown {
+function parseText({ endpoint, hears }: Prepared, text: string, issues: Detail[]): unknown {
   const parsed = parseBody(text)
-  if ('value' in parsed) return parse('body', schema, parsed.value, issues)
+  if ('value' in parsed) {
+    const value = hears === undefined ? parsed.value : hears.body!.inward(parsed.value)
+    return parse('body', endpoint.body!, value, issues)
+  }
   issues.push(parsed.issue)
   return undefined
 }
 
-function parseForm(fields: Fields, form: Extract<Upload, { form: unknown }>['form'], issues: Detail[]): unknown {
-  const values = parse('body', z.object(fields), form.fields, issues)
+function parseForm(
+  { endpoint, hears }: Prepared,
+  form: Extract<Upload, { form: unknown }>['form'],
+  issues: Detail[],
+): unknown {
+  const fields = hears === undefined ? form.fields : hears.form!.inward(form.fields)
+  const values = parse('body', z.object(endpoint.upload!.fields as Fields), fields, issues)
   if (form.file !== undefined) return Object.assign({}, values, { file: form.file })
   const msg = 'Value error, the part should be a file: give it a filename'
   issues.push(
@@ -415,10 +501,14 @@ function parseForm(fields: Fields, form: Extract<Upload, { form: unknown }>['for
 }
 
 /** The declared parameters; of one that is given twice the last counts. */
-function queryOf(search: string, fields: Fields): Record<string, string> {
+function queryOf(search: string, { endpoint, hears }: Prepared): unknown {
   const query: Record<string, string> = {}
-  for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
-  return query
+  const fields = endpoint.query
+  if (hears === undefined) {
+    for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
+    return query
+  }
+  return hears.query.inward(Object.fromEntries(new URLSearchParams(search)))
 }
 
 function unknownParameters(search: string, fields: Fields): Detail[] {
@@ -466,6 +556,10 @@ async function readCounted(request: Request): Promise<Payload> {
     text += decoder.decode(value, { stream: true })
   }
   return { text: text + decoder.decode() }
+}
+
+function target(path: string, search: string): string {
+  return search === '' ? path : `${path}?${search}`
 }
 
 function headerReader(request: Request, call: Call): (name: string) => string | null {

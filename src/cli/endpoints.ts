@@ -1,15 +1,19 @@
 import type { Argv } from 'yargs'
 import { operations } from '../api/index.ts'
+import { readNames } from '../api/names.ts'
 import { type EndpointRow, endpointTable } from '../api/table.ts'
+import { Wording } from '../api/wording.ts'
 import { controlPage } from '../control/describe.ts'
 import { controlOperations } from '../control/index.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { tableRow } from './markdown.ts'
+import { text } from './values.ts'
 
 interface Arguments {
   json: boolean
   markdown: boolean
   control: boolean
+  names?: string | undefined
 }
 
 export const command = 'endpoints'
@@ -21,6 +25,12 @@ export function builder(argv: Argv): Argv<Arguments> {
       json: { type: 'boolean', default: false, describe: 'As one JSON document' },
       markdown: { type: 'boolean', default: false, describe: 'As a Markdown table, with what is assumed' },
       control: { type: 'boolean', default: false, describe: "The simulator's own endpoints under /_sim instead" },
+      names: {
+        type: 'string',
+        requiresArg: true,
+        describe: "File with the words of your provider for the interface's neutral ones",
+        coerce: text('names'),
+      },
     })
     .example('$0 endpoints', 'a table for people')
     .example('$0 endpoints --json', 'the same with every assumption, for programs')
@@ -28,9 +38,15 @@ export function builder(argv: Argv): Argv<Arguments> {
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
-export function handler({ json, markdown, control }: Arguments): void {
+export function handler({ json, markdown, control, names }: Arguments): void {
   if (json && markdown) throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
-  const rows = endpointTable(control ? controlOperations : operations)
+  if (control && names !== undefined) {
+    throw new UsageError(
+      'Failed to print: the control plane has no names of a provider. Leave --names or --control out.',
+    )
+  }
+  const named = names === undefined ? undefined : new Wording(readNames(names), operations).names
+  const rows = endpointTable(control ? controlOperations : operations, named)
   const text = json
     ? JSON.stringify(rows, null, 2)
     : !markdown

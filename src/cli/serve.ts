@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
+import { readNames } from '../api/names.ts'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED } from '../clock-setting.ts'
 import { isLoopback } from '../control/guards.ts'
 import type { FaultRule } from '../faults/rule.ts'
@@ -51,6 +52,7 @@ interface Arguments {
   epoch: string | undefined
   models: number | undefined
   deployments: number | undefined
+  names: string | undefined
   documentedOnly: boolean
   maxStorage: number | undefined
   journalLimit: number | undefined
@@ -162,6 +164,10 @@ function flags() {
     deployments: {
       ...flag('deployments', 'Fill the world up to so many deployments'),
       coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
+    },
+    names: {
+      ...flag('names', "File with the words of your provider for the interface's neutral ones, a JSON object"),
+      coerce: text('names'),
     },
     'documented-only': toggle('documented-only', "Serve the interface document's own endpoints alone"),
     'max-storage': {
@@ -279,6 +285,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
     },
     documentedOnly: argv.documentedOnly,
+    ...(argv.names !== undefined && { names: readNames(argv.names).profile }),
     ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
     check: argv.check,
     ...(epoch !== undefined && { epoch }),

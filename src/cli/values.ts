@@ -179,7 +179,18 @@ const PREFIX = 'MODELHOST_SIM_'
  */
 const OTHER_VARIABLES: readonly string[] = [
   ...['URL', 'TOKEN', 'DEBUG', 'FIXTURES', 'PROFILE', 'SEED', 'EPOCH'],
-  ...['PORT', 'HOST', 'CLOCK', 'SPEED', 'MODELS', 'DEPLOYMENTS', 'DOCUMENTED_ONLY', 'MAX_STORAGE', 'JOURNAL_LIMIT'],
+  ...[
+    'PORT',
+    'HOST',
+    'CLOCK',
+    'SPEED',
+    'MODELS',
+    'DEPLOYMENTS',
+    'DOCUMENTED_ONLY',
+    'NAMES',
+    'MAX_STORAGE',
+    'JOURNAL_LIMIT',
+  ],
   ...['TRUST_PROXY', 'ALLOW_HOST', 'CONTROL_TOKEN'],
   ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'FROM', 'TO'],
 ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
+import type { NamesProfile } from '../api/names.ts'
 import { CLOCK_MODES } from '../clock-setting.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
@@ -36,7 +37,7 @@ export const createWorld = control({
     'was started; from names a world to go on from, token a further word for its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
-    400: 'a fixture, profile, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from beside what a fork has of its origin',
+    400: 'a fixture, profile, names, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from beside what a fork has of its origin',
     404: 'from names no world',
     429: 'the server holds as many worlds as it may',
   },
@@ -47,7 +48,7 @@ export const createWorld = control({
       clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
       profile: z.union([z.string(), Given]).optional(),
       weather: z.string().nullable().optional(),
-      names: z.unknown().optional(),
+      names: Given.optional(),
       with: Given.optional(),
       faults: z.array(Given).optional(),
       epoch: z.string().optional(),
@@ -63,13 +64,7 @@ export const createWorld = control({
     .optional(),
   returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
   handle: async ({ body = {}, worlds, request }) => {
-    const { names, clock, from, token } = body
-    if (names !== undefined) {
-      refuse(
-        400,
-        'Failed to make a world: names profiles are not there yet. Leave names out and use the neutral words.',
-      )
-    }
+    const { clock, from, token } = body
     const options = optionsOf(body)
     if (from !== undefined && options !== undefined) {
       const [first] = Object.keys(body).filter(name => !['from', 'clock', 'token'].includes(name))
@@ -161,6 +156,7 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
     ...(body.faults !== undefined && { faults: body.faults as unknown as FaultRule[] }),
     ...(epoch !== undefined && { epoch }),
     ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
+    ...(body.names !== undefined && { names: body.names as NamesProfile }),
     ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),
     ...(body.max_storage_bytes !== undefined && { maxStorageBytes: body.max_storage_bytes }),
   } as Partial<SimulatorOptions>

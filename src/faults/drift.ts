@@ -34,9 +34,11 @@ export const drift = kind({
     // A refusal has another shape than the declared one.
     if (answer.status !== 200) return answer
     const body: unknown = JSON.parse(await answer.text())
-    const found = candidates(hit.passage.endpoint.returns, change, field).filter(one => isThere(body, stepsOf(one)))
+    const { endpoint, spelled } = hit.passage
+    const places = candidates(endpoint.returns, change, field).map(one => spelled(stepsOf(one)))
+    const found = places.filter(steps => isThere(body, steps))
     const chosen = found[Math.floor(hit.draw() * found.length)]
-    const changed = chosen === undefined ? body : edited(body, stepsOf(chosen), change)
+    const changed = chosen === undefined ? body : edited(body, chosen, change)
     return new Response(JSON.stringify(changed), { status: answer.status, headers: answer.headers })
   },
 })

@@ -1,5 +1,6 @@
 /** A stage on a running server: a world made for one scenario, played over HTTP, and taken away when it is over. */
 
+import { readNames } from '../api/names.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { NodeView } from '../cluster/nodes.ts'
 import { type ClusterCommands, clusterCommands, type Give, nodeCommands } from '../cluster/verbs.ts'
@@ -78,6 +79,7 @@ function worldSpec({ fixtures = 'default', seed = 1, profile = 'realistic', epoc
     with: more.with ?? {},
     faults: more.faults ?? [],
     documented_only: more.documentedOnly ?? false,
+    names: more.names === undefined ? {} : readNames(more.names).profile,
     journal_limit: JOURNAL_LIMIT,
     ...(more.maxStorageBytes !== undefined && { max_storage_bytes: more.maxStorageBytes }),
   }

@@ -5,6 +5,7 @@ import { nearest } from '../kernel/nearest.ts'
 import type {
   FixtureFiles,
   openFixture as openFixtureOnDisk,
+  openNames as openNamesOnDisk,
   openProfile as openProfileOnDisk,
 } from './fixture-files.ts'
 
@@ -29,3 +30,7 @@ export const openProfile: typeof openProfileOnDisk = source => {
       `${meant === undefined ? '' : ` Did you mean '${meant}'?`} Give one of these, or the profile as an object.`,
   }
 }
+
+export const openNames: typeof openNamesOnDisk = () => ({
+  problem: 'files need Node. Give the names themselves, as an object.',
+})

@@ -119,6 +119,12 @@ export function openProfile(source: string, below?: ProfileFile): ProfileFile | 
   return { problem: `expected a profile, got '${source}': there is none of that name.${hint} ${advice}` }
 }
 
+/** The text of a file with a names profile. */
+export function openNames(path: string): { text: string } | { problem: string } {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return { text: readFileSync(path, 'utf8') }
+  return { problem: 'there is no such file. Give the path of a JSON file, or the names themselves as an object.' }
+}
+
 /** A folder beside the nearest package.json above: two levels up from the source, one or two from the bundle. */
 function homeOf(name: string): string | undefined {
   const known = homes.get(name)

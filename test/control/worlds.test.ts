@@ -384,7 +384,7 @@ describe('what makes no world', () => {
     'an unknown clock': [{ clock: 'manuel' }, 400, "Did you mean 'manual'?"],
     'a speed that is none': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'a speed of -1 is none'],
     'an epoch without offset': [{ epoch: '2026-01-01' }, 400, 'no time with an offset'],
-    names: [{ names: {} }, 400, 'names profiles are not there yet'],
+    names: [{ names: { fields: { hub: 'gpu' } } }, 400, "'gpu' is a field beside it in createLlmDeployment"],
     'an unknown field': [{ fixture: 'empty' }, 422, "Did you mean 'fixtures'?"],
     'a token with spaces': [{ token: 'a b' }, 422, 'token'],
     'no origin': [{ from: 'w9' }, 404, "no world 'w9'"],

@@ -1,0 +1,56 @@
+/** The shipped scenarios, played by a client that speaks the words of its provider, and looked at on the wire. */
+import { readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { findScenarioFiles, loadScenarios } from '../../src/scenario/files.ts'
+import { InProcessStage } from '../../src/scenario/in-process.ts'
+import { runScenario } from '../../src/scenario/index.ts'
+import { tracePath } from '../../src/scenario/runner.ts'
+import { TraceFile } from '../../src/scenario/trace.ts'
+import { namedBody, namedHeaders, namedTarget, neutralText, neutralWords, PROFILE } from './words.ts'
+
+const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))
+const answers: string[] = []
+let said = ''
+
+/** Between a script and its world: what the script asks is written in the user's words, and what comes back is read. */
+function listen() {
+  const { send } = InProcessStage.prototype
+  vi.spyOn(InProcessStage.prototype, 'send').mockImplementation(async function (this: InProcessStage, request) {
+    const { pathname, search } = new URL(request.url)
+    const headers = namedHeaders(request.headers)
+    headers.delete('x-sim-names')
+    const isJson = headers.get('content-type') === 'application/json'
+    const body = isJson ? namedBody(await request.text()) : request.body
+    const answer = await send.call(
+      this,
+      new Request(`http://sim${namedTarget(pathname)}${search}`, {
+        ...{ method: request.method, headers, signal: request.signal },
+        ...(body !== null && { body, duplex: 'half' }),
+      } as RequestInit),
+    )
+    const text = await answer.text()
+    answers.push(text)
+    return new Response(neutralText(text), { status: answer.status, headers: answer.headers })
+  })
+}
+
+afterEach(() => void vi.restoreAllMocks())
+
+test.each(files)('%s is the same story, and no answer has a neutral word', async file => {
+  listen()
+  answers.length = 0
+  const trace = new TraceFile(readFileSync(tracePath(resolve(file)), 'utf8'))
+  for (const { options, ...scenario } of await loadScenarios(resolve(file))) {
+    const result = await runScenario({ ...scenario, options: { ...options, names: PROFILE } })
+    expect(result.failure).toBeUndefined()
+    expect(trace.difference(scenario.title, result.trace)).toBeUndefined()
+  }
+  expect(answers.length).toBeGreaterThan(0)
+  said += answers.join('\n')
+  expect(answers.filter(text => neutralWords(text).length > 0)).toEqual([])
+})
+
+test('and there was something to say in other words', () => {
+  expect(said).toContain('qqDepot repository')
+})
