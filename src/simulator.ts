@@ -231,13 +231,8 @@ class OneWorld implements Simulator {
   #inFlight: readonly string[] = []
   #listeners: readonly ((entry: Entry) => void)[] = []
 
-<<<<<<< HEAD
   /** @param origin what the simulator has that this one goes on from */
-  constructor(pristine: World, options: SimulatorOptions, origin?: Inherited) {
-=======
-  /** @param origin the simulator that this one goes on from, with its rules and timelines */
-  constructor(pristine: World, options: SimulatorOptions, names: Names | undefined, origin?: OneWorld) {
->>>>>>> 7f30365 (Names profiles: a world speaks the words of its user's provider)
+  constructor(pristine: World, options: SimulatorOptions, names: Names | undefined, origin?: Inherited) {
     this.options = options
     this.#names = names
     this.#pristine = pristine
@@ -381,13 +376,9 @@ class OneWorld implements Simulator {
 
   fork({ clock, fresh = false }: ForkOptions = {}): Simulator {
     const world = (fresh ? this.#pristine : this.#world).fork()
-<<<<<<< HEAD
     const options = { ...this.options, clock: clock ?? this.clock.setting }
     const here = { fixtures: this.#fixtures, faults: this.#faults.state, timelines: this.timelines.started }
-    return new OneWorld(world, options, fresh ? this.#inherited : here)
-=======
-    return new OneWorld(world, { ...this.options, clock: setting }, this.#names, fresh ? undefined : this)
->>>>>>> 7f30365 (Names profiles: a world speaks the words of its user's provider)
+    return new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -96,10 +96,10 @@ function schema(described: Json, names: Names): Json {
         case 'required':
           return [word, (value as string[]).map(name => names.fields.get(name) ?? name)]
         case 'enum':
-          return [word, (value as unknown[]).map(one => valueOf(one, names))]
+          return [word, (value as unknown[]).map(one => worded(one, names))]
         case 'const':
         case 'default':
-          return [word, valueOf(value, names)]
+          return [word, worded(value, names)]
         case 'description':
           return [word, names.prose(String(value))]
         default:
@@ -110,7 +110,7 @@ function schema(described: Json, names: Names): Json {
   )
 }
 
-function valueOf(value: unknown, names: Names): unknown {
+function worded(value: unknown, names: Names): unknown {
   return typeof value === 'string' ? names.value(value) : value
 }
 

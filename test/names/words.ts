@@ -64,8 +64,9 @@ export function neutralText(text: string): string {
     .reduce((said, [neutral, word]) => said.replaceAll(word, neutral), text)
 }
 
-/** Neutral words that stand in a text as words of their own. */
-export function neutralWords(text: string): string[] {
+/** Neutral words that stand in a text as words of their own. An address is data. */
+export function neutralWords(answer: string): string[] {
+  const text = answer.replaceAll(/https?:\/\/[^\s"]*/g, '')
   const words =
     /(?<![\w-])(?:vendor_a|aggregator|hosted|hub|hub_id|account_balance|modelhub(?:_url)?|alt-api-key)(?![\w-])/gi
   const prefixes = /(?<![\w-])(?:compat|altvendor)(?!\w)/gi
