@@ -7,12 +7,14 @@ import * as files from './files.ts'
 import * as gpuLimits from './gpu-limits.ts'
 import * as hardware from './hardware.ts'
 import * as hosted from './hosted.ts'
+import * as logs from './logs.ts'
 import * as loras from './loras.ts'
 import * as me from './me.ts'
 import * as messages from './messages.ts'
 import * as models from './models.ts'
 import * as offers from './offers.ts'
 import * as payments from './payments.ts'
+import * as stats from './stats.ts'
 import * as tokens from './tokens.ts'
 import * as voices from './voices.ts'
 
@@ -24,6 +26,8 @@ export const operations = byPath({
   ...files,
   ...batches,
   ...deployments,
+  ...stats,
+  ...logs,
   ...offers,
   ...loras,
   ...models,

@@ -10,6 +10,7 @@ import { type BatchError, readBatchLines } from './batch-lines.ts'
 import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, reached } from './batch-row.ts'
 import type { EventName } from './events.ts'
 import { type Content, linesOf } from './files.ts'
+import { CONTROLLER } from './logs.ts'
 import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
 import type { TokenCounter, World } from './world.ts'
 
@@ -208,7 +209,9 @@ export class Batches {
       const last = Math.min(lines.length, row.done + this.#linesInFlight(deployment, row))
       if (last === row.done) continue
       row.again += Math.min((before[last]! - before[row.done]!) / 2, row.position)
-      this.#world.happened(row, 'batch.linesRetried', { lines: last - row.done })
+      const again = { lines: last - row.done }
+      this.#world.happened(row, 'batch.linesRetried', again)
+      this.#world.logs.tell(deployment, CONTROLLER, 'batch.linesRetried', { ...again, batch: row.id })
     }
   }
 
@@ -537,7 +540,10 @@ export class Batches {
     row.at = { ...row.at, [status]: this.#world.clock.now }
     this.#world.happened(row, `batch.${status}`, fields)
     const target = row.work && this.#targetOf(row.work.model)
-    if (target?.kind === 'own') this.#world.chronicle.servingChanged(target.deployment)
+    if (target?.kind === 'own') {
+      this.#world.chronicle.servingChanged(target.deployment)
+      this.#world.logs.tell(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
+    }
     this.#world.seen()
   }
 

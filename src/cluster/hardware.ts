@@ -1,3 +1,4 @@
+import type { Fields } from '../kernel/journal.ts'
 import type { GpuType } from '../store/records.ts'
 import type { Conditions, RepositoryState } from './conditions.ts'
 import type { EventName } from './events.ts'
@@ -77,6 +78,7 @@ export class Hardware {
     row.state = 'cordoned'
     world.command(row, 'node.drained')
     world.nodes.recount(ordinal)
+    this.#tellTenants(row, 'node.drained', { node: row.id })
     this.#moveAway(row)
     world.placement.wake()
     // A second drain of one node does not move the deadline of the first.
@@ -157,6 +159,7 @@ export class Hardware {
     world.cancel(row.next)
     row.next = world.plan(notice, 'node.preempted', ordinal, world.nodes.useOf(ordinal))
     if (row.group.market === 'spot') world.provisioning.spotTaken(row, notice)
+    this.#tellTenants(row, 'node.preemptionNoticed', { node: row.id, notice_seconds: notice / 1e6 })
     this.#moveAway(row)
   }
 
@@ -283,6 +286,15 @@ export class Hardware {
     this.#world.nodes.recount(ordinal)
     this.#world.provisioning.emptied(ordinal)
     this.#world.placement.wake()
+  }
+
+  /** What befalls a node stands in the logs of those on it. */
+  #tellTenants({ tenants }: Readonly<NodeRow>, kind: string, fields: Fields): void {
+    for (const one of tenants) {
+      if (one < 0) continue
+      const { deployment, nth } = this.#world.instances.read(one)
+      this.#world.logs.tell(deployment, nth, kind, fields)
+    }
   }
 
   /** Asks for replacements at once: they start while what leaves still drains. */

@@ -354,7 +354,7 @@ export class Instances {
     const reason = this.#world.deployments.refusal(this.#deploymentOf(ordinal))
     // The repository may have opened while the answer was under way; then the download begins after all.
     if (reason === undefined) this.#download(ordinal, instance)
-    else this.#world.deployments.fail(instance.deployment, reason)
+    else this.#fail(instance, 'instance.refused', reason)
   }
 
   #load(ordinal: number, instance: InstanceRow): void {
@@ -384,7 +384,13 @@ export class Instances {
   #outOfMemory(instance: InstanceRow): void {
     const { size, gpu, numGpus, maxBatchSize } = this.#world.deployments.read(instance.deployment)
     const reason = memoryShortage(size, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
-    this.#world.deployments.fail(instance.deployment, reason)
+    this.#fail(instance, 'instance.outOfMemory', reason)
+  }
+
+  /** What ends the whole deployment shows in the log of the instance that met it. */
+  #fail({ deployment, nth }: Readonly<InstanceRow>, kind: string, reason: string): void {
+    this.#world.logs.tell(deployment, nth, kind, { reason })
+    this.#world.deployments.fail(deployment, reason)
   }
 
   #warm(ordinal: number, instance: InstanceRow): void {

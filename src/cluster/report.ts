@@ -258,6 +258,17 @@ function deploymentsTold(
   })
 }
 
+/** The same of one deployment; undefined when it was not there in the window. */
+export function deploymentReport(
+  world: World,
+  deployment: number,
+  { from, to }: Pick<ReportWindow, 'from' | 'to'>,
+): DeploymentReport | undefined {
+  const row = world.deployments.read(deployment)
+  const meter = world.ledger.metered(from, to).find(({ id }) => id === row.id)
+  return deploymentTold(world, { from, to, after: afterOf(from) }, row, meter)?.told
+}
+
 /** Undefined for what was not there in the window. */
 function deploymentTold(
   world: World,

@@ -1,6 +1,7 @@
 import type { Micros } from '../kernel/duration.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../store/records.ts'
 import type { ServingChapter } from './chronicle.ts'
+import type { Deployment } from './deployment.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { costOf, type Ran, weightOf } from './ledger.ts'
 import { type Served, snapshot, wholeRequests } from './serving.ts'
@@ -75,15 +76,14 @@ export const STEP_COLUMNS = [
 
 /**
  * A row a step and deployment, by time, then creation. The steps are counted from the start of the window; the last one
- * may be shorter. What was deleted has no rows from the step after its deletion on.
+ * may be shorter. What was deleted has no rows from the step after its deletion on. All deployments unless some are given.
  */
 export function* seriesOf(
   world: World,
   { from, to, step }: { readonly from: Micros; readonly to: Micros; readonly step: Micros },
+  deployments: readonly Deployment[] = world.deployments.list(new Set(DEPLOYMENT_STATUSES)),
 ): Generator<ReportStep> {
-  const cursors = world.deployments
-    .list(new Set(DEPLOYMENT_STATUSES))
-    .map(({ ordinal }) => new Cursor(world, world.deployments.read(ordinal), from))
+  const cursors = deployments.map(({ ordinal }) => new Cursor(world, world.deployments.read(ordinal), from))
   for (let end = from + step, before = from; before < to; before = end, end += step) {
     const at = Math.min(end, to)
     for (const cursor of cursors) {

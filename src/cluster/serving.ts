@@ -24,7 +24,8 @@ export interface InstanceSpeed {
   readonly requestTime: number
   /** The most requests it works on at once: its `max_batch_size`. */
   readonly maxConcurrency: number
-  /** Mean length of an answer in tokens. */
+  /** Mean lengths of a prompt and of an answer in tokens. */
+  readonly promptTokens: number
   readonly outputTokens: number
 }
 
@@ -109,6 +110,7 @@ export function instanceSpeed(work: InstanceWork): InstanceSpeed {
     requestsPerSecond,
     requestTime,
     maxConcurrency: maxBatchSize,
+    promptTokens,
     outputTokens,
   }
 }

@@ -27,6 +27,7 @@ import { Instances } from './instances.ts'
 import { Watch } from './laws/watch.ts'
 import { Ledger } from './ledger.ts'
 import { GpuLimits } from './limits.ts'
+import { Logs } from './logs.ts'
 import { Adapters } from './loras.ts'
 import { OwnModels } from './models.ts'
 import { Nodes } from './nodes.ts'
@@ -110,6 +111,8 @@ export class World {
   readonly ledger: Ledger
   /** What reports are made from. */
   readonly chronicle: Chronicle
+  /** What the logs of deployments are made from. */
+  readonly logs: Logs
 
   /** Called before time moves, where a request or a command may have changed something since it last did. */
   beforeMove: (() => void) | undefined
@@ -157,6 +160,7 @@ export class World {
       this.limits = origin.limits.fork(this, theirs)
       this.ledger = origin.ledger.fork(this, theirs)
       this.chronicle = origin.chronicle.fork(this)
+      this.logs = origin.logs.fork(this)
       theirs.witness = origin.generation.witness
       origin.generation = theirs
     } else {
@@ -180,6 +184,7 @@ export class World {
       this.limits = new GpuLimits(this)
       this.ledger = new Ledger(this)
       this.chronicle = new Chronicle(this)
+      this.logs = new Logs(this)
     }
     this.#loop = new Loop(
       this.clock,
@@ -325,6 +330,7 @@ export class World {
   happened(row: Row, kind: string, fields?: Fields): void {
     const seq = this.journal.happened(row, this.clock.now, kind, fields)
     this.chronicle.happened(kind)
+    this.logs.happened(row, kind, fields)
     if (this.#causeIsFresh) {
       this.journal.cause = seq
       this.#causeIsFresh = false

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { logLines, type ToldLine } from '../cluster/log-lines.ts'
+import type { World } from '../cluster/world.ts'
+import { endpoint, refuse } from './endpoint.ts'
+import { queryInteger } from './fields.ts'
+import { moment, WINDOW_ASSUMED, windowOf } from './moments.ts'
+
+const QUERY = {
+  deploy_id: z.string(),
+  from: moment().optional(),
+  to: moment().default('now'),
+  limit: queryInteger({ min: 1, max: 10_000 }).default(100),
+}
+const Lines = z.array(z.tuple([z.iso.datetime({ offset: true }), z.string()]))
+const ASSUMED = [
+  ...WINDOW_ASSUMED,
+  'the newest limit lines of the window, from 1 to 10,000, 100 unless given, oldest first; from is the first line kept unless given',
+  'a line is a level and what the simulation did; its time is ISO 8601',
+  'the newest 65,536 lines of all deployments together are kept; counts of requests, every 5 minutes, are never lost',
+]
+
+export const queryDeploymentLogs = endpoint({
+  route: 'GET /v1/deployment_logs/query',
+  summary: 'The logs of a deployment, pod by pod',
+  provenance: 'neighbour',
+  assumed: [
+    ...ASSUMED,
+    'a pod is an instance, <deploy_id>-<number>, or <deploy_id>-controller, which scales it and counts its requests',
+  ],
+  refusals: { 404: 'unknown deployment' },
+  query: QUERY,
+  returns: z.object({ entries: z.record(z.string(), Lines).describe('Time and line, by pod') }),
+  example: { target: '/v1/deployment_logs/query?deploy_id=2cZeTxVFN7tKxCCh&from=now-5h' },
+  handle: ({ query, world }) => {
+    const entries: Record<string, [string, string][]> = Object.create(null)
+    for (const line of linesOf(world, query)) {
+      entries[line.pod] ??= []
+      entries[line.pod]!.push([world.clock.iso(line.at), line.text])
+    }
+    return { entries }
+  },
+})
+
+export const queryLogs = endpoint({
+  route: 'GET /v1/logs/query',
+  summary: 'The logs of a deployment, all pods in one',
+  provenance: 'neighbour',
+  assumed: ASSUMED,
+  refusals: { 404: 'unknown deployment' },
+  query: QUERY,
+  returns: z.object({ entries: Lines }),
+  example: { target: '/v1/logs/query?deploy_id=2cZeTxVFN7tKxCCh' },
+  handle: ({ query, world }) => ({
+    entries: linesOf(world, query).map((line): [string, string] => [world.clock.iso(line.at), line.text]),
+  }),
+})
+
+interface LogQuery {
+  readonly deploy_id: string
+  readonly from?: string | undefined
+  readonly to: string
+  readonly limit: number
+}
+
+function linesOf(world: World, { deploy_id, from, to, limit }: LogQuery): ToldLine[] {
+  const deployment = world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+  return logLines(world, deployment, { ...windowOf(world, from ?? '0', to), limit })
+}

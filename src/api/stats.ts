@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { statsOf } from '../cluster/stats.ts'
+import { endpoint, refuse } from './endpoint.ts'
+import { moment, WINDOW_ASSUMED, windowOf } from './moments.ts'
+
+const MICROCENTS_PER_USD = 100_000_000
+
+const Figures = {
+  concurrency: z.number().describe('Requests in work'),
+  time_to_first_token_seconds: z.number().nullable(),
+  tokens_per_second: z.number().describe('Output tokens/s of all instances'),
+}
+
+export const getDeploymentStats = endpoint({
+  route: 'GET /deploy/{deploy_id}/stats',
+  summary: 'What a deployment did within a period: requests, tokens, use and cost',
+  provenance: 'neighbour',
+  assumed: [
+    ...WINDOW_ASSUMED,
+    'from is now-5h unless given, to is now; the answer names the window in Unix seconds',
+    'requests are those of the load; waiting_before + arrived = served + refused + waiting',
+    'tokens of the requests that were served; cost is the rent of the window in US dollars',
+    'the series has 60 points at most, each a whole number of seconds, with what happened up to it',
+    'a deleted deployment still answers',
+  ],
+  refusals: { 404: 'unknown deployment' },
+  query: { from: moment().default('now-5h'), to: moment().default('now') },
+  returns: z
+    .object({
+      deploy_id: z.string(),
+      from: z.int(),
+      to: z.int(),
+      requests: z.object({
+        waiting_before: z.int(),
+        arrived: z.int(),
+        served: z.int(),
+        refused: z.int(),
+        waiting: z.int(),
+      }),
+      tokens: z.object({ input: z.int(), output: z.int() }),
+      instance_seconds: z.number(),
+      utilisation: z.number().nullable(),
+      serving: z.object(Figures).nullable(),
+      cost_usd: z.number(),
+      series: z.array(
+        z.object({
+          time: z.iso.datetime({ offset: true }),
+          ready: z.int(),
+          pending: z.int(),
+          arrival_rate: z.number().describe('Requests/s'),
+          served: z.int(),
+          refused: z.int(),
+          backlog: z.int(),
+          utilisation: z.number().nullable(),
+          ...Figures,
+        }),
+      ),
+    })
+    .meta({ id: 'DeploymentStats' }),
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh/stats?from=now-1d' },
+  handle: ({ params: { deploy_id }, query, world }) => {
+    const deployment = world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+    const window = windowOf(world, query.from, query.to)
+    const { cost_microcents, series, ...stats } = statsOf(world, deployment, window)
+    return {
+      deploy_id,
+      from: world.clock.unix(window.from),
+      to: world.clock.unix(window.to),
+      ...stats,
+      cost_usd: cost_microcents / MICROCENTS_PER_USD,
+      series: [...series],
+    }
+  },
+})

@@ -1,0 +1,157 @@
+/** Logs in words, as an engine and who runs it would write them: a level, and what happened. */
+import { MINUTE, type Micros, readable } from '../kernel/duration.ts'
+import type { ServingChapter } from './chronicle.ts'
+import type { DeploymentRow } from './deployment-row.ts'
+import { CONTROLLER, type LogLine } from './logs.ts'
+import { type ServingFigures, servingFigures } from './series.ts'
+import { NOTHING_SERVED, type Served, wholeRequests } from './serving.ts'
+import type { World } from './world.ts'
+
+/** How often a controller counts requests: at whole multiples since the epoch of the world. */
+const COUNTED_EVERY: Micros = 5 * MINUTE
+
+/** A line as it is read. */
+export interface ToldLine {
+  readonly at: Micros
+  /** `<deploy_id>-<nth>`, or `<deploy_id>-controller`. */
+  readonly pod: string
+  readonly text: string
+}
+
+export interface LogWindow {
+  readonly from: Micros
+  readonly to: Micros
+  /** The newest so many. */
+  readonly limit: number
+}
+
+/** The newest lines of a deployment between two moments, oldest first. */
+export function logLines(world: World, deployment: number, { from, to, limit }: LogWindow): ToldLine[] {
+  const row = world.deployments.read(deployment)
+  const told: ToldLine[] = []
+  const last = new Map<number, LogLine>()
+  for (const line of world.logs.of(deployment)) {
+    if (line.at > to) break
+    if (line.at >= from)
+      told.push({ at: line.at, pod: podName(row, line.nth), text: textOf(row, line, last.get(line.nth)) })
+    last.set(line.nth, line)
+  }
+  const counted = countsOf(world, row, { from, to, limit })
+  // What happened at one moment stands in its order, and a count after it.
+  return [...told, ...counted].sort((a, b) => a.at - b.at).slice(-limit)
+}
+
+function podName({ id }: Readonly<DeploymentRow>, nth: number): string {
+  return nth === CONTROLLER ? `${id}-controller` : `${id}-${nth}`
+}
+
+/** The requests of the load, counted at regular moments while there are any. */
+function countsOf(world: World, row: Readonly<DeploymentRow>, { from, to, limit }: LogWindow): ToldLine[] {
+  const { chronicle } = world
+  // Read backwards, chapter by chapter, because only the newest lines are asked for.
+  const chapters = chronicle.servings(row)
+  let chapter: ServingChapter | undefined = chapters.next().value ?? undefined
+  const totalsAt = (at: Micros): Served => {
+    while (chapter !== undefined && chapter.at > at) chapter = chapters.next().value ?? undefined
+    return chapter === undefined ? NOTHING_SERVED : chronicle.totalsIn(chapter, at).served
+  }
+  const lines: ToldLine[] = []
+  const pod = podName(row, CONTROLLER)
+  const before = wholeRequests(chronicle.totalsAt(row, from - COUNTED_EVERY).served).arrived
+  let end = to - (to % COUNTED_EVERY)
+  let state = totalsAt(end)
+  while (end >= from && end > 0 && lines.length < limit && wholeRequests(state).arrived > before) {
+    const figures = chapter && servingFigures(chapter, state, end)
+    const start = end - COUNTED_EVERY
+    const earlier = totalsAt(start)
+    const text = counted(wholeRequests(earlier), wholeRequests(state))
+    if (text !== undefined) lines.push({ at: end, pod, text: `${text}${figures ? pace(figures) : ''}` })
+    end = start
+    state = earlier
+  }
+  return lines.reverse()
+}
+
+/** Undefined for a stretch without requests. */
+function counted(before: Served, after: Served): string | undefined {
+  const served = after.served - before.served
+  const refused = after.refused - before.refused
+  if (served === 0 && refused === 0 && after.backlog === 0) return undefined
+  const counts = `${served} requests served, ${refused} refused, ${after.backlog} waiting`
+  return `${refused > 0 ? 'WARNING' : 'INFO'} last ${readable(COUNTED_EVERY)}: ${counts}`
+}
+
+function pace(figures: ServingFigures): string {
+  const { concurrency, time_to_first_token_seconds: first, tokens_per_second } = figures
+  const firstToken = first === null ? 'no instance is ready' : `first token after ${first.toFixed(2)} s`
+  return `; ${Math.round(concurrency)} in work, ${firstToken}, ${Math.round(tokens_per_second)} tokens/s`
+}
+
+function textOf(row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | undefined): string {
+  const { kind, fields = {}, at } = line
+  const { plan, weights, size, numGpus, gpu } = row
+  const repo = weights.repo || plan.modelName
+  const image = plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`
+  const gigabytes = `${(size.bytes / 1e9).toFixed(1)} GB`
+  const after = (...kinds: string[]) =>
+    before !== undefined && before.at < at && kinds.includes(before.kind) ? ` after ${readable(at - before.at)}` : ''
+  switch (kind) {
+    case 'instance.pending':
+      return `INFO waiting for ${numGpus} ${gpu} on one node`
+    case 'instance.placed':
+      return `INFO placed on ${fields.node} with ${fields.gpus} of its GPUs${after('instance.pending')}`
+    case 'instance.pulling':
+      return fields.image === 'cached' ? `INFO ${image} is on the node` : `INFO pulling ${image}`
+    case 'instance.imagePulled':
+      return `INFO container started${after('instance.pulling')}; ${
+        fields.weights === 'cached' ? `weights of ${repo} are on the node` : `downloading ${gigabytes} of ${repo}`
+      }`
+    case 'instance.loading':
+      return `INFO weights complete${after('instance.imagePulled')}; loading ${gigabytes} into the memory of ${numGpus} ${gpu}`
+    case 'instance.warming':
+      return `INFO weights loaded${after('instance.loading')}; warming up for max_batch_size ${row.maxBatchSize}`
+    case 'instance.ready':
+      return `INFO ready${after('instance.warming')}; serving ${plan.modelName}`
+    case 'instance.draining':
+      return 'INFO draining: no new requests; those in work are finished'
+    case 'instance.gone':
+      return 'INFO stopped'
+    case 'instance.outOfMemory':
+    case 'instance.refused':
+    case 'instance.crashed':
+      return `ERROR ${fields.reason}`
+    case 'instance.lost':
+      return `ERROR lost while ${fields.state}: ${fields.reason}`
+    case 'node.preemptionNoticed':
+      return `WARNING ${fields.node} is taken back in ${readable(Number(fields.notice_seconds) * 1e6)}`
+    case 'node.drained':
+      return `WARNING ${fields.node} is being drained`
+    case 'deployment.created':
+      return `INFO created: ${plan.modelName} on ${numGpus} ${gpu} an instance`
+    case 'deployment.failed':
+      return `ERROR failed: ${fields.reason}`
+    case 'deployment.limited':
+      return `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
+    case 'deployment.resized':
+      return `INFO min_instances ${fields.min_instances}, max_instances ${fields.max_instances}`
+    case 'deployment.scaledUp':
+    case 'deployment.scaledDown':
+      return `INFO scaled from ${fields.from} to ${fields.to} instances`
+    case 'deployment.idled':
+      return 'INFO nobody has asked for a while: down to zero instances'
+    case 'deployment.woken':
+      return 'INFO work has come: an instance is asked for'
+    case 'adapter.created':
+      return `INFO created: adapter ${plan.modelName} on ${fields.base}`
+    case 'adapter.resident':
+      return `INFO loaded on ${fields.instance}`
+    case 'adapter.evicted':
+      return `INFO left its slot on ${fields.instance} to another adapter`
+    case 'batch.linesRetried':
+      return `WARNING ${fields.lines} lines of ${fields.batch} are run again`
+    default: {
+      const [thing, status] = kind.split('.')
+      return thing === 'batch' ? `INFO batch ${fields.batch} is ${status}` : `INFO status ${status}`
+    }
+  }
+}

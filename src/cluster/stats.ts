@@ -1,0 +1,79 @@
+import { type Micros, SECOND } from '../kernel/duration.ts'
+import { deploymentReport, type RequestCounts } from './report.ts'
+import { type ReportStep, type ServingFigures, seriesOf } from './series.ts'
+import type { World } from './world.ts'
+
+/** Points of a series at most: it shows a course, and shorter windows have the detail. */
+const POINTS = 60
+
+/** A point of a deployment's course. */
+export type StatsPoint = Pick<
+  ReportStep,
+  | 'time'
+  | 'ready'
+  | 'pending'
+  | 'arrival_rate'
+  | 'served'
+  | 'refused'
+  | 'backlog'
+  | 'utilisation'
+  | keyof ServingFigures
+>
+
+/** What a deployment did between two moments. */
+export interface DeploymentStats {
+  readonly requests: RequestCounts
+  /** Of the requests that were served, by the mean lengths of its load; whole, so adjoining windows add up. */
+  readonly tokens: { readonly input: number; readonly output: number }
+  /** Seconds of its ready instances, summed. */
+  readonly instance_seconds: number
+  /** Share of what they could do; null while none was ready. */
+  readonly utilisation: number | null
+  /** At the end of the window; null for what has no load. */
+  readonly serving: ServingFigures | null
+  readonly cost_microcents: number
+  readonly series: readonly StatsPoint[]
+}
+
+const NO_REQUESTS: RequestCounts = { waiting_before: 0, arrived: 0, served: 0, refused: 0, waiting: 0 }
+
+/** The same figures as a report's, of one deployment; reading changes nothing. */
+export function statsOf(world: World, deployment: number, window: { from: Micros; to: Micros }): DeploymentStats {
+  const { from, to } = window
+  const told = deploymentReport(world, deployment, window)
+  const [before, after] = [tokensBy(world, deployment, from), tokensBy(world, deployment, to)]
+  return {
+    requests: told?.requests ?? NO_REQUESTS,
+    tokens: { input: after.input - before.input, output: after.output - before.output },
+    instance_seconds: told?.instance_seconds_in_state.ready ?? 0,
+    utilisation: told?.mean_utilisation ?? null,
+    serving: told?.serving ?? null,
+    cost_microcents: told?.rent_microcents ?? 0,
+    series: [...seriesOf(world, { from, to, step: stepOf(to - from) }, [world.deployments.handle(deployment)])].map(
+      ({ deploy_id: _, deployment: __, status: ___, cost_microcents: ____, ...point }) => point,
+    ),
+  }
+}
+
+/** Whole seconds, and at least one. */
+function stepOf(length: Micros): Micros {
+  return Math.max(1, Math.ceil(length / SECOND / POINTS)) * SECOND
+}
+
+/** Tokens of what a deployment had served by a moment. */
+function tokensBy({ chronicle, deployments }: World, deployment: number, at: Micros) {
+  let input = 0
+  let output = 0
+  let end = at
+  for (const chapter of chronicle.servings(deployments.read(deployment))) {
+    if (chapter.at > at) continue
+    const { load, served } = chapter
+    if (load) {
+      const requests = chronicle.totalsIn(chapter, end).served.served - served.served
+      input += requests * load.speed.promptTokens
+      output += requests * load.speed.outputTokens
+    }
+    end = chapter.at
+  }
+  return { input: Math.floor(input), output: Math.floor(output) }
+}
