@@ -2,6 +2,7 @@ import type { Micros } from '../kernel/duration.ts'
 import type { Fields } from '../kernel/journal.ts'
 import { RecentLog } from '../kernel/recent-log.ts'
 import type { Row } from '../kernel/table.ts'
+import type { Tape } from '../kernel/tape.ts'
 import { DEPLOYMENT_STATUSES } from '../store/records.ts'
 import { InstanceRow } from './instances.ts'
 import type { World } from './world.ts'
@@ -45,6 +46,10 @@ export class Logs {
 
   fork(world: World): Logs {
     return new Logs(world, this)
+  }
+
+  keep(tape: Tape): void {
+    this.#lines.keep(tape)
   }
 
   /** An event of the journal. */

@@ -253,6 +253,7 @@ export class World {
     this.limits.keep(tape)
     this.ledger.keep(tape)
     this.chronicle.keep(tape)
+    this.logs.keep(tape)
   }
 
   /**

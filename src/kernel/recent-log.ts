@@ -1,3 +1,5 @@
+import type { Tape } from './tape.ts'
+
 /** Items in a block: what a fork copies at most, and what is let go of at once. */
 const BLOCK = 1024
 
@@ -25,6 +27,11 @@ export class RecentLog<T> {
   *[Symbol.iterator](): Generator<T> {
     for (const block of this.#full) yield* block
     yield* this.#last
+  }
+
+  keep(tape: Tape): void {
+    this.#full = tape.value(this.#full)
+    this.#last = tape.value(this.#last)
   }
 
   fork(): RecentLog<T> {

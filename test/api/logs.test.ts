@@ -200,7 +200,7 @@ describe('a window of logs', () => {
     expect(await issues(ask({ limit: 10_001 }))).toEqual(['query/limit less_than_equal'])
   })
 
-  test('a fork goes on with the lines of its origin, and a reset starts anew', async () => {
+  test('a fork goes on with the lines of its origin, a snapshot has them, and a reset starts anew', async () => {
     const { sim, texts, create } = world()
     const { deploy_id } = await create()
     await sim.clock.advance('1m')
@@ -211,6 +211,9 @@ describe('a window of logs', () => {
     expect(there.slice(0, before.length)).toEqual(before)
     expect(there.length).toBeGreaterThan(before.length)
     expect(await texts(deploy_id)).toEqual(before)
+    const elsewhere = createSimulator()
+    elsewhere.restore(sim.snapshot().toBytes())
+    expect(await reading(elsewhere).texts(deploy_id)).toEqual(before)
     sim.reset()
     const again = await create()
     await sim.clock.advance('1m')
