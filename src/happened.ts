@@ -1,7 +1,7 @@
 /** What a move of time brought about, as it is told. */
 import type { Clock } from './kernel/clock.ts'
 import type { Entry } from './kernel/journal.ts'
-import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
+import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
 
 /** What an advance did. */
 export interface Happened {
@@ -31,6 +31,7 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
   ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`),
   ...BATCH_STATUSES.map(status => `batch.${status}`),
   ...HOSTED_STATES.map(state => `hosted.${state}`),
+  ...CONTAINER_STATES.map(state => `container.${state}`),
   'limit.approved',
   'limit.denied',
 ])

@@ -1,5 +1,6 @@
 /** What a test can demand of a simulator. They look and change nothing; the world may go on after them. */
 import { operations } from './api/index.ts'
+import { countsAgainstLimit } from './cluster/rental-row.ts'
 import { nearest } from './kernel/nearest.ts'
 import type { ReceivedRequest } from './received.ts'
 import { differences, shown } from './scenario/check.ts'
@@ -29,7 +30,7 @@ export interface SimulatorMatchers<R = unknown> {
    * @example expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
    */
   toHaveReceived(operation: keyof typeof operations, pattern?: ReceivedPattern): R
-  /** Nothing runs on the account and nothing is billed: no instance, no batch under way, no hosted instance. */
+  /** Nothing runs on the account and nothing is billed: no instance, no batch under way, no hosted instance, no container. */
   toBeQuiet(): R
   /**
    * What has been spent, in dollars.
@@ -135,7 +136,9 @@ function whatRuns({ world }: Simulator): string[] {
       found.push(`batch ${row.id} is ${row.status}`)
     }
   }
-  for (const [, row] of world.hosted.entries())
-    if (row.node >= 0) found.push(`hosted instance ${row.id} is ${row.state}`)
+  for (const [, row] of world.rentals.entries()) {
+    const what = row.kind === 'hosted' ? 'hosted instance' : 'container'
+    if (countsAgainstLimit(row.state)) found.push(`${what} ${row.id} is ${row.state}`)
+  }
   return found.sort()
 }

@@ -1,6 +1,14 @@
 /** The records that the service answers with, field by field as part 2 of the interface document has them. */
 import { z } from 'zod'
-import { BATCH_STATUSES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, GPU_TYPES, VARIANT_KEYS } from '../store/records.ts'
+import {
+  BATCH_STATUSES,
+  CONTAINER_STATES,
+  DEPLOYMENT_STATUSES,
+  DEPLOYMENT_TYPES,
+  GPU_TYPES,
+  HOSTED_STATES,
+  VARIANT_KEYS,
+} from '../store/records.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN = { 'x-open': true } as const
@@ -255,6 +263,34 @@ export const AggregatorEntry = z
     aggregator: z.record(z.string(), z.string()),
   })
   .meta({ id: 'AggregatorModel' })
+
+export const HostedRecord = z
+  .object({
+    instance_id: z.string(),
+    name: z.string(),
+    state: z.enum(HOSTED_STATES),
+    fail_reason: z.string().describe('Why it failed, or stopped without being asked to; empty otherwise'),
+    gpu: z.enum(GPU_TYPES),
+    num_gpus: z.int(),
+    storage_gb: z.int(),
+    expanding_to_gb: z.int().nullable().describe('Storage that it will have when the expansion under way is done'),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'HostedInstance' })
+
+export const ContainerRecord = z
+  .object({
+    container_id: z.string(),
+    name: z.string(),
+    state: z.enum(CONTAINER_STATES),
+    fail_reason: z.string().describe('Why it failed, or was shut down without being asked to; empty otherwise'),
+    gpu_config: z.string(),
+    container_image: z.string(),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'Container' })
 
 export const VoiceRecord = z
   .object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { demandFunds } from './admission.ts'
 import { BatchRecord, listOf } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
 import { pairs, queryInteger, text } from './fields.ts'
@@ -36,7 +37,7 @@ export const createBatch = endpoint({
     },
   },
   handle: ({ body, world }) => {
-    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    demandFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits
     if (world.batches.underWay >= batchesUnderWay) {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { isOver } from '../cluster/deployment-row.ts'
 import type { World } from '../cluster/world.ts'
-import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES, type GpuType } from '../store/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES } from '../store/records.ts'
+import { demandFunds, demandWithinLimit } from './admission.ts'
 import { DeployId, DeploymentRecord } from './answers.ts'
 import { endpoint, invalid, JsonText, refuse } from './endpoint.ts'
 import { integer, text, words } from './fields.ts'
@@ -68,7 +69,7 @@ export const createLlmDeployment = endpoint({
     if (body.hub === undefined && base_model == null && listed === undefined) {
       invalid(['body', 'hub'], `Value error, no weights for ${model_name}: give hub.repo or base_model`)
     }
-    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    demandFunds(world)
     if (isForeign(world, model_name)) {
       refuse(400, `model_name ${model_name} should start with ${world.store.account.display_name}/`)
     }
@@ -162,7 +163,7 @@ export const startDeployment = endpoint({
     }
     const blocked = deployment.blockedByBase
     if (blocked !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blocked}`)
-    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    demandFunds(world)
     // An adapter runs on the GPUs of its base.
     const wanted = deployment.type === 'lora' ? 0 : deployment.num_gpus * deployment.min_instances
     demandWithinLimit(world, deployment.gpu, wanted)
@@ -250,20 +251,4 @@ function isStatus(word: string): word is DeploymentStatus {
 
 function deploymentOf(world: World, deploy_id: string) {
   return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
-}
-
-/** What is asked for must fit beside what the account holds or has asked for. */
-function demandWithinLimit(world: World, gpu: GpuType, wanted: number): void {
-  if (wanted === 0 || gpu === 'other') return
-  const limit = world.limits.of(gpu)
-  if (limit === null) return
-  const held = world.limits.held(gpu)
-  if (held + wanted > limit) {
-    refuse(
-      403,
-      `over the GPU limit: this asks for ${wanted} ${gpu}, ${held} ${held === 1 ? 'is' : 'are'} held or asked for, and the ` +
-        `limit is ${limit}; ` +
-        'ask for more with POST /v1/me/gpu_limit/request',
-    )
-  }
 }

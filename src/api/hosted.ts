@@ -1,20 +1,152 @@
 import { z } from 'zod'
 import type { World } from '../cluster/world.ts'
-import { Nothing } from './answers.ts'
+import { GPU_TYPES } from '../store/records.ts'
+import { demandFunds, demandRentalRoom, demandWithinLimit } from './admission.ts'
+import { HostedRecord, Nothing } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { integer, text } from './fields.ts'
+
+const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
+const Name = text({ min: 1, max: 64 })
+
+export const createHosted = endpoint({
+  route: 'POST /v1/hosted',
+  summary: 'Rent a machine with GPUs and storage of its own',
+  provenance: 'neighbour',
+  assumed: [
+    'name, gpu, num_gpus and storage_gb, named as in deployments and in the records; names need not differ',
+    'storage_gb from 20 to 512, 20 unless given; storage has no price',
+    'it is creating until a node has its GPUs, then starting while the machine boots, then running; billed while running, until its GPUs are given back',
+    'without GPUs for 10 minutes (timings.rental_capacity_wait) a new one fails; fail_reason says so',
+    'with its machine it has failed, or starts again on another (policies.hosted_host_lost)',
+    'there is no address: nothing listens on it',
+  ],
+  refusals: {
+    402: 'no funds, or the account is suspended',
+    400: 'gpu "other"',
+    403: 'over the GPU limit of the account',
+    429: 'the world holds 100,000 hosted instances and containers',
+  },
+  body: z.object({
+    name: Name,
+    gpu: z.enum(GPU_TYPES),
+    num_gpus: integer({ min: 1, max: 8 }).default(1),
+    storage_gb: integer({ min: 20, max: 512 }).default(20),
+  }),
+  returns: InstanceId,
+  example: { body: { name: 'evaluation', gpu: 'L40S-48GB', storage_gb: 100 } },
+  handle: ({ body, world }) => {
+    demandFunds(world)
+    if (body.gpu === 'other') refuse(400, "gpu 'other' cannot be rented: it has no pool and no price")
+    demandWithinLimit(world, body.gpu, body.num_gpus)
+    demandRentalRoom(world)
+    return { instance_id: world.hosted.create(body).instance_id }
+  },
+})
+
+export const listHosted = endpoint({
+  route: 'GET /v1/hosted',
+  summary: 'List hosted instances',
+  provenance: 'neighbour',
+  assumed: ['a bare array, oldest first, of everything but deleted'],
+  returns: z.array(HostedRecord),
+  polls: () => ({ kind: 'hosted' }),
+  handle: ({ world }) => world.hosted.list().map(instance => instance.record()),
+})
+
+export const getHosted = endpoint({
+  route: 'GET /v1/hosted/{instance_id}',
+  summary: 'One hosted instance',
+  provenance: 'neighbour',
+  assumed: [
+    'timestamps in Unix seconds',
+    'expanding_to_gb is null unless an expansion is under way',
+    'a deleted one still answers, with its state',
+  ],
+  refusals: { 404: 'unknown instance' },
+  returns: HostedRecord,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
+  polls: ({ instance_id }) => ({ kind: 'hosted', id: instance_id! }),
+  handle: ({ params, world }) => hostedOf(world, params.instance_id).record(),
+})
+
+export const startHosted = endpoint({
+  route: 'POST /v1/hosted/{instance_id}/start',
+  summary: 'Start a stopped hosted instance; its storage is as it was',
+  provenance: 'neighbour',
+  assumed: [
+    'it looks for GPUs anew; without any for 10 minutes (timings.rental_capacity_wait) it is stopped again, and fail_reason says why',
+    'a failed one starts only where the profile says so (policies.failed_may_start)',
+  ],
+  refusals: {
+    404: 'unknown instance',
+    400: 'not stopped',
+    402: 'no funds, or the account is suspended',
+    403: 'over the GPU limit of the account',
+  },
+  returns: InstanceId,
+  example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3H/start' },
+  handle: ({ params: { instance_id }, world }) => {
+    const instance = hostedOf(world, instance_id)
+    const { state, gpu, num_gpus } = instance
+    const mayStart = state === 'failed' && world.profile.policies.failedMayStart
+    if (state !== 'stopped' && !mayStart) refuse(400, `hosted instance ${instance_id} is ${state}, not stopped`)
+    demandFunds(world)
+    demandWithinLimit(world, gpu, num_gpus)
+    instance.start()
+    return { instance_id }
+  },
+})
+
+export const stopHosted = endpoint({
+  route: 'POST /v1/hosted/{instance_id}/stop',
+  summary: 'Stop a hosted instance: its GPUs are given back, its storage stays',
+  provenance: 'neighbour',
+  assumed: [
+    'one that runs is stopping for 30 s (timings.rental_shutdown), billed meanwhile; one that does not run yet is stopped at once',
+  ],
+  refusals: { 404: 'unknown instance', 400: 'stopping, stopped, failed or deleted already' },
+  returns: InstanceId,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/stop' },
+  handle: ({ params: { instance_id }, world }) => {
+    const instance = hostedOf(world, instance_id)
+    const { state } = instance
+    if (state === 'stopping' || state === 'stopped' || state === 'failed' || state === 'deleted') {
+      refuse(400, `hosted instance ${instance_id} is ${state} already`)
+    }
+    instance.stop()
+    return { instance_id }
+  },
+})
+
+export const deleteHosted = endpoint({
+  route: 'DELETE /v1/hosted/{instance_id}',
+  summary: 'Delete a hosted instance and its storage',
+  provenance: 'neighbour',
+  assumed: ['one that runs is stopping first; one that is stopping is deleted in place of stopped'],
+  refusals: { 404: 'unknown instance', 400: 'deleted already, or about to be' },
+  returns: InstanceId,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
+  handle: ({ params: { instance_id }, world }) => {
+    const instance = hostedOf(world, instance_id)
+    if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted already`)
+    if (instance.deleting) refuse(400, `hosted instance ${instance_id} is being deleted already`)
+    instance.delete()
+    return { instance_id }
+  },
+})
 
 export const renameHosted = endpoint({
   route: 'PATCH /v1/hosted/{instance_id}',
   summary: 'Rename a hosted instance',
   provenance: 'documented',
   assumed: ['name is required; its length counts code points', '200 {}'],
-  refusals: { 404: 'unknown instance' },
-  body: z.object({ name: text({ min: 1, max: 64 }) }),
+  refusals: { 404: 'unknown instance', 400: 'deleted' },
+  body: z.object({ name: Name }),
   returns: Nothing,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw', body: { name: 'workbench' } },
   handle: ({ params, body, world }) => {
-    hostedOf(world, params.instance_id).rename(body.name)
+    presentHosted(world, params.instance_id).rename(body.name)
     return {}
   },
 })
@@ -23,13 +155,17 @@ export const expandHostedStorage = endpoint({
   route: 'POST /v1/hosted/{instance_id}/expand_storage',
   summary: 'Give a hosted instance more storage',
   provenance: 'documented',
-  assumed: ['the new size holds after 60 s', '200 {}'],
-  refusals: { 404: 'unknown instance', 409: 'an expansion is under way', 400: 'not larger than the current size' },
+  assumed: ['the new size holds after 60 s, in whatever state the instance is', '200 {}'],
+  refusals: {
+    404: 'unknown instance',
+    409: 'an expansion is under way',
+    400: 'not larger than the current size, or the instance is deleted',
+  },
   body: z.object({ new_size_gb: integer({ min: 21, max: 512 }) }),
   returns: Nothing,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/expand_storage', body: { new_size_gb: 200 } },
   handle: ({ params: { instance_id }, body: { new_size_gb }, world }) => {
-    const instance = hostedOf(world, instance_id)
+    const instance = presentHosted(world, instance_id)
     if (instance.expanding) refuse(409, `storage of ${instance_id} is being expanded already`)
     if (new_size_gb <= instance.storage_gb) {
       refuse(
@@ -44,4 +180,11 @@ export const expandHostedStorage = endpoint({
 
 function hostedOf(world: World, instance_id: string) {
   return world.hosted.get(instance_id) ?? refuse(404, `no hosted instance ${instance_id}`)
+}
+
+/** One that is not deleted: what is gone can not be changed. */
+function presentHosted(world: World, instance_id: string) {
+  const instance = hostedOf(world, instance_id)
+  if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted`)
+  return instance
 }

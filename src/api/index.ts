@@ -1,6 +1,7 @@
 /** Every operation by its id, which is the name its declaration is exported under. */
 import * as aggregator from './aggregator.ts'
 import * as batches from './batches.ts'
+import * as containers from './containers.ts'
 import * as deployments from './deployments.ts'
 import { type ApiScope, byPath, type Operations } from './endpoint.ts'
 import * as files from './files.ts'
@@ -36,6 +37,7 @@ export const operations = byPath({
   ...voices,
   ...messages,
   ...hosted,
+  ...containers,
 } satisfies Operations<ApiScope>)
 
 /** The surface of the interface document alone, without its neighbours. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Deployment } from '../cluster/deployment.ts'
 import type { World } from '../cluster/world.ts'
+import { demandFunds } from './admission.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
 import { text } from './fields.ts'
@@ -39,7 +40,7 @@ export const createLora = endpoint({
     },
   },
   handle: ({ body, world }) => {
-    if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+    demandFunds(world)
     const base_model = ownName(world, body.base_model)
     const deployed = world.deployments.live(base_model)
     const isBase = deployed !== undefined && deployed.type !== 'lora'

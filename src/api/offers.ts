@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { catalogWeights, estimateWeights, memoryShortage } from '../cluster/hub.ts'
 import type { World } from '../cluster/world.ts'
-import { GPU_TYPES } from '../store/records.ts'
+import { GPU_TYPES, gpuConfigOf } from '../store/records.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { BareName, ownName } from './model-names.ts'
 
@@ -38,7 +38,7 @@ export const getGpuAvailability = endpoint({
     const offers = GPU_TYPES.flatMap(gpu => {
       const most = world.nodes.mostGpus(gpu)
       return GPUS_OF_AN_INSTANCE.filter(gpus => gpus <= most).map(gpus => ({
-        gpu_config: `${gpus}x${gpu}`,
+        gpu_config: gpuConfigOf(gpu, gpus),
         usd_per_hour: (world.ledger.priceCentsPerHour(gpu) * gpus) / 100,
         available: world.limits.hasRoom(gpu, gpus) && world.nodes.choose(gpu, gpus, '') >= 0,
         fits: memoryShortage(size, gpu, gpus, USUAL_BATCH_SIZE) === undefined,

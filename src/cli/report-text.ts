@@ -38,6 +38,10 @@ function money({ money: told }: Report): string {
       `    of it hosted ${one.name}, ${hours(one.billed_gpu_hours)} h of ${one.gpu}`,
       dollars(one.rent_microcents),
     ]),
+    ...told.containers.map(one => [
+      `    of it container ${one.name}, ${hours(one.billed_gpu_hours)} h of ${one.gpu}`,
+      dollars(one.rent_microcents),
+    ]),
     ['- tokens of batches', dollars(told.tokens_microcents)],
     ...told.tokens_by_model.map(one => [`    of it ${one.model}`, dollars(one.tokens_microcents)]),
     ['closing balance', dollars(told.closing_balance_microcents)],
@@ -49,14 +53,15 @@ function money({ money: told }: Report): string {
 function gpus(report: Report): string {
   const { totals } = report
   if (report.gpus.length === 0) return ''
-  const held = totals.held_gpu_hours + totals.hosted_gpu_hours
+  const rented = totals.hosted_gpu_hours + totals.container_gpu_hours
+  const held = totals.held_gpu_hours + rented
   const rows = [
-    ['', 'capacity', 'held', 'billed', 'used', 'wasted', 'hosted', 'held of capacity', 'rent $'],
+    ['', 'capacity', 'held', 'billed', 'used', 'wasted', 'rented', 'held of capacity', 'rent $'],
     ...report.gpus.map(one => [
       one.gpu,
       hours(one.capacity_gpu_hours),
       ...gpuHours(one),
-      hours(one.hosted_gpu_hours),
+      hours(one.hosted_gpu_hours + one.container_gpu_hours),
       percent(one.utilisation),
       dollars(one.rent_microcents),
     ]),
@@ -64,7 +69,7 @@ function gpus(report: Report): string {
       'all',
       hours(totals.capacity_gpu_hours),
       ...gpuHours(totals),
-      hours(totals.hosted_gpu_hours),
+      hours(rented),
       percent(totals.capacity_gpu_hours > 0 ? held / totals.capacity_gpu_hours : null),
       dollars(report.money.rent_microcents),
     ],

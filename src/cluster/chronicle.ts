@@ -5,6 +5,7 @@ import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../sto
 import type { DeploymentRow, Load } from './deployment-row.ts'
 import { gpuIndex } from './gpus.ts'
 import { type Life, LOST_TO, type LostTo, lostTo, STAGES, type Stage } from './life.ts'
+import type { RentalRow } from './rental-row.ts'
 import { NOTHING_SERVED, type Served, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
@@ -68,6 +69,8 @@ export class Chronicle {
   readonly #noted: NumberLog
   /** At, GPU type, how many of it are up from then on. */
   readonly #capacities: NumberLog
+  /** The line before of the same rental, from, to. */
+  readonly #rentals: NumberLog
 
   constructor(world: World, from?: Chronicle) {
     this.#world = world
@@ -77,6 +80,7 @@ export class Chronicle {
     this.#lines = from ? from.#lines.fork() : new NumberLog(3)
     this.#noted = from ? from.#noted.fork() : new NumberLog(2)
     this.#capacities = from ? from.#capacities.fork() : new NumberLog(3)
+    this.#rentals = from ? from.#rentals.fork() : new NumberLog(3)
   }
 
   fork(world: World): Chronicle {
@@ -90,6 +94,7 @@ export class Chronicle {
     this.#lines.keep(tape)
     this.#noted.keep(tape)
     this.#capacities.keep(tape)
+    this.#rentals.keep(tape)
   }
 
   /** A deployment is there, or has another status. */
@@ -140,6 +145,21 @@ export class Chronicle {
   /** So many GPUs of a type are up from now on. */
   capacityChanged(type: number, gpus: number): void {
     this.#capacities.push([this.#world.clock.now, type, gpus])
+  }
+
+  /** A rental gives its GPUs back. */
+  rentalHeld(row: RentalRow): void {
+    row.toldHeld = this.#rentals.push([row.toldHeld, row.heldSince, this.#world.clock.now])
+  }
+
+  /** How long a rental held its GPUs between two moments that are not to come. */
+  heldBetween(row: Readonly<RentalRow>, from: Micros, to: Micros): Micros {
+    const within = (start: Micros, end: Micros) => Math.max(0, Math.min(end, to) - Math.max(start, from))
+    let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.#world.clock.now)
+    for (let line = row.toldHeld; line >= 0; line = this.#rentals.at(line, 0)) {
+      sum += within(this.#rentals.at(line, 1), this.#rentals.at(line, 2))
+    }
+    return sum
   }
 
   /** The statuses of a deployment and since when it had each, newest first. */

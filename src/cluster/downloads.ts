@@ -1,10 +1,22 @@
-import type { InstanceRow } from './instances.ts'
+import type { Micros } from '../kernel/duration.ts'
+import { rentalOf } from './rental-row.ts'
 import type { World } from './world.ts'
 
+/** Something on its way to a node: of a row of its own, whose next event is its end. */
+export interface Download {
+  readonly node: number
+  bytesLeft: number
+  /** The rate it could have, 0 when nothing is under way; the rate it has, and since when. */
+  ownRate: number
+  rate: number
+  rateSince: Micros
+  next: number
+}
+
 /**
- * Weights on their way to nodes. Each download has a rate of its own, drawn; the downloads of a node share its
- * bandwidth; the hub may be slow or down. Whenever one of that changes, what has come is counted and the end is planned
- * anew, so nothing ticks.
+ * Weights on their way to nodes, and images of containers. Each download has a rate of its own, drawn; the downloads of
+ * a node share its bandwidth; the hub may be slow or down, the registry down. Whenever one of that changes, what has
+ * come is counted and the end is planned anew, so nothing ticks.
  */
 export class Downloads {
   readonly #world: World
@@ -13,9 +25,9 @@ export class Downloads {
     this.#world = world
   }
 
-  /** Begins a download of `bytes` at most at `rate` bytes/s. */
-  begin(ordinal: number, bytes: number, rate: number): void {
-    const row = this.#world.instances.own(ordinal)
+  /** Begins a download of `bytes` at most at `rate` bytes/s, by a tenant of a node: weights, or an image for a rental. */
+  begin(tenant: number, bytes: number, rate: number): void {
+    const row = this.#own(tenant)
     row.bytesLeft = bytes
     row.ownRate = rate
     row.rate = 0
@@ -24,7 +36,7 @@ export class Downloads {
   }
 
   /** A download ended or was given up: the others on its node go faster. */
-  end(row: InstanceRow): void {
+  end(row: Download): void {
     row.bytesLeft = 0
     row.ownRate = 0
     row.rate = 0
@@ -35,29 +47,50 @@ export class Downloads {
   paceAll(): void {
     const nodes = new Set<number>()
     for (const [, row] of this.#world.instances.entries()) if (row.ownRate > 0) nodes.add(row.node)
-    for (const node of [...nodes].sort((a, b) => a - b)) this.paceNode(node)
+    this.#pace(nodes)
+  }
+
+  /** The registry has changed: images stall, or go on. */
+  paceImages(): void {
+    const nodes = new Set<number>()
+    for (const [, row] of this.#world.rentals.entries()) if (row.ownRate > 0) nodes.add(row.node)
+    this.#pace(nodes)
   }
 
   paceNode(node: number): void {
     const world = this.#world
-    const { conditions, instances, nodes, clock } = world
-    const active = nodes.read(node).tenants.filter(one => one >= 0 && instances.read(one).ownRate > 0)
+    const { conditions, instances, rentals, nodes, clock } = world
+    const active = nodes
+      .read(node)
+      .tenants.filter(one => (one >= 0 ? instances.read(one) : rentals.read(rentalOf(one))).ownRate > 0)
     if (active.length === 0) return
     const { nodeBandwidth, hubTimeout } = world.profile.timings
     const share = nodeBandwidth / active.length
-    for (const ordinal of active) {
-      const row = instances.own(ordinal)
+    for (const tenant of active) {
+      const row = this.#own(tenant)
       row.bytesLeft = Math.max(0, row.bytesLeft - (row.rate * (clock.now - row.rateSince)) / 1e6)
       row.rateSince = clock.now
-      const stalled = conditions.hubDown
+      const isImage = tenant < 0
+      const stalled = isImage ? conditions.registryDown : conditions.hubDown
       const wasStalled = row.rate === 0 && row.next !== 0
-      row.rate = stalled ? 0 : Math.min(row.ownRate * conditions.hubShare, share)
+      row.rate = stalled ? 0 : Math.min(row.ownRate * (isImage ? 1 : conditions.hubShare), share)
       // A stalled download keeps the moment at which it gives up; several outages at once are one.
       if (stalled && wasStalled) continue
       world.cancel(row.next)
-      row.next = stalled
-        ? instances.plan(ordinal, hubTimeout, 'instance.downloadTimedOut')
-        : instances.plan(ordinal, (row.bytesLeft / row.rate) * 1e6, 'instance.weightsPulled')
+      const delay = stalled ? hubTimeout : (row.bytesLeft / row.rate) * 1e6
+      if (isImage) {
+        row.next = world.plan(delay, stalled ? 'rental.pullTimedOut' : 'rental.imagePulled', rentalOf(tenant))
+      } else {
+        row.next = instances.plan(tenant, delay, stalled ? 'instance.downloadTimedOut' : 'instance.weightsPulled')
+      }
     }
+  }
+
+  #pace(nodes: ReadonlySet<number>): void {
+    for (const node of [...nodes].sort((a, b) => a - b)) this.paceNode(node)
+  }
+
+  #own(tenant: number): Download {
+    return tenant >= 0 ? this.#world.instances.own(tenant) : this.#world.rentals.own(rentalOf(tenant))
   }
 }

@@ -48,8 +48,14 @@ export const EVENTS = [
   { name: 'batch.expired', priority: PRIORITY.failure },
   // subject: a file
   { name: 'file.expired', priority: PRIORITY.failure },
-  // subject: a hosted instance
-  { name: 'hosted.expanded', priority: PRIORITY.completion },
+  // subject: a rental
+  { name: 'rental.gaveUp', priority: PRIORITY.failure },
+  { name: 'rental.imageRefused', priority: PRIORITY.failure },
+  { name: 'rental.pullTimedOut', priority: PRIORITY.failure },
+  { name: 'rental.imagePulled', priority: PRIORITY.completion },
+  { name: 'rental.booted', priority: PRIORITY.completion },
+  { name: 'rental.shutDown', priority: PRIORITY.completion },
+  { name: 'rental.expanded', priority: PRIORITY.completion },
   // subject: a limit request
   { name: 'limit.decided', priority: PRIORITY.controller },
   // subject: a GPU type, by its position

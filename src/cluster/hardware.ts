@@ -3,6 +3,7 @@ import type { GpuType } from '../store/records.ts'
 import type { Conditions, RepositoryState } from './conditions.ts'
 import type { EventName } from './events.ts'
 import type { NodeRow } from './nodes.ts'
+import { rentalOf } from './rental-row.ts'
 import type { World } from './world.ts'
 import { XIDS } from './xid.ts'
 
@@ -117,7 +118,9 @@ export class Hardware {
     // Where only the program is to be started again, its end is a crash of the engine.
     if (action !== 'restart') world.instances.lose(hit, reason)
     else for (const one of hit) world.instances.crash(one, reason)
-    world.hosted.loseGpu(ordinal, bit)
+    const rented = row.tenants.map(rentalOf).filter(one => one >= 0 && (world.rentals.read(one).gpus & bit) !== 0)
+    // A program that is to be started again is its user's own: the machine goes on.
+    if (action !== 'restart') world.rentals.lose(rented, reason)
   }
 
   /** False for a GPU that needs service, which a reset does not mend. */
@@ -168,7 +171,7 @@ export class Hardware {
     if (event === 'node.drainDeadline') {
       const row = world.nodes.own(ordinal)
       row.drainEnds = 0
-      this.#cutOff(ordinal, row, `node ${row.id} was drained and its deadline passed`)
+      this.#loseTenants(row.tenants, `node ${row.id} was drained and its deadline passed`)
       return
     }
     if (event !== 'node.preempted') {
@@ -195,10 +198,9 @@ export class Hardware {
       this.#endDrain(row)
       world.happened(row, 'node.lost', { zone })
       world.nodes.recount(ordinal)
-      lost.push(...row.tenants.filter(one => one >= 0))
-      world.hosted.loseOn(ordinal)
+      lost.push(...row.tenants)
     }
-    world.instances.lose(lost, `zone ${zone} is down`)
+    this.#loseTenants(lost, `zone ${zone} is down`)
   }
 
   zoneUp(zone: string): void {
@@ -241,6 +243,7 @@ export class Hardware {
     const world = this.#world
     if (!world.conditions.set({ registryDown: down })) return
     world.command(world.ledger.account, down ? 'registry.down' : 'registry.up')
+    world.downloads.paceImages()
   }
 
   setAutoscaler(frozen: boolean): void {
@@ -264,19 +267,21 @@ export class Hardware {
     this.#endDrain(row)
     world.command(row, kind)
     world.nodes.recount(ordinal)
-    this.#cutOff(ordinal, row, reason)
+    this.#loseTenants(row.tenants, reason)
   }
 
-  /** Whatever runs on a node is lost. */
-  #cutOff(ordinal: number, row: Readonly<NodeRow>, reason: string): void {
-    const { instances, hosted } = this.#world
+  /** Whatever ran on what is gone is lost. */
+  #loseTenants(tenants: readonly number[], reason: string): void {
+    const { instances, rentals } = this.#world
     instances.lose(
-      row.tenants.filter(one => one >= 0),
+      tenants.filter(one => one >= 0),
       reason,
     )
-    hosted.loseOn(ordinal)
+    rentals.lose(
+      tenants.map(rentalOf).filter(one => one >= 0),
+      reason,
+    )
   }
-
   #endDrain(row: NodeRow): void {
     this.#world.cancel(row.drainEnds)
     row.drainEnds = 0

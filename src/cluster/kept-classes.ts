@@ -11,7 +11,6 @@ import { BatchRow } from './batch-row.ts'
 import { CommandRow } from './commands.ts'
 import { DeploymentRow } from './deployment-row.ts'
 import { FileRow } from './files.ts'
-import { HostedRow } from './hosted.ts'
 import { InstanceRow } from './instances.ts'
 import { AccountRow, MeterRow } from './ledger.ts'
 import { Life } from './life.ts'
@@ -19,6 +18,7 @@ import { LimitRequestRow } from './limits.ts'
 import { type CurveChance, LoadCurve } from './load-curve.ts'
 import { OwnModelRow } from './models.ts'
 import { NodeRow } from './nodes.ts'
+import { RentalRow } from './rental-row.ts'
 import { SourceRow } from './weather.ts'
 
 /** Rows and what else has nothing but fields. */
@@ -28,13 +28,13 @@ export const KEPT_BY_FIELDS = {
   CommandRow,
   DeploymentRow,
   FileRow,
-  HostedRow,
   InstanceRow,
   Life,
   LimitRequestRow,
   MeterRow,
   NodeRow,
   OwnModelRow,
+  RentalRow,
   SourceRow,
 } as const
 

@@ -359,6 +359,7 @@ export class Ledger {
       world.batches.paceAll()
     }
     world.deployments.fundsReturned()
+    world.rentals.fundsReturned()
     world.seen()
   }
 
@@ -529,7 +530,7 @@ export class Ledger {
     for (const deployment of world.deployments.list()) {
       if (deployment.type === 'llm' || deployment.type === 'lora') world.deployments.stopForFunds(deployment.ordinal)
     }
-    world.hosted.stopAll()
+    world.rentals.stopForFunds(`the account was suspended (${this.suspended})`)
     this.#cutOff = true
     world.batches.paceAll()
   }

@@ -5,6 +5,7 @@ import { type Generation, Row, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType, type NodePool } from '../store/records.ts'
 import { gpuIndex } from './gpus.ts'
+import { rentalOf } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /**
@@ -53,7 +54,7 @@ export interface CachedImage {
 export class NodeRow extends Row {
   readonly group: NodeGroup
   state: NodeState = 'ready'
-  /** GPUs that instances of this account hold, as bits. */
+  /** GPUs that instances and rentals of this account hold, as bits. */
   taken = 0
   /** GPUs that are broken, as bits. */
   broken = 0
@@ -66,7 +67,7 @@ export class NodeRow extends Row {
   diskFull = false
   /** Taken down with its zone: comes back with it. */
   downWithZone = false
-  /** Ordinals of the instances on it; hosted instances are below zero. */
+  /** What is on it: the ordinals of instances, and below zero rentals (`tenantOf`). */
   tenants: readonly number[] = []
   /** What comes next: provisioned, preempted, or given back for standing empty. */
   next = 0
@@ -352,11 +353,12 @@ export class Nodes {
   /** Remembers that an image is on a node now and was used; the least recently used make room, those in use stay. */
   cacheImage(node: number, image: string): void {
     const row = this.#table.own(node)
-    const { clock, instances, profile } = this.#world
+    const { clock, instances, rentals, profile } = this.#world
     const { imageBytes, imageCacheBytes } = profile.timings
     const kept = row.images.filter(one => one.image !== image)
     kept.push({ image, bytes: imageBytes, usedAt: clock.now })
-    const used = () => new Set(row.tenants.filter(one => one >= 0).map(one => instances.imageOf(one)))
+    const used = () =>
+      new Set(row.tenants.map(one => (one >= 0 ? instances.imageOf(one) : rentals.read(rentalOf(one)).plan.image)))
     row.images = this.#fitting(
       kept,
       imageCacheBytes,

@@ -10,6 +10,7 @@ import type { DeploymentRow } from './deployment-row.ts'
 import { INSTANCE_STATES, type InstanceState } from './instances.ts'
 import type { Metered } from './ledger.ts'
 import { LOST_TO, type LostTo, STAGES } from './life.ts'
+import type { RentalKind } from './rental-row.ts'
 import { type ReportStep, type ServingFigures, seriesOf, servingFigures } from './series.ts'
 import { type Served, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
@@ -80,11 +81,12 @@ export interface GpuReport extends GpuHours {
   readonly gpu: GpuType
   /** GPUs that were up and not another customer's. */
   readonly capacity_gpu_hours: number
-  /** GPUs of hosted instances, held and billed. */
+  /** GPUs that hosted instances held, and that containers held. */
   readonly hosted_gpu_hours: number
-  /** Held, by deployments and hosted instances, of the capacity; null when there was none. */
+  readonly container_gpu_hours: number
+  /** Held, by deployments, hosted instances and containers, of the capacity; null when there was none. */
   readonly utilisation: number | null
-  /** Of deployments and hosted instances. */
+  /** Of deployments, hosted instances and containers. */
   readonly rent_microcents: number
 }
 
@@ -114,6 +116,13 @@ export interface Report {
       readonly rent_microcents: number
       readonly billed_gpu_hours: number
     }[]
+    readonly containers: readonly {
+      readonly container_id: string
+      readonly name: string
+      readonly gpu: GpuType
+      readonly rent_microcents: number
+      readonly billed_gpu_hours: number
+    }[]
     readonly tokens: readonly {
       readonly batch_id: string
       readonly model: string
@@ -128,6 +137,7 @@ export interface Report {
     readonly deployments: number
     readonly capacity_gpu_hours: number
     readonly hosted_gpu_hours: number
+    readonly container_gpu_hours: number
     readonly requests: RequestCounts
     readonly mean_utilisation: number | null
   }
@@ -194,6 +204,7 @@ export function reportOf(world: World, { from, to, step }: ReportWindow): Report
         sumOf(told, one => one.used),
       ),
       hosted_gpu_hours: sumOf(gpus, one => one.hosted) / HOUR,
+      container_gpu_hours: sumOf(gpus, one => one.containers) / HOUR,
       requests: requestsTold(told.map(one => one.told.requests)),
       mean_utilisation: shareOf(
         sumOf(told, one => one.used),
@@ -370,22 +381,36 @@ function livesTold(world: World, window: Window, row: Readonly<DeploymentRow>) {
   return { heldMicros, coldStarts, losses, seconds: inSeconds(micros) }
 }
 
+/** A type's figures as integers, in GPU-microseconds, beside what is shown of them. */
+interface GpusTold {
+  readonly told: GpuReport
+  readonly capacity: number
+  readonly hosted: number
+  readonly containers: number
+}
+
 function gpusTold(
   world: World,
   { from, to }: Window,
   told: readonly DeploymentTold[],
   metered: ReadonlyMap<string, Metered>,
-): readonly { readonly told: GpuReport; readonly capacity: number; readonly hosted: number }[] {
+): readonly GpusTold[] {
+  const rented = [...world.rentals.entries()].map(([, row]) => {
+    const held = world.chronicle.heldBetween(row, from, to) * row.numGpus
+    return { kind: row.kind, gpu: row.gpu, held }
+  })
   return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
     const mine = told.filter(one => one.told.gpu === gpu)
     const meters = [...metered.values()].filter(one => one.gpu === gpu)
     const capacity = world.chronicle.capacityBy(gpu, to) - world.chronicle.capacityBy(gpu, from)
-    const hosted = sumOf(
-      meters.filter(one => one.kind !== 'deployment'),
-      one => one.gpuMicros,
-    )
+    const heldAs = (kind: RentalKind) =>
+      sumOf(
+        rented.filter(one => one.kind === kind && one.gpu === gpu),
+        one => one.held,
+      )
+    const [hosted, containers] = [heldAs('hosted'), heldAs('container')]
     const held = sumOf(mine, one => one.held)
-    if (capacity === 0 && held === 0 && hosted === 0) return []
+    if (capacity === 0 && held === 0 && hosted === 0 && containers === 0) return []
     const billed = sumOf(mine, one => one.billed)
     const used = sumOf(mine, one => one.used)
     const one: GpuReport = {
@@ -393,10 +418,11 @@ function gpusTold(
       capacity_gpu_hours: capacity / HOUR,
       ...gpuHours(held, billed, used),
       hosted_gpu_hours: hosted / HOUR,
-      utilisation: shareOf(held + hosted, capacity),
+      container_gpu_hours: containers / HOUR,
+      utilisation: shareOf(held + hosted + containers, capacity),
       rent_microcents: sumOf(meters, meter => meter.microcents),
     }
-    return [{ told: one, capacity, hosted }]
+    return [{ told: one, capacity, hosted, containers }]
   })
 }
 
@@ -428,11 +454,13 @@ function moneyTold(
     .sort((a, b) => b.tokens_microcents - a.tokens_microcents || order(a.batch_id, b.batch_id))
   const byModel = new Map<string, number>()
   for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
-  const hosted = [...world.hosted.entries()].flatMap(([, { id, name, gpu }]) => {
+  const rented = [...world.rentals.entries()].flatMap(([, { id, kind, name, gpu }]) => {
     const meter = metered.get(id)
     if (!meter || meter.gpuMicros === 0) return []
-    return [{ instance_id: id, name, gpu, rent_microcents: meter.microcents, billed_gpu_hours: meter.gpuMicros / HOUR }]
+    const told = { name, gpu, rent_microcents: meter.microcents, billed_gpu_hours: meter.gpuMicros / HOUR }
+    return [{ id, kind, told }]
   })
+  rented.sort((a, b) => order(a.id, b.id))
   return {
     opening_balance_microcents: opening,
     funds_microcents: sums.funds,
@@ -443,7 +471,8 @@ function moneyTold(
     topups,
     topups_declined: counts['topup.declined'],
     suspensions: counts['account.suspended'],
-    hosted: hosted.sort((a, b) => order(a.instance_id, b.instance_id)),
+    hosted: rented.flatMap(({ id, kind, told }) => (kind === 'hosted' ? [{ instance_id: id, ...told }] : [])),
+    containers: rented.flatMap(({ id, kind, told }) => (kind === 'container' ? [{ container_id: id, ...told }] : [])),
     tokens,
     tokens_by_model: [...byModel]
       .map(([model, tokens_microcents]) => ({ model, tokens_microcents }))

@@ -1,8 +1,16 @@
 import { ByteHash } from '../kernel/random.ts'
 import { FixtureError } from '../store/fixture.ts'
-import type { BatchSeed, DeploymentSeed, Fixture, GpuType } from '../store/records.ts'
+import {
+  type BatchSeed,
+  type ContainerSeed,
+  type DeploymentSeed,
+  type Fixture,
+  type GpuType,
+  type HostedSeed,
+  parseGpuConfig,
+} from '../store/records.ts'
 import type { GivenIdentity } from './deployment-row.ts'
-import { memoryShortage } from './hub.ts'
+import { badImage, memoryShortage } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import type { World } from './world.ts'
 
@@ -57,11 +65,12 @@ export function settleFixture(world: World, fixture: Fixture): void {
     if (problem) problems.push(`deployments: $[${i}] (${seed.model_name}): ${problem}`)
   }
   for (const [i, seed] of fixture.hosted.entries()) {
-    if (!world.hosted.settle(seed)) {
-      problems.push(
-        `hosted.json: $[${i}]: no node has ${seed.num_gpus} free ${seed.gpu} for it. Add nodes, or stop it.`,
-      )
-    }
+    const problem = settleHosted(world, seed)
+    if (problem) problems.push(`hosted.json: $[${i}]: ${problem}`)
+  }
+  for (const [i, seed] of fixture.containers.entries()) {
+    const problem = settleContainer(world, seed)
+    if (problem) problems.push(`containers.json: $[${i}]: ${problem}`)
   }
   for (const [i, seed] of fixture.batches.entries()) {
     const problem = settleBatch(world, seed)
@@ -171,6 +180,29 @@ function endAs(world: World, ordinal: number, seed: DeploymentSeed): void {
   }
   const given = identityOf(world, seed)
   deployments.own(ordinal).updatedAt = given.updated_at ?? given.created_at ?? world.clock.now
+}
+
+function settleHosted(world: World, seed: HostedSeed): string | undefined {
+  const { instance_id: id, name, gpu, num_gpus, storage_gb, state, fail_reason, created_at } = seed
+  const settled = world.rentals.settle(
+    { kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb },
+    { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
+  )
+  return settled ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or stop it.`
+}
+
+function settleContainer(world: World, seed: ContainerSeed): string | undefined {
+  const { container_id: id, name, gpu_config, container_image: image, state, fail_reason, created_at } = seed
+  const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
+  const bad = badImage(image)
+  if (bad !== undefined && (state === 'running' || state === 'shutting_down')) {
+    return `it can not be ${state}: ${bad}. Mend container_image.`
+  }
+  const settled = world.rentals.settle(
+    { kind: 'container', name, gpu, numGpus: num_gpus, image },
+    { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
+  )
+  return settled ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or give it the state 'creating'.`
 }
 
 function settleBatch(world: World, seed: BatchSeed): string | undefined {

@@ -1,10 +1,11 @@
 import { DAY, type Micros } from '../kernel/duration.ts'
 import { EVENTS, type EventName } from './events.ts'
+import type { RentalRow } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /** What a request asks after: things of a kind, or one of them by its wire id; an adapter by its name. */
 export interface Polled {
-  readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'limits'
+  readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'containers' | 'limits'
   readonly id?: string
 }
 
@@ -63,6 +64,11 @@ function isFate(event: EventName): boolean {
   return event.startsWith('weather.') || event.startsWith('account.')
 }
 
+/** A state that is on its way tells more than the storage that grows meanwhile, and moves on by itself. */
+function progressOf({ state, expandingTo }: Readonly<RentalRow>): string {
+  return expandingTo > 0 && !UNFINISHED.has(state) ? 'expanding' : state
+}
+
 function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, status: string]> {
   switch (kind) {
     case 'deployments': {
@@ -82,9 +88,9 @@ function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, s
       for (const [, row] of world.batches.entries()) if (id === undefined || row.id === id) yield [row.id, row.status]
       break
     case 'hosted':
-      for (const [, row] of world.hosted.entries()) {
-        if (id === undefined || row.id === id) yield [row.id, row.expandingTo > 0 ? 'expanding' : row.state]
-      }
+    case 'containers':
+      for (const [, row] of world[kind].entries())
+        if (id === undefined || row.id === id) yield [row.id, progressOf(row)]
       break
     case 'limits':
       for (const [, row] of world.limits.entries()) yield [row.id, row.decision]

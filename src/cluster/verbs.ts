@@ -41,8 +41,8 @@ export interface NodeVerbs extends NodeView {
 export interface ClusterVerbs {
   /** The node of this name, as in `h100-0`. */
   node(name: string): NodeVerbs
-  /** The node of a deployment's oldest instance that has one. Throws when none has. */
-  nodeOf(deploy_id: string): NodeVerbs
+  /** The node of a deployment's oldest instance that has one, of a hosted instance or of a container. Throws when none has. */
+  nodeOf(id: string): NodeVerbs
   nodes(): NodeView[]
   /** What is wrong now, each with the command that puts it right. */
   troubles(): Trouble[]
@@ -113,18 +113,27 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
   return {
     ...clusterCommands(give),
     node: nodeVerbs,
-    nodeOf(deploy_id) {
-      const { deployments, instances, nodes } = world()
-      const deployment = deployments.ordinalOf(deploy_id)
+    nodeOf(id) {
+      const { deployments, instances, rentals, nodes } = world()
+      const rental = rentals.ordinalOf(id)
+      if (rental !== undefined) {
+        const { kind, node, state } = rentals.read(rental)
+        if (node >= 0) return nodeVerbs(nodes.read(node).id)
+        const hint = state === 'creating' || state === 'starting' ? ' Advance the clock past its placement first.' : ''
+        throw new CommandError(`Failed to find a node of ${kind} '${id}': it is ${state} and has no GPUs.${hint}`)
+      }
+      const deployment = deployments.ordinalOf(id)
       if (deployment === undefined) {
-        throw new CommandError(`Failed to find a node of deployment '${deploy_id}': no such deployment. Check the id.`)
+        throw new CommandError(
+          `Failed to find a node of '${id}': no deployment, hosted instance or container has that id. Check the id.`,
+        )
       }
       for (const instance of deployments.read(deployment).instances) {
         const { node } = instances.read(instance)
         if (node >= 0) return nodeVerbs(nodes.read(node).id)
       }
       throw new CommandError(
-        `Failed to find a node of deployment '${deploy_id}': no instance of it has been placed. ` +
+        `Failed to find a node of deployment '${id}': no instance of it has been placed. ` +
           'Advance the clock past its placement first.',
       )
     },

@@ -16,6 +16,7 @@ import { Batches } from './batches.ts'
 import { Chronicle } from './chronicle.ts'
 import { Commands } from './commands.ts'
 import { Conditions } from './conditions.ts'
+import { Containers } from './containers.ts'
 import { Deployments } from './deployments.ts'
 import { Downloads } from './downloads.ts'
 import { EVENT_KIND, EVENTS, type EventName } from './events.ts'
@@ -33,6 +34,7 @@ import { OwnModels } from './models.ts'
 import { Nodes } from './nodes.ts'
 import { Placement } from './placement.ts'
 import { Provisioning } from './provisioning.ts'
+import { Rentals } from './rentals.ts'
 import { settleFixture } from './settlement.ts'
 import { Tokens } from './tokens.ts'
 import { Weather } from './weather.ts'
@@ -106,7 +108,9 @@ export class World {
   readonly models: OwnModels
   readonly files: Files
   readonly batches: Batches
+  readonly rentals: Rentals
   readonly hosted: HostedInstances
+  readonly containers: Containers
   readonly limits: GpuLimits
   readonly ledger: Ledger
   /** What reports are made from. */
@@ -138,6 +142,8 @@ export class World {
     this.provisioning = new Provisioning(this)
     this.autoscaler = new Autoscaler(this)
     this.tokens = new Tokens(this, origin?.tokens)
+    this.hosted = new HostedInstances(this)
+    this.containers = new Containers(this)
     if (origin) {
       const theirs = new Generation()
       this.conditions = origin.conditions.fork()
@@ -156,7 +162,7 @@ export class World {
       this.models = origin.models.fork(this, theirs)
       this.files = origin.files.fork(this, theirs)
       this.batches = origin.batches.fork(this, theirs)
-      this.hosted = origin.hosted.fork(this, theirs)
+      this.rentals = origin.rentals.fork(this, theirs)
       this.limits = origin.limits.fork(this, theirs)
       this.ledger = origin.ledger.fork(this, theirs)
       this.chronicle = origin.chronicle.fork(this)
@@ -180,7 +186,7 @@ export class World {
       this.models = new OwnModels(this)
       this.files = new Files(this)
       this.batches = new Batches(this)
-      this.hosted = new HostedInstances(this)
+      this.rentals = new Rentals(this)
       this.limits = new GpuLimits(this)
       this.ledger = new Ledger(this)
       this.chronicle = new Chronicle(this)
@@ -249,7 +255,7 @@ export class World {
     this.models.keep(tape)
     this.files.keep(tape)
     this.batches.keep(tape)
-    this.hosted.keep(tape)
+    this.rentals.keep(tape)
     this.limits.keep(tape)
     this.ledger.keep(tape)
     this.chronicle.keep(tape)
@@ -411,7 +417,7 @@ const HANDLED_BY: Readonly<Record<string, (name: EventName) => Handler>> = {
   adapter: name => (world, subject, arg) => world.adapters.on(name, subject, arg),
   batch: name => (world, subject) => world.batches.on(name, subject),
   file: () => (world, subject) => world.files.expire(subject),
-  hosted: () => (world, subject) => world.hosted.expanded(subject),
+  rental: name => (world, subject) => world.rentals.on(name, subject),
   limit: name => (world, subject) => world.limits.on(name, subject),
   account: name => world => world.ledger.on(name),
 }

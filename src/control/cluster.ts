@@ -46,12 +46,13 @@ export const commandNode = control({
 export const getNodeOfDeployment = control({
   ...OURS,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
-  summary: "The node of a deployment's oldest instance that has one",
+  summary: "The node of a deployment's oldest instance that has one, of a hosted instance or of a container",
   example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
-  refusals: { 404: 'an unknown deployment', 409: 'no instance of it has been placed' },
+  refusals: { 404: 'an unknown id', 409: 'it has not been placed, or is over' },
   returns: Node,
   handle: async ({ params: { deploy_id }, sim }) => {
-    const known = sim.world.deployments.ordinalOf(deploy_id) !== undefined
+    const { deployments, rentals } = sim.world
+    const known = (deployments.ordinalOf(deploy_id) ?? rentals.ordinalOf(deploy_id)) !== undefined
     const { name } = await attempt(() => sim.cluster.nodeOf(deploy_id), known ? 409 : 404)
     return nodeNamed(sim, name)
   },

@@ -1,5 +1,5 @@
 import { INSTANCE_STATES } from '../cluster/instances.ts'
-import { BATCH_STATUSES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../store/records.ts'
+import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../store/records.ts'
 
 /** What the journal calls things that happen, for the hint at a mistyped word; a test holds it against the source. */
 export const JOURNAL_KINDS: readonly string[] = [
@@ -10,6 +10,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('batch', 'capacityCame created linesRetried progressed waiting', BATCH_STATUSES),
   ...of('card', 'accepted declined'),
   ...of('command', 'missed'),
+  ...of('container', 'created imagePulled placed renamed', CONTAINER_STATES),
   ...of('data', 'created updated deleted'),
   ...of('deployment', 'crashed created idled limited resized scaledDown scaledUp woken', DEPLOYMENT_STATUSES),
   ...of('disk', 'filled freed'),
@@ -17,7 +18,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('file', 'created deleted expired'),
   ...of('funds', 'added'),
   ...of('gpu', 'failed reset'),
-  ...of('hosted', 'created expanded expanding renamed', HOSTED_STATES),
+  ...of('hosted', 'created deleting expanded expanding lost placed renamed', HOSTED_STATES),
   ...of('hub', 'down repositoryChanged throttled unthrottled up'),
   ...of('instance', 'crashed gone imagePulled lost', INSTANCE_STATES),
   ...of('limit', 'approved denied requested set'),

@@ -46,6 +46,7 @@ export function checkTimes(fixture: Fixture, epochMs: number, complain: Complain
   seconds('files', fixture.files, ['created_at'])
   seconds('batches', fixture.batches, ['created_at', 'in_progress_at', 'finalizing_at', 'completed_at'])
   seconds('hosted', fixture.hosted, ['created_at'])
+  seconds('containers', fixture.containers, ['created_at'])
   for (const [position, { created_at, updated_at }] of fixture.deployments.entries()) {
     if (created_at !== undefined && Date.parse(created_at) > epochMs) {
       late('deployments', [position, 'created_at'], created_at)
@@ -90,6 +91,7 @@ function checkKeys(fixture: Fixture, complain: Complain): void {
   distinct('files', placed(fixture.files), 'id', file => file.id)
   distinct('batches', placed(fixture.batches), 'id', batch => batch.id)
   distinct('hosted', placed(fixture.hosted), 'instance_id', instance => instance.instance_id)
+  distinct('containers', placed(fixture.containers), 'container_id', container => container.container_id)
 }
 
 function* placed<T>(records: readonly T[], ...prefix: string[]): Generator<readonly [readonly PropertyKey[], T]> {

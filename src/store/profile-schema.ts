@@ -153,6 +153,19 @@ const timings = {
   batch_finalizing_rate: figure(rate, 'Finalizing a batch: bytes/s of its output.'),
   batch_window: figure(period, 'From the creation of a batch to its expires_at.'),
   file_life: figure(period, 'From the creation of a file to its expires_at.'),
+  rental_capacity_wait: figure(
+    period,
+    'How long a hosted instance or container waits for GPUs: then a new one fails, and one that was stopped is so again.',
+  ),
+  hosted_boot: figure(
+    spreadOfTime,
+    'From its GPUs to a hosted instance that runs: the machine boots from its storage.',
+  ),
+  container_boot: figure(spreadOfTime, 'From its image on the node to a container that runs, its user data included.'),
+  rental_shutdown: figure(
+    duration,
+    'How long a hosted instance or container that runs takes to shut down before its GPUs are given back.',
+  ),
   storage_expansion: figure(duration, 'From the request for more storage of a hosted instance to its growth.'),
   topup_delay: figure(
     duration,
@@ -226,6 +239,10 @@ const policies = {
   bill_from: figure(
     oneOf('bill_from', ['ready', 'placed']),
     'The state of an instance from which on its GPUs are billed, until it is gone.',
+  ),
+  hosted_host_lost: figure(
+    oneOf('hosted_host_lost', ['failed', 'restarted']),
+    'What becomes of a hosted instance whose machine is lost: it has failed, or it starts again on another with its storage. A container has failed either way.',
   ),
   balance_returns: figure(
     oneOf('balance_returns', ['manual', 'restart']),

@@ -22,6 +22,22 @@ export const GPU_TYPES = [
 ] as const
 export type GpuType = (typeof GPU_TYPES)[number]
 
+/**
+ * The GPUs that a word like `2xA100-80GB` names, 1 to 8 of a type; undefined for what is no such word.
+ *
+ * @example parseGpuConfig('2xA100-80GB') // { gpu: 'A100-80GB', num_gpus: 2 }
+ */
+export function parseGpuConfig(word: string): { readonly gpu: GpuType; readonly num_gpus: number } | undefined {
+  const [, count, name] = /^([1-8])x(.+)$/.exec(word) ?? []
+  const gpu = GPU_TYPES.find(type => type === name)
+  return gpu === undefined ? undefined : { gpu, num_gpus: Number(count) }
+}
+
+/** The same word, of its parts. */
+export function gpuConfigOf(gpu: GpuType, gpus: number): string {
+  return `${gpus}x${gpu}`
+}
+
 /** What a model does: the words of the catalog's `type` and of a deployment's `task`. */
 export const MODEL_TASKS = [
   'text-generation',
@@ -83,6 +99,9 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number]
 
 export const HOSTED_STATES = ['creating', 'starting', 'running', 'stopping', 'stopped', 'failed', 'deleted'] as const
 export type HostedState = (typeof HOSTED_STATES)[number]
+
+export const CONTAINER_STATES = ['creating', 'starting', 'running', 'shutting_down', 'failed', 'deleted'] as const
+export type ContainerState = (typeof CONTAINER_STATES)[number]
 
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
@@ -373,14 +392,33 @@ export type BatchSeed = z.infer<typeof BatchSeed>
 export const HostedSeed = z.strictObject({
   instance_id: z.string().min(1),
   name: z.string().min(1).max(64),
-  /** A state that lasts: nothing would move on what is only on its way. */
-  state: z.enum(['running', 'stopped', 'failed', 'deleted']).default('running'),
+  /** One that is on its way goes on from there at the world's epoch. */
+  state: z.enum(HOSTED_STATES).default('running'),
+  fail_reason: z.string().default(''),
   gpu: realGpu,
   num_gpus: z.int().min(1).max(8).default(1),
   storage_gb: z.int().min(20).max(512),
   created_at: unixSeconds,
 })
 export type HostedSeed = z.infer<typeof HostedSeed>
+
+/** A rented container: an image on GPUs of one node. */
+export const ContainerSeed = z.strictObject({
+  container_id: z.string().min(1),
+  name: z.string().min(1).max(64),
+  /** One that is on its way goes on from there at the world's epoch. */
+  state: z.enum(CONTAINER_STATES).default('running'),
+  fail_reason: z.string().default(''),
+  gpu_config: z
+    .string()
+    .refine(
+      word => (parseGpuConfig(word)?.gpu ?? 'other') !== 'other',
+      "a number from 1 to 8 and a GPU type, as in '2xA100-80GB'",
+    ),
+  container_image: z.string().min(1),
+  created_at: unixSeconds,
+})
+export type ContainerSeed = z.infer<typeof ContainerSeed>
 
 /**
  * A fixture as data: every file of a fixture folder, checked. Each key is a file `<key>.json`; all but `account` may
@@ -400,6 +438,7 @@ export const Fixture = z.strictObject({
   files: z.array(FileSeed).default([]),
   batches: z.array(BatchSeed).default([]),
   hosted: z.array(HostedSeed).default([]),
+  containers: z.array(ContainerSeed).default([]),
 })
 export type Fixture = z.infer<typeof Fixture>
 /** A fixture as a user writes it: defaults may be left out. */

@@ -16,8 +16,16 @@ import { loadFixture } from '../../src/store/fixture.ts'
 const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000)
 const SEED = Number(process.env.FUZZ_SEED ?? 7)
 
+const CONTAINER = {
+  container_id: 'container_1',
+  name: 'trial',
+  gpu_config: '1xL4-24GB',
+  container_image: 'registry.example/cuda-dev:12.8',
+  created_at: 1_767_000_000,
+}
 const sim = createSimulator({
   maxStorageBytes: 4_000_000,
+  with: { containers: [CONTAINER] },
   onBug(error) {
     throw error
   },
@@ -101,6 +109,7 @@ function requests(endpoint: AnyEndpoint): fc.Arbitrary<Sent> {
 
 const known = new Map<string, string[]>([['ALL', Array(40).fill('ALL')]])
 collect(JSON.parse(JSON.stringify({ ...loadFixture('default'), schemas: [] })), '')
+collect(CONTAINER, '')
 
 // Models of the account are those it has deployed; nothing else may be deleted.
 known.set('model_name', [...known.get('model_name')!, ...deployed()])

@@ -396,7 +396,7 @@ describe('what goes wrong with the world', () => {
     ['PUT', '/_sim/cluster/limits/H100-80GB', 400, 'Give an integer of at least 0', { limit: 1.5 }],
     ['PUT', '/_sim/cluster/limits/H100', 404, "Did you mean 'H100-80GB'?", { limit: 1 }],
     ['PUT', '/_sim/cluster/prices/H100-80GB', 400, 'Give cents per hour', { cents_per_hour: -1 }],
-    ['GET', '/_sim/cluster/deployments/none/node', 404, 'no such deployment'],
+    ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment, hosted instance or container'],
   ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
     const { command, sim } = await running()
     const before = sim.digest

@@ -23,6 +23,8 @@ export type Action =
   | { do: 'topup'; amount: number; threshold: number; enabled: boolean }
   | { do: 'limit'; gpu: string; to: number }
   | { do: 'expand'; which: number; to: number }
+  | { do: 'rent'; kind: 'hosted' | 'containers'; gpu: string; num_gpus: number }
+  | { do: 'rented'; verb: 'stop' | 'start' | 'delete'; which: number }
   | { do: 'node'; which: number; verb: 'crash' | 'repair' | 'cordon' | 'uncordon' }
   | { do: 'stock'; gpu: string; out: boolean }
   | { do: 'card'; good: boolean }
@@ -93,6 +95,23 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
       do: fc.constant('expand' as const),
       which: fc.nat(4),
       to: fc.integer({ min: 0, max: 600 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('rent' as const),
+      kind: fc.constantFrom('hosted' as const, 'containers' as const),
+      gpu: fc.constantFrom(...GPUS, 'other'),
+      num_gpus: fc.constantFrom(1, 1, 2, 8),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('rented' as const),
+      verb: fc.constantFrom('stop' as const, 'start' as const, 'delete' as const),
+      which: fc.nat(8),
     }),
   },
   {
@@ -173,6 +192,22 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
     case 'expand': {
       const ids = [...sim.world.hosted.entries()].map(([, row]) => row.id)
       return post(sim, `/v1/hosted/${ids[one.which] ?? 'nothing'}/expand_storage`, { new_size_gb: one.to })
+    }
+    case 'rent':
+      return post(
+        sim,
+        `/v1/${one.kind}`,
+        one.kind === 'hosted'
+          ? { name: 'box', gpu: one.gpu, num_gpus: one.num_gpus }
+          : { name: 'crate', gpu_config: `${one.num_gpus}x${one.gpu}`, container_image: 'registry.example/dev:1' },
+      )
+    case 'rented': {
+      const all = [...sim.world.rentals.entries()].map(([, row]) => row)
+      const row = all[one.which % Math.max(1, all.length)]
+      const path = row?.kind === 'container' ? `/v1/containers/${row.id}` : `/v1/hosted/${row?.id ?? 'nothing'}`
+      return one.verb === 'delete' || row?.kind === 'container'
+        ? send(sim, 'DELETE', path)
+        : post(sim, `${path}/${one.verb}`)
     }
     case 'node': {
       const nodes = sim.cluster.nodes()

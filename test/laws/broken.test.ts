@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchRow } from '../../src/cluster/batch-row.ts'
-import type { HostedRow } from '../../src/cluster/hosted.ts'
 import { violations } from '../../src/cluster/invariants.ts'
 import { LawError, type LawName } from '../../src/cluster/laws/law.ts'
 import type { LedgerEntry, MeterRow } from '../../src/cluster/ledger.ts'
+import type { RentalRow } from '../../src/cluster/rental-row.ts'
 import type { Simulator } from '../../src/simulator.ts'
 import { pass, passUntil, spec, stage } from '../cluster/stage.ts'
 import { perform } from './actions.ts'
@@ -323,12 +323,58 @@ describe('a law that is broken on purpose is named:', () => {
     ).toContain('I17')
   })
 
+  describe('of a rental', () => {
+    const rented = () => {
+      const sim = world()
+      const [ordinal, { meter, gpus }] = [...sim.world.rentals.entries()][0]!
+      return { sim, meter, gpus, own: () => sim.world.rentals.own(ordinal) }
+    }
+
+    test('I1 it sits on a GPU that it was not given', () => {
+      const { sim, gpus, own } = rented()
+      expect(
+        named(sim, () => {
+          own().gpus = gpus << 1
+        }),
+      ).toContain('I1')
+    })
+
+    test('I6 it has failed, and nobody says why', () => {
+      const { sim, own } = rented()
+      expect(
+        named(sim, () => {
+          sim.world.rentals.lose([0], 'its node crashed')
+          own().failReason = ''
+        }),
+      ).toEqual(['I6'])
+    })
+
+    test('I9 it runs and is not billed', () => {
+      const { sim, meter, own } = rented()
+      expect(
+        named(sim, () => {
+          sim.world.ledger.setUnits(meter, 0)
+          own()
+        }),
+      ).toEqual(['I9'])
+    })
+
+    test('I14 it is stopped, holds its GPUs and is billed', () => {
+      const { sim, own } = rented()
+      expect(
+        named(sim, () => {
+          own().state = 'stopped'
+        }),
+      ).toEqual(expect.arrayContaining(['I6', 'I12', 'I14']))
+    })
+  })
+
   test('I18 storage shrinks', () => {
     const sim = world()
     const [, row] = [...sim.world.hosted.entries()][0]!
     expect(
       named(sim, () => {
-        ;(row as HostedRow).storageGb = 99
+        ;(row as RentalRow).storageGb = 99
         sim.world.hosted.get('box')!.rename('other')
       }),
     ).toEqual(['I18'])

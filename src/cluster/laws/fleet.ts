@@ -1,9 +1,9 @@
 import { GPU_TYPES, type GpuType } from '../../store/records.ts'
 import { gpuIndex } from '../gpus.ts'
-import type { HostedRow } from '../hosted.ts'
 import { memoryShortage } from '../hub.ts'
 import type { InstanceRow, InstanceState, ResidentAdapter } from '../instances.ts'
 import { bitCount, freeGpus, type NodeRow } from '../nodes.ts'
+import { countsAgainstLimit, type RentalRow, rentalOf } from '../rental-row.ts'
 import type { World } from '../world.ts'
 import type { Broken } from './law.ts'
 
@@ -29,16 +29,15 @@ interface Seat {
   readonly adapters: readonly ResidentAdapter[]
 }
 
-/** What a hosted instance was when it was looked at last. */
+/** What a rental was when it was looked at last. */
 interface Rented {
-  readonly row: Readonly<HostedRow>
+  readonly id: string
   readonly node: number
   readonly gpus: number
   readonly counted: number
-  readonly storageGb: number
 }
 
-/** I1 to I4, I12, I17, I18, and of I14 what concerns hosted instances: who holds which GPU. */
+/** I1 to I4, I12 and I17: who holds which GPU, instances of deployments and rentals alike. */
 export class FleetLaws {
   readonly #world: World
   readonly #seats: (Seat | undefined)[] = []
@@ -121,21 +120,26 @@ export class FleetLaws {
     if (seat.node >= 0) this.#nodesToLookAt.add(seat.node)
   }
 
-  wroteHosted(row: Readonly<HostedRow>, ordinal: number, broken: Broken): void {
+  wroteRental(row: Readonly<RentalRow>, ordinal: number, broken: Broken): void {
     const before = this.#rented[ordinal]
+    const { id, state, node, gpus, numGpus } = row
     const type = gpuIndex(row.gpu)
-    const counted = row.node >= 0 ? row.numGpus : 0
-    this.#rented[ordinal] = { row, node: row.node, gpus: row.gpuBits, counted, storageGb: row.storageGb }
-    this.#counted[type] = this.#counted[type]! + counted - (before?.counted ?? 0)
+    const counted = countsAgainstLimit(state) ? numGpus : 0
+    const was = before?.counted ?? 0
+    this.#rented[ordinal] = { id, node, gpus, counted }
+    this.#counted[type] = this.#counted[type]! + counted - was
+    if (counted > was) this.#admitted |= 1 << type
     if (before !== undefined && before.node >= 0) this.#nodesToLookAt.add(before.node)
-    if (row.node >= 0) this.#nodesToLookAt.add(row.node)
-    if ((row.state === 'running') !== row.node >= 0) {
-      const what = row.node >= 0 ? 'holds GPUs' : 'holds none'
-      broken('I14', `hosted instance ${row.id} is ${row.state} and ${what}`, row.id)
+    if (node < 0) {
+      const waits = state === 'creating' || state === 'starting' || counted === 0
+      if (!waits) broken('I1', `${row.kind} ${id} is ${state} and holds no GPUs`, id)
+      return
     }
-    if (row.storageGb > 512 || row.storageGb < (before?.storageGb ?? 20)) {
-      const was = before === undefined ? '' : `, it had ${before.storageGb}`
-      broken('I18', `hosted instance ${row.id} has ${row.storageGb} GB of storage${was}`, row.id)
+    this.#nodesToLookAt.add(node)
+    const held = bitCount(gpus)
+    const gpu = this.#nodes[node]?.group.gpu ?? 'none'
+    if (gpu !== row.gpu || held !== numGpus) {
+      broken('I3', `${row.kind} ${id} has ${held} ${gpu}, not ${numGpus} ${row.gpu}`, id)
     }
   }
 
@@ -174,7 +178,7 @@ export class FleetLaws {
     const { id, group, tenants } = row
     let held = 0
     for (const tenant of tenants) {
-      const seat = tenant >= 0 ? this.#seats[tenant] : this.#rented[-1 - tenant]
+      const seat = tenant >= 0 ? this.#seats[tenant] : this.#rented[rentalOf(tenant)]
       const who = this.#nameOf(tenant)
       if (seat === undefined || seat.node !== ordinal) {
         broken('I1', `node ${id} has ${who} as a tenant, which is not on it`, id)
@@ -201,7 +205,7 @@ export class FleetLaws {
     const counted = this.#counted[index]!
     if (held !== counted) broken('I12', `${held} ${gpu} are counted against the limit, ${counted} are held`, gpu)
     if (limit !== null && held > limit && this.#admitted & (1 << index) && !this.#isFirst) {
-      broken('I12', `an instance was admitted with ${held} ${gpu} held, and the limit is ${limit}`, gpu)
+      broken('I12', `GPUs were admitted with ${held} ${gpu} held, and the limit is ${limit}`, gpu)
     }
     const before = this.#limitBefore[index]!
     const raised = before !== null && (limit === null || limit > before)
@@ -241,7 +245,7 @@ export class FleetLaws {
   }
 
   #nameOf(tenant: number): string {
-    const id = tenant >= 0 ? this.#seats[tenant]?.id : this.#rented[-1 - tenant]?.row.id
+    const id = tenant >= 0 ? this.#seats[tenant]?.id : this.#rented[rentalOf(tenant)]?.id
     return id ?? `tenant ${tenant}`
   }
 }

@@ -230,6 +230,7 @@ export class MoneyLaws {
     const { ledger, clock, agenda, profile } = this.#world
     const { now } = clock
     const { suspensionGrace, overdraftCents } = profile.policies
+    const { drain, rentalShutdown } = profile.timings
     // What is due at this instant may still put it right.
     const rests = agenda.nextTime > now
     const near = this.#paidIn - this.#tokens - (this.#weighted + now * this.#rate - this.#rateSince) / MICROS_PER_HOUR
@@ -255,7 +256,7 @@ export class MoneyLaws {
       return
     }
     this.#cutOffAt ??= now
-    if (this.#units > 0 && now > this.#cutOffAt + profile.timings.drain) {
+    if (this.#units > 0 && now > this.#cutOffAt + Math.max(drain, rentalShutdown)) {
       broken('I10', `the account was cut off at ${this.#cutOffAt} and ${this.#units} units are still billed`, account)
     }
   }

@@ -2,16 +2,17 @@ import { traceLine } from '../../kernel/journal.ts'
 import type { Row, Witness } from '../../kernel/table.ts'
 import { BatchRow } from '../batch-row.ts'
 import { DeploymentRow } from '../deployment-row.ts'
-import { HostedRow } from '../hosted.ts'
 import { InstanceRow } from '../instances.ts'
 import { MeterRow } from '../ledger.ts'
 import { NodeRow } from '../nodes.ts'
+import { RentalRow } from '../rental-row.ts'
 import type { World } from '../world.ts'
 import { BatchLaws } from './batches.ts'
 import { DeploymentLaws } from './deployments.ts'
 import { FleetLaws } from './fleet.ts'
 import { type Broken, LawError, type LawName, type Violation } from './law.ts'
 import { MoneyLaws } from './money.ts'
+import { RentalLaws } from './rentals.ts'
 
 /** How much of the story of a thing an error tells. */
 const STORY = 10
@@ -32,6 +33,7 @@ export class Watch implements Witness {
   readonly #deployments: DeploymentLaws
   readonly #batches: BatchLaws
   readonly #money: MoneyLaws
+  readonly #rentals: RentalLaws
   readonly #written = new Map<Readonly<Row>, number>()
   readonly #removed = new Map<Readonly<Row>, number>()
   readonly #meterRows: (Readonly<MeterRow> | undefined)[] = []
@@ -47,10 +49,11 @@ export class Watch implements Witness {
     this.#deployments = new DeploymentLaws(world)
     this.#batches = new BatchLaws(world)
     this.#money = new MoneyLaws(world)
+    this.#rentals = new RentalLaws(world)
     this.#now = world.clock.now
     for (const [ordinal, row] of world.nodes.entries()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.instances.entries()) this.wrote(row, ordinal)
-    for (const [ordinal, row] of world.hosted.entries()) this.wrote(row, ordinal)
+    for (const [ordinal, row] of world.rentals.entries()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.deployments.entries()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.ledger.meters()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.batches.entries()) this.wrote(row, ordinal)
@@ -160,7 +163,10 @@ export class Watch implements Witness {
       else if (row instanceof BatchRow) {
         batches.push(row)
         this.#batches.wrote(row, ordinal, broken)
-      } else if (row instanceof HostedRow) this.#fleet.wroteHosted(row, ordinal, broken)
+      } else if (row instanceof RentalRow) {
+        this.#fleet.wroteRental(row, ordinal, broken)
+        this.#rentals.wrote(row, ordinal, this.#meterRows[row.meter]?.units ?? 0, broken)
+      }
     }
     this.#fleet.settle(broken)
     this.#money.settle(this.#deployments.touched, ordinal => this.#meterRows[ordinal]!, broken)
@@ -231,5 +237,5 @@ const KIND_OF: Readonly<Record<string, abstract new (...args: never[]) => Row>> 
   deployment: DeploymentRow,
   adapter: DeploymentRow,
   batch: BatchRow,
-  hosted: HostedRow,
+  rental: RentalRow,
 }
