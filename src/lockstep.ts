@@ -1,6 +1,6 @@
 /**
- * The fake timers of a test runner, driven in step with a world, and what a client has in flight while they stand.
- * Vitest, Jest and sinon install the same clock, and leave it on the faked `setTimeout`.
+ * The fake timers of a test runner, driven in step with a world. Vitest, Jest and sinon install the same clock, and leave
+ * it on the functions that they fake.
  */
 import type { Micros } from './kernel/duration.ts'
 
@@ -33,11 +33,11 @@ export class FakeTimers {
   #clock: FakeClock | undefined
   #elapsedAtBase = 0
   #base: Micros = 0
-  #saidDateOnly = false
+  #saidUndrivable = false
 
   /** Whether there are any now. `now` is the world's time, where both clocks stand when they are new. */
   look(now: Micros): boolean {
-    const found = clockOf(globalThis.setTimeout)
+    const found = installed()
     if (found === this.#clock) return found !== undefined
     if (this.#clock !== undefined && found === undefined) warnOfOrphans(this.#clock)
     this.#clock = found
@@ -87,13 +87,11 @@ export class FakeTimers {
           "or in Jest jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] }).",
       )
     }
-    if (this.#clock === undefined && clockOf(globalThis.Date) !== undefined && !this.#saidDateOnly) {
-      this.#saidDateOnly = true
-      warn(
-        'Only Date is faked, so a client that waits with setTimeout waits for real while the world moves on. ' +
-          'Fake setTimeout too, or give the client sim.clock.sleep.',
-      )
-    }
+    if (this.#clock !== undefined || this.#saidUndrivable) return
+    const reason = undrivable()
+    if (reason === undefined) return
+    this.#saidUndrivable = true
+    warn(reason)
   }
 
   /** Where the world should be when the timer that is due first is fired; undefined when that can not be told. */
@@ -133,6 +131,29 @@ export class FakeTimers {
   }
 }
 
+/** A spy around `setTimeout` hides the clock on it (`jest.spyOn`), and whoever polls with an interval may fake that alone. */
+function installed(): FakeClock | undefined {
+  const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
+  return clockOf(setTimeout) ?? clockOf(clearTimeout) ?? clockOf(setInterval) ?? clockOf(clearInterval)
+}
+
+/** Why a client may wait for ever though no fakes are found that could be driven; undefined when nothing says so. */
+function undrivable(): string | undefined {
+  if (clockOf(globalThis.Date) !== undefined) {
+    return (
+      'Only Date is faked, so a client that waits with setTimeout waits for real while the world moves on. ' +
+      'Fake setTimeout too, or give the client sim.clock.sleep.'
+    )
+  }
+  if (globalThis.setTimeout?.name === 'bound #createTimer') {
+    return (
+      'The timers are those of mock.timers of node:test, which nothing outside can move in step, so a client that waits ' +
+      'with them waits until you tick them. Use install() of @sinonjs/fake-timers, or give the client sim.clock.sleep.'
+    )
+  }
+  return undefined
+}
+
 function clockOf(faked: unknown): FakeClock | undefined {
   return (faked as { readonly clock?: FakeClock } | undefined)?.clock
 }
@@ -156,94 +177,4 @@ export function warn(message: string): void {
   const { process } = globalThis
   if (typeof process?.emitWarning === 'function') process.emitWarning(message, 'ModelhostSimWarning')
   else console.warn(message)
-}
-
-// Several copies of this package in one process watch the same global fetch.
-const WATCH = Symbol.for('modelhost-sim.fetchWatch')
-
-/** What went through one wrapper of `fetch` and is not over. */
-interface Watched {
-  readonly inner: typeof fetch
-  /** Whoever wants to know; without anybody the wrapper only passes on. */
-  readonly watchers: Set<object>
-  readonly calls: Set<{ readonly name: string }>
-  /** Grows with each call that begins or ends, and each body that is read. */
-  activity: number
-}
-
-type WatchedFetch = typeof fetch & { readonly [WATCH]?: Watched }
-
-/** Calls of the global `fetch` from the call to the end of the body, seen from outside of whatever intercepts them. */
-export class FetchWatch {
-  #watched: readonly Watched[] = []
-
-  /**
-   * Puts itself around the global `fetch`, again where somebody replaced it meanwhile. True when it is new there: calls
-   * that were under way before are not seen.
-   */
-  attach(): boolean {
-    const fetch = globalThis.fetch as WatchedFetch | undefined
-    if (fetch === undefined) return false
-    const watched = fetch[WATCH] ?? wrap(fetch)
-    if (this.#watched.includes(watched)) return false
-    watched.watchers.add(this)
-    this.#watched = [...this.#watched, watched]
-    return true
-  }
-
-  /** Lets go of it; the last to let go takes the wrapper off, unless somebody put another around it. */
-  detach(): void {
-    for (const watched of this.#watched) {
-      watched.watchers.delete(this)
-      const outermost = (globalThis.fetch as WatchedFetch | undefined)?.[WATCH] === watched
-      if (watched.watchers.size === 0 && outermost) globalThis.fetch = watched.inner
-    }
-    this.#watched = []
-  }
-
-  get activity(): number {
-    return this.#watched.reduce((sum, { activity }) => sum + activity, 0)
-  }
-
-  /** What is in flight, each as method and address. */
-  get inFlight(): readonly string[] {
-    return this.#watched.flatMap(({ calls }) => [...calls].map(({ name }) => name))
-  }
-}
-
-function wrap(inner: typeof fetch): Watched {
-  const watched: Watched = { inner, watchers: new Set(), calls: new Set(), activity: 0 }
-  const during = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const call = { name }
-    watched.calls.add(call)
-    watched.activity++
-    try {
-      return await work()
-    } finally {
-      watched.calls.delete(call)
-      watched.activity++
-    }
-  }
-  const fetch = async (...args: Parameters<typeof globalThis.fetch>): Promise<Response> => {
-    if (watched.watchers.size === 0) return inner(...args)
-    const name = nameOf(args)
-    const response = await during(name, () => inner(...args))
-    for (const reads of ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const) {
-      const read = (response as unknown as Record<string, (() => Promise<unknown>) | undefined>)[reads]
-      if (read === undefined) continue
-      Object.defineProperty(response, reads, {
-        configurable: true,
-        value: () => during(`the body of ${name}`, () => read.call(response)),
-      })
-    }
-    return response
-  }
-  globalThis.fetch = Object.assign(fetch, { [WATCH]: watched })
-  return watched
-}
-
-function nameOf([input, init]: Parameters<typeof fetch>): string {
-  const isRequest = typeof input === 'object' && 'url' in input
-  const method = init?.method ?? (isRequest ? input.method : 'GET')
-  return `${method.toUpperCase()} ${isRequest ? input.url : String(input)}`
 }

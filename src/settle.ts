@@ -8,10 +8,11 @@ import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
 import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
 import { type Happened, type Transition, transitionOf } from './happened.ts'
+import { FlightWatch } from './in-flight.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
 import { traceLine } from './kernel/journal.ts'
 import { monotonicMs } from './kernel/pacer.ts'
-import { FakeTimers, FetchWatch, warn } from './lockstep.ts'
+import { FakeTimers, warn } from './lockstep.ts'
 import { Pauses } from './pauses.ts'
 import { forget, soon, turn } from './turns.ts'
 
@@ -64,7 +65,7 @@ export class SimulatorClock {
   readonly #host: ClockHost
   readonly #drivesTimers: boolean
   readonly #timers = new FakeTimers()
-  readonly #fetches = new FetchWatch()
+  readonly #flights = new FlightWatch()
   #drive: Drive
   /** Where the followed clock and the world stood when time was moved last. */
   #followed = { world: 0, now: 0 }
@@ -88,7 +89,7 @@ export class SimulatorClock {
     this.#drive = driveOf(setting, this.elapsed)
     this.#rebase()
     this.sleep = this.sleep.bind(this)
-    if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#watchFetch()
+    if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#watchFlights()
   }
 
   get mode(): ClockMode {
@@ -367,7 +368,7 @@ export class SimulatorClock {
       return this.#followed.world + Math.floor((drive.now() - this.#followed.now) * 1000)
     }
     if (this.#drivesTimers && this.#timers.look(this.elapsed)) {
-      this.#watchFetch()
+      this.#watchFlights()
       return this.#timers.target
     }
     if (drive.mode === 'follow' && !this.#saidNothingToFollow) {
@@ -480,7 +481,7 @@ export class SimulatorClock {
       reject(new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
     }
     this.#timers.forget()
-    this.#fetches.detach()
+    this.#flights.detach()
     this.#rebase()
   }
 
@@ -698,7 +699,7 @@ export class SimulatorClock {
     this.#catchUpNow()
     if (this.#drivesTimers) {
       this.#timers.demandDrivable()
-      if (this.#timers.look(this.elapsed)) this.#watchFetch()
+      if (this.#timers.look(this.elapsed)) this.#watchFlights()
     }
     const turns = this.#quietTurns
     this.#quietTurns = QUIET_TURNS
@@ -708,7 +709,7 @@ export class SimulatorClock {
     while (calm < turns) {
       await turn()
       const signs = this.#signsOfLife()
-      const calls = this.#fetches.inFlight
+      const calls = this.#flights.inFlight
       const inFlight = calls.length > this.#parked ? [...this.#host.inFlight, ...calls] : this.#host.inFlight
       calm = signs === seen && inFlight.length === 0 ? calm + 1 : 0
       if (signs !== seen) since = monotonicMs()
@@ -723,13 +724,13 @@ export class SimulatorClock {
     }
   }
 
-  #watchFetch(): void {
-    if (this.#fetches.attach()) this.#quietTurns = UNSEEN_TURNS
+  #watchFlights(): void {
+    if (this.#flights.attach()) this.#quietTurns = UNSEEN_TURNS
   }
 
   /** Changes whenever a client does something: asks, reads, sets a timer. */
   #signsOfLife(): string {
-    return `${this.#host.activity} ${this.#fetches.activity} ${this.#timers.waiting}`
+    return `${this.#host.activity} ${this.#flights.activity} ${this.#timers.waiting}`
   }
 
   #begin(): Began {
