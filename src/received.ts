@@ -8,7 +8,7 @@ const MOST_REQUESTS = 1_000
 /** Characters that are kept of a body. */
 const MOST_TEXT = 65_536
 
-/** A request that a simulator answered. */
+/** A request that a simulator answered, or that a fault of the wire befell on its way. */
 export interface ReceivedRequest {
   /** As in `createLlmDeployment`: a path that leads nowhere is no request of any operation, and not kept. */
   readonly operation: string
@@ -17,6 +17,7 @@ export interface ReceivedRequest {
   readonly path: string
   /** The world's time when it was answered, ISO 8601. */
   readonly at: string
+  /** 0 where a fault left the client without an answer. */
   readonly status: number
   /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. Longer ones are cut to text. */
   readonly body: unknown

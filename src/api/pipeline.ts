@@ -66,8 +66,11 @@ export interface Passage<Context> {
   search: string
   request: Request
   call: Call
-  /** Puts a request into the journal that never reaches its endpoint; the status is 0 where the client gets none. */
-  record(status: number, cause: number): void
+  /**
+   * Puts a request into the journal that never reaches its endpoint; the status is 0 where the client gets none. Where it
+   * has a body, a promise: until that is read for whoever looks at what was asked.
+   */
+  record(status: number, cause: number): void | Promise<void>
   /** Answers in the endpoint's place, in its own error shape. */
   refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Response
   /** Answers in the endpoint's place with a text that is no JSON. */
@@ -204,8 +207,13 @@ export function createPipeline<Context, Scope extends object>(
     const { operation, endpoint } = one
     const passage: Passage<Context> = {
       ...{ context, operation, endpoint, method, path, params, search, request, call },
-      record: (status, cause) =>
-        options.close?.(context, options.open?.(context, operation, method, path, cause), status),
+      record(status, cause) {
+        options.close?.(context, options.open?.(context, operation, method, path, cause), status)
+        const asked = one.hears === undefined ? target(path, search) : (call.path ?? pathOf(request.url))
+        const tell = (text?: string) => call.received?.({ operation, method, path: asked, status, text })
+        if (call.received === undefined || endpoint.body === undefined || request.body === null) return tell()
+        return request.text().then(tell, () => tell())
+      },
       refuse: (status, message, headers) =>
         whole(method, failure(context, one, refusedByFault(status, message, headers), NOTHING)),
       spelled: steps => one.speaks?.returns.spelled(steps) ?? steps,

@@ -314,13 +314,17 @@ export class Faults implements FaultVerbs {
     const { world } = this.#host
     const cause = this.#note('fault.hit', id, { fault: rule.fault.kind, operation: passage.operation })
     const { act } = KINDS[rule.fault.kind] as unknown as Kind
-    return act(rule.fault, {
+    let recorded = undefined as void | Promise<void>
+    const answer = act(rule.fault, {
       passage,
       proceed: way => proceed({ ...way, cause }),
-      record: status => passage.record(status, cause),
+      record: status => {
+        recorded = passage.record(status, cause)
+      },
       draw: (nth = 0) => world.chance.unit(key, SHAPE, matches * DRAWS_A_HIT + nth),
       past: (lag: Micros) => this.#history!.at(world.clock.now - lag),
     })
+    return recorded instanceof Promise ? recorded.then(() => answer) : answer
   }
 }
 

@@ -60,6 +60,20 @@ describe('toHaveReceived', () => {
     expect(sim).not.toHaveReceived('stopDeployment')
   })
 
+  test('sees what a fault befell, with its body, and 0 where no answer came', async ({ sim }) => {
+    sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'status', status: 503 } })
+    const { deploy } = client(sim.fetch, sim.token)
+    await deploy(SPEC)
+    await deploy(SPEC)
+    expect(sim).toHaveReceived('createLlmDeployment', { times: 2, body: SPEC })
+    expect(sim).toHaveReceived('createLlmDeployment', { times: 1, status: 503, body: { gpu: 'H100-80GB' } })
+    sim.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'refused' } })
+    await client(sim.fetch, sim.token)
+      .get('none')
+      .catch(() => {})
+    expect(sim).toHaveReceived('getDeployment', { times: 1, status: 0 })
+  })
+
   test('shows near misses', async ({ sim }) => {
     await client(sim.fetch, sim.token).deploy(SPEC)
     expect(() => expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: 'L4-24GB' } })).toThrow(
