@@ -48,6 +48,7 @@ await build({
   conditions: ['modelhost-sim-source'],
   alias: {
     '#fixture-files': join(root, 'src/store/fixture-files.ts'),
+    '#snapshot-files': join(root, 'src/snapshot/snapshot-files.ts'),
     // Without a build there is only the source to measure.
     ...(dist ? {} : { 'modelhost-sim/msw': join(root, 'src/msw.ts'), 'modelhost-sim': join(root, 'src/index.ts') }),
   },

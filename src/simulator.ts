@@ -20,8 +20,8 @@ import type { Entry } from './kernel/journal.ts'
 import { nearest } from './kernel/nearest.ts'
 import { type ReceivedRequest, ReceivedRequests } from './received.ts'
 import { SimulatorClock } from './settle.ts'
-import { SnapshotError } from './snapshot/envelope.ts'
-import { Snapshot } from './snapshot/snapshot.ts'
+import { demandFits } from './snapshot/contradictions.ts'
+import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
 import { createData, type Data } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
 import { loadProfile, type ProfileInput, underWeather } from './store/profile.ts'
@@ -29,8 +29,12 @@ import type { FixtureInput } from './store/records.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 
 export interface SimulatorOptions {
-  /** The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, or the fixture itself. */
-  readonly fixtures?: string | FixtureInput
+  /**
+   * The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, the fixture itself, or a
+   * snapshot, as it is or as the path of a file that ends in `.snapshot`. A snapshot brings its seed, profile, epoch and
+   * rules of faults along, and its clock unless another is given.
+   */
+  readonly fixtures?: string | FixtureInput | Snapshot
   /** Timings, prices, limits and policies of the provider: `realistic` (unless given), `quick`, `rough`, a path, or the profile itself. */
   readonly profile?: string | ProfileInput
   /**
@@ -181,12 +185,18 @@ export interface Simulator {
 /**
  * Makes a simulator. It opens no port and starts no timer.
  *
- * @throws FixtureError for a fixture that can be no world, RangeError for an option, a name or a fault that makes no sense
+ * @throws FixtureError for a fixture that can be no world, SnapshotError for a snapshot that can not be read or that an
+ *   option contradicts, RangeError for an option, a name or a fault that makes no sense
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   checkOptions(options)
+  const { fixtures = 'default' } = options
+  if (Snapshot.isOne(fixtures)) return fromSnapshot(Snapshot.of(fixtures), options)
+  if (typeof fixtures === 'string' && fixtures.endsWith('.snapshot')) {
+    return fromSnapshot(loadSnapshot(fixtures), options)
+  }
   const epochMs = readEpoch(options.epoch)
-  const fixture = loadFixture(options.fixtures ?? 'default', {
+  const fixture = loadFixture(fixtures, {
     epochMs,
     ...(options.with && { patch: options.with }),
   })
@@ -199,7 +209,30 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
   if (options.check) pristine.check()
-  return new OneWorld(pristine, options, options.names === undefined ? undefined : readNames(options.names))
+  return new OneWorld(pristine, options, namesOf(options))
+}
+
+/** A simulator that begins where another one was. What its doors are like is for its own options to say. */
+function fromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
+  const { moment } = snapshot
+  const { fixtures, world, faults, timelines, clock, pausedBy } = moment
+  demandFits(snapshot, {
+    seed: options.seed === undefined ? undefined : String(readSeed(options.seed)),
+    epochMs: options.epoch === undefined ? undefined : readEpoch(options.epoch),
+    profile:
+      options.profile === undefined && options.weather === undefined
+        ? undefined
+        : loadProfile(underWeather(options.profile, { weather: options.weather })),
+    with: options.with,
+    faults: options.faults,
+  })
+  const { journalLimit, maxStorageBytes } = options
+  const pristine = world.fork({ journalLimit, maxStorageBytes })
+  if (options.check) pristine.check()
+  const setting = options.clock ?? clock
+  const sim = new OneWorld(pristine, { ...options, clock: setting }, namesOf(options), { fixtures, faults, timelines })
+  sim.clock.restore(setting, pausedBy)
+  return sim
 }
 
 /** What a simulator goes on with beside the world. */
@@ -353,7 +386,7 @@ class OneWorld implements Simulator {
   }
 
   restore(given: Snapshot | Uint8Array): void {
-    const { moment } = snapshotOf(given)
+    const { moment } = Snapshot.of(given)
     const world = moment.world.fork()
     if (this.options.check) world.check()
     world.countTokens ??= this.#world.countTokens
@@ -457,19 +490,12 @@ class OneWorld implements Simulator {
   }
 }
 
-function nameOfFixtures({ fixtures = 'default' }: SimulatorOptions): string {
-  return typeof fixtures === 'string' ? fixtures : 'given'
+function namesOf({ names }: SimulatorOptions): Names | undefined {
+  return names === undefined ? undefined : readNames(names)
 }
 
-/** Another copy of the package makes snapshots of its own; as bytes they are everybody's. */
-function snapshotOf(given: Snapshot | Uint8Array): Snapshot {
-  if (given instanceof Snapshot) return given
-  if (given instanceof Uint8Array) return Snapshot.from(given)
-  if (typeof (given as Snapshot | undefined)?.toBytes === 'function')
-    return Snapshot.from((given as Snapshot).toBytes())
-  throw new SnapshotError(
-    `Failed to restore: ${given === null ? 'null' : typeof given} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
-  )
+function nameOfFixtures({ fixtures = 'default' }: SimulatorOptions): string {
+  return typeof fixtures === 'string' ? fixtures : 'given'
 }
 
 function nameOf({ method, url }: Request): string {

@@ -151,7 +151,7 @@ export class World {
       this.weather = origin.weather.fork(this, theirs)
       this.clock = origin.clock.fork()
       this.agenda = origin.agenda.fork()
-      this.journal = origin.journal.fork()
+      this.journal = origin.journal.fork(options.journalLimit)
       this.store = origin.store.fork()
       this.#counters = origin.#counters.fork()
       this.nodes = origin.nodes.fork(this, theirs)
@@ -205,8 +205,10 @@ export class World {
   }
 
   /** Another world that goes on from here on its own. What neither writes, both share. */
-  fork(): World {
-    return new World({} as WorldOptions, this)
+  fork(
+    limits: { readonly journalLimit?: number | undefined; readonly maxStorageBytes?: number | undefined } = {},
+  ): World {
+    return new World(limits as WorldOptions, this)
   }
 
   /**

@@ -158,8 +158,8 @@ export class Journal {
   }
 
   /** An empty journal that goes on with this one's digest. */
-  fork(): Journal {
-    const copy = new Journal(this.limit)
+  fork(limit = this.limit): Journal {
+    const copy = new Journal(limit)
     copy.#d0 = this.#d0
     copy.#d1 = this.#d1
     copy.#d2 = this.#d2

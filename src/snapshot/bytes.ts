@@ -1,13 +1,19 @@
 /** Bytes that grow, and a look through them: numbers little-endian, counts in as few bytes as they take. */
 
+/** From how many bytes on a piece is taken as it is instead of being copied. */
+const LARGE = 1024
+
+/** Pieces of bytes, joined by whoever wants them in one: large ones are written once. */
 export class Writer {
-  #bytes = new Uint8Array(65_536)
+  readonly #pieces: Uint8Array[] = []
+  #bytes = new Uint8Array(16_384)
   #view = new DataView(this.#bytes.buffer)
-  #length = 0
+  #begin = 0
+  #end = 0
 
   u8(value: number): void {
     this.#reserve(1)
-    this.#bytes[this.#length++] = value
+    this.#bytes[this.#end++] = value
   }
 
   /** An integer of at least 0. */
@@ -15,36 +21,63 @@ export class Writer {
     this.#reserve(8)
     let rest = value
     while (rest >= 128) {
-      this.#bytes[this.#length++] = (rest % 128) | 128
+      this.#bytes[this.#end++] = (rest % 128) | 128
       rest = Math.floor(rest / 128)
     }
-    this.#bytes[this.#length++] = rest
+    this.#bytes[this.#end++] = rest
   }
 
   f64(value: number): void {
     this.#reserve(8)
-    this.#view.setFloat64(this.#length, value, true)
-    this.#length += 8
+    this.#view.setFloat64(this.#end, value, true)
+    this.#end += 8
   }
 
-  raw(piece: ArrayBufferView): void {
-    this.#reserve(piece.byteLength)
-    this.#bytes.set(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength), this.#length)
-    this.#length += piece.byteLength
+  /** The piece itself, where it is large: it must not be written before all of it has been joined. */
+  raw({ buffer, byteOffset, byteLength }: ArrayBufferView): void {
+    const piece = new Uint8Array(buffer, byteOffset, byteLength)
+    if (byteLength >= LARGE) {
+      this.#cut()
+      this.#pieces.push(piece)
+      return
+    }
+    this.#reserve(byteLength)
+    this.#bytes.set(piece, this.#end)
+    this.#end += byteLength
   }
 
-  finish(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length)
+  finish(): readonly Uint8Array[] {
+    this.#cut()
+    return this.#pieces
+  }
+
+  #cut(): void {
+    if (this.#end > this.#begin) this.#pieces.push(this.#bytes.subarray(this.#begin, this.#end))
+    this.#begin = this.#end
   }
 
   #reserve(more: number): void {
-    const needed = this.#length + more
-    if (needed <= this.#bytes.length) return
-    const wider = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
-    wider.set(this.#bytes)
-    this.#bytes = wider
-    this.#view = new DataView(wider.buffer)
+    if (this.#end + more <= this.#bytes.length) return
+    this.#cut()
+    this.#bytes = new Uint8Array(this.#bytes.length)
+    this.#view = new DataView(this.#bytes.buffer)
+    this.#begin = 0
+    this.#end = 0
   }
+}
+
+export function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
+}
+
+export function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(lengthOf(pieces))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
 }
 
 /** Throws RangeError where the bytes end too early. */

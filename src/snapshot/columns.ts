@@ -1,12 +1,6 @@
 /** Values of one field of many things, side by side: most are equal, or small numbers, and take few bytes. */
 import type { Reader, Writer } from './bytes.ts'
 
-/** Names the objects that values lead to, and finds them again. */
-export interface References {
-  /** The number of an object that was found before. */
-  of(object: object): number
-}
-
 /** Texts in the order in which they were written, joined. */
 export class Texts {
   readonly #texts: string[] = []
@@ -16,10 +10,9 @@ export class Texts {
   }
 
   write(out: Writer): void {
-    writeNumbers(
-      out,
-      this.#texts.map(({ length }) => length),
-    )
+    const lengths: number[] = []
+    for (const text of this.#texts) lengths.push(text.length)
+    writeNumbers(out, lengths)
     const joined = this.#texts.join('')
     // UTF-8 has no halves of surrogate pairs, and a user's JSON may.
     const isWellFormed = joined.isWellFormed()
@@ -67,7 +60,14 @@ export class Reference {
   }
 }
 
-/** What a column was read as: plain values, or numbers of objects (0 an empty list, -1 undefined, -2 null). */
+/** Numbers an object, from 1, and remembers to write it; an empty list is 0, for one is as good as another. */
+export type See = (object: object) => number
+
+/** In the place of an object's number. */
+const UNDEFINED_ID = -1
+const NULL_ID = -2
+
+/** What a column was read as: plain values, numbers of objects, or one value for all. */
 export type Column =
   | { readonly values: ArrayLike<unknown> }
   | { readonly ids: ArrayLike<number> }
@@ -81,41 +81,96 @@ const OBJECTS = 4
 const BOOLEANS = 5
 const MIXED = 6
 
-export function writeColumn(out: Writer, texts: Texts, values: readonly unknown[], references: References): void {
-  if (values.length === 0) return
-  const first = values[0]
-  if (!isNested(first) && values.every(value => Object.is(value, first))) {
-    out.u8(SAME)
-    writeValue(out, texts, first, references)
-    return
+/** Whether a column has numbers of objects, plain values, or both: then objects are references. */
+type Holds = 'objects' | 'plain' | 'both'
+
+/** The values of a field, as they are found. As long as they are equal only their number is kept. */
+export class ColumnBuilder {
+  #holds: Holds = 'plain'
+  #count = 0
+  #first: unknown
+  #items: unknown[] | undefined
+  /** The value that was added last, and what stands for it. */
+  #last: unknown = this
+  #lastItem: unknown
+
+  /** Adds to each column its value: the fields of a thing. By the thing, because things lie far apart in memory. */
+  static addAll(columns: readonly ColumnBuilder[], values: readonly unknown[], see: See): void {
+    for (let k = 0; k < values.length; k++) columns[k]!.add(values[k], see)
   }
-  switch (typeof first) {
-    case 'number':
-      if (!values.every(value => typeof value === 'number')) break
-      out.u8(NUMBERS)
-      writeNumbers(out, values as readonly number[])
+
+  add(value: unknown, see: See): void {
+    // The same again, most often; 0 and -0 look the same here and are not.
+    if (value === this.#last && value !== 0) {
+      this.#count++
+      if (this.#items !== undefined) this.#items.push(this.#lastItem)
       return
-    case 'string':
-      if (!values.every(value => typeof value === 'string')) break
-      writeTexts(out, texts, values as readonly string[])
-      return
-    case 'boolean':
-      if (!values.every(value => typeof value === 'boolean')) break
-      out.u8(BOOLEANS)
-      out.raw(Uint8Array.from(values, Number))
-      return
-    case 'undefined':
-    case 'object':
-      if (!values.every(value => typeof value === 'object' || value === undefined)) break
+    }
+    this.#last = value
+    if (value === undefined) this.#put(UNDEFINED_ID, 'objects')
+    else if (value === null) this.#put(NULL_ID, 'objects')
+    else if (typeof value === 'object') this.#put(see(value), 'objects')
+    else this.#put(value, 'plain')
+  }
+
+  #put(item: unknown, holds: 'objects' | 'plain'): void {
+    if (this.#count === 0) {
+      this.#holds = holds
+      this.#first = item
+    } else if (holds !== this.#holds) this.#mix()
+    this.#count++
+    this.#lastItem = this.#holds === 'both' && holds === 'objects' ? valueOfId(item as number) : item
+    if (this.#items !== undefined) this.#items.push(this.#lastItem)
+    else if (!Object.is(item, this.#first)) {
+      this.#items = new Array(this.#count - 1).fill(this.#first)
+      this.#items.push(item)
+    }
+  }
+
+  #mix(): void {
+    if (this.#holds === 'both') return
+    const items = this.#items ?? new Array(this.#count).fill(this.#first)
+    this.#items = this.#holds === 'objects' ? items.map(id => valueOfId(id as number)) : items
+    this.#holds = 'both'
+  }
+
+  write(out: Writer, texts: Texts): void {
+    if (this.#count === 0) return
+    const items = this.#items
+    if (items === undefined) {
+      out.u8(SAME)
+      writeValue(out, texts, this.#holds === 'objects' ? valueOfId(this.#first as number) : this.#first)
+    } else if (this.#holds === 'objects') {
       out.u8(OBJECTS)
-      writeNumbers(
-        out,
-        values.map(value => idOf(value as object | null | undefined, references)),
-      )
-      return
+      writeNumbers(out, items as number[])
+    } else if (isAll<number>(items, 'number')) {
+      out.u8(NUMBERS)
+      writeNumbers(out, items)
+    } else if (isAll<string>(items, 'string')) writeTexts(out, texts, items)
+    else if (isAll<boolean>(items, 'boolean')) {
+      out.u8(BOOLEANS)
+      out.raw(Uint8Array.from(items, Number))
+    } else {
+      out.u8(MIXED)
+      for (const item of items) writeValue(out, texts, item)
+    }
   }
-  out.u8(MIXED)
-  for (const value of values) writeValue(out, texts, value, references)
+}
+
+function isAll<T>(items: unknown[], type: string): items is T[] {
+  for (const item of items) if (typeof item !== type) return false
+  return true
+}
+
+/** What an object's number stands for; where it is an object, the reference to it. */
+function valueOfId(id: number): unknown {
+  return id === UNDEFINED_ID ? undefined : id === NULL_ID ? null : new Reference(id)
+}
+
+/** What a number in a column of objects stands for. */
+export function fromId(id: number, thing: (id: number) => object): unknown {
+  if (id === 0) return []
+  return id === UNDEFINED_ID ? undefined : id === NULL_ID ? null : thing(id)
 }
 
 export function readColumn(from: Reader, texts: TextReader, length: number): Column {
@@ -143,21 +198,6 @@ export function readColumn(from: Reader, texts: TextReader, length: number): Col
   }
 }
 
-/** Whether a value has an identity, or might as well have: an empty list is as good as another. */
-export function isNested(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
-export function isEmptyList(value: object): boolean {
-  return Array.isArray(value) && value.length === 0
-}
-
-function idOf(value: object | null | undefined, references: References): number {
-  if (value === undefined) return -1
-  if (value === null) return -2
-  return isEmptyList(value) ? 0 : references.of(value)
-}
-
 const UNDEFINED = 0
 const NULL = 1
 const FALSE = 2
@@ -167,33 +207,24 @@ const TEXT = 5
 const OBJECT = 6
 const BIGINT = 7
 
-export function writeValue(out: Writer, texts: Texts, value: unknown, references: References): void {
-  switch (typeof value) {
-    case 'undefined':
-      out.u8(UNDEFINED)
-      break
-    case 'boolean':
-      out.u8(value ? TRUE : FALSE)
-      break
-    case 'number':
-      out.u8(NUMBER)
-      out.f64(value)
-      break
-    case 'string':
-      out.u8(TEXT)
-      texts.add(value)
-      break
-    case 'bigint':
-      out.u8(BIGINT)
-      texts.add(String(value))
-      break
-    case 'object':
-      out.u8(value === null ? NULL : OBJECT)
-      if (value !== null) out.count(idOf(value, references))
-      break
-    default:
-      throw new Error(`Failed to write a snapshot: a ${typeof value} can not be in one.`)
-  }
+/** A value by itself; an object as the reference to it. */
+export function writeValue(out: Writer, texts: Texts, value: unknown): void {
+  if (value === undefined) out.u8(UNDEFINED)
+  else if (value === null) out.u8(NULL)
+  else if (typeof value === 'boolean') out.u8(value ? TRUE : FALSE)
+  else if (typeof value === 'number') {
+    out.u8(NUMBER)
+    out.f64(value)
+  } else if (typeof value === 'string') {
+    out.u8(TEXT)
+    texts.add(value)
+  } else if (typeof value === 'bigint') {
+    out.u8(BIGINT)
+    texts.add(String(value))
+  } else if (value instanceof Reference) {
+    out.u8(OBJECT)
+    out.count(value.id)
+  } else throw new Error(`Failed to write a snapshot: a ${typeof value} can not be in one.`)
 }
 
 export function readValue(from: Reader, texts: TextReader): unknown {
@@ -221,19 +252,18 @@ export function readValue(from: Reader, texts: TextReader): unknown {
 }
 
 function writeTexts(out: Writer, texts: Texts, values: readonly string[]): void {
-  const sample = new Set(values.slice(0, 64))
-  const distinct = sample.size <= 16 ? new Map<string, number>() : undefined
-  if (distinct === undefined) {
+  if (new Set(values.slice(0, 64)).size > 16) {
     out.u8(TEXTS)
     for (const value of values) texts.add(value)
     return
   }
-  const places = values.map(value => {
+  const distinct = new Map<string, number>()
+  const places: number[] = []
+  for (const value of values) {
     const known = distinct.get(value)
-    if (known !== undefined) return known
-    distinct.set(value, distinct.size)
-    return distinct.size - 1
-  })
+    places.push(known ?? distinct.size)
+    if (known === undefined) distinct.set(value, distinct.size)
+  }
   out.u8(FEW_TEXTS)
   out.count(distinct.size)
   for (const value of distinct.keys()) texts.add(value)
@@ -259,7 +289,7 @@ export function writeNumbers(out: Writer, values: readonly number[]): void {
   const width = !isWhole ? 3 : least >= -128 && most < 128 ? 0 : least >= -32_768 && most < 32_768 ? 1 : 2
   out.count(values.length)
   out.u8(width)
-  out.raw(WIDTHS[width]!.from(values))
+  out.raw(new WIDTHS[width]!(values))
 }
 
 export function readNumbers(from: Reader): ArrayLike<number> & Iterable<number> {

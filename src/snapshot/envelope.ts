@@ -1,6 +1,7 @@
 /** What stands around the content of a snapshot: what it is of, whether it is whole, and who can read it. */
 import { VERSION } from '../control/version.ts'
 import { ByteHash } from '../kernel/random.ts'
+import { join, lengthOf } from './bytes.ts'
 
 /** The form in which snapshots are written. */
 export const FORMAT = 1
@@ -32,15 +33,10 @@ export interface SnapshotAbout {
  * Two lines of text (the form; the checksum), a line of JSON (what it is of, how long it is), and the content. The
  * checksum is of all that follows it.
  */
-export function seal(about: SnapshotAbout, content: Uint8Array): Uint8Array {
-  const header = encode(`${JSON.stringify({ ...about, bytes: content.length })}\n`)
-  const checksum = hashOf(header, content)
-  const start = encode(`${MAGIC}${FORMAT}\n${checksum}\n`)
-  const whole = new Uint8Array(start.length + header.length + content.length)
-  whole.set(start)
-  whole.set(header, start.length)
-  whole.set(content, start.length + header.length)
-  return whole
+export function seal(about: SnapshotAbout, content: readonly Uint8Array[]): Uint8Array {
+  const header = encode(`${JSON.stringify({ ...about, bytes: lengthOf(content) })}\n`)
+  const start = encode(`${MAGIC}${FORMAT}\n${hashOf(header, ...content)}\n`)
+  return join([start, header, ...content])
 }
 
 /**

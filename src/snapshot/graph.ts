@@ -4,19 +4,17 @@
  * Things of one form (a class, or the names of their fields) lie together, field by field: a world of ten thousand
  * deployments has a few dozen forms, and most fields of most things are equal.
  */
-import { Reader, Writer } from './bytes.ts'
+import { lengthOf, Reader, Writer } from './bytes.ts'
 import {
   type Column,
-  isEmptyList,
-  isNested,
+  ColumnBuilder,
+  fromId,
   Reference,
-  type References,
   readColumn,
   readNumbers,
   readValue,
   TextReader,
   Texts,
-  writeColumn,
   writeNumbers,
   writeValue,
 } from './columns.ts'
@@ -43,7 +41,12 @@ interface Form {
   /** The class; '' for a plain object, and for lists and maps the kind of what is first in them. */
   readonly name: string
   readonly keys: readonly string[]
-  readonly members: object[]
+  readonly things: object[]
+  readonly columns: ColumnBuilder[]
+  /** How many items each list, set or map has, or bytes. */
+  readonly lengths: number[]
+  /** Things whose fields are in the columns. */
+  done: number
 }
 
 const ARRAYS = {
@@ -62,29 +65,28 @@ const ARRAYS = {
  *
  * @throws Error for an object of a class that is not among those that may be there: a fault of ours
  */
-export function encodeGraph(root: unknown, classes: KeptClasses): Uint8Array {
+export function encodeGraph(root: object, classes: KeptClasses): readonly Uint8Array[] {
   const finder = new Finder(classes)
   finder.find(root)
   const out = new Writer()
   const texts = new Texts()
-  const { forms, formOf } = finder
-  out.count(forms.length)
-  for (const { sort, name, keys, members } of forms) {
+  out.count(finder.forms.length)
+  for (const { sort, name, keys, things } of finder.forms) {
     out.u8(SORTS.indexOf(sort))
     texts.add(name)
     out.count(keys.length)
     for (const key of keys) texts.add(key)
-    out.count(members.length)
+    out.count(things.length)
   }
-  writeNumbers(out, formOf)
-  for (const form of forms) writeForm(out, texts, form, finder)
-  writeValue(out, texts, root, finder)
+  writeNumbers(out, finder.formOf)
+  for (const form of finder.forms) writeForm(out, texts, form)
+  writeValue(out, texts, new Reference(1))
+  const textsOut = new Writer()
+  texts.write(textsOut)
   const body = out.finish()
-  const whole = new Writer()
-  whole.count(body.length)
-  whole.raw(body)
-  texts.write(whole)
-  return whole.finish()
+  const start = new Writer()
+  start.count(lengthOf(body))
+  return [...start.finish(), ...body, ...textsOut.finish()]
 }
 
 /** @throws when the bytes make no graph, or hold a class that is not there */
@@ -98,101 +100,109 @@ export function decodeGraph(bytes: Uint8Array, classes: KeptClasses): unknown {
   return builder.resolve(root)
 }
 
-/** Finds everything that a value leads to, and gives each thing a number: from 1, for 0 is the empty list. */
-class Finder implements References {
+/** Finds everything that a value leads to, and gives each thing a number. */
+class Finder {
   readonly forms: Form[] = []
   /** The form of each thing, by its number less one. */
   readonly formOf: number[] = []
-  readonly #classes: ReadonlyMap<object, string>
-  readonly #kept: KeptClasses
+  readonly #names: ReadonlyMap<object, string>
+  readonly #classes: KeptClasses
   readonly #ids = new Map<object, number>()
   readonly #byName = new Map<string, number>()
   readonly #byPrototype = new Map<object | null, number[]>()
 
   constructor(classes: KeptClasses) {
-    this.#kept = classes
-    this.#classes = new Map(Object.entries(classes).map(([name, kept]) => [kept.of.prototype as object, name]))
+    this.#classes = classes
+    this.#names = new Map(Object.entries(classes).map(([name, kept]) => [kept.of.prototype as object, name]))
   }
 
-  of(object: object): number {
-    return this.#ids.get(object)!
-  }
-
-  partsOf({ name }: Form): ((thing: object) => readonly unknown[]) | undefined {
-    return this.#kept[name]?.take
-  }
-
-  find(root: unknown): void {
+  find(root: object): void {
     this.#see(root)
     // Each round may find things of forms that were done before.
-    const done: number[] = []
     for (let again = true; again; ) {
       again = false
       for (let i = 0; i < this.forms.length; i++) {
         const form = this.forms[i]!
-        const from = done[i] ?? 0
-        const to = form.members.length
-        if (from === to) continue
+        if (form.done === form.things.length) continue
         again = true
-        done[i] = to
-        this.#follow(form, from, to)
+        this.#follow(form)
       }
     }
   }
 
-  #follow(form: Form, from: number, to: number): void {
-    const { sort, keys, members } = form
-    switch (sort) {
-      case 'fields':
-        for (const key of keys) {
-          let last: unknown
-          for (let i = from; i < to; i++) {
-            const value = (members[i] as Record<string, unknown>)[key]
-            if (typeof value !== 'object' || value === last) continue
-            last = value
-            this.#see(value)
-          }
-        }
-        return
-      case 'parts': {
-        const take = this.partsOf(form)!
-        for (let i = from; i < to; i++) for (const part of take(members[i]!)) this.#see(part)
-        return
+  #follow(form: Form): void {
+    const { sort, name, things, columns, lengths } = form
+    const from = form.done
+    const to = things.length
+    form.done = to
+    const see = this.#see
+    if (sort === 'fields') {
+      for (let i = from; i < to; i++) ColumnBuilder.addAll(columns, Object.values(things[i]!), see)
+      return
+    }
+    if (sort === 'parts') {
+      const take = this.#classes[name]!.take!
+      for (let i = from; i < to; i++) {
+        const parts = take(things[i]!)
+        while (columns.length < parts.length) columns.push(new ColumnBuilder())
+        ColumnBuilder.addAll(columns, parts, see)
       }
-      case 'list':
-      case 'set':
-        for (let i = from; i < to; i++) for (const item of members[i] as Iterable<unknown>) this.#see(item)
-        return
-      case 'map':
-        for (let i = from; i < to; i++) {
-          for (const [key, value] of members[i] as ReadonlyMap<unknown, unknown>) {
-            this.#see(key)
-            this.#see(value)
-          }
+      return
+    }
+    if (sort === 'bytes') {
+      for (let i = from; i < to; i++) lengths.push((things[i] as ArrayBufferView).byteLength)
+      return
+    }
+    if (sort === 'date') {
+      for (let i = from; i < to; i++) columns[0]!.add((things[i] as Date).getTime(), see)
+      return
+    }
+    for (let i = from; i < to; i++) {
+      const before = lengths.length
+      const thing = things[i]!
+      let length = 0
+      if (sort === 'map') {
+        for (const [key, value] of thing as ReadonlyMap<unknown, unknown>) {
+          columns[0]!.add(key, see)
+          columns[1]!.add(value, see)
         }
+        length = (thing as ReadonlyMap<unknown, unknown>).size
+      } else {
+        // A hole in a list reads as undefined, and is written so.
+        for (const item of thing as Iterable<unknown>) {
+          columns[0]!.add(item, see)
+          length++
+        }
+      }
+      lengths[before] = length
     }
   }
 
-  #see(value: unknown): void {
-    if (!isNested(value) || isEmptyList(value) || this.#ids.has(value)) return
+  readonly #see = (value: object): number => {
+    if (Array.isArray(value) && value.length === 0) return 0
+    const known = this.#ids.get(value)
+    if (known !== undefined) return known
     const form = this.#formOf(value)
-    this.forms[form]!.members.push(value)
-    this.#ids.set(value, this.formOf.push(form))
+    this.forms[form]!.things.push(value)
+    const id = this.formOf.push(form)
+    this.#ids.set(value, id)
+    return id
   }
 
   #formOf(value: object): number {
-    if (Array.isArray(value)) return this.#named('list', kindOf(value[0]))
+    if (Array.isArray(value)) return this.#named('list', kindOf(value[0]), 1)
     const prototype: object | null = Object.getPrototypeOf(value)
     if (prototype === Object.prototype || prototype === null) return this.#byFields(value, prototype, '')
-    const name = this.#classes.get(prototype)
+    const name = this.#names.get(prototype)
     if (name !== undefined) {
-      return this.#kept[name]!.take ? this.#named('parts', name) : this.#byFields(value, prototype, name)
+      return this.#classes[name]!.take ? this.#named('parts', name, 0) : this.#byFields(value, prototype, name)
     }
-    if (value instanceof Map) return this.#named('map', kindOf(value.values().next().value))
-    if (value instanceof Set) return this.#named('set', kindOf(value.values().next().value))
-    if (value instanceof Date) return this.#named('date', '')
-    for (const [name, Numbers] of Object.entries(ARRAYS))
-      if (value instanceof Numbers) return this.#named('bytes', name)
+    if (value instanceof Map) return this.#named('map', kindOf(value.values().next().value), 2)
+    if (value instanceof Set) return this.#named('set', kindOf(value.values().next().value), 1)
+    if (value instanceof Date) return this.#named('date', '', 1)
+    for (const [name, Numbers] of Object.entries(ARRAYS)) {
+      if (value instanceof Numbers) return this.#named('bytes', name, 0)
+    }
     throw new Error(
       `Failed to write a snapshot: ${prototype.constructor.name} is no class that one keeps. Name it among those that are kept.`,
     )
@@ -200,36 +210,43 @@ class Finder implements References {
 
   /** Things of one class may have different fields: one that was never written is not there. */
   #byFields(value: object, prototype: object | null, name: string): number {
-    const keys = Object.keys(value)
     const known = this.#byPrototype.get(prototype)
     // What comes together is alike, so the form that was found last is tried first.
-    const at = known?.findLastIndex(form => isSame(this.forms[form]!.keys, keys)) ?? -1
-    if (known !== undefined && at >= 0) {
-      const form = known[at]!
-      if (at < known.length - 1) known.push(...known.splice(at, 1))
+    for (let i = (known?.length ?? 0) - 1; i >= 0; i--) {
+      const form = known![i]!
+      if (!hasFields(value, this.forms[form]!.keys)) continue
+      if (i < known!.length - 1) known!.push(...known!.splice(i, 1))
       return form
     }
-    const form = this.forms.push({ sort: 'fields', name, keys, members: [] }) - 1
+    const keys = Object.keys(value)
+    const form = this.#add('fields', name, keys, keys.length)
     if (known === undefined) this.#byPrototype.set(prototype, [form])
     else known.push(form)
     return form
   }
 
-  #named(sort: Sort, name: string): number {
+  #named(sort: Sort, name: string, columns: number): number {
     const full = `${sort} ${name}`
     let form = this.#byName.get(full)
     if (form === undefined) {
-      form = this.forms.push({ sort, name, keys: [], members: [] }) - 1
+      form = this.#add(sort, name, [], columns)
       this.#byName.set(full, form)
     }
     return form
   }
+
+  #add(sort: Sort, name: string, keys: readonly string[], columns: number): number {
+    const builders = Array.from({ length: columns }, () => new ColumnBuilder())
+    return this.forms.push({ sort, name, keys, things: [], columns: builders, lengths: [], done: 0 }) - 1
+  }
 }
 
-function isSame(keys: readonly string[], others: readonly string[]): boolean {
-  if (keys.length !== others.length) return false
-  for (let i = 0; i < keys.length; i++) if (keys[i] !== others[i]) return false
-  return true
+/** Whether these are a thing's fields, in this order. */
+function hasFields(thing: object, keys: readonly string[]): boolean {
+  let at = 0
+  // What is inherited can not be enumerated: neither what Object has, nor the accessors and methods of a class.
+  for (const key in thing) if (keys[at++] !== key) return false
+  return at === keys.length
 }
 
 /** Items of one kind lie better together. */
@@ -237,63 +254,11 @@ function kindOf(first: unknown): string {
   return first === undefined ? 'object' : typeof first
 }
 
-function writeForm(out: Writer, texts: Texts, form: Form, finder: Finder): void {
-  const { sort, keys, members } = form
-  const column = (values: readonly unknown[]) => writeColumn(out, texts, values, finder)
-  switch (sort) {
-    case 'fields':
-      for (const key of keys) column(members.map(member => (member as Record<string, unknown>)[key]))
-      return
-    case 'parts': {
-      const taken = members.map(finder.partsOf(form)!)
-      out.count(taken[0]!.length)
-      for (let i = 0; i < taken[0]!.length; i++) column(taken.map(parts => parts[i]))
-      return
-    }
-    case 'list': {
-      const lists = members as (readonly unknown[])[]
-      writeNumbers(
-        out,
-        lists.map(({ length }) => length),
-      )
-      // A hole in a list reads as undefined, and is written so.
-      column(lists.flatMap(list => Array.from(list)))
-      return
-    }
-    case 'set': {
-      const sets = members as ReadonlySet<unknown>[]
-      writeNumbers(
-        out,
-        sets.map(({ size }) => size),
-      )
-      column(sets.flatMap(set => [...set]))
-      return
-    }
-    case 'map': {
-      const maps = members as ReadonlyMap<unknown, unknown>[]
-      writeNumbers(
-        out,
-        maps.map(({ size }) => size),
-      )
-      column(maps.flatMap(map => [...map.keys()]))
-      column(maps.flatMap(map => [...map.values()]))
-      return
-    }
-    case 'bytes': {
-      const arrays = members as ArrayBufferView[]
-      writeNumbers(
-        out,
-        arrays.map(({ byteLength }) => byteLength),
-      )
-      for (const array of arrays) out.raw(array)
-      return
-    }
-    case 'date':
-      writeNumbers(
-        out,
-        (members as Date[]).map(date => date.getTime()),
-      )
-  }
+function writeForm(out: Writer, texts: Texts, { sort, things, columns, lengths }: Form): void {
+  if (sort === 'parts') out.count(columns.length)
+  else if (sort !== 'fields' && sort !== 'date') writeNumbers(out, lengths)
+  for (const column of columns) column.write(out, texts)
+  if (sort === 'bytes') for (const thing of things) out.raw(thing as ArrayBufferView)
 }
 
 /** Makes the things of a form, one at a time, as they are asked for. */
@@ -327,13 +292,10 @@ class Builder {
 
   /** A value with the things that it leads to. */
   resolve(value: unknown): unknown {
-    return value instanceof Reference ? this.#thing(value.id) : value
+    return value instanceof Reference ? fromId(value.id, this.#thing) : value
   }
 
-  #thing(id: number): unknown {
-    if (id === 0) return []
-    if (id === -1) return undefined
-    if (id === -2) return null
+  readonly #thing = (id: number): object => {
     const known = this.#made[id - 1]
     if (known !== undefined) return known
     const make = this.#makers[this.#formOf[id - 1]!]
@@ -396,8 +358,8 @@ class Builder {
         return index => arrays[index]!
       }
       case 'date': {
-        const times = readNumbers(from)
-        return index => new Date(times[index]!)
+        const look = column(count)
+        return index => new Date(look(index) as number)
       }
     }
   }
@@ -410,11 +372,11 @@ class Builder {
   #looker(column: Column): (index: number) => unknown {
     if ('constant' in column) {
       const { constant } = column
-      return () => constant
+      return constant instanceof Reference ? () => this.resolve(constant) : () => constant
     }
     if ('ids' in column) {
       const { ids } = column
-      return index => this.#thing(ids[index]!)
+      return index => fromId(ids[index]!, this.#thing)
     }
     const { values } = column
     return index => this.resolve(values[index])

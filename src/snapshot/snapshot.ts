@@ -1,4 +1,5 @@
 /** Snapshots: a simulator as it was at a moment, to come back to as often as one likes, here or elsewhere. */
+import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import type { ClockSetting } from '../clock-setting.ts'
 import { KEPT_BY_FIELDS, KEPT_IN_PARTS } from '../cluster/kept-classes.ts'
 import { World, type WorldRecord } from '../cluster/world.ts'
@@ -83,6 +84,25 @@ export class Snapshot implements SnapshotAbout {
     }
   }
 
+  /** Another copy of the package makes snapshots of its own; as bytes they are everybody's. */
+  static isOne(given: unknown): given is Snapshot {
+    return given instanceof Snapshot || typeof (given as Snapshot | null | undefined)?.toBytes === 'function'
+  }
+
+  /**
+   * A snapshot as `snapshot()` returned it, here or in another copy of the package, or as its bytes.
+   *
+   * @throws SnapshotError for anything else
+   */
+  static of(given: unknown): Snapshot {
+    if (given instanceof Snapshot) return given
+    if (given instanceof Uint8Array) return Snapshot.from(given)
+    if (Snapshot.isOne(given)) return Snapshot.from(given.toBytes())
+    throw new SnapshotError(
+      `Failed to restore: ${given === null ? 'null' : typeof given} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
+    )
+  }
+
   /** Its bytes, checksummed, for a file or another process; `saveSnapshot` writes them so that no crash can spoil them. */
   toBytes(): Uint8Array {
     const { version, fixtures, seed, profile, epoch, now, digest, moment } = this
@@ -96,4 +116,25 @@ export class Snapshot implements SnapshotAbout {
     }
     return seal({ version, fixtures, seed, profile, epoch, now, digest }, encodeGraph(kept, CLASSES))
   }
+}
+
+/**
+ * Writes a snapshot to a file, which a crash at any moment leaves as it was or has written whole. Only its owner may read
+ * it: it holds the tokens of its world.
+ *
+ * @throws SnapshotError when it can not be written
+ * @example saveSnapshot('before-the-storm.snapshot', sim.snapshot())
+ */
+export function saveSnapshot(path: string, snapshot: Snapshot): void {
+  writeSnapshotFile(path, snapshot.toBytes())
+}
+
+/**
+ * Reads a snapshot from a file, for `restore` or as `fixtures` of any number of simulators.
+ *
+ * @throws SnapshotError when there is none, it is damaged, or it comes from another version
+ * @example createSimulator({ fixtures: loadSnapshot('before-the-storm.snapshot') })
+ */
+export function loadSnapshot(path: string): Snapshot {
+  return Snapshot.from(readSnapshotFile(path), `the snapshot '${path}'`)
 }

@@ -188,6 +188,38 @@ test('what is planned has no cause in a journal that begins anew', async () => {
   }
 })
 
+test('a snapshot is a fixture: what it settles may be said again, and not otherwise', async () => {
+  const origin = createSimulator({ seed: 3, profile: 'quick', clock: 'on-poll', epoch: '2026-03-01T00:00:00Z' })
+  origin.faults.add(DOWN)
+  origin.clock.pause('debugger')
+  const snapshot = origin.snapshot()
+  const sim = createSimulator({ fixtures: snapshot, journalLimit: 50, maxStorageBytes: 1e6, documentedOnly: true })
+  expect([sim.seed, sim.digest, sim.clock.iso, sim.clock.mode]).toEqual([
+    '3',
+    origin.digest,
+    origin.clock.iso,
+    'on-poll',
+  ])
+  expect([sim.clock.pausedBy, sim.faults.list()]).toEqual([['debugger'], origin.faults.list()])
+  expect([sim.world.journal.limit, sim.world.maxStorageBytes]).toEqual([50, 1e6])
+  sim.faults.clear()
+  sim.reset()
+  expect(sim.faults.list()).toEqual(origin.faults.list())
+  const same = { seed: 3, profile: 'quick', epoch: '2026-03-01T00:00:00Z', clock: 'manual' } as const
+  expect(createSimulator({ fixtures: snapshot, ...same }).clock.mode).toBe('manual')
+  const refused: [SimulatorOptions, string][] = [
+    [{ seed: 4 }, "the snapshot has the seed '3', and '4' is asked for. Leave the seed out."],
+    [{ profile: 'realistic' }, "the snapshot has its profile 'quick' with its weather, and 'realistic' is asked for"],
+    [{ profile: 'quick', weather: 'rough' }, 'and another of that name is asked for'],
+    [{ epoch: '2026-01-01T00:00:00Z' }, 'the snapshot has the epoch 2026-03-01T00:00:00.000Z, and 2026-01-01'],
+    [{ with: {} }, "records can not be added beside a snapshot. Leave 'with' out."],
+    [{ faults: [] }, 'Leave the faults out.'],
+  ]
+  for (const [options, message] of refused) {
+    expect(() => createSimulator({ fixtures: snapshot, ...options })).toThrow(message)
+  }
+})
+
 /** What a simulator, a fork of it, and one that was put back from bytes make of the same: the same. */
 async function continued(
   options: SimulatorOptions,

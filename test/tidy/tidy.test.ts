@@ -82,7 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'control/kinds.ts',
     'snapshot',
   ],
-  snapshot: ['cluster', 'faults', 'kernel', 'clock-setting.ts', 'timelines.ts', 'control/version.ts'],
+  snapshot: ['store', 'cluster', 'faults', 'kernel', 'clock-setting.ts', 'timelines.ts', 'control/version.ts'],
   'clock-host.ts': ['cluster'],
   'settle.ts': [
     'cluster',
