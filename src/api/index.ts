@@ -17,11 +17,13 @@ import * as offers from './offers.ts'
 import * as payments from './payments.ts'
 import * as stats from './stats.ts'
 import * as tokens from './tokens.ts'
+import * as usage from './usage.ts'
 import * as voices from './voices.ts'
 
 export const operations = byPath({
   ...tokens,
   ...payments,
+  ...usage,
   ...gpuLimits,
   ...me,
   ...files,

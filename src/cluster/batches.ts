@@ -82,6 +82,12 @@ export class Batches {
     return ordinal === undefined ? undefined : this.#handle(ordinal)
   }
 
+  /** The model of a batch's lines, by its id; undefined for what is no batch. */
+  modelOf(id: string): string | undefined {
+    const ordinal = this.#byId.get(id)
+    return ordinal === undefined ? undefined : (this.#table.read(ordinal).work?.model ?? '')
+  }
+
   /** Every batch, the oldest first. */
   list(): Batch[] {
     return [...this.#table.entries()]

@@ -220,6 +220,7 @@ test('neighbours stand apart', () => {
     'GET /models/{model_name}',
     'GET /models/{model_name}/versions',
     'GET /payment/checklist',
+    'GET /payment/usage',
     'GET /v1/api-tokens/{token}',
     'GET /v1/batches',
     'GET /v1/batches/{batch_id}',

@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { monthlyUsage, monthOf, periodOf, startOf } from '../cluster/months.ts'
+import type { World } from '../cluster/world.ts'
+import type { Micros } from '../kernel/duration.ts'
+import { GPU_TYPES } from '../store/records.ts'
+import { endpoint, invalid } from './endpoint.ts'
+
+const MICROCENTS_PER_CENT = 1_000_000
+const PERIOD = /^(?:\d{1,12}|\d{4}\.(?:0[1-9]|1[0-2])|current(?:-\d{1,5})?)$/
+
+const cents = z.number().describe('Cents, unrounded: a millionth of one is the least')
+
+function period(): z.ZodType<string, string | number> {
+  return z.preprocess(
+    // 2026.1 would be October, or January: only text tells.
+    value => (Number.isInteger(value) ? String(value) : value),
+    z.string().regex(PERIOD).describe('Unix seconds, YYYY.MM, current, or current-1 and so on'),
+  ) as unknown as z.ZodType<string, string | number>
+}
+
+export const getUsage = endpoint({
+  route: 'GET /payment/usage',
+  summary: 'What the account used and what it cost, month by month',
+  provenance: 'neighbour',
+  assumed: [
+    'from and to are Unix seconds, YYYY.MM, current, or current-N; current unless given; months are those of UTC',
+    'from is the beginning of its month, to the end; neither before the account began nor to come; from later than to is 422, from later than now gives no months',
+    'interval: from and to in Unix milliseconds, the part of the month that was asked for',
+    'items: rent by thing and tokens by batch or model, the dearest first',
+    'cost and total_cost in cents, unrounded: the months of an account add up to what the ledger says it spent',
+    'invoice_id is null until the month is over',
+    'initial_month is that in which the account began',
+  ],
+  query: { from: period().default('current'), to: period().default('current') },
+  returns: z
+    .object({
+      months: z.array(
+        z.object({
+          period: z.string().describe('As in 2026.01'),
+          interval: z.object({ from: z.int(), to: z.int() }).describe('Unix milliseconds'),
+          items: z.array(
+            z.object({
+              type: z.enum(['rent', 'tokens']),
+              id: z.string(),
+              name: z.string(),
+              gpu: z.enum(GPU_TYPES).nullable(),
+              gpu_hours: z.number().nullable(),
+              cost: cents,
+            }),
+          ),
+          total_cost: cents,
+          invoice_id: z.string().nullable(),
+        }),
+      ),
+      initial_month: z.string(),
+    })
+    .meta({ id: 'Usage' }),
+  example: { target: '/payment/usage?from=current-1' },
+  handle: ({ query, world }) => {
+    const { clock } = world
+    const from = momentOf(world, query.from, 'start')
+    const to = momentOf(world, query.to, 'end')
+    // The end of one month is the beginning of the next.
+    if (from > to || (from === to && !/^\d+$/.test(query.to))) {
+      invalid(['query', 'from'], `Value error, from (${query.from}) should not be later than to (${query.to})`)
+    }
+    const isEmpty = from > clock.now || (from < 0 && to <= 0)
+    const months = isEmpty ? [] : monthlyUsage(world, Math.max(0, from), Math.min(to, clock.now))
+    return {
+      months: months.map(one => ({
+        period: periodOf(one.month),
+        interval: { from: unixMs(world, one.from), to: unixMs(world, one.to) },
+        items: one.items.map(({ microcents, ...item }) => ({ ...item, cost: microcents / MICROCENTS_PER_CENT })),
+        total_cost: one.microcents / MICROCENTS_PER_CENT,
+        invoice_id: one.invoice ?? null,
+      })),
+      initial_month: periodOf(monthOf(world, 0)),
+    }
+  },
+})
+
+function momentOf(world: World, text: string, edge: 'start' | 'end'): Micros {
+  const after = edge === 'start' ? 0 : 1
+  if (text.startsWith('current')) {
+    return startOf(world, monthOf(world, world.clock.now) - Number(text.slice('current-'.length)) + after)
+  }
+  const [, year, month] = /^(\d{4})\.(\d{2})$/.exec(text) ?? []
+  if (year === undefined) return world.clock.fromUnix(Number(text))
+  return startOf(world, Number(year) * 12 + Number(month) - 1 + after)
+}
+
+function unixMs({ clock }: World, at: Micros): number {
+  return clock.epochMs + Math.floor(at / 1000)
+}
