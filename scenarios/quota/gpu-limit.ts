@@ -14,7 +14,7 @@ export default scenario(
   async ({ api, clock, cluster, check, expectRefusal }) => {
     cluster.limit.set('H100-80GB', 8)
     const first = await api.createLlmDeployment({ model_name: 'acme/chat', hub: { repo: 'acme/chat-8b' }, ...eight })
-    await clock.until(async () => (await api.getDeployment(first)).instances?.running === 2, { within: '15m' })
+    await clock.until(async () => (await api.getDeployment(first)).instances?.running === 2, { within: '30m' })
 
     const more = { model_name: 'acme/search', hub: { repo: 'acme/chat-8b' }, ...eight }
     await expectRefusal(api.createLlmDeployment(more), 403, 'over the GPU limit: this asks for 8 H100-80GB, 8 are held')
@@ -28,7 +28,7 @@ export default scenario(
 
     await clock.advance('1d')
     const second = await api.createLlmDeployment(more)
-    await clock.until(async () => (await api.getDeployment(second)).instances?.running === 2, { within: '15m' })
+    await clock.until(async () => (await api.getDeployment(second)).instances?.running === 2, { within: '30m' })
     check(await cluster.nodes(), [{ free: 0 }, { free: 0 }])
   },
 )
