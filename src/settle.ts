@@ -15,6 +15,7 @@ import { monotonicMs } from './kernel/pacer.ts'
 import { FakeTimers, warn } from './lockstep.ts'
 import { Pauses } from './pauses.ts'
 import { forget, soon, turn } from './turns.ts'
+import { UntilError } from './until-error.ts'
 
 /** How long one slice of an advance may hold a server's process. */
 const SLICE_MS = 20
@@ -32,11 +33,6 @@ export interface Awaited {
   /** Whether what it was to reach came in time. */
   readonly reached: boolean
   readonly happened: Happened
-}
-
-/** `until` gave up. */
-export class UntilError extends Error {
-  override readonly name = 'UntilError'
 }
 
 interface Sleeper {

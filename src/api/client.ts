@@ -11,6 +11,7 @@ import {
 } from './endpoint.ts'
 import { operations } from './index.ts'
 import { NAMES_HEADER } from './pipeline.ts'
+import { Refusal } from './refusal.ts'
 
 /** The content of a file to upload; a string is sent as UTF-8. */
 export type FileContent = string | Uint8Array | Blob
@@ -72,34 +73,6 @@ export type ClientOf<Served extends Operations> = {
 }
 
 export type Client = ClientOf<typeof operations>
-
-const MARK = Symbol.for('modelhost-sim.refusal')
-
-/**
- * What the service refused.
- *
- * @example
- * await api.getDeployment({ deploy_id: 'none' }).catch(error => error.status) // 404
- */
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
-  readonly status: number
-  /** The parsed body, or its text where it is no JSON. */
-  readonly body: Any
-  readonly headers: Headers
-  constructor(operation: string, status: number, body: unknown, headers: Headers) {
-    super(`${operation}: ${status} ${typeof body === 'string' ? body : JSON.stringify(body)}`)
-    this.status = status
-    this.body = body
-    this.headers = headers
-    Object.defineProperty(this, MARK, { value: true })
-  }
-
-  /** A refusal of another copy of this package is one, too: a script and what plays it may have loaded one each. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === 'object' && value !== null && MARK in value
-  }
-}
 
 export interface ClientOptions {
   /** Address that paths are appended to; a trailing slash does not matter. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../api/client.ts'
+import { Refusal } from '../api/refusal.ts'
 import type { Fields } from '../kernel/journal.ts'
 
 /** What a value should be: the fields that matter, a pattern for a text, a whole list element by element. */

@@ -1,6 +1,6 @@
 /** What a scenario, and a test that plays scenarios, may import from `modelhost-sim/scenario`. */
 export type { RequestOf, ResponseOf } from '../api/client.ts'
-export { Refusal } from '../api/client.ts'
+export { Refusal } from '../api/refusal.ts'
 export type { LedgerEntry } from '../cluster/ledger.ts'
 export type { NodeView } from '../cluster/nodes.ts'
 export type { FaultView } from '../faults/faults.ts'
@@ -8,14 +8,15 @@ export type { Fault, FaultRule } from '../faults/rule.ts'
 export type { Happened } from '../happened.ts'
 export type { Duration } from '../kernel/duration.ts'
 export type { Entry } from '../kernel/journal.ts'
-export { UntilError } from '../settle.ts'
+export { UntilError } from '../until-error.ts'
 export type { ServerAddress } from './against.ts'
 export { type Check, CheckError, type Difference, type Expected, type ExpectRefusal, jsonLines } from './check.ts'
 export type { CountRange, EventPattern } from './events.ts'
 export type { Failure } from './failures.ts'
 export type { ScenarioCluster, ScenarioNode } from './orders.ts'
-export { type Result, type RunOptions, runScenario } from './run-scenario.ts'
-export { type FileResult, type RunFilesOptions, runFiles } from './runner.ts'
+export { runFiles, runScenario } from './playing.ts'
+export type { Result, RunOptions } from './run-scenario.ts'
+export type { FileResult, RunFilesOptions } from './runner.ts'
 export {
   type CountOf,
   type Eventually,

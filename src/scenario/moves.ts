@@ -2,7 +2,7 @@
 
 import type { Happened } from '../happened.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import { UntilError } from '../settle.ts'
+import { UntilError } from '../until-error.ts'
 import type { Stage } from './stage.ts'
 import { type DueStep, elapsedAt, part, type Timeline } from './timeline.ts'
 import type { Watches } from './watches.ts'

@@ -54,16 +54,7 @@ export interface Result {
   readonly failure: Failure | undefined
 }
 
-/**
- * Plays a scenario in a world of its own, in this process or on a running server. What goes wrong, a world that cannot be
- * included, is the result's `failure`.
- *
- * @throws LoadError for a server that cannot be played on
- *
- * @example
- * const result = await runScenario(coldStart)
- * expect(result.failure).toBeUndefined()
- */
+/** See `playing.ts`. */
 export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
   const { seed = scenario.options.seed ?? 1 } = options
   let stage: Stage

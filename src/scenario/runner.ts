@@ -66,15 +66,7 @@ export interface Job extends Pick<RunFilesOptions, 'patienceMs' | 'against' | 'c
 /** Most seeds that one worker is handed at once: few enough that none is left with all the rest. */
 const SEEDS_AT_ONCE = 25
 
-/**
- * Plays the scenarios of files, folders and globs, and compares each trace with the one beside the script.
- *
- * @throws LoadError before anything is played, when a file is missing, can not be read or exports no scenario; without
- *   `onLoadError` for these two
- * @example
- * const results = await runFiles(['scenarios/money'])
- * expect(results.filter(result => !result.passed)).toEqual([])
- */
+/** See `playing.ts`. */
 export async function runFiles(patterns: readonly string[], options: RunFilesOptions = {}): Promise<FileResult[]> {
   const files = await loadFiles(patterns, options)
   const jobs = files.flatMap(({ file, scenarios }) => scenarios.flatMap(scenario => jobsOf(file, scenario, options)))

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createClient, Refusal } from '../../src/api/client.ts'
+import { createClient } from '../../src/api/client.ts'
+import { Refusal } from '../../src/api/refusal.ts'
 
 /** A client of a service that notes what it is sent and answers always the same. */
 function noting(

@@ -1,9 +1,10 @@
 /**
  * Bad input, endpoint by endpoint: random paths, queries, headers, bodies and uploads made from the declaration.
  *
- * Never a 5xx, never a change by what is refused, never a success in another shape than declared. 1,000 runs an endpoint
- * keep it below ten seconds; all 2,000: `FUZZ_RUNS=2000 npm test`, and other ones: `FUZZ_SEED=8 npm test`.
+ * Never a 5xx, never a change by what is refused, never a success in another shape than declared. 500 runs an endpoint
+ * take seconds; all 2,000: `FUZZ_RUNS=2000 npm test`, and other ones: `FUZZ_SEED=8 npm test`.
  */
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -13,7 +14,7 @@ import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { loadFixture } from '../../src/store/fixture.ts'
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 500)
 const SEED = Number(process.env.FUZZ_SEED ?? 7)
 
 const CONTAINER = {
@@ -52,16 +53,19 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
     const property = fc.asyncProperty(requests(endpoint), async sent => {
       const { status, text, led } = await answerTo(endpoint.method, sent)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
-      expect(status).toBeLessThan(500)
+      if (status >= 500) expect.fail(`${status}: ${text}`)
       if (status >= 400) {
-        expect(state(), 'a refused request changes nothing').toEqual(pristine)
+        // Thousands of times: a matcher only where it has something to say.
+        if (!isDeepStrictEqual(state(), pristine)) {
+          expect(state(), 'a refused request changes nothing').toEqual(pristine)
+        }
         const usual = led === undefined ? [404, 405] : [400, 401, 403, 413, 415, 422]
         const declared = led === undefined ? {} : operations[led as keyof typeof operations].refusals
-        expect([...usual, ...Object.keys(declared).map(Number)], 'a refusal is declared').toContain(status)
-        expect(typeof JSON.parse(text)).toBe('object')
+        if (!usual.includes(status) && !(status in declared)) expect.fail(`a refusal is declared, and ${status} is not`)
+        if (typeof JSON.parse(text) !== 'object') expect.fail(`a refusal is an object, and this is ${text}`)
         return
       }
-      expect(status).toBe(200)
+      if (status !== 200) expect(status).toBe(200)
       if (led === operation && endpoint.produces === 'application/json' && text !== lastJson) {
         endpoint.returns.parse(JSON.parse(text))
         lastJson = text

@@ -1,6 +1,7 @@
 /** A world with its API, as the tests of this folder ask it. */
 import { expect } from 'vitest'
-import { type Client, createClient, Refusal } from '../../src/api/client.ts'
+import { type Client, createClient } from '../../src/api/client.ts'
+import { Refusal } from '../../src/api/refusal.ts'
 import { createApi } from '../../src/api/serve-request.ts'
 import { World } from '../../src/cluster/world.ts'
 import { type FixturePatch, loadFixture } from '../../src/store/fixture.ts'

@@ -1,9 +1,14 @@
-/** The program as a user starts it. */
+/** The program as a user starts it who installed the package. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { installed, packageIn } from '../installed.ts'
 
-export const BIN = fileURLToPath(new URL('../../bin/modelhost-sim.js', import.meta.url))
+/** A project that has the package. */
+export const PROJECT = installed()
+export const BIN = join(packageIn(PROJECT), 'bin/modelhost-sim.js')
+/** The same for who cloned the project: it runs the source. */
+const CLONED_BIN = 'bin/modelhost-sim.js'
 
 export interface Ended {
   code: number | null
@@ -14,6 +19,11 @@ export interface Ended {
 /** Runs the program to its end. */
 export function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   return ended(launch(args, env))
+}
+
+/** Runs the program from the source, for scripts of this project: they import the source as well. */
+export function runCloned(args: readonly string[]): Promise<Ended> {
+  return ended(launch(args, {}, CLONED_BIN))
 }
 
 /** Starts the program and resolves with its banner, when it has printed all of it. */
@@ -39,9 +49,9 @@ export function shell(line: string): Promise<Ended> {
   return ended(spawn('sh', ['-c', line], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
-function launch(args: readonly string[], env: Record<string, string>): ChildProcess {
+function launch(args: readonly string[], env: Record<string, string>, bin = BIN): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MODELHOST_SIM_'))
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const child = spawn(process.execPath, [bin, ...args], {
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,16 +1,15 @@
 /** The examples as somebody has them who copied one and ran `npm install`: the built package, and what they ask for. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { installed, packageIn } from '../installed.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 interface Manifest {
-  readonly files?: readonly string[]
   readonly bin?: string | Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
 }
@@ -22,16 +21,9 @@ export class Installed {
   readonly #home = mkdtempSync(join(tmpdir(), 'modelhost-sim-examples-'))
   readonly #package = join(this.#home, 'modelhost-sim')
 
-  /** Builds the package and puts there what npm would publish, beside its dependencies. */
-  async build(): Promise<void> {
-    mkdirSync(this.#package)
-    const outdir = join(this.#package, 'dist')
-    await promisify(execFile)(process.execPath, ['build.js', '--no-types', '--outdir', outdir], { cwd: ROOT })
-    for (const part of ['package.json', ...manifestOf(ROOT).files!]) {
-      if (part !== 'dist' && existsSync(join(ROOT, part))) {
-        cpSync(join(ROOT, part), join(this.#package, part), { recursive: true })
-      }
-    }
+  /** Puts there what npm would publish, beside its dependencies. */
+  build(): void {
+    cpSync(packageIn(installed()), this.#package, { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(this.#package, 'node_modules'))
   }
 

@@ -1,6 +1,7 @@
 /** Weather of the world and of the wire together: each pack does what its name says, and the same every time. */
 import { expect, onTestFinished, test } from 'vitest'
-import { createClient, Refusal } from '../../src/api/client.ts'
+import { createClient } from '../../src/api/client.ts'
+import { Refusal } from '../../src/api/refusal.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
 

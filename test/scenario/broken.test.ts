@@ -1,9 +1,9 @@
 /** Eight scenarios, each broken on purpose: what is printed has to tell somebody who is new here what to do. */
 import { expect, test } from 'vitest'
-import { run } from '../cli/process.ts'
+import { runCloned } from '../cli/process.ts'
 
 test('the whole of what is printed', async () => {
-  const { code, stdout, stderr } = await run(['run', 'test/scenario/broken'])
+  const { code, stdout, stderr } = await runCloned(['run', 'test/scenario/broken'])
   // How long it took is another every time.
   const said = `${stderr}\n${stdout}`.replaceAll(/, [\d.]+ ms$/gm, '').replaceAll(/ in [\d.]+ s$/gm, '')
   expect(code).toBe(2)

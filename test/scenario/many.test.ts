@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/run.ts'
 import { list } from '../../src/cli/scenarios.ts'
 import { seedList } from '../../src/cli/values.ts'
+import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
 
 beforeEach(() => {
-  mkdirSync('.tmp', { recursive: true })
-  // Inside the package, so that its own name leads to it in a process of its own.
-  folder = mkdtempSync(join('.tmp', 'many-'))
+  // In a project that has the package, so that its name leads to it in a process of its own.
+  folder = mkdtempSync(join(PROJECT, 'many-'))
 })
 afterEach(() => {
   rmSync(folder, { recursive: true })
@@ -147,10 +147,9 @@ test('as TAP', async () => {
 test('workers give what one process gives, in the same order', () => {
   write('a.yaml', 'title: from a file\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   write('b.ts', UNSURE)
-  const bin = join(process.cwd(), 'bin', 'modelhost-sim.js')
   const outcome = (...flags: string[]) => {
-    const args = [bin, 'run', folder, '--seeds', '1..30', '--reporter', 'json', ...flags]
-    const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    const args = [BIN, 'run', folder, '--seeds', '1..30', '--reporter', 'json', ...flags]
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: PROJECT })
     expect(stderr).toBe('')
     const told = JSON.parse(stdout)
     return { status, told: told.scenarios.map((one: object) => ({ ...one, wall_ms: 0 })) }
@@ -164,8 +163,8 @@ test('workers give what one process gives, in the same order', () => {
 test('workers write the traces that one process writes', () => {
   write('a.ts', STORY('one'))
   write('b.ts', STORY('two'))
-  const args = ['bin/modelhost-sim.js', 'run', folder, '--update', '--workers', '2']
-  expect(spawnSync(process.execPath, args, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  const args = [BIN, 'run', folder, '--update', '--workers', '2']
+  expect(spawnSync(process.execPath, args, { encoding: 'utf8', cwd: PROJECT })).toMatchObject({ status: 0, stderr: '' })
   expect(readFileSync(join(folder, 'a.trace'), 'utf8')).toMatch(/^# one \(seed 7\)\n0\.000000 request/)
   expect(readFileSync(join(folder, 'b.trace'), 'utf8')).toMatch(/^# two \(seed 7\)\n0\.000000 request/)
 }, 120_000)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/run.ts'
+import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
 
@@ -288,9 +289,8 @@ test('globs and folders name what they hold, each file once', async () => {
 })
 
 describe('npx modelhost-sim run', () => {
-  const bin = join(process.cwd(), 'bin', 'modelhost-sim.js')
   const spawn = (...args: string[]) =>
-    spawnSync(process.execPath, [bin, 'run', ...args], { encoding: 'utf8', cwd: process.cwd() })
+    spawnSync(process.execPath, [BIN, 'run', ...args], { encoding: 'utf8', cwd: PROJECT })
 
   test('plays, tells and ends with its code', () => {
     const passed = spawn('scenarios/deploy/cold-start.ts', '--reporter', 'json')
@@ -302,10 +302,8 @@ describe('npx modelhost-sim run', () => {
   })
 
   test('says where a failure is, where a syntax error is, and leaves no script hanging', () => {
-    const ours = join(process.cwd(), '.tmp')
-    mkdirSync(ours, { recursive: true })
-    // Inside the package, so that its own name leads to it.
-    const home = mkdtempSync(join(ours, 'scenarios-'))
+    // In a project that has the package, so that its name leads to it.
+    const home = mkdtempSync(join(PROJECT, 'scenarios-'))
     try {
       const file = (name: string, text: string) => {
         writeFileSync(join(home, name), text)
