@@ -88,6 +88,14 @@ async function perform(sim: Simulator, deed: Deed): Promise<void> {
       if (row) await send(sim, 'POST', `/v1/batches/${row.id}/cancel`)
       return
     }
+    case 'rented': {
+      const [, row] = [...sim.world.rentals.entries()][deed.nth] ?? []
+      if (row === undefined) return
+      const path = `/v1/${row.kind === 'hosted' ? 'hosted' : 'containers'}/${row.id}`
+      if (deed.verb === 'delete' || row.kind === 'container') await send(sim, 'DELETE', path)
+      else await send(sim, 'POST', `${path}/${deed.verb}`)
+      return
+    }
     case 'heal':
       sim.cluster.heal()
       return

@@ -17,6 +17,8 @@ export const SOMETIMES = [
   'zone outage with recovery',
   'suspension in mid-batch',
   'request refused for a full queue',
+  'rental without GPUs gave up',
+  'rental lost with its machine',
 ] as const
 export type SometimesName = (typeof SOMETIMES)[number]
 
@@ -59,6 +61,12 @@ export function sometimes(sim: Simulator): Sometimes {
         if (slept.delete(deployment)) meet('scale to zero, then a cold start')
         return
       }
+      case 'hosted.failed':
+      case 'hosted.stopped':
+      case 'container.failed':
+        if (/^no node had/.test(String(fields?.reason))) meet('rental without GPUs gave up')
+        if (/^(node|zone|GPU)/.test(String(fields?.reason))) meet('rental lost with its machine')
+        return
       case 'topup.declined':
         declined = true
         return

@@ -29,6 +29,8 @@ export type Deed =
   | { readonly do: 'about'; readonly name: string; readonly method: string; readonly path: string }
   | { readonly do: 'batch'; readonly model: string; readonly lines: number; readonly tokens: number; readonly bad: Bad }
   | { readonly do: 'cancel'; readonly nth: number }
+  /** A hosted instance or container, by its place among all of them; a container can only be deleted. */
+  | { readonly do: 'rented'; readonly verb: 'stop' | 'start' | 'delete'; readonly nth: number }
   | { readonly do: 'command'; readonly verb: string; readonly target?: string; readonly args?: Record<string, number> }
   | { readonly do: 'heal' }
 
@@ -230,6 +232,7 @@ function profileOf(draws: Draws, leaning: Leaning, gpus: number, hours: number):
       idle_to_zero: draws.pick(['running', 'running', 'stopped']),
       bill_from: draws.pick(['ready', 'ready', 'placed']),
       balance_returns: draws.pick(['manual', 'restart']),
+      hosted_host_lost: draws.pick(['failed', 'restarted']),
       overdraft_cents: draws.pick([0, 0, 100]),
       placement: leaning === 'fragmented' ? 'spread' : draws.pick(['best-fit', 'best-fit', 'spread']),
     },
@@ -323,7 +326,8 @@ function deedOf(draws: Draws, fleet: RandomFleet, names: readonly string[]): Dee
     const gpu_type = draws.pick(fleet.types)
     return post('/v1/me/gpu_limit/request', { gpu_type, requested_limit: draws.between(1, 100), reason: 'more work' })
   }
-  if (roll < 0.77) return post('/v1/hosted/box/expand_storage', { new_size_gb: draws.between(10, 600) })
+  if (roll < 0.76) return post('/v1/hosted/box/expand_storage', { new_size_gb: draws.between(10, 600) })
+  if (roll < 0.82) return rental(draws, fleet.types)
   // What breaks, more often than it is put right; weather and heal() do the rest.
   return trouble(draws, fleet)
 }
@@ -352,6 +356,21 @@ function trouble(draws: Draws, fleet: RandomFleet): Deed {
   if (roll === 15) return give(draws.pick(['card.decline', 'card.accept']))
   if (roll === 16) return give(draws.pick(['limit.set']), draws.pick(fleet.types), { limit: draws.between(0, 64) })
   return { do: 'heal' }
+}
+
+/** Somebody rents, stops, starts or gives something back. */
+function rental(draws: Draws, types: readonly GpuType[]): Deed {
+  const name = draws.pick(['bench', 'trial'])
+  const gpu = draws.pick(types)
+  const num_gpus = draws.pick([1, 1, 2, 8])
+  const roll = draws.unit()
+  if (roll < 0.25) return { do: 'request', method: 'POST', path: '/v1/hosted', body: { name, gpu, num_gpus } }
+  if (roll < 0.6) {
+    const container_image = draws.likely(0.05) ? 'No Such Image' : 'registry.example/dev:1'
+    const body = { name, gpu_config: `${num_gpus}x${gpu}`, container_image }
+    return { do: 'request', method: 'POST', path: '/v1/containers', body }
+  }
+  return { do: 'rented', verb: draws.pick(['stop', 'start', 'delete']), nth: draws.between(0, 5) }
 }
 
 function creation(draws: Draws, model_name: string, types: readonly GpuType[], more: object = {}): Deed {

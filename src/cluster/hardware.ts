@@ -282,6 +282,7 @@ export class Hardware {
       reason,
     )
   }
+
   #endDrain(row: NodeRow): void {
     this.#world.cancel(row.drainEnds)
     row.drainEnds = 0

@@ -188,8 +188,7 @@ export class Rentals {
       if (!countsAgainstLimit(state) || state === 'stopping' || state === 'shutting_down') continue
       const row = this.#table.own(ordinal)
       row.stoppedForFunds = true
-      row.failReason = reason
-      this.#shutDown(ordinal, row.kind === 'hosted' ? 'stopped' : 'deleted')
+      this.#shutDown(ordinal, row.kind === 'hosted' ? 'stopped' : 'deleted', reason)
     }
   }
 
@@ -339,14 +338,15 @@ export class Rentals {
   }
 
   /** One that runs shuts down first, and is billed until its GPUs are given back; any other is over at once. */
-  #shutDown(ordinal: number, endsAs: 'stopped' | 'deleted'): void {
+  #shutDown(ordinal: number, endsAs: 'stopped' | 'deleted', reason?: string): void {
     const row = this.#table.own(ordinal)
     if (!row.ran) {
-      this.#end(ordinal, endsAs, row.failReason)
+      this.#end(ordinal, endsAs, reason)
       return
     }
     row.endsAs = endsAs
-    this.#enter(row, row.kind === 'hosted' ? 'stopping' : 'shutting_down')
+    if (reason !== undefined) row.failReason = reason
+    this.#enter(row, row.kind === 'hosted' ? 'stopping' : 'shutting_down', reason)
     this.#planShutdown(ordinal, row)
   }
 
@@ -373,7 +373,7 @@ export class Rentals {
       row.expansion = 0
       row.expandingTo = 0
     }
-    this.#enter(row, state)
+    this.#enter(row, state, reason)
     if (!counted) return
     world.limits.release(row.gpu, row.numGpus)
     world.placement.wake()
@@ -403,12 +403,12 @@ export class Rentals {
     this.#world.ledger.setUnits(row.meter, row.node >= 0 && (placed || row.ran) ? 1 : 0)
   }
 
-  #enter(row: RentalRow, state: RentalState): void {
+  #enter(row: RentalRow, state: RentalState, reason?: string): void {
     const { clock } = this.#world
     row.state = state
     row.since = clock.now
     row.updatedAt = clock.now
-    this.#world.happened(row, BECAME[row.kind][state]!, row.failReason === '' ? undefined : { reason: row.failReason })
+    this.#world.happened(row, BECAME[row.kind][state]!, reason === undefined ? undefined : { reason })
     this.#world.seen()
   }
 

@@ -45,6 +45,40 @@ describe('a clock that moves on polls', () => {
     expect(sim.clock.elapsed).toBe(elapsed)
   })
 
+  test('shows each state of what is rented once, in order', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const ask = async (method: string, path: string, body?: object) => {
+      const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+      return (await (await sim.fetch(`${BASE}${path}`, init)).json()) as Record<string, string>
+    }
+    const states = async (path: string) => {
+      const seen = [String((await get(sim, path)).state)]
+      for (let poll = 0; poll < 8; poll++) {
+        const { state } = await get(sim, path)
+        if (state !== seen.at(-1)) seen.push(String(state))
+      }
+      return seen
+    }
+    const asked = { name: 'trial', gpu_config: '1xL4-24GB', container_image: 'registry.example/dev:1' }
+    const container = `/v1/containers/${(await ask('POST', '/v1/containers', asked)).container_id}`
+    expect(await states(container)).toEqual(['creating', 'starting', 'running'])
+    await ask('DELETE', container)
+    expect(await states(container)).toEqual(['shutting_down', 'deleted'])
+
+    const hosted = `/v1/hosted/${(await ask('POST', '/v1/hosted', { name: 'bench', gpu: 'L4-24GB' })).instance_id}`
+    expect(await states(hosted)).toEqual(['creating', 'starting', 'running'])
+    await ask('POST', `${hosted}/expand_storage`, { new_size_gb: 40 })
+    expect(await get(sim, hosted)).toMatchObject({ storage_gb: 20, expanding_to_gb: 40 })
+    expect(await get(sim, hosted)).toMatchObject({ storage_gb: 40, expanding_to_gb: null })
+    await ask('POST', `${hosted}/stop`)
+    expect(await states(hosted)).toEqual(['stopping', 'stopped'])
+    const { elapsed } = sim.clock
+    await get(sim, '/v1/containers')
+    await get(sim, '/v1/hosted')
+    expect(sim.clock.elapsed).toBe(elapsed)
+  })
+
   test('ends a batch of 24 hours in a handful of polls', async () => {
     const sim = createSimulator({
       clock: 'on-poll',

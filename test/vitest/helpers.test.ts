@@ -99,6 +99,18 @@ test('toBeQuiet names what runs, and holds when everything has gone', async ({ s
   expect(sim).toBeQuiet()
 })
 
+test('toBeQuiet names what is rented', async ({ sim }) => {
+  const { container_id } = sim.world.containers.create({
+    name: 'trial',
+    gpu: 'L4-24GB',
+    num_gpus: 1,
+    container_image: 'registry.example/dev:1',
+  })
+  expect(() => expect(sim).toBeQuiet()).toThrow(`container ${container_id} is creating`)
+  sim.world.containers.get(container_id)!.delete()
+  expect(sim).toBeQuiet()
+})
+
 test('toHaveCost is in dollars, of everything or of one thing', async ({ sim }) => {
   const { deploy_id } = await client(sim.fetch, sim.token).deploy(SPEC)
   await sim.clock.advance('10h')
