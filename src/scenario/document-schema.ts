@@ -4,12 +4,22 @@ import { operations } from '../api/index.ts'
 import { VERBS } from '../cluster/commands.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
 import { RuleSchema } from '../faults/rule.ts'
+import { inputSchemas, Span } from './document-input.ts'
 
 const OPERATIONS = Object.keys(operations)
 /** What can be looked at beside the service's own operations. */
 export const LOOKS = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
+/** What a look beside the operations takes; `value` takes anything. */
+const LOOKED_AT: Readonly<Partial<Record<(typeof LOOKS)[number], object>>> = {
+  balance: { type: 'null' },
+  nodes: { type: 'null' },
+  cost: { type: 'string' },
+  rent: { type: 'string' },
+  node: { type: 'string' },
+  nodeOf: { type: 'string' },
+  fault: { type: 'string' },
+}
 
-const Duration = z.union([z.string(), z.number()]).describe("As in '90s', '10m', '1h30m'; a number is milliseconds")
 const Anything = z.unknown()
 
 /** One key, the operation, and its input. */
@@ -43,7 +53,7 @@ export const VerbFault = z
     target: z.string().optional().describe('What it happens to, as in h100-0'),
     nodeOf: z.string().optional().describe('Instead of a target: the node of this deployment'),
     args: z.record(z.string(), Anything).optional().describe('Arguments of the verb by name'),
-    at: Duration.optional().describe('How long from now'),
+    at: Span.optional().describe('How long from now'),
   })
   .describe('Breaks or mends something; GET /_sim/commands lists the verbs')
 
@@ -62,7 +72,7 @@ const Event = z.union([EventKind, EventFields]).describe('An event of the journa
 export const LeadsTo = z.strictObject({
   event: Event,
   to: Event,
-  within: Duration,
+  within: Span,
   sameSubject: z.boolean().optional().describe('Both have to be of one thing'),
 })
 export const CountOf = z.strictObject({
@@ -92,10 +102,10 @@ export const STEPS = {
       token: Token.optional(),
     })
     .describe('Looks at something and checks it'),
-  advance: z.strictObject({ advance: Duration }).describe('Moves time on'),
+  advance: z.strictObject({ advance: Span }).describe('Moves time on'),
   until: z
     .strictObject({
-      until: z.strictObject({ get: Look, where: Expected, within: Duration.optional() }),
+      until: z.strictObject({ get: Look, where: Expected, within: Span.optional() }),
       token: Token.optional(),
     })
     .describe('Moves time until a look fits, 24h at most unless given'),
@@ -144,8 +154,32 @@ export const ScenarioDocument = z
   })
   .describe('A scenario of modelhost-sim')
 
-/** The schema for editors. */
+/** The schema for editors: it knows what each operation takes, too. */
 export function scenarioJsonSchema(): unknown {
-  // What is judged by a function says its type beside it.
-  return z.toJSONSchema(ScenarioDocument, { io: 'input', unrepresentable: 'any' })
+  const named = (names: Readonly<Record<string, unknown>>) => ({
+    type: 'object',
+    properties: names,
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+  })
+  const inputs = Object.fromEntries(OPERATIONS.map(name => [name, { $ref: `#/$defs/${name}` }]))
+  const looks = Object.fromEntries(LOOKS.map(name => [name, LOOKED_AT[name] ?? {}]))
+  const defs: Readonly<Record<string, unknown>> = {
+    call: { description: Call.description, ...named(inputs) },
+    look: { description: Look.description, ...named({ ...inputs, ...looks }) },
+    ...inputSchemas(),
+  }
+  const schema = z.toJSONSchema(ScenarioDocument, {
+    io: 'input',
+    // What is judged by a function says its type beside it.
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      const def = (zodSchema as unknown) === Call ? 'call' : (zodSchema as unknown) === Look ? 'look' : undefined
+      if (def === undefined) return
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key]
+      jsonSchema.$ref = `#/$defs/${def}`
+    },
+  })
+  return { ...schema, $defs: { ...schema.$defs, ...defs } }
 }

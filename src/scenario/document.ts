@@ -1,12 +1,19 @@
 /** Reads scenarios from YAML and JSON: what is wrong is said with its line, its column and the nearest word. */
 import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document as YamlDocument } from 'yaml'
 import { z } from 'zod'
+import { openFixture, openProfile } from '#fixture-files'
 import { documented, operations } from '../api/index.ts'
 import { createApi } from '../api/serve-request.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
+import { isDuration } from '../faults/fields.ts'
 import { demandRule, FaultError } from '../faults/rule.ts'
+import { micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
+import { type ProfileInput, underWeather } from '../store/profile.ts'
+import { beside } from './beside.ts'
+import { asSent, INPUTS, isCertain, isReference } from './document-input.ts'
 import {
   CountOf,
   EventFields,
@@ -55,17 +62,20 @@ export function readDocument(file: string, name: string): ScenarioData {
   if (statSync(file).size > MOST_BYTES) {
     throw new DocumentError(`${name}: it is larger than ${MOST_BYTES / 1024} KiB. Split it into several scenarios.`)
   }
-  return new Reader(readFileSync(file, 'utf8'), name).read()
+  return new Reader(readFileSync(file, 'utf8'), name, dirname(file)).read()
 }
 
 class Reader {
   readonly #name: string
   readonly #lines = new LineCounter()
   readonly #document: YamlDocument.Parsed
+  readonly #home: string
   #neighbours = true
 
-  constructor(text: string, name: string) {
+  /** @param home the folder that the file lies in */
+  constructor(text: string, name: string, home: string) {
     this.#name = name
+    this.#home = home
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
   }
 
@@ -83,6 +93,7 @@ class Reader {
     this.#demand(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
     const { steps, ...rest } = value as z.output<typeof ScenarioDocument> & { steps: unknown[] }
     this.#neighbours = rest.given?.documentedOnly !== true
+    if (rest.given !== undefined) this.#demandWorld(rest.given)
     for (const [i, rule] of (rest.given?.faults ?? []).entries()) this.#demandRule(rule, ['given', 'faults', i])
     const saved: string[] = []
     return { ...rest, steps: this.#steps(steps, ['steps'], saved) }
@@ -120,6 +131,7 @@ class Reader {
     if (kind === 'fault' && isRule(body.fault)) this.#demandRule(body.fault, [...path, kind])
     this.#demandReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
     if (typeof body.as === 'string') saved.push(body.as)
+    for (const when of Object.keys(inner ?? {})) this.#demandMoment(kind, when, [...path, kind, when])
     const planned = Object.entries(inner ?? {}).map(([when, steps]) => [
       when,
       this.#steps(steps, [...path, kind, when], saved),
@@ -140,6 +152,70 @@ class Reader {
         'Give one, as in getDeployment: { deploy_id: … }',
       )
     }
+    const [name] = names as [string]
+    const input = (call as Record<string, unknown>)[name]
+    if (isReference(input)) return
+    const here = [...path, ...at, name]
+    if (Object.hasOwn(INPUTS, name)) this.#demandInput(name, input, here, body.refused !== undefined)
+    else if (NAMING.includes(name) && (typeof input !== 'string' || input === '')) {
+      this.#failAt(here, `'${name}' names nothing`, `Give a name or an id, as in ${name}: …`)
+    } else if (!NAMING.includes(name) && name !== 'value' && input !== null) {
+      this.#failAt(here, `'${name}' takes nothing`, `Leave what is behind it out`)
+    }
+  }
+
+  /** The input of an operation, as far as it can be judged before the step is played. */
+  #demandInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
+    const input = given ?? {}
+    if (typeof input !== 'object' || Array.isArray(input)) {
+      this.#failAt(path, `what '${operation}' takes is a map`, 'Give its fields by their names')
+    }
+    const sent = asSent(operation, input as Record<string, unknown>)
+    this.#demand(INPUTS[operation]!, sent, path, issue =>
+      isCertain(issue, valueAt(sent, issue.path as Path), isRefused),
+    )
+  }
+
+  /** The key of a planned step: how long from now, or how often. */
+  #demandMoment(kind: StepKind, when: string, path: Path): void {
+    if (isDuration(when) && (kind === 'at' || micros(when) > 0)) return
+    if (kind === 'at' && TIME.test(when) && Number.isFinite(Date.parse(when))) return
+    const advice =
+      kind === 'at'
+        ? "Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'"
+        : "Give a duration above 0, as in '1h'"
+    this.#failAt(path, `'${when}' is no ${kind === 'at' ? 'moment' : 'interval'}`, advice)
+  }
+
+  /** That there are such a fixture, profile and weather. */
+  #demandWorld({ fixtures, profile, weather }: NonNullable<ScenarioData['given']>): void {
+    if (typeof fixtures === 'string') {
+      try {
+        openFixture(beside(fixtures, this.#home))
+      } catch (error) {
+        this.#failWith(['given', 'fixtures'], (error as Error).message.replace(/^Failed to read /, ''))
+      }
+    }
+    const source = beside(profile, this.#home)
+    if (typeof source === 'string') {
+      const found = openProfile(source)
+      if ('problem' in found) this.#failWith(['given', 'profile'], found.problem)
+    }
+    if (weather === undefined) return
+    try {
+      underWeather(source as ProfileInput, { weather })
+    } catch (error) {
+      // What is wrong with a profile is told by who reads it.
+      if (!(error instanceof RangeError)) return
+      const [, advice] = /: (.*)$/s.exec(error.message)!
+      this.#failAt(['given', 'weather'], `there is no weather '${weather}'`, upperFirst(advice!))
+    }
+  }
+
+  /** A message of somebody else, as what is wrong and what to do. */
+  #failWith(path: Path, message: string): never {
+    const end = message.search(/\. (?=[A-Z'])/)
+    return this.#failAt(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Mend it' : message.slice(end + 2))
   }
 
   /** What of a rule its schema cannot say: that there is such an operation, such a kind of event. */
@@ -150,8 +226,7 @@ class Reader {
       demandRule(rule, around)
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
-      const [what, advice] = error.reason.split(/\. (?=[A-Z'])/)
-      this.#failAt([...path, ...(error.path as Path)], what!, advice ?? 'Mend it')
+      this.#failWith([...path, ...(error.path as Path)], error.reason)
     }
   }
 
@@ -175,11 +250,11 @@ class Reader {
     }
   }
 
-  #demand(schema: z.ZodObject, value: unknown, path: Path): void {
-    const parsed = schema.safeParse(value)
-    if (parsed.success) return
+  #demand(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): void {
+    const issues = schema.safeParse(value).error?.issues.filter(counts) ?? []
+    if (issues.length === 0) return
     // A word that is mistyped is lacking as well, and the mistyping is what to mend.
-    const issue = parsed.error.issues.find(({ code }) => code === 'unrecognized_keys') ?? parsed.error.issues[0]
+    const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
     const at = [...path, ...(issue!.path as Path)]
     if (issue!.code === 'unrecognized_keys') {
       const [key] = issue!.keys
@@ -245,6 +320,12 @@ class Reader {
   }
 }
 
+/** Looks beside the operations that name what they look at. */
+const NAMING: readonly string[] = ['cost', 'rent', 'node', 'nodeOf', 'fault']
+
+/** A time of the world. */
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
+
 /** Steps that look at something. */
 const LOOKING: readonly StepKind[] = ['expect', 'until', 'always', 'never']
 
@@ -296,7 +377,7 @@ function allowedAt(schema: z.ZodType, value: unknown, path: Path): string[] {
 
 /** What stands in a wrapper; of the kinds of a fault, the one that the value names. */
 function opened(schema: unknown, value: unknown): unknown {
-  if (schema instanceof z.ZodOptional) return opened(schema.unwrap(), value)
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return opened(schema.unwrap(), value)
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
   const { discriminator } = schema.def
   const kind = valueAt(value, [discriminator])
@@ -310,6 +391,10 @@ function valueAt(value: unknown, path: Path): unknown {
     (at, step) => (typeof at === 'object' && at !== null ? at[step as keyof typeof at] : undefined),
     value,
   )
+}
+
+function upperFirst(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
 function emptied(value: unknown): unknown {

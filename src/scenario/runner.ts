@@ -1,6 +1,7 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { basename, dirname, relative, resolve } from 'node:path'
+import { basename, dirname, relative } from 'node:path'
+import { beside } from './beside.ts'
 import { findScenarioFiles, LoadError, loadScenarios } from './files.ts'
 import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
@@ -161,15 +162,13 @@ export async function playJob(job: Job, played?: () => void): Promise<FileResult
 
 /** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
 export function anchored(scenario: Scenario, home: string): Scenario {
-  const beside = <Source>(source: Source) =>
-    typeof source === 'string' && /^\.\.?[\\/]/.test(source) ? resolve(home, source) : source
   const { fixtures, profile } = scenario.options
   return {
     ...scenario,
     options: {
       ...scenario.options,
-      ...(fixtures !== undefined && { fixtures: beside(fixtures) }),
-      ...(profile !== undefined && { profile: beside(profile) }),
+      ...(fixtures !== undefined && { fixtures: beside(fixtures, home) }),
+      ...(profile !== undefined && { profile: beside(profile, home) }),
     },
   }
 }

@@ -136,7 +136,7 @@ test.each([
     '- at: { 5m: [{ fault: { verb: node.crash, target: h100-9 } }] }',
     'the fleet has none of that name',
   ],
-  ['a moment that is none', '- at: { soon: [{ fault: { verb: hub.down } }] }', '3:5: Failed to read the duration'],
+  ['a moment that is none', '- at: { soon: [{ fault: { verb: hub.down } }] }', "3:11: 'soon' is no moment."],
   [
     'a mistake in the file',
     '- at: { 5m: [{ fault: { verb: hub.dwon } }] }',

@@ -133,7 +133,6 @@ describe('a mistake is told with its line, its column and the nearest word', () 
       `${STEP}  - do: { listDeployments: }\n    as: all\n  - expect: { get: { cost: '\${al[0]}' } }\n`,
       /^story\.yaml:5:22: \$\{al\[0\]\} names nothing that an earlier step saved\. Did you mean 'all'\?$/,
     ],
-    [`${STEP}  - advance: [1]\n`, "story.yaml:3:5: 'advance': Invalid input. Mend it."],
     [`${STEP}  - do: { a: [ }\n`, /^story\.yaml:3:\d+: .*\. Mend that line\.$/],
     ['title: &a a\nsteps:\n  - *b\n', /^story\.yaml:\d+:\d+: .*[aA]lias/],
   ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {

@@ -265,7 +265,7 @@ describe('a verb', () => {
       await failure(({ cluster }) => {
         cluster.nodeOf('none').crash()
       }),
-    ).toMatch(/^Failed to find a node of deployment 'none'/)
+    ).toMatch(/^Failed to find a node of 'none'/)
   })
 
   test('that failed unseen is told rather than what went wrong after it', async () => {
