@@ -18,11 +18,16 @@ const about =
     ask(method, `/deploy/${world.deployments.live(name)!.deploy_id}${more}`, body)
 
 export const COMMANDS: readonly Command[] = [
-  ...times(20, i => (_, ask) => {
+  ...times(14, i => (_, ask) => {
     const gpu = GPUS[i % GPUS.length]
     const hub = { repo: 'acme/chat-8b' }
     return ask('POST', '/deploy/llm', { model_name: `acme/order-${i}`, gpu, max_batch_size: 16, hub })
   }),
+  ...times(4, i => (_, ask) => {
+    const image = { container_image: `registry.example/order:${i % 2}` }
+    return ask('POST', '/v1/containers', { name: `order-${i}`, gpu_config: `2x${GPUS[i]}`, ...image })
+  }),
+  ...times(2, i => (_, ask) => ask('POST', '/v1/hosted', { name: `order-${i}`, gpu: GPUS[i] })),
   ...times(15, i => (_, ask) => ask('POST', '/v1/files', batchInput(`order-${i}.jsonl`, i + 1))),
   ...times(
     10,

@@ -20,7 +20,7 @@ export default scenario(
     const shown = (container_id: string) => api.getContainer({ container_id })
     const training = await rent('training', '8xH100-80GB')
     const sweep = await rent('sweep', '8xH100-80GB')
-    await clock.until(async () => (await shown(training.container_id)).state === 'running', { within: '30m' })
+    await clock.until(async () => (await shown(training.container_id)).state === 'running', { within: '1h' })
 
     const { deploy_id } = await api.createLlmDeployment(chat)
     await clock.advance('1m')
@@ -32,9 +32,9 @@ export default scenario(
 
     await api.deleteContainer(sweep)
     check(await shown(sweep.container_id), { state: 'shutting_down' })
-    await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '15m' })
+    await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '1h' })
     const again = await rent('again', '2xH100-80GB')
-    await clock.until(async () => (await shown(again.container_id)).state === 'running', { within: '30m' })
+    await clock.until(async () => (await shown(again.container_id)).state === 'running', { within: '1h' })
     await countOf('container.failed', 1)
   },
 )

@@ -77,7 +77,8 @@ export function monthlyUsage(world: World, from: Micros, to: Micros): MonthlyUsa
 function rentOf(world: World, from: Micros, to: Micros): UsageItem[] {
   return world.ledger.metered(from, to).flatMap(({ id, gpu, gpuMicros, microcents }) => {
     if (gpuMicros === 0 && microcents === 0) return []
-    const name = world.deployments.get(id)?.model_name ?? world.hosted.get(id)?.name ?? id
+    const name =
+      world.deployments.get(id)?.model_name ?? world.hosted.get(id)?.name ?? world.containers.get(id)?.name ?? id
     return [{ type: 'rent' as const, id, name, gpu, gpu_hours: gpuMicros / HOUR, microcents }]
   })
 }

@@ -1,5 +1,6 @@
 /** Containers and hosted instances as a client rents, follows and ends them. */
 import { describe, expect, test } from 'vitest'
+import { loadProfile } from '../../src/store/profile.ts'
 import type { GpuType } from '../../src/store/records.ts'
 import { issues, refused, SECOND, service } from './service.ts'
 
@@ -43,6 +44,8 @@ describe('a container', () => {
     expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(400)
     const { id_to_duration } = await client.getRentUsage({ from: EPOCH })
     expect(id_to_duration[container_id]).toBeGreaterThan(60)
+    const { months } = await client.getUsage({ from: 'current' })
+    expect(months[0]!.items.map(({ id, name }) => [id, name])).toContainEqual([container_id, 'kept'])
   })
 
   test('is listed by whether it is active', async () => {
@@ -221,6 +224,16 @@ describe('a hosted instance', () => {
     expect(await start('bad', {})).toEqual([400, 'hosted instance bad is failed, not stopped'])
     expect((await start('box', BROKE.account))[0]).toBe(402)
     expect((await start('box', { gpu_limits: { 'L4-24GB': 0 } }))[0]).toBe(403)
+  })
+
+  test('that has failed starts where the profile says so', async () => {
+    const profile = loadProfile({ policies: { failed_may_start: true } })
+    const { client, world } = service('default', undefined, { profile })
+    const instance_id = 'inst_Ba3ir72S8nPDgfv4'
+    expect(await client.startHosted({ instance_id })).toEqual({ instance_id })
+    world.countTokens = text => text.length
+    world.runTo(900 * SECOND)
+    expect(await client.getHosted({ instance_id })).toMatchObject({ state: 'running', fail_reason: '' })
   })
 
   test('those of the default world are in the states that its fixture says', async () => {

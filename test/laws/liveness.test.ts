@@ -69,6 +69,20 @@ describe('a world that was hurt and is healed', () => {
     )
   })
 
+  test('L7: whatever is rented rests within the hour: it runs, is stopped, has failed or is deleted', async () => {
+    await fc.assert(
+      fc.asyncProperty(trouble, async actions => {
+        const sim = await hurt(actions)
+        heal(sim)
+        await sim.clock.advance('1h')
+        const resting = ['running', 'stopped', 'failed', 'deleted']
+        const stuck = [...sim.world.rentals.entries()].filter(([, row]) => !resting.includes(row.state))
+        expect(stuck.map(([, row]) => `${row.id} is ${row.state}`)).toEqual([])
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
   test('L2: every batch is over an hour after its expires_at', async () => {
     await fc.assert(
       fc.asyncProperty(trouble, async actions => {
