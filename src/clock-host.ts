@@ -17,3 +17,12 @@ export interface ClockHost {
   /** Requests that entered and are not answered yet, each as method and path. */
   readonly inFlight: readonly string[]
 }
+
+/** Who waits for an answer that is held back. */
+export interface Holding {
+  readonly signal: AbortSignal
+  /** What is said to wait, on stderr, when time has not been moved after a second. */
+  readonly what: string
+  /** Whether its request is in flight meanwhile. */
+  readonly isInside?: boolean
+}

@@ -16,6 +16,13 @@ export interface Happened {
   readonly transitions: readonly Transition[]
 }
 
+/** What came of a move that may not get where it was meant to. */
+export interface Awaited {
+  /** Whether what it was to reach came in time. */
+  readonly reached: boolean
+  readonly happened: Happened
+}
+
 /** A thing has another status now. */
 export interface Transition {
   /** When, ISO 8601. */

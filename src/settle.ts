@@ -2,12 +2,15 @@
  * Moving time for clients that wait: the public clock. The kernel's advance is synchronous; the public one also lets
  * whoever it woke go on before the next step. With kernel/pacer.ts the only file that may name timers.
  */
-import type { ClockHost, ClockOptions } from './clock-host.ts'
+
+import type { ClockHost, ClockOptions, Holding } from './clock-host.ts'
 import { type ClockMode, type ClockSetting, type Drive, driveOf, settingOf } from './clock-setting.ts'
+
 import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
+
 import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
-import { type Happened, type Transition, transitionOf } from './happened.ts'
+import { type Awaited, type Happened, type Transition, transitionOf } from './happened.ts'
 import { FlightWatch } from './in-flight.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
 import { traceLine } from './kernel/journal.ts'
@@ -27,13 +30,6 @@ const UNSEEN_TURNS = 100
 const STUCK_MS = 2000
 /** Real time after which somebody who waits for the clock is told what for. */
 const NOTICE_MS = 1000
-
-/** What came of a move that may not get where it was meant to. */
-export interface Awaited {
-  /** Whether what it was to reach came in time. */
-  readonly reached: boolean
-  readonly happened: Happened
-}
 
 interface Sleeper {
   readonly at: Micros
@@ -71,6 +67,8 @@ export class SimulatorClock {
   #quietTurns = QUIET_TURNS
   /** Answers that are held back: their clients wait for time, and are quiet. */
   #parked = 0
+  /** Those of them whose request is in flight until they end. */
+  #parkedInside = 0
   #sleepers: readonly Sleeper[] = []
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
@@ -231,10 +229,8 @@ export class SimulatorClock {
   /**
    * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
    * gone. A scaled clock comes that far by itself; an infinite delay never ends by time.
-   *
-   * @param what is said to wait, on stderr, when time has not been moved after a second
    */
-  hold(delay: Micros, { signal, what }: { readonly signal: AbortSignal; readonly what: string }): Promise<void> {
+  hold(delay: Micros, { signal, what, isInside = false }: Holding): Promise<void> {
     const at = this.elapsed + delay
     return new Promise((resolve, reject) => {
       let look: unknown
@@ -245,10 +241,12 @@ export class SimulatorClock {
         signal.removeEventListener('abort', abort)
         this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
         this.#parked--
+        if (isInside) this.#parkedInside--
         settle()
       }
       const abort = () => end(() => reject(signal.reason))
       this.#parked++
+      if (isInside) this.#parkedInside++
       const sleeper: Sleeper = {
         at,
         wake: () => end(resolve),
@@ -418,7 +416,7 @@ export class SimulatorClock {
     this.#jump = soon(() => {
       this.#jump = undefined
       if (this.#drive.mode !== 'idle') return
-      const quiet = this.#host.activity === activity && this.#host.inFlight.length === 0
+      const quiet = this.#host.activity === activity && this.#host.inFlight.length <= this.#parkedInside
       if (!quiet) this.#armJump(after)
       else if (Number.isFinite(this.#nextWork())) {
         this.#toWork().then(
@@ -706,7 +704,8 @@ export class SimulatorClock {
       await turn()
       const signs = this.#signsOfLife()
       const calls = this.#flights.inFlight
-      const inFlight = calls.length > this.#parked ? [...this.#host.inFlight, ...calls] : this.#host.inFlight
+      const entered = this.#host.inFlight.length > this.#parkedInside ? this.#host.inFlight : []
+      const inFlight = calls.length > this.#parked ? [...entered, ...calls] : entered
       calm = signs === seen && inFlight.length === 0 ? calm + 1 : 0
       if (signs !== seen) since = monotonicMs()
       // A process that got no time for a while is not a client that hangs.

@@ -1,3 +1,4 @@
+import type { Patience } from './api/endpoint.ts'
 import { type Names, type NamesProfile, readNames } from './api/names.ts'
 import { type Around, pathOf, type Received } from './api/pipeline.ts'
 import { type Api, createApi } from './api/serve-request.ts'
@@ -52,6 +53,11 @@ export interface SimulatorOptions {
   readonly timers?: 'drive' | 'ignore'
   /** The world's time zero, ISO 8601; 2026-01-01T00:00:00Z unless given. */
   readonly epoch?: string
+  /**
+   * How answers of models come: `clock` in the time that they take, `instant` as soon as an instance works on them. On a
+   * scaled clock `clock`, on every other `instant`, unless given.
+   */
+  readonly inferencePace?: InferencePace
   /** Faults of the wire that are there from the start. */
   readonly faults?: readonly FaultRule[]
   /** Serves the interface document's own endpoints alone. */
@@ -71,6 +77,9 @@ export interface SimulatorOptions {
   readonly onBug?: (error: unknown, operation: string) => void
 }
 
+/** Whether an answer of a model takes its time. */
+export type InferencePace = 'clock' | 'instant'
+
 /** What a door knows of a request beside the request. */
 export interface FetchOptions {
   /** The caller's address, which a token's `allowed_ips` is held against; 127.0.0.1 unless given. */
@@ -79,6 +88,8 @@ export interface FetchOptions {
   readonly path?: string | undefined
   /** Reads a header, where the door rewrites some. */
   readonly header?: ((name: string) => string | null) | undefined
+  /** How the client waits for answers of models; on the simulator's clock unless given. */
+  readonly patience?: Patience | undefined
 }
 
 /** What differs in a fork of a simulator. */
@@ -446,9 +457,12 @@ class OneWorld implements Simulator {
     return arrive(answer, delay => this.clock.hold(delay, { signal: request.signal, what }))
   }
 
-  answer(request: Request, { clientAddress, path, header }: FetchOptions = {}): Response | Promise<Response> {
+  answer(
+    request: Request,
+    { clientAddress, path, header, patience = this.#patience }: FetchOptions = {},
+  ): Response | Promise<Response> {
     this.#activity++
-    const call = { clientAddress, path, header, enter: this.#enter, received: this.#received }
+    const call = { clientAddress, path, header, patience, enter: this.#enter, received: this.#received }
     const answered = this.api.answer(this.#world, request, call, this.#faults.around as Around<World> | undefined)
     const { mode } = this.clock
     if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))
@@ -481,6 +495,30 @@ class OneWorld implements Simulator {
     return response
   }
 
+  /** Clients that have no clock of their own wait on the simulator's. */
+  readonly #patience: Patience = (() => {
+    const simulator = this
+    return {
+      get isInstant() {
+        const { inferencePace } = simulator.options
+        return inferencePace === undefined ? simulator.clock.speed === undefined : inferencePace === 'instant'
+      },
+      now() {
+        simulator.clock.catchUp()
+        return simulator.clock.elapsed
+      },
+      async wait(delay, signal, part) {
+        const { clock } = simulator
+        // Who polls waits by asking, and this one asks but once.
+        if (clock.mode === 'on-poll' && !clock.isMoving && delay < Number.POSITIVE_INFINITY) {
+          await clock.advanceToInSlices(clock.elapsed + delay)
+          return
+        }
+        await clock.hold(delay, { signal, what: 'the answer of a model', isInside: part === 'head' })
+      },
+    }
+  })()
+
   readonly #enter = () => this.clock.catchUp()
 
   readonly #received = (request: Received) => this.#requests.add(request, this.clock.elapsed)
@@ -512,6 +550,7 @@ const OPTIONS = [
   'clock',
   'timers',
   'epoch',
+  'inferencePace',
   'documentedOnly',
   'names',
   'journalLimit',
@@ -527,6 +566,12 @@ function checkOptions(options: SimulatorOptions): void {
     throw new RangeError(
       `Failed to make a simulator: there is no option '${name}'. ` +
         (hint ? `Did you mean '${hint}'?` : `Options are ${OPTIONS.join(', ')}.`),
+    )
+  }
+  const { inferencePace } = options
+  if (inferencePace !== undefined && inferencePace !== 'clock' && inferencePace !== 'instant') {
+    throw new RangeError(
+      `Failed to make a simulator: inferencePace is ${JSON.stringify(inferencePace)}. Give 'clock' or 'instant'.`,
     )
   }
   for (const name of ['journalLimit', 'maxStorageBytes'] as const) {

@@ -7,6 +7,7 @@
 import type { z } from 'zod'
 import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
+import type { Micros } from '../kernel/duration.ts'
 import type { ApiToken } from '../store/records.ts'
 
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
@@ -102,6 +103,32 @@ export class Bytes {
   }
 }
 
+/** How a door's client waits for an answer that takes time. */
+export interface Patience {
+  /** Answers come as soon as an instance works on them; otherwise in the time that they take. */
+  readonly isInstant: boolean
+  /** Simulated microseconds that the client's clock shows. */
+  now(): Micros
+  /**
+   * Waits on that clock; rejects when `signal` is aborted, or the world is gone.
+   *
+   * @param part of the answer: its head, without which the request is in flight, or its body
+   */
+  wait(delay: Micros, signal: AbortSignal, part: 'head' | 'body'): Promise<void>
+}
+
+/**
+ * An answer that has to be waited for. The request has entered its world, in one step as ever; what comes of it is known
+ * when the world's time has come, or at once where nobody waits.
+ */
+export class Deferred<Value> {
+  readonly settle: (patience: Patience) => Answer<Value> | Promise<Answer<Value>>
+  /** @param settle what the client gets; throws `Refused` where it gets nothing */
+  constructor(settle: (patience: Patience) => Answer<Value> | Promise<Answer<Value>>) {
+    this.settle = settle
+  }
+}
+
 /** A `Response` passes through as it is (event streams, pages). */
 export type Answer<Value> = Value | JsonText | Bytes | Response
 
@@ -184,6 +211,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   returns: Returns
   /** Content type of a success; JSON unless said. */
   produces?: string
+  /** One event of a success that the caller asks to be streamed. */
+  streams?: z.ZodType
   needs?: readonly Need[]
   /** The things whose progress it looks at: what a clock that moves on polls goes by. */
   polls?: (params: Readonly<Record<string, string>>) => Polled
@@ -216,6 +245,7 @@ export interface Endpoint<
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly returns: Returns
   readonly produces: string
+  readonly streams: z.ZodType | undefined
   readonly needs: readonly Need[]
   readonly polls: ((params: Readonly<Record<string, string>>) => Polled) | undefined
   readonly example: Example
@@ -237,7 +267,9 @@ export type AnyEndpoint<Scope = never> = Endpoint<
 export type Operations<Scope = never> = Readonly<Record<string, AnyEndpoint<Scope>>>
 
 /** A synchronous handler keeps a request one step of its world; the control plane's may wait. */
-type OutcomeOf<Value, Waits> = Waits extends true ? Answer<Value> | Promise<Answer<Value>> : Answer<Value>
+type OutcomeOf<Value, Waits> = Waits extends true
+  ? Answer<Value> | Promise<Answer<Value>>
+  : Answer<Value> | Deferred<Value>
 
 /**
  * Makes the function that declares endpoints of one kind: what `handle` gets besides its input is `Scope`.
@@ -281,6 +313,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       upload: declaration.upload,
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',
+      streams: declaration.streams,
       needs: declaration.needs ?? [],
       polls: declaration.polls,
       example: declaration.example ?? {},

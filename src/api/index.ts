@@ -1,6 +1,7 @@
 /** Every operation by its id, which is the name its declaration is exported under. */
 import * as aggregator from './aggregator.ts'
 import * as batches from './batches.ts'
+import * as chat from './chat.ts'
 import * as containers from './containers.ts'
 import * as deployments from './deployments.ts'
 import { type ApiScope, byPath, type Operations } from './endpoint.ts'
@@ -15,6 +16,7 @@ import * as messages from './messages.ts'
 import * as models from './models.ts'
 import * as offers from './offers.ts'
 import * as payments from './payments.ts'
+import * as servedModels from './served-models.ts'
 import * as stats from './stats.ts'
 import * as tokens from './tokens.ts'
 import * as usage from './usage.ts'
@@ -40,6 +42,8 @@ export const operations = byPath({
   ...messages,
   ...hosted,
   ...containers,
+  ...chat,
+  ...servedModels,
 } satisfies Operations<ApiScope>)
 
 /** The surface of the interface document alone, without its neighbours. */

@@ -109,7 +109,10 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
     200: {
       description: 'Success',
       'x-provenance': endpoint.provenance,
-      content: { [endpoint.produces]: { schema: schemaOf(endpoint.returns, 'output', components) } },
+      content: {
+        [endpoint.produces]: { schema: schemaOf(endpoint.returns, 'output', components) },
+        ...(endpoint.streams && { 'text/event-stream': { schema: schemaOf(endpoint.streams, 'output', components) } }),
+      },
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }

@@ -9,11 +9,13 @@ import type { Polled } from '../cluster/unfinished.ts'
 import {
   type AnyEndpoint,
   Bytes,
+  Deferred,
   type ErrorShape,
   type Fields,
   Invalid,
   JsonText,
   type Operations,
+  type Patience,
   Refused,
 } from './endpoint.ts'
 import { parseBody } from './json-body.ts'
@@ -39,6 +41,8 @@ export interface Call {
   header?: ((name: string) => string | null) | undefined
   /** Called when the request takes its place, right before its one step: to move the clock, or to wait in a queue. */
   enter?: (() => void | Promise<void>) | undefined
+  /** How the client waits for an answer that takes time; it does not unless said. */
+  patience?: Patience | undefined
   /** Hears of the request when it has been answered. */
   received?: ((request: Received) => void) | undefined
 }
@@ -103,6 +107,8 @@ export interface PipelineOptions<Context, Scope> {
   /** Opens and closes a request in the journal; `operation` is `''` where no route matched. */
   open?(context: Context, operation: string, method: string, path: string, cause?: number): unknown
   close?(context: Context, entry: unknown, status: number): void
+  /** A request that was closed as a success while its answer was waited for came to another end. */
+  amend?(entry: unknown, status: number): void
   /** What handlers get when they look at another context than the one that judged who is asking. */
   look?(scope: Scope, seen: Context): Scope
   /** The names of the world, where it has some. */
@@ -266,7 +272,10 @@ export function createPipeline<Context, Scope extends object>(
   ): Response | Promise<Response> {
     const serveWith = (payload: Payload) => serve(context, request, call, one, path, params, search, payload, way)
     // What happens in the world on the way to this request's moment may fail; it must not fail without an answer.
-    const failed = (error: unknown) => failure(context, one, error, NOTHING)
+    const failed = (error: unknown) => {
+      if (error instanceof Unanswered) throw error.cause
+      return failure(context, one, error, NOTHING)
+    }
     if (one.readsBody || isLacking(one.endpoint)) return later().catch(failed)
     let waiting: void | Promise<void>
     try {
@@ -311,6 +320,9 @@ export function createPipeline<Context, Scope extends object>(
     const entry = options.open?.(context, operation, request.method, path, way.cause)
     const finish = (response: Response): Response => {
       options.close?.(context, entry, response.status)
+      return told(response)
+    }
+    const told = (response: Response): Response => {
       call.received?.({
         operation,
         method: request.method,
@@ -320,12 +332,32 @@ export function createPipeline<Context, Scope extends object>(
       })
       return whole(request.method, response)
     }
+    const deferred = (value: Deferred<unknown>): Response | Promise<Response> => {
+      const settled = value.settle(call.patience ?? AT_ONCE)
+      if (!(settled instanceof Promise)) return finish(success(context, one, settled))
+      // Its step is over, and others take theirs while its client waits.
+      options.close?.(context, entry, 200)
+      return settled
+        .then(
+          answer => success(context, one, answer),
+          (error: unknown) => {
+            // A client that left, or a world that is gone: nobody is there to be answered.
+            if (!(error instanceof Refused)) throw new Unanswered(error)
+            return failure(context, one, error, sent)
+          },
+        )
+        .then(response => {
+          if (response.status !== 200) options.amend?.(entry, response.status)
+          return told(response)
+        })
+    }
     try {
       const judged = options.admit(context, endpoint, headerReader(request, call), call)
       const scope = way.seen === undefined ? judged : (options.look?.(judged, way.seen) ?? judged)
       const input = validate(one, params, search, payload, options.strictQuery ?? false)
       if (Array.isArray(input)) return finish(invalid(context, one, input, sent))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
+      if (value instanceof Deferred) return deferred(value)
       if (!(value instanceof Promise)) return finish(success(context, one, value))
       return value
         .then(settled => finish(success(context, one, settled)))
@@ -466,6 +498,19 @@ export interface Sent {
 
 /** Where a refusal quotes nothing that a client sent. */
 const NOTHING: Sent = Object.freeze({ params: {}, search: '', text: undefined })
+/** A request that ends without an answer: its client sees the cause. */
+class Unanswered extends Error {
+  constructor(cause: unknown) {
+    super('no answer', { cause })
+  }
+}
+
+/** Nobody waits, so what only time can bring never comes. */
+const AT_ONCE: Patience = {
+  isInstant: true,
+  now: () => 0,
+  wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+}
 
 function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]): unknown {
   const result = schema.safeParse(value)

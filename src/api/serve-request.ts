@@ -55,6 +55,9 @@ export function createApi(options: ApiOptions = {}): Api {
     time,
     look: (scope, world) => ({ ...scope, world }),
     open: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
+    amend: (entry, status) => {
+      ;(entry as ReturnType<World['openRequest']>).fields.status = status
+    },
     close: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
     wording,
     ...(options.onBug && { onBug: options.onBug }),

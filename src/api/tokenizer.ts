@@ -4,6 +4,7 @@
 export type TokenCounter = (text: string) => number
 
 let counter: TokenCounter | undefined
+let splitter: ((text: string) => string[]) | undefined
 
 /** Merging the pairs of one unbroken run takes the square of its length, and 40,000 characters take seconds. */
 const MOST_UNBROKEN = 1000
@@ -23,7 +24,7 @@ function* piecesOf(text: string): Generator<string> {
 /** Loads the tokenizer once; later calls return at once. */
 export async function loadTokenizer(): Promise<TokenCounter> {
   if (counter === undefined) {
-    const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
+    const { countTokens, encode, decode } = await import('gpt-tokenizer/encoding/o200k_base')
     // Text that spells a special token is text here: the caller's words are never instructions to the encoder.
     const plain = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
     counter = text => {
@@ -32,6 +33,22 @@ export async function loadTokenizer(): Promise<TokenCounter> {
       for (const piece of piecesOf(text)) sum += countTokens(piece, plain)
       return sum
     }
+    splitter = text => {
+      const found: string[] = []
+      for (const piece of piecesOf(text)) {
+        let open: number[] = []
+        for (const token of encode(piece, plain)) {
+          open.push(token)
+          const part = decode(open)
+          // A character may take several tokens: the first of them say nothing yet.
+          const isWhole = !part.endsWith('\ufffd')
+          found.push(isWhole ? part : '')
+          if (isWhole) open = []
+        }
+        if (open.length > 0) found[found.length - 1] = decode(open)
+      }
+      return found
+    }
   }
   return counter
 }
@@ -39,6 +56,17 @@ export async function loadTokenizer(): Promise<TokenCounter> {
 /** The counter once it is loaded, undefined before. */
 export function tokenizer(): TokenCounter | undefined {
   return counter
+}
+
+/**
+ * A text in as many pieces as it has tokens, which together are the text; one may be empty, where a character takes
+ * several tokens.
+ *
+ * @throws when nobody loaded the tokenizer
+ */
+export function splitTokens(text: string): string[] {
+  if (splitter === undefined) throw new Error('Failed to split a text: no tokenizer. Await loadTokenizer() first.')
+  return splitter(text)
 }
 
 /**

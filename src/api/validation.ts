@@ -60,6 +60,11 @@ function explain(prefix: readonly string[], issue: Issue): Detail[] {
 function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_union' }>): Detail[] {
   const input = issue.input
   if (input === undefined) return [{ loc, ...MISSING }]
+  if ('options' in issue && issue.discriminator !== undefined) {
+    const given = (input as Record<string, unknown>)[issue.discriminator]
+    if (given === undefined) return [{ loc, ...MISSING }]
+    return [{ loc, msg: `Input should be ${alternatives(issue.options ?? [])}`, type: 'literal_error' }]
+  }
   const meant = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
   const branch = meant ?? issue.errors[0] ?? []
   return branch.flatMap(inner => explain(loc, inner))

@@ -67,7 +67,7 @@ export class AdapterSlots {
 
   /** A load is over: the adapter answers on this instance. */
   loaded(instance: number, adapter: number): void {
-    const { deployments, instances, clock, batches } = this.#world
+    const { deployments, instances, clock, batches, inference } = this.#world
     const row = instances.own(instance)
     row.adapters = row.adapters.map(each =>
       each.adapter === adapter ? { ...each, loading: 0, usedAt: clock.now } : each,
@@ -78,6 +78,7 @@ export class AdapterSlots {
       owner.wasReady = true
       deployments.setStatus(adapter, 'running')
     } else batches.capacityChanged(adapter)
+    inference.capacityCame(row.deployment)
     this.serve(row.deployment)
   }
 

@@ -20,9 +20,14 @@ export class Autoscaler {
 
   /** How many instances the load wants now, within the deployment's settings. */
   wanted(row: Readonly<DeploymentRow>): number {
-    const { load, minInstances, maxInstances } = row
-    if (!load) return minInstances
-    const rate = load.curve.rateAt(this.#world.clock.now)
+    const { load, minInstances, maxInstances, desired } = row
+    const byRequests = this.#requestRate(row)
+    if (!load) {
+      const byThem = byRequests > 0 ? required(byRequests, this.#world.inference.speedOf(row), this.#target(row)) : 0
+      // The last one goes by idling alone.
+      return Math.min(maxInstances, Math.max(minInstances, byThem, desired > 0 ? 1 : 0))
+    }
+    const rate = load.curve.rateAt(this.#world.clock.now) + byRequests
     const byLoad = required(rate, load.speed, this.#target(row))
     // Whoever waits at a deployment that sleeps wakes it; only then is it worth looking through the batches.
     const least = byLoad === 0 && this.#hasWork(row) ? 1 : byLoad
@@ -35,6 +40,24 @@ export class Autoscaler {
    */
   #target(row: Readonly<DeploymentRow>): number {
     return this.#world.profile.timings.concurrencyTarget / row.slowness
+  }
+
+  /**
+   * Requests in flight, as the rate of an offered load that would keep as many in work (Little's law): one figure for
+   * whatever asks for instances.
+   */
+  #requestRate(row: Readonly<DeploymentRow>): number {
+    const { deployments, inference } = this.#world
+    if (inference.underWay === 0) return 0
+    const { running, waiting } = inference.on(deployments.ordinalOf(row.id)!)
+    return (running + waiting) / inference.speedOf(row).requestTime
+  }
+
+  /** A request came or went: looks again where that could change what is wanted. */
+  pressed(ordinal: number): void {
+    const row = this.#world.deployments.read(ordinal)
+    if (row.minInstances === row.maxInstances && row.load === undefined) return
+    if (row.leaning !== 0 || this.wanted(row) !== row.desired) this.look(ordinal)
   }
 
   /** What serves a deployment became slower or faster: the next look is now, once the present step is over. */
@@ -127,7 +150,8 @@ export class Autoscaler {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
     const { clock } = this.#world
-    const level = (instances: number) => rateFor(instances, load.speed, this.#target(row))
+    const byRequests = this.#requestRate(row)
+    const level = (instances: number) => rateFor(instances, load.speed, this.#target(row)) - byRequests
     const high = wanted < maxInstances ? level(wanted) : NEVER
     const low = wanted > minInstances ? level(wanted - 1) : -NEVER
     // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.

@@ -10,8 +10,10 @@ import { type BatchError, readBatchLines } from './batch-lines.ts'
 import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, reached } from './batch-row.ts'
 import type { EventName } from './events.ts'
 import { type Content, linesOf } from './files.ts'
+import { tokenWeight } from './ledger.ts'
 import { CONTROLLER } from './logs.ts'
 import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
+import { type Target, targetOf } from './targets.ts'
 import type { TokenCounter, World } from './world.ts'
 
 const ID = purpose('batch.id')
@@ -29,17 +31,6 @@ export interface Batch {
   /** Asks it to end early; false when it is over already. */
   cancel(): boolean
 }
-
-/** What a batch's model runs on: capacity that is shared, or a deployment of the account's own. */
-type Target =
-  | {
-      readonly kind: 'catalog'
-      readonly model: string
-      readonly priceShare: number
-      readonly adapter: number | undefined
-    }
-  | { readonly kind: 'own'; readonly deployment: number; readonly adapter: number | undefined }
-  | undefined
 
 /** Batches: validated line by line, run on the tokens per second there are, written to real files. */
 export class Batches {
@@ -460,11 +451,9 @@ export class Batches {
     if (serverless?.type !== 'serverless') return
     const prompt = promptBefore[to]! - promptBefore[from]!
     const answer = answerBefore[to]! - answerBefore[from]!
-    // A cent per million tokens is a micro-cent per token; prices are kept to a millionth of one.
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const share = this.#world.profile.prices.batchShare * target.priceShare
-    const price = (cents: number) => BigInt(Math.round(cents * share * 1e6))
-    row.weighted += BigInt(prompt) * price(input) + BigInt(answer) * price(output)
+    row.weighted += tokenWeight(prompt, input * share) + tokenWeight(answer, output * share)
     const total = Number(row.weighted / 1_000_000n)
     ledger.chargeTokens(row.id, total - row.charged)
     row.charged = total
@@ -578,26 +567,9 @@ export class Batches {
     this.#world.seen()
   }
 
-  /** What a model name means now: an own deployment by name or id, an adapter's base, or a model of the catalog. */
-  #targetOf(model: string): Target {
-    const { deployments, store } = this.#world
-    const named = model.startsWith('deploy_id:')
-      ? deployments.get(model.slice('deploy_id:'.length))
-      : (deployments.live(model) ?? deployments.live(`${store.account.display_name}/${model}`))
-    if (named && named.status !== 'deleted' && named.type !== 'legacy' && named.type !== 'tts') {
-      if (named.type !== 'lora') return { kind: 'own', deployment: named.ordinal, adapter: undefined }
-      const adapter = named.ordinal
-      const { base, baseModel } = deployments.read(named.ordinal).plan
-      // An adapter on a model of the catalog costs half as much again as the model.
-      return base >= 0
-        ? { kind: 'own', deployment: base, adapter }
-        : { kind: 'catalog', model: baseModel, priceShare: this.#world.profile.prices.adapterFactor, adapter }
-    }
-    const entry = store.models.get(model)
-    if (entry?.type === 'text-generation' && entry.deprecated === null) {
-      return { kind: 'catalog', model, priceShare: 1, adapter: undefined }
-    }
-    return undefined
+  #targetOf(model: string): Target | undefined {
+    const target = targetOf(this.#world, model)
+    return target?.task === 'text-generation' ? target : undefined
   }
 
   /** Something that every batch depends on has changed. */

@@ -353,6 +353,7 @@ export class Deployments {
     this.refresh(ordinal)
     if (row.load) world.autoscaler.look(ordinal)
     else if (row.minInstances === 0) this.#planIdle(ordinal, row)
+    world.inference.capacityCame(ordinal)
   }
 
   on(event: EventName, ordinal: number): void {
@@ -367,7 +368,8 @@ export class Deployments {
     const row = this.#table.own(ordinal)
     row.idle = 0
     // What a batch works on is not idle; its end begins the wait anew.
-    if (row.minInstances > 0 || this.#world.batches.workFor(ordinal)) return
+    const { batches, inference } = this.#world
+    if (row.minInstances > 0 || batches.workFor(ordinal) || inference.workFor(ordinal)) return
     row.desired = 0
     this.#world.happened(row, 'deployment.idled')
     this.wentToZero(ordinal)
@@ -380,6 +382,14 @@ export class Deployments {
     row.desired = 1
     this.#world.happened(row, 'deployment.woken')
     this.replenish(ordinal, 0)
+  }
+
+  /** A request came: it does not idle. */
+  workBegan(ordinal: number): void {
+    const { idle } = this.#table.read(ordinal)
+    if (idle === 0) return
+    this.#world.cancel(idle)
+    this.#table.own(ordinal).idle = 0
   }
 
   /** Work on a deployment is over: with `min_instances` 0 it may go to zero after a while. */
@@ -624,6 +634,7 @@ export class Deployments {
     const ordinal = this.#byId.get(row.id)!
     this.changed(ordinal)
     this.#world.batches.capacityChanged(ordinal)
+    if (isOver(status)) this.#world.inference.deploymentOver(ordinal)
     if (row.adapters.length > 0) this.#world.adapters.baseChanged(ordinal)
     if (row.plan.base >= 0 && isOver(status)) this.#world.adapters.slots.ended(ordinal)
   }

@@ -46,6 +46,8 @@ export const EVENTS = [
   { name: 'batch.finalized', priority: PRIORITY.completion },
   { name: 'batch.cancelSettled', priority: PRIORITY.completion },
   { name: 'batch.expired', priority: PRIORITY.failure },
+  // subject: a request in flight; arg: how often its slot was used
+  { name: 'inference.ended', priority: PRIORITY.completion },
   // subject: a file
   { name: 'file.expired', priority: PRIORITY.failure },
   // subject: a rental

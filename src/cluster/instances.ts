@@ -434,6 +434,7 @@ export class Instances {
     world.chronicle.lifeEnded(deployment, instance.life, lostTo)
     world.deployments.moved(instance.deployment, instance.state, undefined)
     world.limits.release(deployment.gpu, deployment.numGpus)
+    world.inference.instanceGone(ordinal, lostTo ?? 'its instance was stopped')
     this.#table.remove(ordinal)
     world.deployments.meter(instance.deployment)
     if (instance.state === 'ready') world.deployments.capacityChanged(instance.deployment)

@@ -11,6 +11,7 @@ import { BatchRow } from './batch-row.ts'
 import { CommandRow } from './commands.ts'
 import { DeploymentRow } from './deployment-row.ts'
 import { FileRow } from './files.ts'
+import { InferenceRow } from './inference-row.ts'
 import { InstanceRow } from './instances.ts'
 import { AccountRow, MeterRow } from './ledger.ts'
 import { Life } from './life.ts'
@@ -28,6 +29,7 @@ export const KEPT_BY_FIELDS = {
   CommandRow,
   DeploymentRow,
   FileRow,
+  InferenceRow,
   InstanceRow,
   Life,
   LimitRequestRow,

@@ -1,5 +1,5 @@
 import { HOUR, type Micros } from '../kernel/duration.ts'
-import { AppendLog } from '../kernel/layers.ts'
+import { AppendLog, Layers } from '../kernel/layers.ts'
 import { NumberLog } from '../kernel/number-log.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
@@ -118,6 +118,8 @@ export class Ledger {
   readonly #stretches: NumberLog
   /** Micro-cents per hour of one GPU, by type. */
   #prices: Float64Array
+  /** Tokens of live requests by model: Σ tokens × price in force, and what of it is posted. */
+  readonly #tokenMeters: Layers<{ readonly weighted: bigint; readonly charged: Microcents }>
   /** Funds at the world's epoch. */
   #opening: Microcents = 0
   #funds: Microcents = 0
@@ -153,6 +155,7 @@ export class Ledger {
     this.#accounts = from?.accounts ?? new Table(world.generation)
     this.#entries = from ? from.ledger.#entries.fork() : new AppendLog()
     this.#stretches = from ? from.ledger.#stretches.fork() : new NumberLog(5)
+    this.#tokenMeters = from ? from.ledger.#tokenMeters.fork() : new Layers()
     this.#prices = from
       ? from.ledger.#prices.slice()
       : Float64Array.from(GPU_TYPES, gpu =>
@@ -194,6 +197,7 @@ export class Ledger {
     this.#accounts.keep(tape)
     this.#entries.keep(tape)
     this.#stretches.keep(tape)
+    this.#tokenMeters.keep(tape)
     this.#prices = tape.value(this.#prices)
     this.#opening = tape.value(this.#opening)
     this.#funds = tape.value(this.#funds)
@@ -408,6 +412,18 @@ export class Ledger {
     this.#tokens += microcents
     this.#entries.push({ time: this.#world.clock.now, kind: 'tokens', subject, microcents: -microcents })
     this.#planCrossing()
+  }
+
+  /** Charges the tokens of a request to a model of the catalog, at a share of its price: one floor for each model. */
+  chargeLiveTokens(model: string, share: number, promptTokens: number, answerTokens: number): void {
+    const serverless = this.#world.store.hardware.get(model)?.hardware.find(one => one.type === 'serverless')
+    if (serverless?.type !== 'serverless') return
+    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    const { weighted, charged } = this.#tokenMeters.get(model) ?? { weighted: 0n, charged: 0 }
+    const sum = weighted + tokenWeight(promptTokens, input * share) + tokenWeight(answerTokens, output * share)
+    const total = Number(sum / TOKEN_WEIGHT)
+    this.#tokenMeters.set(model, { weighted: sum, charged: total })
+    this.chargeTokens(model, total - charged)
   }
 
   /** Whole seconds that each thing ran between two Unix times, summed over its instances and floored once. */
@@ -682,6 +698,18 @@ export class Ledger {
     if (exact <= 0 || this.#rate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
     return now + Math.floor((exact * HOUR) / this.#rate) + 1
   }
+}
+
+/** Millionths of a micro-cent: what prices of tokens are kept to. */
+const TOKEN_WEIGHT = 1_000_000n
+
+/**
+ * What tokens cost, in millionths of a micro-cent. A cent per million tokens is a micro-cent per token.
+ *
+ * @example tokenWeight(1000, 15) / 1_000_000n // 15,000 micro-cents
+ */
+export function tokenWeight(tokens: number, centsPerMillion: number): bigint {
+  return BigInt(tokens) * BigInt(Math.round(centsPerMillion * 1e6))
 }
 
 /** GPU-microseconds × micro-cents per hour of the part of a stretch that lies between two moments. */

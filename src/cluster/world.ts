@@ -24,6 +24,7 @@ import { Files } from './files.ts'
 import { Hardware } from './hardware.ts'
 import { HostedInstances } from './hosted.ts'
 import { repositoryWeights } from './hub.ts'
+import { Inference } from './inference.ts'
 import { Instances } from './instances.ts'
 import { Watch } from './laws/watch.ts'
 import { Ledger } from './ledger.ts'
@@ -109,6 +110,7 @@ export class World {
   readonly files: Files
   readonly batches: Batches
   readonly rentals: Rentals
+  readonly inference: Inference
   readonly hosted: HostedInstances
   readonly containers: Containers
   readonly limits: GpuLimits
@@ -163,6 +165,7 @@ export class World {
       this.files = origin.files.fork(this, theirs)
       this.batches = origin.batches.fork(this, theirs)
       this.rentals = origin.rentals.fork(this, theirs)
+      this.inference = origin.inference.fork(this, theirs)
       this.limits = origin.limits.fork(this, theirs)
       this.ledger = origin.ledger.fork(this, theirs)
       this.chronicle = origin.chronicle.fork(this)
@@ -187,6 +190,7 @@ export class World {
       this.files = new Files(this)
       this.batches = new Batches(this)
       this.rentals = new Rentals(this)
+      this.inference = new Inference(this)
       this.limits = new GpuLimits(this)
       this.ledger = new Ledger(this)
       this.chronicle = new Chronicle(this)
@@ -258,6 +262,7 @@ export class World {
     this.files.keep(tape)
     this.batches.keep(tape)
     this.rentals.keep(tape)
+    this.inference.keep(tape)
     this.limits.keep(tape)
     this.ledger.keep(tape)
     this.chronicle.keep(tape)
@@ -418,6 +423,7 @@ const HANDLED_BY: Readonly<Record<string, (name: EventName) => Handler>> = {
   deployment: name => (world, subject) => world.deployments.on(name, subject),
   adapter: name => (world, subject, arg) => world.adapters.on(name, subject, arg),
   batch: name => (world, subject) => world.batches.on(name, subject),
+  inference: name => (world, subject, use) => world.inference.fired(name, subject, use),
   file: () => (world, subject) => world.files.expire(subject),
   rental: name => (world, subject) => world.rentals.on(name, subject),
   limit: name => (world, subject) => world.limits.on(name, subject),

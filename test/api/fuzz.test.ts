@@ -53,7 +53,8 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
     const property = fc.asyncProperty(requests(endpoint), async sent => {
       const { status, text, led } = await answerTo(endpoint.method, sent)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
-      if (status >= 500) expect.fail(`${status}: ${text}`)
+      // A model that does not run yet says so; whatever else is above is a bug.
+      if (status >= 500 && status !== 503) expect.fail(`${status}: ${text}`)
       if (status >= 400) {
         // Thousands of times: a matcher only where it has something to say.
         if (!isDeepStrictEqual(state(), pristine)) {
@@ -66,7 +67,10 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
         return
       }
       if (status !== 200) expect(status).toBe(200)
-      if (led === operation && endpoint.produces === 'application/json' && text !== lastJson) {
+      if (endpoint.streams !== undefined && text.startsWith('data: ')) {
+        if (!text.endsWith('data: [DONE]\n\n'))
+          expect.fail(`a stream ends with [DONE], and this with ${text.slice(-80)}`)
+      } else if (led === operation && endpoint.produces === 'application/json' && text !== lastJson) {
         endpoint.returns.parse(JSON.parse(text))
         lastJson = text
       }
@@ -291,6 +295,9 @@ const jsonContentType = fc.oneof(
 type Json = {
   type?: string | string[]
   enum?: unknown[]
+  const?: unknown
+  oneOf?: Json[]
+  minItems?: number
   properties?: Record<string, Json>
   required?: string[]
   additionalProperties?: Json | boolean
@@ -336,6 +343,8 @@ function field(schema: Json, name: string): fc.Arbitrary<string> {
 
 function valid(schema: Json, name: string): fc.Arbitrary<string> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum.map(json))
+  if (schema.const !== undefined) return fc.constant(json(schema.const))
+  if (schema.oneOf !== undefined) return fc.oneof(...schema.oneOf.map(one => valid(one, name)))
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(one => valid(one, name)))
   if (Array.isArray(schema.type)) return fc.oneof(...schema.type.map(type => valid({ ...schema, type }, name)))
   switch (schema.type) {
@@ -348,7 +357,9 @@ function valid(schema: Json, name: string): fc.Arbitrary<string> {
     case 'null':
       return fc.constant('null')
     case 'array':
-      return fc.array(field(schema.items ?? {}, name), { maxLength: 3 }).map(items => `[${items.join(',')}]`)
+      return fc
+        .array(field(schema.items ?? {}, name), { minLength: schema.minItems ?? 0, maxLength: 3 })
+        .map(items => `[${items.join(',')}]`)
     case 'object':
       return object(schema)
     case 'string': {
@@ -379,11 +390,14 @@ const extraName = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'toString
 const extra = fc.tuple(extraName, wrong).map(([name, text]): [string, string] => [json(name), text])
 
 function object(schema: Json): fc.Arbitrary<string> {
-  const fields = Object.entries(schema.properties ?? {}).map(([name, inner]) => {
+  const properties = Object.entries(schema.properties ?? {})
+  // Of many fields each is there more seldom, or never all of them would be good.
+  const present = Math.min(10, Math.ceil(60 / properties.length))
+  const fields = properties.map(([name, inner]) => {
     const given = field(inner, name).map((text): [string, string] | undefined => [json(name), text])
     const isRequired = schema.required?.includes(name) ?? false
     const absent = { weight: isRequired ? 1 : 10, arbitrary: fc.constant(undefined) }
-    return fc.oneof(absent, { weight: isRequired ? 25 : 10, arbitrary: given })
+    return fc.oneof(absent, { weight: isRequired ? 25 : present, arbitrary: given })
   })
   const values = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined
   const more = values

@@ -19,6 +19,8 @@ const NOT_KEPT: Readonly<Record<string, readonly string[]>> = {
   // JSON that was made before.
   Deployments: ['texts'],
   Batches: ['texts'],
+  // What follows from its table, and the doors that hold clients.
+  Inference: ['inFlight', 'queues', 'onInstance', 'onDeployment', 'calls'],
   NumberLog: ['width'],
   World: ['loop', 'causeIsFresh', 'visibleChanges', 'watch'],
 }

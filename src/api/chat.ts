@@ -1,0 +1,328 @@
+import { z } from 'zod'
+import { messageTokens } from '../cluster/batch-lines.ts'
+import type { JsonSchema } from '../cluster/schema-answers.ts'
+import type { World } from '../cluster/world.ts'
+import type { Key } from '../kernel/random.ts'
+import { Deferred, endpoint, invalid } from './endpoint.ts'
+import { eventStream, type Frame } from './event-stream.ts'
+import { integer, pairs, text } from './fields.ts'
+import { INFERENCE_REFUSALS, requestHash, started, takeOn, Usage, usageOf, whole } from './inference.ts'
+import {
+  type Bounds,
+  chosenTool,
+  jsonReply,
+  type Reply,
+  replyKey,
+  type Tool,
+  toolReply,
+  wordsReply,
+} from './replies.ts'
+import { Sampling } from './sampling.ts'
+import { countTokens } from './tokenizer.ts'
+
+const Part = z.looseObject({ type: text(), text: text().optional() })
+
+const AskedToolCall = z.looseObject({
+  id: text().optional(),
+  function: z.looseObject({ name: text(), arguments: text() }).optional(),
+})
+
+const Message = z.looseObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  content: z
+    .union([text(), z.array(Part)])
+    .nullable()
+    .optional(),
+  name: text().nullable().optional(),
+  tool_calls: z.array(AskedToolCall).nullable().optional(),
+  tool_call_id: text().nullable().optional(),
+})
+type Message = z.output<typeof Message>
+
+const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+
+const ToolSpec = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({
+    name: FunctionName,
+    description: text().nullable().optional(),
+    parameters: z.record(z.string(), z.unknown()).nullable().optional(),
+    strict: z.boolean().nullable().optional(),
+  }),
+})
+
+const ResponseFormat = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    json_schema: z.looseObject({
+      name: FunctionName,
+      description: text().nullable().optional(),
+      schema: z.record(z.string(), z.unknown()).optional(),
+      strict: z.boolean().nullable().optional(),
+    }),
+  }),
+])
+
+const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: text() }) }),
+])
+
+const ChatBody = z.object({
+  model: text({ min: 1 }),
+  messages: z.array(Message).min(1),
+  ...Sampling,
+  max_completion_tokens: integer({ min: 1 }).nullable().optional(),
+  response_format: ResponseFormat.nullable().optional(),
+  tools: z.array(ToolSpec).max(128).nullable().optional(),
+  tool_choice: ToolChoice.nullable().optional(),
+  parallel_tool_calls: z.boolean().nullable().optional(),
+  logprobs: z.literal(false).nullable().optional(),
+  metadata: pairs({ max: 16, key: 64, value: 512 }).nullable().optional(),
+})
+type ChatBody = z.output<typeof ChatBody>
+
+const AnsweredToolCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+})
+
+const FinishReason = z.enum(['stop', 'length', 'tool_calls'])
+
+const ChatCompletion = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        message: z.object({
+          role: z.literal('assistant'),
+          content: z.string().nullable(),
+          refusal: z.null(),
+          tool_calls: z.array(AnsweredToolCall).optional(),
+        }),
+        logprobs: z.null(),
+        finish_reason: FinishReason,
+      }),
+    ),
+    usage: Usage,
+  })
+  .meta({ id: 'ChatCompletion' })
+
+const ChatCompletionChunk = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        delta: z.object({
+          role: z.literal('assistant').optional(),
+          content: z.string().nullable().optional(),
+          tool_calls: z.array(AnsweredToolCall.partial().extend({ index: z.int() })).optional(),
+        }),
+        logprobs: z.null(),
+        finish_reason: FinishReason.nullable(),
+      }),
+    ),
+    usage: Usage.nullable().optional(),
+  })
+  .meta({ id: 'ChatCompletionChunk' })
+
+export const createChatCompletion = endpoint({
+  route: 'POST /v1/chat/completions',
+  summary: 'Answer a conversation',
+  provenance: 'neighbour',
+  assumed: [
+    'model is a deployment or adapter of the account by name, deploy_id:<id>, or a current model of the catalog',
+    'text, token counts and calls of tools are drawn from seed, model and messages; usage is exact under o200k_base',
+    "tool_choice auto: a tool is called where the last message is the user's, and text answers the result of a tool",
+    'the answer fits response_format.json_schema and the parameters of the tool, unless max_tokens cuts it',
+    'max_completion_tokens counts before max_tokens; temperature, top_p, penalties, logit_bias, seed and user change nothing',
+    'logprobs are not offered: true is 422',
+    'stream: server-sent events, data: [DONE] last; when the instance is lost the connection breaks',
+  ],
+  refusals: INFERENCE_REFUSALS,
+  alt: true,
+  needs: ['tokenizer'],
+  body: ChatBody,
+  returns: ChatCompletion,
+  streams: ChatCompletionChunk,
+  example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },
+  handle: ({ body, world, token, request }) => {
+    const { model, messages } = body
+    checkTools(body)
+    const prompt = JSON.stringify(messages)
+    const promptTokens = chatPromptTokens(body)
+    const limit = body.max_completion_tokens ?? body.max_tokens ?? undefined
+    const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
+    let replies: Reply[] = []
+    const { call, longest } = takeOn(world, token, model, 'text-generation', context => {
+      const room = context - promptTokens
+      const bounds = {
+        limit:
+          limit === undefined && room === Number.POSITIVE_INFINITY
+            ? undefined
+            : Math.max(1, Math.min(limit ?? room, room)),
+        stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
+      }
+      replies = keys.map(key => replyOf(world, key, body, bounds))
+      return {
+        ...{ prefix: 'chatcmpl-', hash: requestHash(model, prompt), promptTokens },
+        answerTokens: replies.reduce((sum, { tokens }) => sum + tokens, 0),
+        longestAnswer: Math.max(...replies.map(({ tokens }) => tokens)),
+      }
+    })
+    const { signal } = request
+    const created = world.clock.unix()
+    const usage = usageOf(promptTokens, replies)
+    if (!body.stream) {
+      return new Deferred(patience =>
+        whole(world, call, longest, patience, signal, () => ({
+          ...{ id: call.id, object: 'chat.completion' as const, created, model },
+          choices: replies.map(choiceOf),
+          usage,
+        })),
+      )
+    }
+    const includesUsage = body.stream_options?.include_usage === true
+    return new Deferred<never>(async patience => {
+      await started(world, call, patience, signal)
+      const head = { id: call.id, object: 'chat.completion.chunk', created, model }
+      const frames = framesOf(head, replies, includesUsage ? usage : undefined)
+      return eventStream({ world, call, key: keys[0]!, longest, patience, signal, frames })
+    })
+  },
+})
+
+/** Rules between the tools and the choice among them. */
+function checkTools({ tools, tool_choice: choice }: ChatBody): void {
+  if (tools !== null && tools !== undefined && tools.length === 0) {
+    invalid(['body', 'tools'], 'List should have at least 1 item after validation, not 0', 'too_short')
+  }
+  if (choice === null || choice === undefined || choice === 'none' || choice === 'auto') return
+  if (!tools) invalid(['body', 'tool_choice'], 'Value error, tool_choice needs tools to choose among')
+  if (typeof choice === 'string') return
+  const { name } = choice.function
+  if (tools.some(tool => tool.function.name === name)) return
+  const names = tools.map(tool => tool.function.name).join(', ')
+  invalid(['body', 'tool_choice', 'function', 'name'], `Value error, there is no tool ${name}: tools has ${names}`)
+}
+
+function chatPromptTokens({ messages, tools }: ChatBody): number {
+  const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? [])
+  return (
+    messageTokens(messages as Parameters<typeof messageTokens>[0], countTokens) +
+    calls.reduce((sum, one) => sum + countTokens(`${one.function?.name ?? ''}${one.function?.arguments ?? ''}`), 0) +
+    (tools ?? []).reduce((sum, tool) => sum + countTokens(JSON.stringify(tool.function)), 0)
+  )
+}
+
+function replyOf(world: World, key: Key, body: ChatBody, bounds: Bounds): Reply {
+  const { chance } = world
+  const tool = calledTool(world, key, body)
+  if (tool !== undefined) return toolReply(chance, key, tool, bounds)
+  const format = body.response_format
+  if (format?.type === 'json_schema') {
+    return jsonReply(chance, key, (format.json_schema.schema ?? { type: 'object' }) as JsonSchema, bounds)
+  }
+  if (format?.type === 'json_object') return jsonReply(chance, key, ANY_OBJECT, bounds)
+  return wordsReply(chance, key, bounds)
+}
+
+/** What a model says that is told to answer with JSON and not which. */
+const ANY_OBJECT: JsonSchema = {
+  type: 'object',
+  required: ['answer', 'points'],
+  properties: { answer: { type: 'string' }, points: { type: 'array', items: { type: 'string' } } },
+}
+
+/** The tool that this answer calls, if any: what is asked for, else one where the user has the word. */
+function calledTool({ chance }: World, key: Key, { tools, tool_choice, messages }: ChatBody): Tool | undefined {
+  if (!tools || tool_choice === 'none') return undefined
+  const offered = tools.map(({ function: { name, parameters } }) => ({
+    name,
+    parameters: (parameters ?? { type: 'object', properties: {} }) as JsonSchema,
+  }))
+  if (typeof tool_choice === 'object' && tool_choice !== null) {
+    return offered.find(({ name }) => name === tool_choice.function.name)
+  }
+  const last = messages.at(-1)!
+  if (tool_choice !== 'required' && last.role !== 'user') return undefined
+  return chosenTool(chance, key, offered, wordsOf(last))
+}
+
+/** The texts of a message. */
+function wordsOf({ content }: Pick<Message, 'content'>): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).map(part => part.text ?? '').join('\n')
+}
+
+function choiceOf({ text, toolCalls, finish_reason }: Reply, index: number) {
+  const calls = toolCalls.map(one => toolCallOf(one))
+  return {
+    index,
+    message: {
+      role: 'assistant' as const,
+      content: calls.length > 0 ? null : text,
+      refusal: null,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+    logprobs: null,
+    finish_reason,
+  }
+}
+
+function toolCallOf({ id, name, arguments: given }: Reply['toolCalls'][number]) {
+  return { id, type: 'function' as const, function: { name, arguments: given } }
+}
+
+/** The events of a stream: who speaks, token by token what, why it ends, and what it took. */
+function* framesOf(
+  head: Readonly<Record<string, string | number>>,
+  replies: readonly Reply[],
+  usage: z.output<typeof Usage> | undefined,
+): Generator<Frame> {
+  // Made once: most of an event is the same in all of them.
+  const open = JSON.stringify(head).slice(0, -1)
+  const tail = usage === undefined ? '' : ',"usage":null'
+  const event = (index: number, delta: string, finish: string) =>
+    `${open},"choices":[{"index":${index},"delta":${delta},"logprobs":null,"finish_reason":${finish}}]${tail}}`
+  for (const [index, { toolCalls }] of replies.entries()) {
+    const content = toolCalls.length > 0 ? 'null' : '""'
+    yield { token: -1, data: event(index, `{"role":"assistant","content":${content}}`, 'null') }
+  }
+  const lines = replies.map(reply => [...deltasOf(reply)])
+  const longest = Math.max(...lines.map(deltas => deltas.length))
+  for (let token = 0; token < longest; token++) {
+    for (const [index, deltas] of lines.entries()) {
+      if (token < deltas.length) yield { token, data: event(index, deltas[token]!, 'null') }
+    }
+  }
+  const last = Math.max(0, longest - 1)
+  for (const [index, { finish_reason }] of replies.entries()) {
+    yield { token: last, data: event(index, '{}', JSON.stringify(finish_reason)) }
+  }
+  if (usage !== undefined) yield { token: last, data: `${open},"choices":[],"usage":${JSON.stringify(usage)}}` }
+  yield { token: last, data: '[DONE]' }
+}
+
+/** The deltas of an answer, as JSON. */
+function* deltasOf({ toolCalls, pieces }: Reply): Generator<string> {
+  for (const piece of pieces()) yield `{"content":${JSON.stringify(piece)}}`
+  for (const [index, { id, name, arguments: given }] of toolCalls.entries()) {
+    const opened = { index, id, type: 'function', function: { name, arguments: '' } }
+    yield `{"tool_calls":[${JSON.stringify(opened)}]}`
+    for (const piece of given.match(/[\s\S]{1,8}/g) ?? []) {
+      yield `{"tool_calls":[${JSON.stringify({ index, function: { arguments: piece } })}]}`
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/** Answers as server-sent events, each when its token is there. */
+import type { InferenceCall } from '../cluster/inference-row.ts'
+import type { World } from '../cluster/world.ts'
+import { type Key, normalQuantile, purpose } from '../kernel/random.ts'
+import type { Patience } from './endpoint.ts'
+import { waited } from './inference.ts'
+
+const JITTER = purpose('answer.jitter')
+/** A token keeps its place among the others: none comes more than this share of a token's time early or late. */
+const MOST_JITTER = 0.45
+/** Bytes of events that are sent in one piece where many are due. */
+const PIECE = 16_384
+
+/** An event and the token that it brings: -1 for what opens the answer. */
+export interface Frame {
+  readonly token: number
+  /** JSON, or `[DONE]`. */
+  readonly data: string
+}
+
+interface Stream {
+  readonly world: World
+  readonly call: InferenceCall
+  /** What the times of its tokens are drawn from. */
+  readonly key: Key
+  /** Tokens of the longest answer. */
+  readonly longest: number
+  readonly patience: Patience
+  readonly signal: AbortSignal
+  /** Events in order; made as they are sent. */
+  readonly frames: Iterator<Frame>
+}
+
+/**
+ * The answer to a request that an instance works on. Whoever stops reading, or leaves, gives its place back; when the
+ * instance is lost, the body ends as a connection does that was cut.
+ */
+export function eventStream(stream: Stream): Response {
+  const { world } = stream
+  const headers = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    date: new Date(world.clock.epochMs + world.clock.now / 1000).toUTCString(),
+  }
+  return new Response(bodyOf(stream), { headers })
+}
+
+function bodyOf({ world, call, key, longest, patience, signal, frames }: Stream): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const timeOf = timesOf(world, call, key, longest)
+  let next = frames.next()
+  let sent = 0
+  let isOver = false
+  let abort = () => {}
+  const end = () => {
+    isOver = true
+    signal.removeEventListener('abort', abort)
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        abort = () => {
+          if (isOver) return
+          end()
+          patience.now()
+          call.leave(sent)
+          controller.error(signal.reason)
+        }
+        signal.addEventListener('abort', abort, { once: true })
+      },
+      async pull(controller) {
+        if (!next.done && !patience.isInstant) {
+          try {
+            const due = timeOf(next.value.token)
+            for (let now = patience.now(); now < due && isGoing(call); now = patience.now()) {
+              await waited(call, patience, due - now, signal, 'body')
+            }
+          } catch (error) {
+            if (isOver) return
+            end()
+            throw error
+          }
+          if (isOver) return
+        }
+        if (call.state === 'broken' || call.state === 'turnedAway') {
+          end()
+          controller.error(cut(call.reason))
+          return
+        }
+        const now = patience.isInstant ? Number.POSITIVE_INFINITY : patience.now()
+        let text = ''
+        while (!next.done && text.length < PIECE && timeOf(next.value.token) <= now) {
+          text += `data: ${next.value.data}\n\n`
+          sent = next.value.token + 1
+          next = frames.next()
+        }
+        controller.enqueue(encoder.encode(text))
+        if (!next.done) return
+        end()
+        call.served()
+        controller.close()
+      },
+      cancel() {
+        if (isOver) return
+        end()
+        patience.now()
+        call.leave(sent)
+      },
+    },
+    // Nothing is made before somebody reads.
+    { highWaterMark: 0 },
+  )
+}
+
+function isGoing(call: InferenceCall): boolean {
+  return call.state === 'running' || call.state === 'served'
+}
+
+/** When each token comes: evenly, but for the jitter of the profile; the last comes when the answer ends. */
+function timesOf(world: World, call: InferenceCall, key: Key, longest: number): (token: number) => number {
+  const sigma = world.profile.timings.tokenJitter / Math.SQRT2
+  return token => {
+    if (token <= 0) return call.firstTokenAt
+    const last = Math.min(token, longest - 1)
+    const draw = last === longest - 1 ? 0 : sigma * normalQuantile(world.chance.unit(key, JITTER, token))
+    const late = Math.max(-MOST_JITTER, Math.min(MOST_JITTER, draw))
+    return call.firstTokenAt + Math.ceil((last + late) * call.tokenTime)
+  }
+}
+
+/** What a client's `fetch` says of a body whose connection was closed by the other side. */
+function cut(reason: string): TypeError {
+  const cause = Object.assign(new Error(`other side closed: ${reason}`), { code: 'UND_ERR_SOCKET' })
+  return new TypeError('terminated', { cause })
+}

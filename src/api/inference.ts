@@ -1,0 +1,146 @@
+/** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
+import { z } from 'zod'
+import type { InferenceCall, InferenceSpec } from '../cluster/inference-row.ts'
+import { targetOf } from '../cluster/targets.ts'
+import type { World } from '../cluster/world.ts'
+import { hash32 } from '../kernel/random.ts'
+import type { ApiToken, ModelTask } from '../store/records.ts'
+import { type Answer, type Patience, Refused, refuse } from './endpoint.ts'
+
+/** Why requests for answers are refused, beside what is wrong with them. */
+export const INFERENCE_REFUSALS = {
+  400: 'the model does something else, or the prompt is longer than its context',
+  402: 'no funds, or the account is suspended',
+  404: 'unknown model, or a deployment that was deleted',
+  429: 'requests_in_flight of the profile are in flight with this token and model, its queue is full, or it sleeps and the GPU limit lets no instance start',
+  503: 'the deployment is not running yet or any more, or the instance that answered was lost',
+} as const
+
+/**
+ * Takes a request on.
+ *
+ * @param ask what to ask of the model, once its context is known; `limit` is how many tokens an answer may have
+ * @throws Refused, before anything has changed
+ */
+export function takeOn(
+  world: World,
+  token: ApiToken | undefined,
+  model: string,
+  task: ModelTask,
+  ask: (limit: number) => Omit<InferenceSpec, 'token' | 'model'>,
+): { readonly call: InferenceCall; readonly longest: number } {
+  if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+  const target = targetOf(world, model)
+  const caller = token?.token_id ?? ''
+  const turned = world.inference.refusal(model, caller, target)
+  if (turned !== undefined || target === undefined) {
+    const { status, message, retryAfter } = turned!
+    refuse(status, message, retryAfter === undefined ? undefined : { 'retry-after': String(retryAfter) })
+  }
+  if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
+  const context =
+    target.kind === 'own'
+      ? world.deployments.read(target.deployment).size.context
+      : (world.store.models.get(target.model)?.max_tokens ?? Number.POSITIVE_INFINITY)
+  const spec = { ...ask(context), model, token: caller }
+  if (spec.promptTokens > context) {
+    refuse(400, `the prompt has ${spec.promptTokens} tokens, and the context of ${model} is ${context}`)
+  }
+  return { call: world.inference.begin(spec, target), longest: spec.longestAnswer }
+}
+
+/** The whole answer, when it is there. */
+export function whole<Value>(
+  world: World,
+  call: InferenceCall,
+  longest: number,
+  patience: Patience,
+  signal: AbortSignal,
+  answer: () => Answer<Value>,
+): Answer<Value> | Promise<Answer<Value>> {
+  if (patience.isInstant && call.isStarted) {
+    call.served()
+    return answer()
+  }
+  return wholeLater()
+
+  async function wholeLater(): Promise<Answer<Value>> {
+    await started(world, call, patience, signal)
+    if (!patience.isInstant) {
+      const end = call.firstTokenAt + Math.ceil((Math.max(1, longest) - 1) * call.tokenTime)
+      await waited(call, patience, end - patience.now(), signal)
+      if (call.state === 'broken') throw lost(call)
+    }
+    call.served()
+    return answer()
+  }
+}
+
+/** Waits until an instance works on a request. Throws Refused when none ever will. */
+export async function started(
+  world: World,
+  call: InferenceCall,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<void> {
+  while (call.state === 'queued') {
+    // Whatever happens next in the world may be what it waits for.
+    const { agenda, clock } = world
+    const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
+    await waited(call, patience, delay, signal)
+  }
+  if (call.state === 'turnedAway') throw new Refused(503, call.reason)
+  if (call.state === 'broken') throw lost(call)
+}
+
+/** Waits on the client's clock, or until the request gets another state; a client that gives up leaves. */
+export async function waited(
+  call: InferenceCall,
+  patience: Patience,
+  delay: number,
+  signal: AbortSignal,
+  part: 'head' | 'body' = 'head',
+): Promise<void> {
+  if (delay <= 0 && call.state !== 'queued') return
+  const state = call.state
+  const change = new AbortController()
+  const leave = () => change.abort(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  call.onChange(() => change.abort())
+  try {
+    if (signal.aborted) leave()
+    await patience.wait(delay, change.signal, part)
+  } catch (error) {
+    if (call.state === state || signal.aborted) {
+      call.leave(0)
+      throw signal.aborted ? signal.reason : error
+    }
+  } finally {
+    call.onChange(undefined)
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+function lost(call: InferenceCall): Refused {
+  return new Refused(503, `the instance that answered was lost: ${call.reason}`)
+}
+
+/** What a request is known by to chance. */
+export function requestHash(model: string, prompt: string): string {
+  const text = `${model}\u0000${prompt}`
+  return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`
+}
+
+/** Tokens, by o200k_base. */
+export const Usage = z
+  .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
+  .meta({ id: 'Usage' })
+
+export function usageOf(promptTokens: number, replies: readonly { readonly tokens: number }[]): z.output<typeof Usage> {
+  const completionTokens = replies.reduce((sum, { tokens }) => sum + tokens, 0)
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  }
+}

@@ -1,0 +1,142 @@
+/** What a model that does not exist says: texts, JSON that fits a schema, calls of tools, each with its tokens. */
+import { answerKey, answerText, answerTokens } from '../cluster/answers.ts'
+import { answerFor, type JsonSchema, type JsonValue, SchemaError } from '../cluster/schema-answers.ts'
+import type { Chance, Key } from '../kernel/random.ts'
+import { purpose } from '../kernel/random.ts'
+import { refuse } from './endpoint.ts'
+import { countTokens, splitTokens } from './tokenizer.ts'
+
+const TOOL = purpose('answer.tool')
+const TOOL_ID = purpose('answer.toolId')
+
+/** A function that the model may call. */
+export interface Tool {
+  readonly name: string
+  readonly parameters: JsonSchema
+}
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** JSON, as text. */
+  readonly arguments: string
+}
+
+/** One answer, complete. */
+export interface Reply {
+  /** `''` beside calls of tools. */
+  readonly text: string
+  readonly toolCalls: readonly ToolCall[]
+  readonly finish_reason: 'stop' | 'length' | 'tool_calls'
+  /** Tokens of the text, or of the names and arguments of its calls. */
+  readonly tokens: number
+  /** The text in pieces of a token each, as a stream sends them. */
+  pieces(): readonly string[]
+}
+
+/** What bounds an answer. */
+export interface Bounds {
+  /** Tokens at most; undefined for as many as it likes. */
+  readonly limit: number | undefined
+  /** Texts before which it ends. */
+  readonly stop: readonly string[]
+}
+
+/** How a reply is drawn: equal models, prompts and positions give equal replies. */
+export function replyKey(chance: Chance, model: string, prompt: string, index: number): Key {
+  // The first is the one that a batch gives to the same prompt.
+  return answerKey(chance, model, index === 0 ? prompt : `${prompt}\u0000${index}`)
+}
+
+/** Words drawn from the key. */
+export function wordsReply(chance: Chance, key: Key, bounds: Bounds): Reply {
+  const { tokens, cut } = answerTokens(chance, key, bounds.limit)
+  const text = answerText(chance, key, tokens)
+  if (stopAt(text, bounds.stop) >= 0) return textReply(text, bounds)
+  return {
+    ...{ text, tokens, toolCalls: [], finish_reason: cut ? 'length' : 'stop' },
+    // Each word, the space before it included, and each full stop is a token.
+    pieces: () => text.split(/(?=[ .])/),
+  }
+}
+
+/** A text that is given, cut by the bounds. */
+export function textReply(given: string, { limit, stop }: Bounds): Reply {
+  const stops = stopAt(given, stop)
+  let text = stops >= 0 ? given.slice(0, stops) : given
+  let tokens = text === '' ? 0 : countTokens(text)
+  const isCut = limit !== undefined && tokens > limit
+  if (isCut) {
+    text = splitTokens(text).slice(0, limit).join('')
+    tokens = limit
+  }
+  return {
+    ...{ text, tokens, toolCalls: [], finish_reason: isCut ? 'length' : 'stop' },
+    pieces: () => splitTokens(text),
+  }
+}
+
+/** JSON that fits a schema. Ends the request with 400 where none is known that does. */
+export function jsonReply(chance: Chance, key: Key, schema: JsonSchema, bounds: Bounds): Reply {
+  return textReply(JSON.stringify(fitting(chance, key, schema, 'response_format')), bounds)
+}
+
+/** A call of one tool, with arguments that fit its parameters. */
+export function toolReply(chance: Chance, key: Key, { name, parameters }: Tool, bounds: Bounds): Reply {
+  return callsReply(chance, key, [{ name, arguments: fitting(chance, key, parameters, `tool ${name}`) }], bounds)
+}
+
+/** Calls of tools that are given. */
+export function callsReply(
+  chance: Chance,
+  key: Key,
+  calls: readonly { readonly name: string; readonly arguments: JsonValue }[],
+  { limit }: Bounds,
+): Reply {
+  let left = limit ?? Number.POSITIVE_INFINITY
+  let isCut = false
+  let tokens = 0
+  const toolCalls = calls.map(({ name, arguments: given }, nth) => {
+    left -= countTokens(name)
+    const reply = textReply(JSON.stringify(given), { limit: Math.max(0, Math.min(left, 2 ** 31)), stop: [] })
+    left -= reply.tokens
+    tokens += countTokens(name) + reply.tokens
+    isCut ||= reply.finish_reason === 'length'
+    return { id: `call_${chance.letters(24, key, TOOL_ID + nth)}`, name, arguments: reply.text }
+  })
+  return {
+    ...{ text: '', toolCalls, finish_reason: isCut ? 'length' : 'tool_calls' },
+    tokens: Math.min(tokens, limit ?? tokens),
+    pieces: () => [],
+  }
+}
+
+/** Which tool is called: the one whose name the words speak of, else one that is drawn. */
+export function chosenTool(chance: Chance, key: Key, tools: readonly Tool[], words: string): Tool {
+  const spoken = words.toLowerCase()
+  const fitting = (tool: Tool) =>
+    tool.name
+      .toLowerCase()
+      .split(/[_\-\s]+/)
+      .filter(word => word.length > 3 && spoken.includes(word)).length
+  const best = Math.max(...tools.map(fitting))
+  return best > 0 ? tools.find(tool => fitting(tool) === best)! : tools[chance.integer(tools.length, key, TOOL)]!
+}
+
+function fitting(chance: Chance, key: Key, schema: JsonSchema, where: string): JsonValue {
+  try {
+    return answerFor(schema, chance, key)
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    refuse(400, `no answer can be made for the schema of ${where}: ${error.message}`)
+  }
+}
+
+function stopAt(text: string, stop: readonly string[]): number {
+  let first = -1
+  for (const one of stop) {
+    const at = one === '' ? -1 : text.indexOf(one)
+    if (at >= 0 && (first < 0 || at < first)) first = at
+  }
+  return first
+}
