@@ -1,10 +1,14 @@
 import { z } from 'zod'
+import { nearest } from '../kernel/nearest.ts'
 import { kind } from './kind.ts'
 
 /** What a service may change without breaking its word. */
 const LEGAL = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
 /** What breaks it. */
 const ILLEGAL = ['missingField', 'numberAsString', 'unlistedValue'] as const
+/** How many fields an error names. */
+const MOST_NAMED = 8
+
 type Change = (typeof LEGAL | typeof ILLEGAL)[number]
 
 /** A field of an answer as the declaration has it; entries of a list stand under `[]`. */
@@ -29,6 +33,19 @@ export const drift = kind({
   befalls: ({ change, field }, { returns, produces }) =>
     produces === 'application/json' && candidates(returns, change, field).length > 0,
   befallsOnly: 'answers in which something can be changed so',
+  misfit({ change, field }, endpoints) {
+    const told = endpoints.filter(({ produces }) => produces === 'application/json')
+    const fit = [...new Set(told.flatMap(({ returns }) => candidates(returns, change, undefined)))]
+    if (field === undefined || fit.length === 0) return undefined
+    const path = ['field']
+    const fields = told.flatMap(({ returns }) => [...fieldsOf(returns).map(one => one.path), ...objectsOf(returns)])
+    if (!fields.includes(field)) {
+      const meant = nearest(field, fields)
+      const advice = meant === undefined ? `Give one of ${few(fit)}.` : `Did you mean '${meant}'?`
+      return { path, reason: `there is no field '${field}' in the answer. ${advice}` }
+    }
+    return { path, reason: `${change} can not be done to '${field}'. Give one of ${few(fit)}.` }
+  },
   async act({ change, field }, hit) {
     const answer = await hit.proceed()
     // A refusal has another shape than the declared one.
@@ -42,6 +59,12 @@ export const drift = kind({
     return new Response(JSON.stringify(changed), { status: answer.status, headers: answer.headers })
   },
 })
+
+/** The first of them, for an error. */
+function few(paths: readonly string[]): string {
+  const named = paths.filter(path => path !== '')
+  return `${named.slice(0, MOST_NAMED).join(', ')}${named.length > MOST_NAMED ? ', …' : ''}`
+}
 
 /** The places of an answer that a change can be made at; `''` is the answer itself. */
 function candidates(schema: z.ZodType, change: Change, field: string | undefined): string[] {

@@ -8,7 +8,7 @@ import { type Key, purpose } from '../kernel/random.ts'
 import { History, type Past } from './history.ts'
 import type { FaultyWorld, Kind } from './kind.ts'
 import { KINDS } from './kinds.ts'
-import { FaultError, type FaultRule, globOf, type ReadRule, readRule } from './rule.ts'
+import { FaultError, type FaultRule, globOf, MODEL_FIELDS, type ReadRule, readRule } from './rule.ts'
 
 const TRIGGER = purpose('fault.trigger')
 const SHAPE = purpose('fault.shape')
@@ -349,7 +349,7 @@ function matches({ rule }: Standing, { params, search, request, call }: Passage<
   if (deployment !== undefined && !isLike(deployment, params.deploy_id)) return false
   if (model === undefined) return true
   const query = new URLSearchParams(search)
-  const given = [params.model_name, query.get('model'), body.model_name, body.model, body.base_model]
+  const given = [params.model_name, query.get('model'), ...MODEL_FIELDS.map(field => body[field])]
   return given.some(one => isLike(model, one))
 }
 

@@ -30,6 +30,12 @@ export interface Hit {
   past(lag: Micros): FaultyWorld
 }
 
+/** What is wrong with a fault for what it is on: where in it, and what would do. */
+export interface Misfit {
+  readonly path: readonly string[]
+  readonly reason: string
+}
+
 /** A kind of fault: what it takes, what it can befall, what it does. */
 export interface Kind<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema
@@ -37,6 +43,8 @@ export interface Kind<Schema extends z.ZodObject = z.ZodObject> {
   befalls?(fault: z.output<Schema>, endpoint: AnyEndpoint): boolean
   /** What it befalls, for the error where an operation cannot have it. */
   readonly befallsOnly?: string
+  /** Why none of these operations can have it, where more can be said than what it befalls. */
+  misfit?(fault: z.output<Schema>, endpoints: readonly AnyEndpoint[]): Misfit | undefined
   act(fault: z.output<Schema>, hit: Hit): Response | Promise<Response>
 }
 

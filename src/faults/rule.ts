@@ -1,6 +1,6 @@
 /** A rule of a fault: what it befalls, when, and which fault it is. */
 import { z } from 'zod'
-import type { AnyEndpoint, Operations } from '../api/endpoint.ts'
+import { type AnyEndpoint, type Operations, routeNames } from '../api/endpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
@@ -113,6 +113,9 @@ export interface Surroundings {
   readonly clock: Clock
 }
 
+/** The fields of a body in which a request names a model. */
+export const MODEL_FIELDS = ['model_name', 'model', 'base_model'] as const
+
 const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
 
 /**
@@ -143,7 +146,33 @@ export function demandRule(given: unknown, around: Omit<Surroundings, 'clock'>):
   }
   demandKind(rule.after?.kind, around.kinds)
   const named = new Set([rule.on].flat().flatMap(one => operationsNamed(one, around)))
-  return { rule, operations: befallen(rule.fault, named, around) }
+  const befalls = befallen(rule.fault, named, around)
+  demandNaming(rule, befalls, around)
+  return { rule, operations: befalls }
+}
+
+/** A rule for requests that name a deployment or a model is on some that can. What they name may be made later. */
+function demandNaming(
+  { deployment, model }: z.output<typeof RuleSchema>,
+  befalls: ReadonlySet<string>,
+  { operations }: Pick<Surroundings, 'operations'>,
+): void {
+  const endpoints = [...befalls].map(name => operations[name] as AnyEndpoint)
+  const names = [...befalls].slice(0, 3).join(', ')
+  const never = (place: string, what: string) =>
+    refused(`no request of ${names} names ${what}, so it would never act. Leave it out, or name others in 'on'.`, [
+      place,
+    ])
+  if (deployment !== undefined && !endpoints.some(({ path }) => routeNames(path).includes('deploy_id'))) {
+    throw never('deployment', 'a deployment in its path')
+  }
+  if (model !== undefined && !endpoints.some(namesModel)) throw never('model', 'a model')
+}
+
+function namesModel({ path, query, body }: AnyEndpoint): boolean {
+  const fields = body instanceof z.ZodObject ? Object.keys(body.shape) : []
+  const named = MODEL_FIELDS.some(field => fields.includes(field))
+  return named || Object.hasOwn(query, 'model') || routeNames(path).includes('model_name')
 }
 
 function operationsNamed(wanted: string, { operations, operationOf }: Omit<Surroundings, 'clock'>): string[] {
@@ -168,10 +197,15 @@ function befallen(
   named: ReadonlySet<string>,
   { operations }: Pick<Surroundings, 'operations'>,
 ): ReadonlySet<string> {
-  const { befalls, befallsOnly } = KINDS[fault.kind] as unknown as Kind
+  const { befalls, befallsOnly, misfit } = KINDS[fault.kind] as unknown as Kind
   if (befalls === undefined) return named
   const found = [...named].filter(name => befalls(fault, operations[name] as AnyEndpoint))
   if (found.length > 0) return new Set(found)
+  const wrong = misfit?.(
+    fault,
+    [...named].map(name => operations[name] as AnyEndpoint),
+  )
+  if (wrong !== undefined) throw refused(wrong.reason, ['fault', ...wrong.path])
   const shown = [...named].slice(0, 3).join(', ')
   throw refused(`'${fault.kind}' befalls ${befallsOnly}, and ${shown} is none. Name others in 'on'.`, ['fault'])
 }

@@ -182,6 +182,16 @@ export function jsonLines(text: string): any[] {
   })
 }
 
+/** JSON in which a pattern stands as it is written, which no JSON says. */
+function withPatterns(value: unknown): string | undefined {
+  const patterns: string[] = []
+  const text = JSON.stringify(value, (_, item) => {
+    if (typeof item === 'bigint') return `${item}n`
+    return item instanceof RegExp ? `\u0000${patterns.push(String(item)) - 1}` : item
+  })
+  return text?.replace(/"\\u0000(\d+)"/g, (_, at: string) => patterns[Number(at)]!)
+}
+
 /** A value for people, in one line. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing'
@@ -190,10 +200,7 @@ export function shown(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (Object.is(value, -0)) return '-0'
   try {
-    return short(
-      JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? `${item}n` : item)) ?? String(value),
-      MOST_SHOWN,
-    )
+    return short(withPatterns(value) ?? String(value), MOST_SHOWN)
   } catch {
     return String(value)
   }

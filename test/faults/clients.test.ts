@@ -347,6 +347,23 @@ function differences(one: unknown, other: unknown, place = ''): string[] {
   return [...new Set(found)]
 }
 
+test('a refused connection is one: others go on, and a server that is closed is what truly refuses', async () => {
+  const other = await serve(createSimulator(), { port: 0 })
+  const at = (url: string) =>
+    outcomeOf(
+      throughFetch(
+        () => unwatchedFetch,
+        () => url,
+      )({ path: '/_sim/health' }),
+    )
+  sim.faults.add({ on: '*', fault: { kind: 'refused' } })
+  expect(await outcomeOf(CLIENTS['fetch, server']({ path: '/v1/voices' }))).toEqual({ threw: 'ECONNRESET' })
+  expect(await at(server.url)).toMatchObject({ status: 200 })
+  expect(sim.journal.entries().at(-1)).toMatchObject({ kind: 'request', fields: { status: 0 } })
+  await other.close()
+  expect(await at(other.url)).toEqual({ threw: 'ECONNREFUSED' })
+})
+
 /** Time as the client waits: at a server it is real, in a process it is moved. */
 async function waits(name: ClientName, by: string): Promise<void> {
   if (!name.endsWith('server')) await sim.clock.advance(by)

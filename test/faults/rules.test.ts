@@ -282,7 +282,22 @@ describe('what can not be is refused with the reason, and nothing has changed', 
     [
       'a drift of an unknown field',
       { on: 'getDeployment', fault: { kind: 'drift', change: 'missingField', field: 'statsu' } },
-      "'drift' befalls",
+      "$.fault.field: there is no field 'statsu' in the answer. Did you mean 'status'?",
+    ],
+    [
+      'a drift that its field can not have',
+      { on: 'getDeployment', fault: { kind: 'drift', change: 'numberAsString', field: 'status' } },
+      "$.fault.field: numberAsString can not be done to 'status'. Give one of instances.",
+    ],
+    [
+      'a deployment where none is named',
+      { on: 'listVoices', deployment: 'a', fault: DOWN },
+      '$.deployment: no request of listVoices names a deployment in its path, so it would never act. Leave it out',
+    ],
+    [
+      'a model where none is named',
+      { on: ['listVoices', 'stopDeployment'], model: 'acme/chat', fault: DOWN },
+      '$.model: no request of listVoices, stopDeployment names a model, so it would never act. Leave it out',
     ],
     [
       'a message of two lines',

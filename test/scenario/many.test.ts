@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/run.ts'
 import { list } from '../../src/cli/scenarios.ts'
 import { seedList } from '../../src/cli/values.ts'
+import { shown } from '../../src/scenario/check.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
@@ -112,6 +113,11 @@ test('--tag takes those that have one of the tags', async () => {
     code: 2,
     error: "Failed to run scenarios: none is tagged 'mony'. 'modelhost-sim scenarios' lists the tags.\n",
   })
+})
+
+test('a pattern is shown as it is written, however deep', () => {
+  expect(shown({ errors: [{ message: /in use/i }], id: 'a' })).toBe('{"errors":[{"message":/in use/i}],"id":"a"}')
+  expect(shown(/x/)).toBe('/x/')
 })
 
 test('--dry-run prints the steps and compares nothing', async () => {
