@@ -3,6 +3,7 @@ import { KEY_HEADER } from './api/auth.ts'
 import { readable } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
 
 /** The name of the world that the server was started with. */
 export const DEFAULT_WORLD = 'default'
@@ -25,6 +26,8 @@ export interface WorldSpec {
   readonly options?: Partial<SimulatorOptions>
   /** The world to go on from instead. */
   readonly from?: ServedWorld
+  /** The snapshot to go on from instead. */
+  readonly snapshot?: Snapshot
   readonly clock?: ForkOptions['clock'] | undefined
   /** A further word for the world's first token, at the root address. */
   readonly alias?: string | undefined
@@ -49,6 +52,8 @@ export class ServedWorld {
   readonly name: string
   readonly sim: Simulator
   readonly alias: string | undefined
+  /** What is kept of it, by name. They outlive a reset, and go with it. */
+  readonly snapshots = new Map<string, Snapshot>()
   /** Requests that it was asked. */
   requests = 0
   readonly #began = monotonicMs()
@@ -165,7 +170,7 @@ export class Worlds {
    * @throws TooManyWorlds when there are enough, RangeError for an alias that is taken, and whatever
    *   `createSimulator` throws at options that make no world
    */
-  make({ options, from, clock, alias }: WorldSpec = {}): ServedWorld {
+  make({ options, from, snapshot, clock, alias }: WorldSpec = {}): ServedWorld {
     this.#sweep()
     if (this.#worlds.size >= this.maxWorlds) {
       throw new TooManyWorlds(
@@ -178,7 +183,7 @@ export class Worlds {
         `Failed to make a world: the token '${alias}' leads to another one already. Give it another, or none.`,
       )
     }
-    const sim = this.#simulator(options, from, clock)
+    const sim = snapshot ? this.#putBack(snapshot, clock) : this.#simulator(options, from, clock)
     if (alias !== undefined && sim.token === '') {
       throw new RangeError(
         `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
@@ -242,6 +247,24 @@ export class Worlds {
     const dot = token.lastIndexOf('.')
     const name = token.slice(dot + 1)
     return dot > 0 && name !== DEFAULT_WORLD ? this.get(name) : undefined
+  }
+
+  /** A simulator's own world. */
+  holding(sim: Simulator): ServedWorld {
+    return [this.default, ...this.#worlds.values()].find(world => world.sim === sim)!
+  }
+
+  #putBack(snapshot: Snapshot, clock: WorldSpec['clock']): Simulator {
+    // The world is the snapshot's; its doors are this server's.
+    const { documentedOnly, names, timers, check, onBug } = this.default.sim.options
+    const doors = {
+      ...(documentedOnly !== undefined && { documentedOnly }),
+      ...(names !== undefined && { names }),
+      ...(timers !== undefined && { timers }),
+      ...(check !== undefined && { check }),
+      ...(onBug !== undefined && { onBug }),
+    }
+    return createSimulator({ ...doors, fixtures: snapshot, ...(clock !== undefined && { clock }) })
   }
 
   #simulator(

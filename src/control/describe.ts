@@ -60,11 +60,12 @@ function section(endpoint: AnyEndpoint): string {
 
 function curlOf(endpoint: AnyEndpoint): string {
   const { target, body } = shownBy(endpoint)
+  const form = endpoint.upload === undefined ? '' : ' -F file=@before.snapshot'
   const json = body === undefined ? '' : ` --json '${JSON.stringify(body)}'`
-  const usual = body === undefined ? 'GET' : 'POST'
+  const usual = body === undefined && form === '' ? 'GET' : 'POST'
   const method = endpoint.method === usual ? '' : ` -X ${endpoint.method}`
   const address = `127.0.0.1:4010${target}`
-  return `curl${method}${json} ${/[?&]/.test(address) ? `'${address}'` : address}`
+  return `curl${method}${json}${form} ${/[?&]/.test(address) ? `'${address}'` : address}`
 }
 
 function shapeOf(body: z.ZodType | undefined): Fields {

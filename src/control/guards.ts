@@ -14,6 +14,7 @@ export interface TurnedAway {
 /** What the guards look at: the headers as they came, for a URL can hold another host. */
 export interface Visitor {
   readonly method?: string | undefined
+  readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
@@ -46,7 +47,7 @@ export function hostGuard(allowed: readonly string[] = []): (host: string | unde
 }
 
 /** Turns away what a web page of another origin could send, with or without its user's knowledge. */
-export function originGuard({ method, headers }: Visitor): TurnedAway | undefined {
+export function originGuard({ method, url, headers }: Visitor): TurnedAway | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'cross-site' || site === 'same-site') {
     return { status: 403, message: 'Failed to answer: another site asked. Ask from a page of this server, or by curl.' }
@@ -62,10 +63,17 @@ export function originGuard({ method, headers }: Visitor): TurnedAway | undefine
   const type = headers['content-type']
   const hasBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
   if (type === undefined ? !hasBody : /^application\/json\s*(;|$)/i.test(String(type))) return undefined
+  // A page could send a form, and no browser sends one to somebody else without saying where it comes from.
+  if (isUpload(url) && /^multipart\/form-data\s*;/i.test(String(type))) return undefined
   return {
     status: 415,
     message: `Failed to read the command: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`,
   }
+}
+
+/** Whether a request goes where files are taken. */
+function isUpload(url: string | undefined): boolean {
+  return /\/_sim\/snapshots\/[^/?]*\/import\/?(\?|$)/.test(url ?? '')
 }
 
 /** Asks for the control token, as `x-sim-control-token` or as the bearer. */

@@ -14,6 +14,7 @@ import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
 import * as report from './report.ts'
 import * as scenarios from './scenarios.ts'
+import * as snapshots from './snapshots.ts'
 import * as worldsOfServer from './worlds.ts'
 
 /**
@@ -30,6 +31,7 @@ export const controlOperations = byPath({
   ...cluster,
   ...faults,
   ...scenarios,
+  ...snapshots,
   ...worldsOfServer,
 } satisfies Operations<ControlScope>)
 
@@ -51,6 +53,8 @@ const NOT_JOURNALED: readonly string[] = [
   'getReport',
   'listScenarios',
   'getScenario',
+  'listSnapshots',
+  'exportSnapshot',
 ]
 
 const NO_SCENARIOS: TimelineLibrary = {

@@ -6,6 +6,7 @@ import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
 import { control, OURS } from './endpoint.ts'
+import { keptIn } from './kept-snapshots.ts'
 
 const Brief = z.object({
   world: z.string(),
@@ -34,11 +35,11 @@ export const createWorld = control({
   route: 'POST /_sim/worlds',
   summary:
     'Make a world: an account of its own with its clock, seed, journal and limits. What is left out is as the server ' +
-    'was started; from names a world to go on from, token a further word for its first token',
+    'was started; from names a world to go on from, snapshot a snapshot that it keeps (the default world unless from is given), token a further word for its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
-    400: 'a fixture, profile, names, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from beside what a fork has of its origin',
-    404: 'from names no world',
+    400: 'a fixture, profile, names, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from or snapshot beside what a fork has of its origin',
+    404: 'from names no world, snapshot none of its snapshots',
     429: 'the server holds as many worlds as it may',
   },
   body: z
@@ -56,6 +57,7 @@ export const createWorld = control({
       journal_limit: z.number().optional(),
       max_storage_bytes: z.number().optional(),
       from: z.string().optional(),
+      snapshot: z.string().optional(),
       token: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,200}$/, 'should be 1 to 200 letters, digits, dashes and underscores')
@@ -64,17 +66,25 @@ export const createWorld = control({
     .optional(),
   returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
   handle: async ({ body = {}, worlds, request }) => {
-    const { clock, from, token } = body
+    const { clock, from, snapshot, token } = body
     const options = optionsOf(body)
-    if (from !== undefined && options !== undefined) {
-      const [first] = Object.keys(body).filter(name => !['from', 'clock', 'token'].includes(name))
-      refuse(400, `Failed to make a world: a fork has the ${first} of its origin. Leave ${first} or from out.`)
+    const origin = from ?? snapshot
+    if (origin !== undefined && options !== undefined) {
+      const [first] = Object.keys(body).filter(name => !['from', 'snapshot', 'clock', 'token'].includes(name))
+      const what = snapshot === undefined ? 'a fork has the' : 'a snapshot brings the'
+      const whose = snapshot === undefined ? 'of its origin' : 'of its world'
+      refuse(
+        400,
+        `Failed to make a world: ${what} ${first} ${whose}. Leave ${first} or ${snapshot === undefined ? 'from' : 'snapshot'} out.`,
+      )
     }
-    const origin = from === undefined ? undefined : found(worlds, from)
-    await origin?.sim.clock.catchUp()
+    const forked = from === undefined ? undefined : found(worlds, from)
+    const kept = snapshot === undefined ? undefined : keptIn(forked ?? worlds.default, snapshot)
+    await forked?.sim.clock.catchUp()
     const world = made(worlds, {
       ...(options !== undefined && { options }),
-      ...(origin !== undefined && { from: origin }),
+      ...(forked !== undefined && { from: forked }),
+      ...(kept !== undefined && { snapshot: kept }),
       clock: clock as WorldSpec['clock'],
       alias: token,
     })

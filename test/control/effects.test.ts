@@ -5,6 +5,7 @@ import { controlOperations } from '../../src/control/index.ts'
 import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
 import { Library } from '../../src/scenario/library.ts'
+import { createSimulator } from '../../src/simulator.ts'
 import { type Running, running } from '../serve/running.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
@@ -14,6 +15,8 @@ const MODEL = 'aurora-labs/aurora-8b-instruct'
 interface Command {
   readonly path: string
   readonly body?: unknown
+  /** The bytes of an upload. */
+  readonly file?: Uint8Array
 }
 interface Bad extends Command {
   readonly status: number
@@ -43,6 +46,8 @@ const set = (body: unknown, status: number, says: string | RegExp): Bad => ({
   status,
   says,
 })
+
+const SNAPSHOT = createSimulator({ fixtures: 'empty' }).snapshot()
 
 /** By operation. What takes no input has no bad one. */
 const COMMANDS: Readonly<Record<string, Told>> = {
@@ -306,6 +311,41 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     bad: [{ path: '/_sim/scenarios/of-nobody', status: 404, says: 'GET /_sim/scenarios lists them' }],
   },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
+  listSnapshots: { good: [{ path: '/_sim/snapshots' }], bad: [] },
+  takeSnapshot: {
+    good: [
+      { path: '/_sim/snapshots', body: { name: 'mine' } },
+      { path: '/_sim/snapshots', body: {} },
+    ],
+    bad: [
+      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'there is one of that name' },
+      { path: '/_sim/snapshots', body: { name: 'a/b' }, status: 422, says: 'should match pattern' },
+    ],
+  },
+  restoreSnapshot: {
+    good: [{ path: '/_sim/snapshots/known/restore' }, { path: '/_sim/snapshots/known/restore' }],
+    bad: [{ path: '/_sim/snapshots/unknown/restore', status: 404, says: "Did you mean 'known'?" }],
+  },
+  exportSnapshot: {
+    good: [{ path: '/_sim/snapshots/known/export' }],
+    bad: [{ path: '/_sim/snapshots/zzzzzzz/export', status: 404, says: 'GET /_sim/snapshots lists' }],
+  },
+  importSnapshot: {
+    good: [{ path: '/_sim/snapshots/theirs/import', file: SNAPSHOT.toBytes() }],
+    bad: [
+      { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is no snapshot' },
+      {
+        path: '/_sim/snapshots/known/import',
+        file: SNAPSHOT.toBytes(),
+        status: 409,
+        says: 'there is one of that name',
+      },
+    ],
+  },
+  deleteSnapshot: {
+    good: [{ path: '/_sim/snapshots/known' }],
+    bad: [{ path: '/_sim/snapshots/knwon', status: 404, says: "Did you mean 'known'?" }],
+  },
 }
 
 const scenarios = new Library(['test/scenario/forms', 'scenarios'])
@@ -313,11 +353,23 @@ const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: '
 
 const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
 
-function send({ server }: Running, method: string, { path, body }: Command): Promise<Response> {
+function send({ server }: Running, method: string, { path, body, file }: Command): Promise<Response> {
+  if (file !== undefined) {
+    const form = new FormData()
+    form.set('file', new Blob([new Uint8Array(file)]), 'x.snapshot')
+    return fetch(`${server.url}${path}`, { method, body: form })
+  }
   return fetch(`${server.url}${path}`, {
     method,
     ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   })
+}
+
+/** With a rule, a snapshot and scenarios to speak of. */
+async function prepared(): Promise<Running> {
+  const world = await running({ faults: FAULTS }, { scenarios })
+  world.server.worlds.default.snapshots.set('known', SNAPSHOT)
+  return world
 }
 
 /** What a refused command leaves as it was; the journal alone has a line of it. */
@@ -339,7 +391,7 @@ describe('every command', () => {
   test.each(TABLE)(
     '$operation answers as it is declared, and never to another origin',
     async ({ operation, endpoint }) => {
-      const world = await running({ faults: FAULTS }, { scenarios })
+      const world = await prepared()
       for (const command of COMMANDS[operation]!.good) {
         const response = await send(world, endpoint.method, command)
         const text = await response.text()
@@ -356,7 +408,7 @@ describe('every command', () => {
   test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
     '$operation says what is wrong with what it will not take, and changes nothing',
     async ({ operation, endpoint }) => {
-      const world = await running({ faults: FAULTS }, { scenarios })
+      const world = await prepared()
       const before = worldOf(world)
       for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
         const response = await send(world, endpoint.method, command)

@@ -46,12 +46,20 @@ test('every line of docs/control.md works on the default world as printed', asyn
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
   expect(lines).toHaveLength(Object.keys(controlOperations).length)
   for (const line of lines) {
-    const { address, method, body } =
-      /^curl(?: -X (?<method>\w+))?(?: --json '(?<body>.*)')? '?(?<address>[^']*)'?$/.exec(line)!.groups!
+    const { address, method, body, upload } =
+      /^curl(?: -X (?<method>\w+))?(?: --json '(?<body>.*)')?(?: -F (?<upload>\S+))? '?(?<address>[^']*)'?$/.exec(line)!
+        .groups!
     sim.reset()
+    // The lines about a snapshot are for the one that a line takes.
+    const { snapshots } = server.worlds.default
+    if (line.includes('/_sim/snapshots/')) snapshots.set('before-the-storm', sim.snapshot())
+    else snapshots.clear()
+    const form = new FormData()
+    if (upload !== undefined) form.set('file', new Blob([new Uint8Array(sim.snapshot().toBytes())]), 'before.snapshot')
     const { status } = await fetch(address!.replace('127.0.0.1:4010', server.url), {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      method: method ?? (body === undefined && upload === undefined ? 'GET' : 'POST'),
       ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+      ...(upload !== undefined && { body: form }),
     })
     expect([line, status]).toEqual([line, 200])
   }

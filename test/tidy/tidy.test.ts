@@ -48,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'happened.ts',
     'clock-setting.ts',
     'worlds.ts',
+    'snapshot',
     'timelines.ts',
     'faults',
     'api',
@@ -104,7 +105,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'lockstep.ts': ['kernel'],
   'turns.ts': ['kernel'],
   'clock-setting.ts': ['kernel'],
-  'worlds.ts': ['simulator.ts', 'api', 'kernel'],
+  'worlds.ts': ['simulator.ts', 'snapshot', 'api', 'kernel'],
   'routing.ts': ['worlds.ts', 'simulator.ts', 'faults', 'api', 'store/json-text.ts'],
   'received.ts': ['api', 'kernel', 'store/json-text.ts'],
 }

@@ -1,0 +1,110 @@
+/** Snapshots of the worlds of a server: kept by name, gone back to, carried elsewhere, and what worlds are made from. */
+import { expect, test } from 'vitest'
+import { type Running, running } from '../serve/running.ts'
+
+const SNAPSHOTS = '/_sim/snapshots'
+
+function upload({ server }: Running, name: string, bytes: BlobPart): Promise<Response> {
+  const form = new FormData()
+  form.set('file', new Blob([bytes]), 'x.snapshot')
+  return fetch(`${server.url}${SNAPSHOTS}/${name}/import`, { method: 'POST', body: form })
+}
+
+test('a world is gone back to as often as one likes, and goes on as it would have', async () => {
+  const world = await running({ fixtures: 'default', seed: 4 })
+  await world.command('/_sim/clock/advance', { by: '10m' })
+  const taken = await world.command(SNAPSHOTS, { name: 'before-the-storm' })
+  const digest = world.sim.digest
+  expect(taken).toMatchObject({
+    status: 200,
+    body: { snapshot: 'before-the-storm', digest, seed: '4', profile: 'realistic' },
+  })
+  expect((await world.command(SNAPSHOTS, {})).body.snapshot).toBe('snapshot-2')
+  await world.command('/_sim/clock/advance', { by: '1h' })
+  const later = world.sim.digest
+  for (let i = 0; i < 2; i++) {
+    const restored = await world.command(`${SNAPSHOTS}/before-the-storm/restore`, {})
+    expect(restored).toMatchObject({ status: 200, body: { digest, now: taken.body.now } })
+    await world.command('/_sim/clock/advance', { by: '1h' })
+    expect(world.sim.digest).toBe(later)
+  }
+  await world.command('/_sim/reset', {})
+  const kept = await world.command(SNAPSHOTS, undefined, 'GET')
+  expect(kept.body.map((one: { snapshot: string }) => one.snapshot)).toEqual(['before-the-storm', 'snapshot-2'])
+  expect((await world.command(`${SNAPSHOTS}/snapshot-2`, undefined, 'DELETE')).status).toBe(200)
+  expect((await world.command(SNAPSHOTS, undefined, 'GET')).body).toHaveLength(1)
+})
+
+test('a snapshot is carried to another server, under another name', async () => {
+  const [here, there] = [await running({ seed: 4, clock: 'on-poll' }), await running({ fixtures: 'empty' })]
+  await here.command(SNAPSHOTS, { name: 'mine' })
+  const exported = await fetch(`${here.server.url}${SNAPSHOTS}/mine/export`)
+  expect([exported.status, exported.headers.get('content-type')]).toEqual([200, 'application/octet-stream'])
+  const imported = await upload(there, 'yours', await exported.blob())
+  expect([imported.status, await imported.json()]).toMatchObject([200, { snapshot: 'yours', digest: here.sim.digest }])
+  await there.command(`${SNAPSHOTS}/yours/restore`, {})
+  expect([there.sim.digest, there.sim.seed, there.sim.clock.mode]).toEqual([here.sim.digest, '4', 'on-poll'])
+})
+
+test('worlds are made from one, each by itself, whatever becomes of the world that kept it', async () => {
+  const world = await running({ fixtures: 'default', seed: 4 })
+  const made = (await world.command('/_sim/worlds', { from: 'default' })).body
+  const at = `/_sim/worlds/${made.world}${SNAPSHOTS}`
+  await world.command(at, { name: 'mine' })
+  const { digest } = world.sim
+  await world.command(`/_sim/worlds/${made.world}/_sim/clock/advance`, { by: '1d' })
+  const forks = []
+  for (let i = 0; i < 2; i++) {
+    forks.push((await world.command('/_sim/worlds', { from: made.world, snapshot: 'mine', clock: 'manual' })).body)
+  }
+  await world.command(`/_sim/worlds/${made.world}`, undefined, 'DELETE')
+  await world.command(`/_sim/worlds/${forks[0].world}/_sim/clock/advance`, { by: '1d' })
+  const [one, two] = forks.map(fork => world.server.worlds.get(fork.world)!.sim)
+  expect([two!.digest, one!.digest === digest]).toEqual([digest, false])
+  expect(forks[1].token).toBe('sim_default_token.w3')
+  // What a world keeps is its own.
+  expect((await world.command(SNAPSHOTS, undefined, 'GET')).body).toEqual([])
+  expect(await world.command(at, undefined, 'GET')).toMatchObject({
+    status: 404,
+    body: { error: expect.stringMatching(/there is no world 'w1': it was deleted/) },
+  })
+})
+
+test('what can not be is refused, and changes nothing', async () => {
+  const world = await running({ fixtures: 'empty' })
+  await world.command(SNAPSHOTS, { name: 'mine' })
+  const { digest } = world.sim
+  const bytes = world.sim.snapshot().toBytes()
+  const cases: [ask: () => Promise<{ status: number; body: unknown }>, status: number, says: RegExp][] = [
+    [() => world.command(SNAPSHOTS, { name: 'mine' }), 409, /there is one of that name\. Delete it/],
+    [() => world.command(SNAPSHOTS, { name: '../mine' }), 422, /should match pattern/],
+    [() => world.command(`${SNAPSHOTS}/nine/restore`, {}), 404, /keeps none of that name\. Did you mean 'mine'\?/],
+    [() => world.command(`${SNAPSHOTS}/nine/export`, undefined, 'GET'), 404, /Did you mean 'mine'\?/],
+    [() => world.command(`${SNAPSHOTS}/zzzzzzzz`, undefined, 'DELETE'), 404, /GET \/_sim\/snapshots lists those/],
+    [() => world.command('/_sim/worlds', { snapshot: 'nine' }), 404, /Did you mean 'mine'\?/],
+    [
+      () => world.command('/_sim/worlds', { snapshot: 'mine', seed: 3 }),
+      400,
+      /a snapshot brings the seed of its world/,
+    ],
+    [() => sent(upload(world, 'other', bytes.slice(0, 500))), 400, /the snapshot 'x\.snapshot': it is cut off/],
+    [() => sent(upload(world, 'other', 'nothing')), 400, /it is no snapshot of modelhost-sim/],
+    [() => sent(upload(world, 'mine', new Uint8Array(bytes))), 409, /there is one of that name/],
+    [() => sent(upload(world, 'No', new Uint8Array(bytes))), 422, /should match pattern/],
+  ]
+  for (const [ask, status, says] of cases) {
+    const { status: got, body } = await ask()
+    expect([got, JSON.stringify(body)]).toEqual([status, expect.stringMatching(says)])
+  }
+  for (let i = 1; i < 100; i++) world.server.worlds.default.snapshots.set(`s${i}`, world.sim.snapshot())
+  expect(await world.command(SNAPSHOTS, {})).toMatchObject({
+    status: 429,
+    body: { error: expect.stringMatching(/100/) },
+  })
+  expect(world.sim.digest).toBe(digest)
+})
+
+async function sent(answer: Promise<Response>): Promise<{ status: number; body: unknown }> {
+  const response = await answer
+  return { status: response.status, body: await response.json() }
+}
