@@ -8,6 +8,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./serve.ts'),
   simulate: () => import('./simulate.ts'),
   report: () => import('./report.ts'),
+  snapshot: () => import('./snapshot.ts'),
+  restore: () => import('./restore.ts'),
   run: () => import('./run.ts'),
   scenarios: () => import('./scenarios.ts'),
   endpoints: () => import('./endpoints.ts'),

@@ -18,6 +18,7 @@ import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { shippedFolder } from './scenarios.ts'
 import { onSignals } from './signals.ts'
+import { ENDING } from './snapshot-file.ts'
 import {
   byteCount,
   demandKnownVariables,
@@ -39,10 +40,10 @@ interface Arguments {
   port: number
   host: string
   fixtures: string
-  profile: string
+  profile: string | undefined
   weather: string | undefined
-  seed: string
-  clock: (typeof SERVED_MODES)[number]
+  seed: string | undefined
+  clock: (typeof SERVED_MODES)[number] | undefined
   speed: number | undefined
   pollStep: string | undefined
   idleAfter: number | undefined
@@ -97,11 +98,15 @@ function flags() {
       coerce: text('host'),
     },
     fixtures: {
-      ...flag('fixtures', 'World to start from: default, empty, fleet, full, two-nodes, or a folder', 'default'),
+      ...flag(
+        'fixtures',
+        'World to start from: default, empty, fleet, full, two-nodes, a folder, or the .snapshot of one',
+        'default',
+      ),
       coerce: text('fixtures'),
     },
     profile: {
-      ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
+      ...flag('profile', 'How the provider behaves: realistic (unless given), quick, rough, or a file'),
       coerce: text('profile'),
     },
     weather: {
@@ -111,12 +116,11 @@ function flags() {
       ),
       coerce: text('weather'),
     },
-    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds', '1'), coerce: seed('seed') },
+    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds; 1 unless given'), coerce: seed('seed') },
     clock: {
       ...flag(
         'clock',
-        'How time moves: scaled (with the wall, times the speed), manual, on-poll (with each look at something unfinished) or idle (to the next piece of work when nobody asks)',
-        'scaled',
+        'How time moves: scaled (with the wall, times the speed; unless given), manual, on-poll (with each look at something unfinished) or idle (to the next piece of work when nobody asks)',
       ),
       coerce: word('clock', SERVED_MODES),
     },
@@ -257,17 +261,19 @@ function scenarioFolders(given: string | undefined): string[] {
 }
 
 async function simulatorOf(argv: Arguments): Promise<Simulator> {
+  // A snapshot brings its own along.
+  const clock = argv.clock ?? (isSnapshot(argv.fixtures) ? undefined : 'scaled')
   for (const [name, given, mode] of [
     ['speed', argv.speed, 'scaled'],
     ['poll-step', argv.pollStep, 'on-poll'],
     ['idle-after', argv.idleAfter, 'idle'],
   ] as const) {
-    if (given === undefined || argv.clock === mode) continue
+    if (given === undefined || clock === mode) continue
     throw new UsageError(
       `Failed to set the clock: --${name} is for the clock ${mode}. Leave it out, or --clock ${mode}.`,
     )
   }
-  if (argv.clock === 'manual' && argv.latency === 'scaled') {
+  if (clock === 'manual' && argv.latency === 'scaled') {
     throw new UsageError(
       'Failed to set the latency: --latency scaled is for a scaled clock. Give --latency real, or --clock scaled.',
     )
@@ -275,15 +281,17 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   return createSimulator({
     fixtures: await filled(argv, epoch),
-    profile: argv.profile,
+    ...(argv.profile !== undefined && { profile: argv.profile }),
     ...(argv.weather !== undefined && { weather: argv.weather }),
-    seed: argv.seed,
-    clock: {
-      mode: argv.clock,
-      ...(argv.speed !== undefined && { speed: argv.speed }),
-      ...(argv.pollStep !== undefined && { step: argv.pollStep }),
-      ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
-    },
+    ...(argv.seed !== undefined && { seed: argv.seed }),
+    ...(clock !== undefined && {
+      clock: {
+        mode: clock,
+        ...(argv.speed !== undefined && { speed: argv.speed }),
+        ...(argv.pollStep !== undefined && { step: argv.pollStep }),
+        ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
+      },
+    }),
     documentedOnly: argv.documentedOnly,
     ...(argv.names !== undefined && { names: readNames(argv.names).profile }),
     ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
@@ -317,8 +325,14 @@ function rulesIn(path: string): FaultRule[] {
 
 /** The fixture by its name, or filled up with bulk records. */
 async function filled(argv: Arguments, epoch: string | undefined): Promise<string | FixtureInput> {
-  const { fixtures, seed, models, deployments } = argv
+  const { fixtures, seed = '1', models, deployments } = argv
   if (models === undefined && deployments === undefined) return fixtures
+  if (isSnapshot(fixtures)) {
+    const which = models === undefined ? '--deployments' : '--models'
+    throw new UsageError(
+      `Failed to make a simulator: records can not be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
+    )
+  }
   const { fillDeployments, fillModels } = await import('../store/factory.ts')
   const parsed = Date.parse(epoch ?? '')
   const epochMs = Number.isFinite(parsed) ? parsed : DEFAULT_EPOCH_MS
@@ -326,6 +340,10 @@ async function filled(argv: Arguments, epoch: string | undefined): Promise<strin
   if (models !== undefined) fixture = fillModels(fixture, models, seed)
   if (deployments !== undefined) fixture = fillDeployments(fixture, deployments, seed, epochMs)
   return fixture
+}
+
+function isSnapshot(fixtures: string): boolean {
+  return fixtures.endsWith(ENDING)
 }
 
 function closeOnSignals(server: Server): void {

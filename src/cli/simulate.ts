@@ -13,6 +13,7 @@ import { Progress } from './progress.ts'
 import { reportText } from './report-text.ts'
 import { demandWritable, writeSeries } from './series-file.ts'
 import { onSignals } from './signals.ts'
+import { ENDING } from './snapshot-file.ts'
 import { demandKnownVariables, duration, flag, positive, seed, text, toggle } from './values.ts'
 
 export const command = 'simulate'
@@ -123,6 +124,11 @@ export async function simulate(args: SimulateArguments, doors: SimulateDoors): P
   }
   if (args.step !== undefined && args.series === undefined) {
     throw new UsageError('Failed to simulate: --step is for a series. Leave it out, or give --series and a file.')
+  }
+  if (args.fixtures.endsWith(ENDING)) {
+    throw new UsageError(
+      `Failed to simulate: '${args.fixtures}' is in the middle of a life, and a report is of a whole one. Give a fixture; serve goes on from a snapshot.`,
+    )
   }
   const { series, step = DEFAULT_STEP } = args
   if (series !== undefined) demandWritable(series)

@@ -1,0 +1,59 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test, vi } from 'vitest'
+import { handler as restore } from '../../src/cli/restore.ts'
+import { handler as snapshot } from '../../src/cli/snapshot.ts'
+import { loadSnapshot } from '../../src/index.ts'
+import { running } from '../serve/running.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'snapshot-command-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function printed(command: Promise<void>): Promise<string> {
+  let text = ''
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation(piece => {
+    text += String(piece)
+    return true
+  })
+  await command.finally(() => spy.mockRestore())
+  return text
+}
+
+test('a world of a server goes to a file and comes back, and the server keeps nothing of that', async () => {
+  const world = await running({ seed: 4 })
+  const { url } = world.server
+  const file = join(folder, 'before.snapshot')
+  const { digest } = world.sim
+  expect(await printed(snapshot({ url, file }))).toContain(`seed 4, digest ${digest}`)
+  expect(loadSnapshot(file).digest).toBe(digest)
+  await world.command('/_sim/clock/advance', { by: '1h' })
+  expect(await printed(restore({ url: `${url}/`, file }))).toBe(
+    `${url}/: 2026-01-01T00:00:00.000000+00:00, digest ${digest}\n`,
+  )
+  expect(world.sim.digest).toBe(digest)
+  const made = (await world.command('/_sim/worlds', { fixtures: 'empty' })).body
+  await printed(restore({ url: made.base_url, file }))
+  expect(world.server.worlds.get(made.world)!.sim.digest).toBe(digest)
+  expect((await world.command('/_sim/snapshots', undefined, 'GET')).body).toEqual([])
+})
+
+test('what goes wrong is said, and leaves file and world as they were', async () => {
+  const world = await running({ fixtures: 'empty' })
+  const { url } = world.server
+  const torn = join(folder, 'torn.snapshot')
+  writeFileSync(torn, 'torn')
+  await expect(snapshot({ url, file: join(folder, 'x.json') })).rejects.toThrow('ends in .snapshot. Name it so.')
+  await expect(snapshot({ url: 'http://127.0.0.1:1', file: torn })).rejects.toThrow('no server answers there')
+  await expect(snapshot({ url: 'here', file: torn })).rejects.toThrow("Failed to read --url 'here'")
+  await expect(restore({ url, file: torn })).rejects.toThrow(
+    "Failed to read the snapshot 'torn.snapshot': it is no snapshot",
+  )
+  await expect(restore({ url, file: join(folder, 'none.snapshot') })).rejects.toThrow('there is no such file')
+  await expect(snapshot({ url, file: join(folder, 'no/where.snapshot') })).rejects.toThrow(
+    'Failed to write the snapshot',
+  )
+  expect(readFileSync(torn, 'utf8')).toBe('torn')
+  expect(readdirSync(folder).filter(name => name.startsWith('.'))).toEqual([])
+  expect((await world.command('/_sim/snapshots', undefined, 'GET')).body).toEqual([])
+})
