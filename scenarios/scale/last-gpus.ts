@@ -21,6 +21,7 @@ export default scenario(
     const training = await rent('training', '8xH100-80GB')
     const sweep = await rent('sweep', '8xH100-80GB')
     await clock.until(async () => (await shown(training.container_id)).state === 'running', { within: '1h' })
+    await clock.until(async () => (await shown(sweep.container_id)).state === 'running', { within: '1h' })
 
     const { deploy_id } = await api.createLlmDeployment(chat)
     await clock.advance('1m')
