@@ -30,7 +30,7 @@ function call(names: readonly string[], describe: string) {
 const Call = call(OPERATIONS, 'An operation of the service and its input, path, query and body in one')
 const Look = call(
   [...OPERATIONS, ...LOOKS],
-  'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment), nodes, fault (a rule, by its name), value (something saved)',
+  'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
 const Expected = Anything.describe('The fields that matter; /…/ is a pattern; lists have their full length')
 const Refused = z
@@ -51,7 +51,10 @@ export const VerbFault = z
   .strictObject({
     verb: z.enum(Object.keys(VERBS) as [string, ...string[]]).describe('What happens to the fleet or the account'),
     target: z.string().optional().describe('What it happens to, as in h100-0'),
-    nodeOf: z.string().optional().describe('Instead of a target: the node of this deployment'),
+    nodeOf: z
+      .string()
+      .optional()
+      .describe('Instead of a target: the node of this deployment, hosted instance or container'),
     args: z.record(z.string(), Anything).optional().describe('Arguments of the verb by name'),
     at: Span.optional().describe('How long from now'),
   })
