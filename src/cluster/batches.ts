@@ -6,10 +6,11 @@ import { type Generation, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import type { BatchStatus } from '../store/records.ts'
 import { answerKey, answerText, answerTokens } from './answers.ts'
-import { type BatchError, readBatchLines } from './batch-lines.ts'
+import type { BatchError } from './batch-lines.ts'
 import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, reached } from './batch-row.ts'
 import type { EventName } from './events.ts'
-import { type Content, linesOf } from './files.ts'
+import type { Content } from './files.ts'
+import { readInput } from './given-files.ts'
 import { tokenWeight } from './ledger.ts'
 import { CONTROLLER } from './logs.ts'
 import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
@@ -123,7 +124,7 @@ export class Batches {
   settle(ordinal: number, status: 'in_progress' | 'completed', at: BatchRow['at']): readonly BatchError[] {
     const row = this.#table.own(ordinal)
     // A world is made without waiting, so its tokens are counted only when it first moves.
-    const errors = this.#read(row, () => 0)
+    const errors = this.#read(row, uncounted)
     if (errors.length > 0) return errors
     row.at = at
     row.status = status
@@ -324,7 +325,7 @@ export class Batches {
   /** Reads the input file into work; the errors it has. */
   #read(row: BatchRow, count: TokenCounter): readonly BatchError[] {
     const { chance } = this.#world
-    const { errors, lines, model } = readBatchLines(linesOf(row.input), row.spec.endpoint, count)
+    const { errors, lines, model } = readInput(row.input, row.spec.endpoint, count)
     if (errors.length > 0) return errors
     if (this.#targetOf(model) === undefined) {
       const message = `no model ${JSON.stringify(model)} that can be called`
@@ -635,6 +636,11 @@ export class Batches {
     })
     return (share * speed) / sharers
   }
+}
+
+/** Before the tokenizer is there. */
+function uncounted(): number {
+  return 0
 }
 
 function countLines(chunks: readonly Uint8Array[]): number {

@@ -1,4 +1,3 @@
-import { ByteHash } from '../kernel/random.ts'
 import { FixtureError } from '../store/fixture.ts'
 import {
   type BatchSeed,
@@ -10,6 +9,7 @@ import {
   parseGpuConfig,
 } from '../store/records.ts'
 import type { GivenIdentity } from './deployment-row.ts'
+import { contentOf } from './given-files.ts'
 import { badImage, memoryShortage } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import type { World } from './world.ts'
@@ -38,20 +38,16 @@ export function settleFixture(world: World, fixture: Fixture): void {
     if (limit !== undefined) world.limits.set(gpu as GpuType, limit)
   }
   for (const [i, seed] of fixture.files.entries()) {
-    if (seed.content === undefined) {
+    const content = contentOf(seed)
+    if (content === undefined) {
       problems.push(`files: $[${i}] (${seed.filename}): expected the file's content. Give 'path' or 'content'.`)
       continue
     }
-    const bytes = new TextEncoder().encode(seed.content)
-    const hash = new ByteHash()
-    hash.update(bytes)
     world.files.create({
       id: seed.id,
       filename: seed.filename,
       purpose: seed.purpose,
-      chunks: [bytes],
-      bytes: bytes.length,
-      hash: hash.digest(),
+      ...content,
       createdAt: world.clock.fromUnix(seed.created_at),
       ...(seed.expires_at === undefined ? {} : { expiresAt: world.clock.fromUnix(seed.expires_at) }),
     })
