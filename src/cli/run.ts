@@ -146,6 +146,35 @@ export interface RunDoors {
   readonly entry?: string
 }
 
+/** How often it is told how far it is: thousands of plays a minute would be a flicker, and cost as much as some plays. */
+const COUNT_MS = 100
+
+/** How many plays are over, shown where the next result will stand. */
+class Counter {
+  readonly #show: RunDoors['progress']
+  #toldAt = Number.NEGATIVE_INFINITY
+  #stands = false
+
+  constructor(show: RunDoors['progress']) {
+    this.#show = show
+  }
+
+  played(done: number, most: number): void {
+    const now = monotonicMs()
+    if (done === most) this.clear()
+    else if (now - this.#toldAt >= COUNT_MS) {
+      this.#toldAt = now
+      this.#stands = true
+      this.#show?.(`${done} of ${most} played`)
+    }
+  }
+
+  clear(): void {
+    if (this.#stands) this.#show?.('')
+    this.#stands = false
+  }
+}
+
 /** Does what the command does and returns its exit code: 0 passed, 1 failed, 2 could not run. */
 export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 2> {
   const began = monotonicMs()
@@ -167,6 +196,7 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     return 2
   }
   Error.stackTraceLimit = STACK_LINES
+  const counter = new Counter(doors.progress)
   let broken = 0
   const options: RunFilesOptions = {
     ...selection(args),
@@ -186,10 +216,10 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
       },
     }),
     onResult: result => {
-      doors.progress?.('')
+      counter.clear()
       told.result(result)
     },
-    onProgress: (done, most) => doors.progress?.(done < most ? `${done} of ${most} played` : ''),
+    onProgress: (done, most) => counter.played(done, most),
   }
   let results: FileResult[] = []
   let steps: number | undefined
@@ -198,7 +228,7 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     else results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    doors.progress?.('')
+    counter.clear()
     doors.error(`${error.message}\n`)
     return 2
   }

@@ -140,6 +140,23 @@ test('--dry-run prints the steps and compares nothing', async () => {
   expect(readdirSync(folder)).toEqual(['a.ts'])
 })
 
+test('on a terminal it says how far it is, ten times a second at most, and takes that away', async () => {
+  write('a.yaml', 'title: one\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
+  const shown: string[] = []
+  const door = {
+    out: () => shown.push('result'),
+    error: () => {},
+    progress: (text: string) => shown.push(text),
+    folder,
+  }
+  const began = performance.now()
+  expect(await run({ scenarios: ['.'], seeds: seedList('seeds')('2..9') }, door)).toBe(0)
+  const tenths = Math.ceil((performance.now() - began) / 100)
+  expect(shown[0]).toBe('1 of 8 played')
+  expect(shown.filter(text => text.endsWith('played')).length).toBeLessThanOrEqual(tenths)
+  expect(shown[shown.indexOf('result') - 1]).toBe('')
+})
+
 test('as TAP', async () => {
   write('a.ts', STORY('one').replace("'running'", "'stopped'"))
   write('b.ts', STORY('two # of two'))
