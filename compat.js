@@ -1,9 +1,11 @@
 // `npm run compat`: the packed package on Node 24 with MSW 3, in a folder of its own. The scenarios must give the traces
-// that Node 20 wrote, and MSW 3 must let the handlers answer. Needs the npm registry; takes about a minute.
+// that Node 20 wrote, MSW 3 must let the handlers answer, and a client on fake timers must live the life that it lives on
+// this Node. Needs the npm registry; takes about a minute.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { build } from 'esbuild'
 
 const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-compat-'))
 const run = (command, args, cwd = folder) => execFileSync(command, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -44,7 +46,7 @@ try {
   const tarball = join(folder, packed[0].filename)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }))
   console.log('installing it with node@24 and msw@3')
-  run('npm', ['install', '--no-audit', '--no-fund', tarball, 'node@24', 'msw@3'])
+  run('npm', ['install', '--no-audit', '--no-fund', tarball, 'node@24', 'msw@3', '@sinonjs/fake-timers@15'])
   const node = join(folder, 'node_modules/node/bin/node')
   cpSync('scenarios', join(folder, 'scenarios'), { recursive: true })
   writeFileSync(join(folder, 'story.js'), STORY)
@@ -53,6 +55,33 @@ try {
   console.log(played.trim().split('\n').at(-1))
   run(node, ['story.js'])
   console.log('MSW 3 lets the handlers answer, and a call that nobody handles does not go out')
+  const lockstep = join(folder, 'lockstep.mjs')
+  const source = 'bench/processes/lockstep.ts'
+  await build({
+    entryPoints: [source],
+    outfile: lockstep,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    // The package that was installed, not the source that this project means by its name.
+    tsconfigRaw: '{}',
+  })
+  const lives = [
+    [process.execPath, 'fetch'],
+    [node, 'fetch'],
+    [node, 'msw'],
+  ].map(([runner, door]) => JSON.parse(run(runner, [lockstep, door]).toString()))
+  for (const { node, door, runs } of lives) {
+    for (const [story, { polls, times, traces, trace, wallMs, cpuMs }] of Object.entries(runs)) {
+      const same = traces === 1 && trace === lives[0].runs[story].trace
+      const poll = `${(wallMs / polls).toFixed(2)} ms each, ${(cpuMs / polls).toFixed(2)} of CPU`
+      console.log(
+        `${story} on Node ${node}, ${door}: ${polls} polls, ${poll}, ${times} lives, ${same ? 'one trace' : 'ANOTHER TRACE'}`,
+      )
+      if (!same) throw new Error(`${traces} traces, ${trace} the first, ${lives[0].runs[story].trace} expected`)
+    }
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

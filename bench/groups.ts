@@ -5,9 +5,21 @@ import { fleet } from './fleet.ts'
 import { growth } from './growth.ts'
 import { inProcess } from './in-process.ts'
 import { kernel } from './kernel.ts'
+import { lockstep } from './lockstep.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
 import { worlds } from './worlds.ts'
 
 /** Every figure, in the order in which it is taken. */
-export const groups: readonly Group[] = [kernel, domain, worlds, batch, growth, inProcess, server, startup, fleet]
+export const groups: readonly Group[] = [
+  kernel,
+  domain,
+  worlds,
+  batch,
+  growth,
+  inProcess,
+  lockstep,
+  server,
+  startup,
+  fleet,
+]

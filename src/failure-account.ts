@@ -1,4 +1,5 @@
 /** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
+import type { FaultView } from './faults/faults.ts'
 import { type Entry, traceLine } from './kernel/journal.ts'
 import type { ReceivedRequest } from './received.ts'
 import { shown } from './scenario/check.ts'
@@ -9,6 +10,7 @@ const LAST_EVENTS = 30
 
 /** Where a test stands. */
 export interface TestPlace {
+  /** Its name, after those of the suites around it. */
   readonly test: string
   readonly file: string
 }
@@ -28,6 +30,7 @@ export function accountOf(sim: Simulator, { test, file }: TestPlace): string {
         kind !== 'request' && [...touched].some(id => subject === id || subject.startsWith(`${id}-`)),
     )
     .slice(-LAST_EVENTS)
+  const faults = sim.faults.list().filter(({ hits }) => hits > 0)
   const lines = [
     `The simulator of '${test}' at ${sim.clock.iso}, seed ${JSON.stringify(sim.seed)}:`,
     '  what the client asked last:',
@@ -35,12 +38,27 @@ export function accountOf(sim: Simulator, { test, file }: TestPlace): string {
       ? ['    nothing']
       : requests.map(
           ({ at, method, path, status, body }) =>
-            `    ${at.slice(11, 23)} ${method} ${path} → ${status}${body === undefined ? '' : ` ${shown(body)}`}`,
+            `    ${at.slice(11, 23)} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${shown(body)}`}`,
         )),
+    ...(faults.length === 0 ? [] : [`  faults that struck: ${faults.map(struck).join('; ')}`]),
     ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${traceLine(entry)}`)]),
-    `  again: npx vitest run ${file} -t ${JSON.stringify(test)}`,
+    `  again: npx vitest run ${quoted(file)} -t ${quoted(escaped(test))}`,
   ]
   return `${lines.join('\n')}\n`
+}
+
+function struck({ id, rule, hits }: FaultView): string {
+  return `${id} (${rule.fault.kind}), ${hits === 1 ? 'once' : `${hits} times`}`
+}
+
+/** As a shell takes it, whatever is in it. */
+function quoted(text: string): string {
+  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** The runner takes a name for a pattern. */
+function escaped(name: string): string {
+  return name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
 /** Wire ids of deployments and batches that requests made or named. */
@@ -49,7 +67,7 @@ function touchedBy(
   asked: readonly ReceivedRequest[],
   entries: readonly Entry[],
 ): ReadonlySet<string> {
-  const named = new Set(asked.flatMap(({ path }) => decodeURIComponent(path).split(/[/?&=]/)))
+  const named = new Set(asked.flatMap(({ path }) => path.split(/[/?&=]/)))
   const requests = new Set(entries.filter(({ kind }) => kind === 'request').map(({ seq }) => seq))
   const made = entries
     .filter(({ kind, cause }) => /^(deployment|adapter|batch)\.created$/.test(kind) && requests.has(cause))

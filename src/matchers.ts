@@ -1,4 +1,5 @@
 /** What a test can demand of a simulator. They look and change nothing; the world may go on after them. */
+import type { OperationName, RequestOf } from './api/client.ts'
 import { operations } from './api/index.ts'
 import { countsAgainstLimit } from './cluster/rental-row.ts'
 import { nearest } from './kernel/nearest.ts'
@@ -7,13 +8,26 @@ import { differences, shown } from './scenario/check.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Of a request that should have come: how often, answered how, with which fields in its body. */
-export interface ReceivedPattern {
+export interface ReceivedPattern<Name extends OperationName = OperationName> {
   /** At least once unless given. */
   readonly times?: number
+  /** 0 where a fault of the wire left the client without an answer. */
   readonly status?: number
-  /** Fields that the body must have; others do not matter. */
-  readonly body?: unknown
+  /** Fields that the body must have; others do not matter. Text may be given as a RegExp, anything as `expect.any(…)`. */
+  readonly body?: BodyPattern<RequestOf<Name>> & { readonly [field: string]: unknown }
 }
+
+/**
+ * What of a body is looked at: some of its fields, each as it should be or as a pattern of its text. Words that are known
+ * are completed, and others taken: a client may send anything.
+ */
+type BodyPattern<Body> = Body extends string
+  ? Body | (string & {}) | RegExp
+  : Body extends readonly (infer Item)[]
+    ? readonly BodyPattern<Item>[]
+    : Body extends object
+      ? { readonly [Field in keyof Body]?: BodyPattern<Body[Field]> }
+      : Body
 
 export interface CostPattern {
   /** Dollars at least and at most, since the world began. */
@@ -29,7 +43,7 @@ export interface SimulatorMatchers<R = unknown> {
    *
    * @example expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
    */
-  toHaveReceived(operation: keyof typeof operations, pattern?: ReceivedPattern): R
+  toHaveReceived<Name extends OperationName>(operation: Name, pattern?: ReceivedPattern<Name>): R
   /** Nothing runs on the account and nothing is billed: no instance, no batch under way, no hosted instance, no container. */
   toBeQuiet(): R
   /**
@@ -48,6 +62,8 @@ interface Verdict {
 /** For `expect.extend` of vitest and Jest alike. */
 export const matchers = {
   toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
+    demandSimulator(sim, 'toHaveReceived(operation)')
+    demandFields('toHaveReceived', pattern, ['times', 'status', 'body'])
     if (!Object.hasOwn(operations, operation)) {
       const meant = nearest(operation, Object.keys(operations))
       throw new RangeError(
@@ -64,7 +80,8 @@ export const matchers = {
       message: () => {
         const wanted = times === undefined ? 'at least once' : `${times} ${times === 1 ? 'time' : 'times'}`
         const found = `${operation} was called ${called.length} ${called.length === 1 ? 'time' : 'times'}, ${fitting.length} of them as expected`
-        const near = called.filter(request => !fitting.includes(request)).slice(-3)
+        // Too many of the right ones are as telling as the wrong ones.
+        const near = (fitting.length > (times ?? 0) ? fitting : called.filter(one => !fitting.includes(one))).slice(-3)
         const told = near.map(request => `\n  ${line(request)}${misses(request, pattern).join('')}`)
         const others = called.length > 0 ? '' : asked(sim)
         return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${wanted}: ${found}${told.join('')}${others}`
@@ -73,6 +90,7 @@ export const matchers = {
   },
 
   toBeQuiet(sim: Simulator): Verdict {
+    demandSimulator(sim, 'toBeQuiet()')
     const busy = whatRuns(sim)
     return {
       pass: busy.length === 0,
@@ -83,7 +101,16 @@ export const matchers = {
     }
   },
 
-  toHaveCost(sim: Simulator, { min, max, of }: CostPattern): Verdict {
+  toHaveCost(sim: Simulator, pattern: CostPattern): Verdict {
+    demandSimulator(sim, 'toHaveCost({ max: 5 })')
+    demandFields('toHaveCost', pattern, ['min', 'max', 'of'])
+    const { min, max, of } = pattern
+    if ((min === undefined && max === undefined) || Number.isNaN(min) || Number.isNaN(max) || min! > max!) {
+      throw new RangeError(
+        `Failed to look at the cost: at least $${min} and at most $${max} is no range. Give min, max or both, as in { max: 5 }.`,
+      )
+    }
+    demandBilled(sim, of)
     const spent = sim.ledger
       .entries()
       .filter(({ kind, subject }) => (kind === 'rent' || kind === 'tokens') && (of === undefined || subject === of))
@@ -102,6 +129,33 @@ export const matchers = {
   },
 }
 
+/** A matcher that passes because of a typo is worse than none. */
+function demandSimulator(sim: Simulator, example: string): void {
+  if (typeof sim === 'object' && sim !== null && 'clock' in sim && 'ledger' in sim) return
+  throw new TypeError(`Failed to look at ${shown(sim)}: it is no simulator. Give one, as in expect(sim).${example}.`)
+}
+
+function demandFields(matcher: string, pattern: object, known: readonly string[]): void {
+  const strange = Object.keys(pattern).find(name => !known.includes(name))
+  if (strange === undefined) return
+  const meant = nearest(strange, known)
+  throw new RangeError(
+    `Failed to look: ${matcher} takes no '${strange}'. ${meant ? `Did you mean '${meant}'?` : `It takes ${known.join(', ')}.`}`,
+  )
+}
+
+/** What is not there costs nothing, and would cost nothing for ever. */
+function demandBilled({ world, ledger }: Simulator, id: string | undefined): void {
+  if (id === undefined || world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined) return
+  const billed = [...new Set(ledger.entries().map(({ subject }) => subject))]
+  if (billed.includes(id)) return
+  const meant = nearest(id, billed)
+  throw new RangeError(
+    `Failed to look at the cost of '${id}': there is no such thing, and nothing of that id was billed. ` +
+      (meant ? `Did you mean '${meant}'?` : 'Give the id of a deployment, a batch or whatever the ledger has.'),
+  )
+}
+
 function misses(request: ReceivedRequest, { status, body }: ReceivedPattern): string[] {
   const found: string[] = []
   if (status !== undefined && request.status !== status)
@@ -116,7 +170,7 @@ function misses(request: ReceivedRequest, { status, body }: ReceivedPattern): st
 }
 
 function line({ method, path, status, body }: ReceivedRequest): string {
-  return `${method} ${path} → ${status}${body === undefined ? '' : ` ${shown(body)}`}`
+  return `${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${shown(body)}`}`
 }
 
 function asked(sim: Simulator): string {

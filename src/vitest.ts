@@ -10,7 +10,7 @@
  * })
  */
 import { setupServer } from 'msw/node'
-import { test as base, expect } from 'vitest'
+import { test as base, expect, type RunnerTestSuite as Suite } from 'vitest'
 import { accountOf } from './failure-account.ts'
 import { matchers, type SimulatorMatchers } from './matchers.ts'
 import { handlers, listenOptions } from './msw.ts'
@@ -43,12 +43,19 @@ export const test = base.extend<SimulatorFixtures>({
     try {
       await use(sim)
     } finally {
-      if (task.result?.state === 'fail') process.stderr.write(accountOf(sim, { test: task.name, file: task.file.name }))
+      if (task.result?.state === 'fail') {
+        process.stderr.write(accountOf(sim, { test: nameOf(task), file: task.file.name }))
+      }
       server?.close()
       await sim[Symbol.asyncDispose]()
     }
   },
 })
+
+/** As `vitest -t` matches it. */
+function nameOf({ name, suite }: { readonly name: string; readonly suite?: Suite | undefined }): string {
+  return suite === undefined ? name : `${nameOf(suite)} ${name}`
+}
 
 expect.extend(matchers)
 

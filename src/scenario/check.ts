@@ -65,6 +65,11 @@ export function differences(actual: unknown, expected: unknown, path = ''): Diff
       ? []
       : [differs(path, `text like ${String(expected)}`, actual)]
   }
+  if (isAsymmetric(expected)) {
+    return expected.asymmetricMatch(actual)
+      ? []
+      : [differs(path, expected.toAsymmetricMatcher?.() ?? String(expected), actual)]
+  }
   if (typeof expected === 'function') {
     throw new TypeError(
       `Failed to check${path === '' ? '' : ` ${path}`}: a function can be no expectation. ` +
@@ -153,6 +158,16 @@ function collect(value: unknown, path: string, fields: Record<string, string | n
     typeof value === 'number' || typeof value === 'boolean' || value === null
       ? value
       : short(typeof value === 'string' ? value : shown(value), MOST_TRACED)
+}
+
+/** A pattern of a test runner's, as `expect.any(String)`. */
+interface Asymmetric {
+  asymmetricMatch(actual: unknown): boolean
+  toAsymmetricMatcher?(): string
+}
+
+function isAsymmetric(expected: unknown): expected is Asymmetric {
+  return typeof (expected as Partial<Asymmetric> | null | undefined)?.asymmetricMatch === 'function'
 }
 
 function differs(path: string, expected: string, actual: unknown): Difference {

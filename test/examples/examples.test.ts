@@ -20,6 +20,35 @@ test('examples/vitest: a client behind MSW, and one on fake timers', async () =>
   expect(code).toBe(0)
 })
 
+test('a test that fails is told what its client did and how to run it again; one that passes is told nothing', async () => {
+  const folder = installed.copy('vitest', 'failing')
+  writeFileSync(
+    join(folder, 'failing.test.ts'),
+    `import { expect, test } from 'modelhost-sim/vitest'
+     import { describe } from 'vitest'
+     const ask = (sim, path) => sim.fetch('http://sim' + path, { headers: { authorization: 'Bearer ' + sim.token } })
+     describe('a suite', () => {
+       test('fails (for $5)', async ({ sim }) => {
+         await ask(sim, '/deploy/list?status=failed')
+         expect(sim).toHaveReceived('stopDeployment')
+       })
+       test('passes', async ({ sim }) => {
+         await ask(sim, '/deploy/list?status=running')
+         expect(sim).toHaveReceived('listDeployments')
+       })
+     })`,
+  )
+  const { code, said } = await runIn(folder, ['npx', 'vitest', 'run', 'failing.test.ts'])
+  expect(code).toBe(1)
+  expect(said).toContain('The simulator of \'a suite fails (for $5)\' at 2026-01-01T00:00:00.000000+00:00, seed "1":')
+  expect(said).toContain('GET /deploy/list?status=failed → 200')
+  expect(said).not.toContain('status=running')
+  const again = /^ {2}again: (.*)$/m.exec(said)![1]!
+  expect(again).toBe("npx vitest run failing.test.ts -t 'a suite fails \\(for \\$5\\)'")
+  const rerun = await runIn(folder, ['sh', '-c', again])
+  expect(rerun.said).toMatch(/Tests {2}1 failed \| 1 skipped \(2\)/)
+})
+
 test('examples/node-test: a client with sim.fetch, and one on timers of sinon', async () => {
   const { code, said } = await runIn(installed.copy('node-test'), NPM_TEST)
   expect(said).toMatch(/# tests 4\n[\s\S]*# pass 4\n# fail 0/)

@@ -28,8 +28,8 @@ export class Installed {
   }
 
   /** A copy of an example with the packages that it asks for; returns its folder. */
-  copy(example: string): string {
-    const folder = join(this.#home, example)
+  copy(example: string, as = example): string {
+    const folder = join(this.#home, as)
     cpSync(join(ROOT, 'examples', example), folder, { recursive: true })
     const asked = existsSync(join(folder, 'package.json')) ? manifestOf(folder).devDependencies : undefined
     for (const name of Object.keys(asked ?? { 'modelhost-sim': '' })) {

@@ -1,6 +1,7 @@
 import { afterAll, describe, expectTypeOf } from 'vitest'
 import { accountOf } from '../../src/failure-account.ts'
-import type { GpuType } from '../../src/index.ts'
+import type { DeploymentStatus, Fault, GpuType, SimulatorOptions } from '../../src/index.ts'
+import type { ReceivedPattern } from '../../src/matchers.ts'
 import { expect, test } from '../../src/vitest.ts'
 
 const BASE = 'https://api.example.test'
@@ -81,6 +82,15 @@ describe('toHaveReceived', () => {
         '  POST /deploy/llm → 200 {"model_name":"acme/chat","gpu":"H100-80GB","hub":{"repo":"acme/chat-8b"}}\n' +
         '    body.gpu: expected "L4-24GB", found "H100-80GB"',
     )
+    expect(() => expect(sim).toHaveReceived('createLlmDeployment', { times: 0 })).toThrow(
+      'to be called 0 times: createLlmDeployment was called 1 time, 1 of them as expected\n  POST /deploy/llm → 200',
+    )
+    expect(sim).toHaveReceived('createLlmDeployment', {
+      body: { gpu: expect.stringMatching(/^H100/), model_name: /chat$/ },
+    })
+    expect(() =>
+      expect(sim).toHaveReceived('createLlmDeployment', { body: { gpu: expect.stringContaining('L4') } }),
+    ).toThrow('body.gpu: expected StringContaining, found "H100-80GB"')
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(/it asked last:\n\s+POST \/deploy\/llm → 200/)
     expect(() => expect(sim).toHaveReceived('stopDeploymnt' as 'stopDeployment')).toThrow(
       "Did you mean 'stopDeployment'?",
@@ -132,12 +142,57 @@ test('a failed test is told what its client did, what became of it, and how to r
   expect(account).toContain(`    00:00:00.000 GET /deploy/${deploy_id} → 200\n`)
   expect(account).toContain(`    0.000000 deployment.created ${deploy_id} `)
   expect(account).toMatch(/ {4}\d+\.\d+ instance\.placed /)
-  expect(account).toContain('  again: npx vitest run test/wait.test.ts -t "waits for its model"')
+  expect(account).toContain("  again: npx vitest run test/wait.test.ts -t 'waits for its model'")
 })
+
+test('what it is told holds for any name and any request', async ({ sim }) => {
+  sim.faults.add({ on: 'listDeployments', fault: { kind: 'refused' } })
+  const { get } = client(sim.fetch, sim.token)
+  await get('%zz')
+  await client(sim.fetch, sim.token)
+    .get('../deploy/list')
+    .catch(() => {})
+  const account = accountOf(sim, { test: "isn't it (at most) $5?", file: 'test/a b.test.ts' })
+  expect(account).toContain('GET /deploy/list → no answer')
+  expect(account).toContain('faults that struck: fault-1 (refused), once')
+  expect(account).toContain("again: npx vitest run 'test/a b.test.ts' -t 'isn'\\''t it \\(at most\\) \\$5\\?'")
+})
+
+test('what makes no sense is refused rather than held', async ({ sim }) => {
+  const { deploy_id } = await client(sim.fetch, sim.token).deploy(SPEC)
+  const calls: [() => void, string][] = [
+    [() => expect({}).toBeQuiet(), 'it is no simulator'],
+    [() => expect(undefined).toHaveCost({ max: 1 }), 'it is no simulator'],
+    [() => expect(sim).toHaveReceived('getDeployment', { time: 1 } as never), "Did you mean 'times'?"],
+    [() => expect(sim).toHaveCost({}), 'is no range'],
+    [() => expect(sim).toHaveCost({ min: 5, max: 1 }), 'is no range'],
+    [() => expect(sim).toHaveCost({ max: Number.NaN }), 'is no range'],
+    [
+      () => expect(sim).toHaveCost({ max: 1, of: 'nothing' }),
+      'there is no such thing, and nothing of that id was billed',
+    ],
+  ]
+  for (const [call, says] of calls) expect(call).toThrow(says)
+  expect(sim).toHaveCost({ max: 1, of: deploy_id })
+})
+
+declare function patternOf(pattern: ReceivedPattern<'createLlmDeployment'>): void
 
 test('types tell the words there are', ({ sim }) => {
   expectTypeOf<'H100-80GB'>().toMatchTypeOf<GpuType>()
   expectTypeOf(sim.cluster.stockOut).parameter(0).toEqualTypeOf<GpuType>()
+  type Pattern = Parameters<typeof patternOf>[0]
+  expectTypeOf<'H100-80GB' | 'L4-24GB'>().toExtend<NonNullable<NonNullable<Pattern['body']>['gpu']>>()
+  // @ts-expect-error a number is no GPU
+  const wrong: Pattern = { body: { gpu: 5 } }
+  expect(wrong).toBeDefined()
+  expectTypeOf<NonNullable<NonNullable<SimulatorOptions['with']>['deployments']>[number]['status']>().toEqualTypeOf<
+    DeploymentStatus | undefined
+  >()
+  expectTypeOf<'latency' | 'rateLimit' | 'reset'>().toExtend<Fault['kind']>()
+  // @ts-expect-error no such status
+  const options: SimulatorOptions = { with: { deployments: [{ model_name: 'acme/chat', status: 'ready' }] } }
+  expect(options).toBeDefined()
   // @ts-expect-error no such operation
   expect(() => expect(sim).toHaveReceived('createDeployment')).toThrow()
   // @ts-expect-error no such fault
