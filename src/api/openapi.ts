@@ -116,11 +116,13 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }
-  if (endpoint.auth !== 'none') responses[401] = refusal('no token, or an unknown one', 'AuthenticationError')
   // Who is judged before the endpoint is told in one shape, whatever the endpoint's own.
-  if (endpoint.auth !== 'none') responses[403] = refusal('the token is not allowed from this address', 'SimpleError')
+  if (endpoint.auth !== 'none') {
+    for (const [status, [reason, schema]] of Object.entries(JUDGED)) responses[status] = refusal(reason, schema)
+  }
   for (const [status, reason] of Object.entries(refusals)) {
-    responses[status] = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors])
+    const judged = responses[status] === undefined ? undefined : JUDGED[Number(status) as keyof typeof JUDGED]
+    responses[status] = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors], judged)
   }
   const takesInput =
     endpoint.body !== undefined ||
@@ -140,11 +142,20 @@ const MEDIA = {
   form: 'the body is compressed: send it as it is',
 } as const
 
+const JUDGED = {
+  401: ['no token, or an unknown one', 'AuthenticationError'],
+  403: ['the token is not allowed from this address', 'SimpleError'],
+} as const
+
 const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
 
 /** The document shows no status codes: every refusal is assumed. */
-function refusal(description: string, schema: string): Json {
-  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
+function refusal(reason: string, schema: string, judged?: readonly [reason: string, schema: string]): Json {
+  const references = [...new Set([...(judged === undefined ? [] : [judged[1]]), schema])].map(name => ({
+    $ref: `#/components/schemas/${name}`,
+  }))
+  const description = judged === undefined ? reason : `${judged[0]}; ${reason}`
+  const content = { 'application/json': { schema: references.length === 1 ? references[0] : { anyOf: references } } }
   return { description, 'x-provenance': 'assumed', content }
 }
 

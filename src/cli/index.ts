@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   scenarios: () => import('./scenarios.ts'),
   endpoints: () => import('./endpoints.ts'),
   profile: () => import('./profile.ts'),
+  conform: () => import('./conform.ts'),
   env: () => import('./env.ts'),
 }
 const DEFAULT_COMMAND = 'serve'

@@ -1,0 +1,104 @@
+/** `modelhost-sim conform`: the simulator's answers against an OpenAPI document of your provider. */
+import { readFileSync, statSync } from 'node:fs'
+import type { Argv } from 'yargs'
+import { readNames } from '../api/names.ts'
+import type { Conformance, Finding } from '../conform/conform.ts'
+import { parseJsonText } from '../store/json-text.ts'
+import { EXIT_CODES, UsageError } from './command.ts'
+import { text } from './values.ts'
+
+export const command = 'conform'
+export const describe = 'Check the answers of the simulator against an OpenAPI document of your provider'
+
+export interface ConformArguments {
+  openapi: string
+  names?: string | undefined
+  json?: boolean | undefined
+}
+
+export function builder(argv: Argv): Argv<ConformArguments> {
+  return argv
+    .options({
+      openapi: {
+        type: 'string',
+        requiresArg: true,
+        demandOption: 'give the file of the document: --openapi provider.yaml',
+        describe: 'File with the document: OpenAPI 3.0 or 3.1, JSON or YAML',
+        coerce: text('openapi'),
+      },
+      names: {
+        type: 'string',
+        requiresArg: true,
+        describe: "File with the words of your provider for the interface's neutral ones",
+        coerce: text('names'),
+      },
+      json: { type: 'boolean', default: false, describe: 'What differs as one JSON object' },
+    })
+    .example('$0 conform --openapi provider.yaml', 'what differs, breaks first')
+    .example('$0 conform --openapi provider.yaml --names names.json', 'the same in the words of the provider')
+    .epilogue(
+      `A break is what a client written for the document fails at; with one the exit code is 1.\n${EXIT_CODES}`,
+    ) as unknown as Argv<ConformArguments>
+}
+
+export async function handler({ openapi, names, json }: ConformArguments): Promise<void> {
+  const [{ conform, titleOf }, { DocumentError }] = await Promise.all([
+    import('../conform/conform.ts'),
+    import('../conform/document.ts'),
+  ])
+  const document = await contentOf(openapi)
+  const profile = names === undefined ? {} : { names: readNames(names).profile }
+  const found = await conform(document, profile).catch((error: unknown) => {
+    if (error instanceof DocumentError) throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
+    throw error
+  })
+  process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : told(found, titleOf(document)))
+  if (found.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
+}
+
+async function contentOf(path: string): Promise<unknown> {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
+    throw new UsageError(`Failed to read --openapi '${path}': there is no such file. Give an OpenAPI document.`)
+  }
+  const content = readFileSync(path, 'utf8')
+  if (/^\s*\{/.test(content)) {
+    const parsed = parseJsonText(content)
+    if ('value' in parsed) return parsed.value
+    const { line, column, reason } = parsed.fault
+    throw new UsageError(
+      `Failed to read --openapi '${path}': line ${line}, column ${column}: ${reason}. Fix the JSON there.`,
+    )
+  }
+  const { parseDocument } = await import('yaml')
+  const document = parseDocument(content)
+  const [error] = document.errors
+  if (error !== undefined) {
+    throw new UsageError(`Failed to read --openapi '${path}': ${error.message.split('\n', 1)[0]} Fix the YAML there.`)
+  }
+  // Anchors may stand for one another many times over.
+  return document.toJS({ maxAliasCount: 10_000 })
+}
+
+const MARKS = { break: 'break  ', warning: 'warning', note: 'note   ' } as const
+
+function told({ findings, operations, served, requests, beyond }: Conformance, title: string): string {
+  const lines = findings.map(lineOf)
+  const count = (severity: Finding['severity'], word: string) => {
+    const found = findings.filter(one => one.severity === severity).length
+    return `${found} ${word}${found === 1 ? '' : 's'}`
+  }
+  const summary =
+    `${title}: ${served} of ${operations} operations served, asked with ${requests} requests: ` +
+    `${count('break', 'break')}, ${count('warning', 'warning')}, ${count('note', 'note')}`
+  const more = beyond.length === 0 ? '' : `Served beside it: ${beyond.length} more, as modelhost-sim endpoints lists.\n`
+  return `${[...lines, ...(lines.length > 0 ? [''] : []), summary].join('\n')}\n${more}`
+}
+
+function lineOf({ severity, kind, operation, place, pointer, says, ours }: Finding): string {
+  return [
+    `${MARKS[severity]}  ${operation}: ${place} (${kind})`,
+    `         the document: ${says}`,
+    `         the simulator: ${ours}`,
+    `         at ${pointer}`,
+  ].join('\n')
+}

@@ -1,0 +1,117 @@
+/** Answers that were given, held against the schemas of a document. */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import * as formats from 'ajv-formats'
+import { DocumentError, type OpenapiDocument, type Part } from './document.ts'
+import type { Difference } from './schemas.ts'
+
+/** Names the document among the validator's schemas. */
+const ID = 'document:'
+
+export class Bodies {
+  readonly #ajv: Ajv2020
+  readonly #known = new Map<string, ValidateFunction>()
+
+  constructor(document: OpenapiDocument) {
+    this.#ajv = new Ajv2020({
+      // A document has words of its own beside those of schemas.
+      ...{ strict: false, validateSchema: false, allErrors: true, verbose: true, logger: false },
+    })
+    // A package in CommonJS: by Node and by a bundle its function stands in different places.
+    const add = formats.default as unknown as { default?: typeof formats.default } & typeof formats.default
+    const plugin = (add.default ?? add) as unknown as (ajv: Ajv2020) => void
+    plugin(this.#ajv)
+    this.#ajv.addSchema(document.root, ID)
+  }
+
+  /**
+   * Where a body breaks a schema, each place once.
+   *
+   * @throws DocumentError for a schema that is none
+   */
+  breaches(schema: Part, body: unknown): Difference[] {
+    const validate = this.#validator(schema)
+    if (validate(body)) return []
+    const errors = validate.errors ?? []
+    const found = new Map<string, Difference>()
+    for (const error of errors) {
+      // Of several alternatives none fits: why not each of them says less than that.
+      if (error.keyword === 'if' || isWithinOther(error, errors)) continue
+      const told = differenceOf(error)
+      const key = `${told.place} ${told.kind}`
+      if (!found.has(key)) found.set(key, told)
+    }
+    return [...found.values()]
+  }
+
+  #validator({ pointer }: Part): ValidateFunction {
+    const known = this.#known.get(pointer)
+    if (known !== undefined) return known
+    try {
+      const made = this.#ajv.compile({ $ref: `${ID}${pointer}` })
+      this.#known.set(pointer, made)
+      return made
+    } catch (error) {
+      throw new DocumentError(`${pointer}: no schema (${(error as Error).message}). Fix it there.`)
+    }
+  }
+}
+
+function isWithinOther(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  return errors.some(
+    ({ keyword, schemaPath, instancePath }) =>
+      (keyword === 'anyOf' || keyword === 'oneOf') &&
+      schemaPath !== error.schemaPath &&
+      error.instancePath.startsWith(instancePath) &&
+      (error.schemaPath.startsWith(`${schemaPath}/`) || error.instancePath === instancePath),
+  )
+}
+
+function differenceOf(error: ErrorObject): Difference {
+  const { keyword, params, instancePath, schemaPath, schema, data } = error
+  const place = placeOf(instancePath)
+  const pointer = schemaPath.replace(ID, '')
+  const at = { severity: 'break', place: place === '' ? 'the body' : place, pointer } as const
+  const under = (name: string) => (place === '' ? name : `${place}.${name}`)
+  switch (keyword) {
+    case 'required':
+      return {
+        ...at,
+        kind: 'field',
+        place: under(params.missingProperty),
+        says: 'it is always there',
+        ours: 'it is not there',
+      }
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const name = params.additionalProperty ?? params.unevaluatedProperty
+      return { ...at, kind: 'field', place: under(name), says: 'no other fields', ours: 'it is there' }
+    }
+    case 'type':
+      return { ...at, kind: 'type', says: [schema].flat().join(' or '), ours: shown(data) }
+    case 'anyOf':
+    case 'oneOf':
+      return { ...at, kind: 'type', says: 'one of several schemas', ours: `${shown(data)}, which fits none` }
+    case 'enum':
+    case 'const':
+      return { ...at, kind: 'value', says: `it is one of ${[schema].flat().map(shown).join(', ')}`, ours: shown(data) }
+    default:
+      return { ...at, kind: 'value', says: `${keyword} ${shown(schema)}`, ours: shown(data) }
+  }
+}
+
+/** `/0/pricing/type` as `[].pricing.type`. */
+function placeOf(path: string): string {
+  return path
+    .split('/')
+    .slice(1)
+    .map(step => (/^\d+$/.test(step) ? '[]' : `.${step.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
+const MOST_SHOWN = 80
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
+}

@@ -1,0 +1,181 @@
+/** An OpenAPI document, 3.0 or 3.1: read, brought to one dialect, its references followed. */
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** A part of a document and where it stands: a JSON pointer as a fragment, `#/paths/~1deploy~1list/get`. */
+export interface Part {
+  readonly value: Json
+  readonly pointer: string
+}
+
+export interface DocumentOperation {
+  /** As in `GET /deploy/list`. */
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly at: Part
+  readonly parameters: readonly Part[]
+  readonly body: Part | undefined
+  /** By status: `200`, `4XX`, `default`. */
+  readonly responses: ReadonlyMap<string, Part>
+}
+
+/** The file holds no document that could be looked at. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError'
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
+
+export class OpenapiDocument {
+  readonly root: Json
+  /** The path of the first server's address, which its paths are below: `''` where that is the root. */
+  readonly base: string
+  readonly operations: readonly DocumentOperation[]
+
+  /** @throws DocumentError for what is no OpenAPI document of 3.0 or 3.1, or points where nothing is */
+  constructor(value: unknown) {
+    if (!isObject(value)) throw new DocumentError('it is no OpenAPI document: there is no object in it.')
+    const version = String(value.openapi ?? value.swagger ?? '')
+    if (!/^3\.[01](\.|$)/.test(version)) {
+      const found = version === '' ? "it has no field 'openapi'" : `it is of version ${version}`
+      throw new DocumentError(`${found}. Give an OpenAPI document of 3.0 or 3.1.`)
+    }
+    this.root = version.startsWith('3.0') ? (modern(value) as Json) : value
+    this.base = baseOf(this.root)
+    this.operations = Object.keys(objectOf(this.root.paths)).flatMap(path => this.#operationsOf(path))
+    if (this.operations.length === 0) throw new DocumentError('it has no operations. Give one with paths.')
+  }
+
+  /** A part by its fields, with the reference followed where it is one. */
+  below(part: Part, ...steps: readonly string[]): Part | undefined {
+    let at: Part | undefined = part
+    for (const step of steps) {
+      const value: unknown = at === undefined ? undefined : at.value[step]
+      if (!isObject(value)) return undefined
+      at = this.follow({ value, pointer: `${at!.pointer}/${escaped(step)}` })
+    }
+    return at
+  }
+
+  /** What a reference leads to; the part itself where it is none. */
+  follow(part: Part): Part {
+    let at = part
+    for (let steps = 0; typeof at.value.$ref === 'string'; steps++) {
+      const { $ref } = at.value
+      const found = $ref.startsWith('#') && steps < 100 ? this.#at($ref) : undefined
+      if (found === undefined) {
+        throw new DocumentError(
+          `${at.pointer}/$ref: '${$ref}' leads to nothing in this document. Bundle it into one file.`,
+        )
+      }
+      at = found
+    }
+    return at
+  }
+
+  #at(pointer: string): Part | undefined {
+    let value: unknown = this.root
+    for (const step of pointer.split('/').slice(1)) {
+      value = isObject(value) || Array.isArray(value) ? (value as Json)[unescaped(step)] : undefined
+    }
+    return isObject(value) ? { value, pointer } : undefined
+  }
+
+  #operationsOf(path: string): DocumentOperation[] {
+    const item = this.below({ value: this.root, pointer: '#' }, 'paths', path)
+    if (item === undefined) return []
+    return METHODS.flatMap(method => {
+      const at = this.below(item, method)
+      if (at === undefined) return []
+      const responses = Object.keys(objectOf(at.value.responses)).flatMap(status => {
+        const response = this.below(at, 'responses', status)
+        return response === undefined ? [] : [[status, response] as const]
+      })
+      return [
+        {
+          ...{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path, at },
+          parameters: this.#parametersOf(item, at),
+          body: this.below(at, 'requestBody'),
+          responses: new Map(responses),
+        },
+      ]
+    })
+  }
+
+  /** Those of the operation, and those of its path that it does not say anew. */
+  #parametersOf(item: Part, operation: Part): Part[] {
+    const listed = (part: Part) =>
+      (Array.isArray(part.value.parameters) ? (part.value.parameters as unknown[]) : [])
+        .filter(isObject)
+        .map((value, i) => this.follow({ value, pointer: `${part.pointer}/parameters/${i}` }))
+    const own = listed(operation)
+    const isSaidAnew = ({ value }: Part) => own.some(one => one.value.name === value.name && one.value.in === value.in)
+    return [...own, ...listed(item).filter(one => !isSaidAnew(one))]
+  }
+}
+
+/** The schema of a JSON body in a request body or a response; undefined where it has none. */
+export function jsonSchemaOf(document: OpenapiDocument, part: Part): Part | undefined {
+  const media = mediaOf(part).find(type => /[/+]json\b/i.test(type) || type === '*/*')
+  return media === undefined ? undefined : document.below(part, 'content', media, 'schema')
+}
+
+export function mediaOf({ value }: Part): string[] {
+  return Object.keys(objectOf(value.content))
+}
+
+/** 3.0 said null and exclusive bounds by flags of their own. */
+function modern(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(modern)
+  if (!isObject(value)) return value
+  const made = Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, DATA.includes(key) ? inner : modern(inner)]),
+  ) as Record<string, unknown>
+  for (const [flag, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (typeof made[flag] !== 'boolean') continue
+    if (made[flag] && typeof made[bound] === 'number') {
+      made[flag] = made[bound]
+      delete made[bound]
+    } else delete made[flag]
+  }
+  if (made.nullable !== true) return made
+  const { nullable: _, ...bare } = made
+  if (typeof bare.type !== 'string') return { anyOf: [bare, { type: 'null' }] }
+  return { ...bare, type: [bare.type, 'null'], ...(Array.isArray(bare.enum) && { enum: [...bare.enum, null] }) }
+}
+
+/** What stands below is an example, not a part of the document. */
+const DATA = ['example', 'examples', 'default', 'enum', 'const']
+
+function baseOf({ servers }: Json): string {
+  const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
+  const url = isObject(first) && typeof first.url === 'string' ? first.url : '/'
+  const path = URL.canParse(url, 'http://any') ? new URL(url, 'http://any').pathname : '/'
+  return path.replace(/\/+$/, '')
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {}
+}
+
+export function escaped(step: string): string {
+  return encodeURI(step.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('#', '%23')
+}
+
+function unescaped(step: string): string {
+  let plain = step
+  try {
+    plain = decodeURIComponent(step)
+  } catch {
+    // Not every writer escapes for an address.
+  }
+  return plain.replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,209 @@
+/** The simulator against documents of others: what differs is found, and nothing else. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { parse } from 'yaml'
+import { type ConformArguments, handler } from '../../src/cli/conform.ts'
+import { conform } from '../../src/conform/conform.ts'
+import { createSimulator } from '../../src/simulator.ts'
+import { PROFILE } from '../names/words.ts'
+
+const PROVIDER = 'test/conform/provider.yaml'
+const names = {
+  paths: { hosted: 'machines' },
+  fields: { hub: 'depot', account_balance: 'owed' },
+  headers: { 'alt-api-key': 'x-depot-key' },
+} as const
+
+const ownDocument = async (options = {}) =>
+  (await createSimulator(options).fetch('http://sim/openapi.json')).json() as Promise<Record<string, unknown>>
+
+/** A document of one operation. */
+const small = (path: string, operation: object, more: object = {}) => ({
+  ...{ openapi: '3.0.3', info: { title: 'small', version: '1' } },
+  paths: { [path]: { get: operation } },
+  ...more,
+})
+
+const answering = (schema: object) => ({
+  responses: { 200: { description: '', content: { 'application/json': { schema } } }, '4XX': { description: '' } },
+})
+
+async function run(args: ConformArguments): Promise<{ code: number; said: string }> {
+  const written: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation(chunk => written.push(String(chunk)) > 0)
+  process.exitCode = undefined
+  await handler(args)
+  const code = Number(process.exitCode ?? 0)
+  process.exitCode = undefined
+  return { code, said: written.join('') }
+}
+
+function written(name: string, content: string): string {
+  mkdirSync('.tmp/conform', { recursive: true })
+  writeFileSync(`.tmp/conform/${name}`, content)
+  return `.tmp/conform/${name}`
+}
+
+afterEach(() => void vi.restoreAllMocks())
+
+test('each planted difference is found, and nothing else', async () => {
+  const { findings, operations, served } = await conform(parse(readFileSync(PROVIDER, 'utf8')), { names })
+  const told = findings.map(({ severity, kind, operation, place, says, ours }) =>
+    [`${severity} ${kind}`, `${operation}: ${place}`, `${says} | ${ours}`].join(' · '),
+  )
+  expect(told.sort()).toEqual(
+    [
+      'break path · GET /v1/quotas: the path · it is served | there is no such path',
+      'warning parameter · GET /v1/voices: query language · it may be given | it is ignored',
+      expect.stringMatching(/^break method · TRACE \/v1\/voices\/\{id\}: the path · TRACE is served \| it takes GET/),
+      'break parameter · GET /v2/hardware: query model · it may be left out | without it the request is refused',
+      expect.stringMatching(
+        /^break value · POST \/deploy\/llm: request, gpu · it may be "T4-16GB" \| it is one of "L4/,
+      ),
+      'warning field · POST /deploy/llm: request, region · it may be sent | it is ignored',
+      'break type · POST /deploy/llm: request, num_gpus · string | integer',
+      'note status · POST /deploy/llm: answer 418 · 418 is an answer | it is never given',
+      'break status · POST /payment/funds: answer 200 · answers are 201, 4XX | 200',
+      'break field · GET /payment/checklist: answer 200, currency · it is always there | it is not there',
+      'warning status · PATCH /v1/machines/{id}: refusals · answers are 200, 404 | it may be 401, 403, 415, 422',
+      'break field · PATCH /v1/machines/{id}: answer 404, message · it is always there | it is not there',
+      'break media · GET /v1/files/{id}/content: answer 200 · the content is application/json | application/octet-stream',
+      'break type · GET /v1/voices: answer 200, voices[].created_at · string | 1755129600',
+      'note field · GET /v1/voices: answer 200, voices[].updated_at · nothing of it | it may be there',
+      'break value · GET /deploy/list/: answer 200, [].status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | "deploying"',
+      'warning value · POST /deploy/llm: answer 200, status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | it may be "deploying"',
+    ].sort(byText),
+  )
+  expect([operations, served]).toEqual([10, 8])
+})
+
+/** As texts and patterns sort beside one another. */
+function byText(one: unknown, other: unknown): number {
+  const [a, b] = [one, other].map(value =>
+    typeof value === 'string'
+      ? value
+      : (value as { sample: RegExp }).sample.source.replace('^', '').replaceAll('\\', ''),
+  )
+  return a! < b! ? -1 : 1
+}
+
+test('a document that the simulator tells of itself has no difference: neutral, named, and its own half', async () => {
+  const own = await conform(await ownDocument())
+  expect(own.findings).toEqual([])
+  expect(own.beyond).toEqual([])
+  expect((await conform(await ownDocument({ names: PROFILE }), { names: PROFILE })).findings).toEqual([])
+  const half = await conform(await ownDocument({ documentedOnly: true }))
+  expect(half.findings).toEqual([])
+  expect(half.beyond).toContain('GET /deploy/{deploy_id}')
+})
+
+describe('documents of 3.0', () => {
+  const voice = (more: object) =>
+    answering({
+      type: 'object',
+      properties: {
+        voices: { type: 'array', items: { type: 'object', additionalProperties: true, properties: more } },
+      },
+    })
+
+  test('null by a flag, and bounds that are exclusive by one', async () => {
+    const wanted = voice({
+      name: { type: 'string', nullable: true },
+      created_at: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+    })
+    expect((await conform(small('/v1/voices', wanted))).findings).toEqual([])
+    const late = voice({ created_at: { type: 'integer', minimum: 9e9, exclusiveMinimum: true } })
+    expect((await conform(small('/v1/voices', late))).findings).toMatchObject([
+      {
+        severity: 'break',
+        kind: 'value',
+        place: 'answer 200, voices[].created_at',
+        says: 'exclusiveMinimum 9000000000',
+      },
+    ])
+  })
+
+  test('paths below the address of the server, alternatives, and a schema within itself', async () => {
+    const servers = [{ url: 'https://api.example.test/v1/' }]
+    const schema = { oneOf: [{ type: 'string' }, { $ref: '#/components/schemas/Loop' }] }
+    const components = {
+      schemas: {
+        Loop: {
+          type: 'object',
+          additionalProperties: true,
+          properties: { next: { $ref: '#/components/schemas/Loop' } },
+        },
+      },
+    }
+    expect(
+      (await conform(small('/voices', answering(schema), { servers, components }))).findings.filter(
+        ({ severity }) => severity === 'break',
+      ),
+    ).toEqual([])
+    const none = { oneOf: [{ type: 'string' }, { type: 'array' }] }
+    expect((await conform(small('/voices', answering(none), { servers }))).findings).toMatchObject([
+      { severity: 'break', kind: 'type', place: 'answer 200, the body', says: 'one of several schemas' },
+    ])
+  })
+})
+
+describe('the command', () => {
+  test('tells breaks first, where they are in the document, and exits with 1', async () => {
+    const profile = written('names.json', JSON.stringify(names))
+    const { code, said } = await run({ openapi: PROVIDER, names: profile })
+    expect(code).toBe(1)
+    expect(said).toContain(`break    GET /v1/voices: answer 200, voices[].created_at (type)
+         the document: string
+         the simulator: 1755129600
+         at #/components/schemas/Voice/properties/created_at/type
+`)
+    expect(said).toMatch(
+      /Cloud of another 7: 8 of 10 operations served, asked with \d+ requests: 11 breaks, 4 warnings, 2 notes\n/,
+    )
+    expect(said.indexOf('break  ')).toBeLessThan(said.indexOf('warning  '))
+  })
+
+  test('says the same as JSON, and exits with 0 where nothing breaks', async () => {
+    const openapi = written(
+      'quiet.json',
+      JSON.stringify(small('/v1/voices', { responses: { 200: { description: '' } } })),
+    )
+    const { code, said } = await run({ openapi, json: true })
+    expect(code).toBe(0)
+    const { findings, operations, served } = JSON.parse(said)
+    expect([operations, served]).toEqual([1, 1])
+    expect(findings).toMatchObject([{ severity: 'warning', kind: 'status', operation: 'GET /v1/voices' }])
+  })
+
+  const bad: Record<string, [content: string | undefined, message: RegExp]> = {
+    'no file': [undefined, /Failed to read --openapi '.*': there is no such file/],
+    'broken JSON': ['{"openapi": "3.1.0",,}', /line 1, column 21: expected a field name/],
+    'broken YAML': ['openapi: [', /Fix the YAML there/],
+    'a text': ['hello', /it is no OpenAPI document/],
+    'an older version': [
+      'swagger: "2.0"\npaths: {}',
+      /it is of version 2\.0\. Give an OpenAPI document of 3\.0 or 3\.1/,
+    ],
+    'no version': ['{}', /it has no field 'openapi'/],
+    'no operations': ['openapi: 3.1.0\npaths: {}', /it has no operations/],
+    'a reference to nothing': [
+      JSON.stringify(small('/v1/voices', { responses: { 200: { $ref: '#/components/responses/None' } } })),
+      /#\/paths\/~1v1~1voices\/get\/responses\/200\/\$ref: '#\/components\/responses\/None' leads to nothing/,
+    ],
+    'a reference to another file': [
+      JSON.stringify(small('/v1/voices', { responses: { 200: { $ref: 'other.yaml' } } })),
+      /'other\.yaml' leads to nothing in this document\. Bundle it/,
+    ],
+    'a schema that is none': [
+      JSON.stringify(small('/v1/voices', answering({ type: 'object', properties: { voices: { type: 'list' } } }))),
+      /no schema \(.*type.*\)\. Fix it there/,
+    ],
+  }
+
+  test.each(Object.entries(bad))('%s could not be looked at', async (name, [content, message]) => {
+    const openapi = content === undefined ? '.tmp/none.yaml' : written(`${name.replaceAll(' ', '-')}.yaml`, content)
+    const failed = await handler({ openapi }).catch(error => error)
+    expect(failed.name).toBe('UsageError')
+    expect(failed.message).toMatch(message)
+  })
+})
