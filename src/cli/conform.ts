@@ -1,9 +1,7 @@
 /** `modelhost-sim conform`: the simulator's answers against an OpenAPI document of your provider. */
-import { readFileSync, statSync } from 'node:fs'
 import type { Argv } from 'yargs'
 import { readNames } from '../api/names.ts'
 import type { Conformance, Finding } from '../conform/conform.ts'
-import { parseJsonText } from '../store/json-text.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { text } from './values.ts'
 
@@ -11,7 +9,7 @@ export const command = 'conform'
 export const describe = 'Check the answers of the simulator against an OpenAPI document of your provider'
 
 export interface ConformArguments {
-  openapi: string
+  openapi?: string | undefined
   names?: string | undefined
   json?: boolean | undefined
 }
@@ -22,7 +20,6 @@ export function builder(argv: Argv): Argv<ConformArguments> {
       openapi: {
         type: 'string',
         requiresArg: true,
-        demandOption: 'give the file of the document: --openapi provider.yaml',
         describe: 'File with the document: OpenAPI 3.0 or 3.1, JSON or YAML',
         coerce: text('openapi'),
       },
@@ -42,41 +39,22 @@ export function builder(argv: Argv): Argv<ConformArguments> {
 }
 
 export async function handler({ openapi, names, json }: ConformArguments): Promise<void> {
-  const [{ conform, titleOf }, { DocumentError }] = await Promise.all([
-    import('../conform/conform.ts'),
-    import('../conform/document.ts'),
-  ])
-  const document = await contentOf(openapi)
+  if (openapi === undefined) {
+    throw new UsageError('Failed to check: there is no document. Give the file of one, as in --openapi provider.yaml.')
+  }
+  const { conform, DocumentError, readDocument, titleOf } = await import('../conform/index.ts')
   const profile = names === undefined ? {} : { names: readNames(names).profile }
-  const found = await conform(document, profile).catch((error: unknown) => {
+  let document: unknown
+  let found: Conformance
+  try {
+    document = readDocument(openapi)
+    found = await conform(document, profile)
+  } catch (error) {
     if (error instanceof DocumentError) throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
     throw error
-  })
+  }
   process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : told(found, titleOf(document)))
   if (found.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
-}
-
-async function contentOf(path: string): Promise<unknown> {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
-    throw new UsageError(`Failed to read --openapi '${path}': there is no such file. Give an OpenAPI document.`)
-  }
-  const content = readFileSync(path, 'utf8')
-  if (/^\s*\{/.test(content)) {
-    const parsed = parseJsonText(content)
-    if ('value' in parsed) return parsed.value
-    const { line, column, reason } = parsed.fault
-    throw new UsageError(
-      `Failed to read --openapi '${path}': line ${line}, column ${column}: ${reason}. Fix the JSON there.`,
-    )
-  }
-  const { parseDocument } = await import('yaml')
-  const document = parseDocument(content)
-  const [error] = document.errors
-  if (error !== undefined) {
-    throw new UsageError(`Failed to read --openapi '${path}': ${error.message.split('\n', 1)[0]} Fix the YAML there.`)
-  }
-  // Anchors may stand for one another many times over.
-  return document.toJS({ maxAliasCount: 10_000 })
 }
 
 const MARKS = { break: 'break  ', warning: 'warning', note: 'note   ' } as const

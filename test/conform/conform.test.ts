@@ -200,6 +200,10 @@ describe('the command', () => {
     ],
   }
 
+  test('without a document there is nothing to check', async () => {
+    await expect(handler({})).rejects.toThrow('Failed to check: there is no document. Give the file of one')
+  })
+
   test.each(Object.entries(bad))('%s could not be looked at', async (name, [content, message]) => {
     const openapi = content === undefined ? '.tmp/none.yaml' : written(`${name.replaceAll(' ', '-')}.yaml`, content)
     const failed = await handler({ openapi }).catch(error => error)

@@ -106,7 +106,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'turns.ts': ['kernel'],
   'clock-setting.ts': ['kernel'],
   'worlds.ts': ['simulator.ts', 'snapshot', 'api', 'kernel'],
-  conform: ['simulator.ts', 'api', 'kernel'],
+  conform: ['simulator.ts', 'api', 'store', 'kernel'],
   'routing.ts': ['worlds.ts', 'simulator.ts', 'faults', 'api', 'store/json-text.ts'],
   'received.ts': ['api', 'kernel', 'store/json-text.ts'],
 }
