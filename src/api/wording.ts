@@ -6,7 +6,6 @@ import { parseJsonText } from '../store/json-text.ts'
 import { type AnyEndpoint, type Operations, routeNames } from './endpoint.ts'
 import { type Names, refused } from './names.ts'
 import type { Sent } from './pipeline.ts'
-import { Router } from './router.ts'
 import { inputShape, outputShape, type Shape } from './shape.ts'
 import type { Detail } from './validation.ts'
 
@@ -173,28 +172,18 @@ export class Wording {
 
   /** Whether every path still leads where it did, and no path leads to two things. */
   #pathProblems(): string[] {
-    const problems: string[] = []
-    const endpoints = Object.values(this.#operations) as readonly AnyEndpoint[]
-    const router = new Router(
-      endpoints.flatMap(one => this.paths(one.path).map(path => [{ method: one.method, path }, one] as const)),
-    )
-    const methods = [...new Set(endpoints.map(({ method }) => method))]
-    for (const { path } of endpoints) {
+    const paths = [...new Set(Object.values(this.#operations as Operations<unknown>).map(({ path }) => path))]
+    return paths.flatMap(path => {
       const named = this.names.path(path)
-      if (named === path) continue
-      const sample = named.replaceAll(/\{\w+\}/g, 'any')
-      const found = methods
-        .map(method => router.match(method, sample))
-        .flatMap(match => (match !== undefined && 'target' in match ? [match.target.path] : []))
-        .find(other => other !== path)
-      const taken = found ?? (/^\/_sim(\/|$)|^\/openapi\.json$/.test(named) ? named : undefined)
-      if (taken === undefined) continue
-      const word = [...this.names.paths.keys()].find(one => path.split('/').includes(one))!
-      problems.push(
-        `paths.${word}: '${this.names.paths.get(word)}' makes ${path} into ${named}, which is ${taken} already. Give it another.`,
+      if (named === path) return []
+      const taken = paths.find(
+        other => !isOneOf(path, other) && this.paths(other).some(spelled => isOneOf(named, spelled)),
       )
-    }
-    return problems
+      if (taken === undefined) return []
+      const word = [...this.names.paths.keys()].find(one => path.split('/').includes(one))!
+      const target = this.names.paths.get(word)
+      return [`paths.${word}: '${target}' makes ${path} into ${named}, which is ${taken} already. Give it another.`]
+    })
   }
 
   /** Whether every field and every value still is told from those beside it. */
@@ -223,6 +212,20 @@ export class Wording {
     const below = [...shape.fields.values(), shape.rest, shape.items]
     return [...problems, ...below.flatMap(inner => (inner === undefined ? [] : this.#problemsIn(inner, operation)))]
   }
+}
+
+/** Whether there is an address that both paths stand for. */
+function isOneOf(one: string, other: string): boolean {
+  const pattern = (path: string) =>
+    path
+      .split('/')
+      .map(step => {
+        if (step === '{model_name}') return '[^/]+(?:/[^/]+)?'
+        return step.startsWith('{') ? '[^/]+' : step.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+      })
+      .join('/')
+  const sample = (path: string) => path.replaceAll(/\{\w+\}/g, 'any')
+  return new RegExp(`^${pattern(one)}$`).test(sample(other)) || new RegExp(`^${pattern(other)}$`).test(sample(one))
 }
 
 function shapesOf(endpoint: AnyEndpoint): Shape[] {
