@@ -54,7 +54,7 @@ export const getUsage = endpoint({
       ),
       initial_month: z.string(),
     })
-    .meta({ id: 'Usage' }),
+    .meta({ id: 'MonthlyUsage' }),
   example: { target: '/payment/usage?from=current-1' },
   handle: ({ query, world }) => {
     const { clock } = world
