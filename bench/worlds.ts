@@ -94,6 +94,34 @@ export const worlds: Group = {
       },
     },
     {
+      name: 'snapshot_10k_ms',
+      unit: 'ms of CPU',
+      goal: atMost(50),
+      run: bench => {
+        const sim = createSimulator({ fixtures: withDeployments(bench.quick ? 100 : MANY) })
+        const snapshot = sim.snapshot()
+        // All of it, as the bytes have it; a clone forgets private fields and what class a thing is of.
+        const { state } = snapshot.moment.world.record()
+        return times(
+          bench,
+          'snapshot_10k_ms',
+          bench.runs,
+          () =>
+            meanMs(
+              5,
+              () => {},
+              () => sim.snapshot().toBytes(),
+            ),
+          () =>
+            meanMs(
+              5,
+              () => {},
+              () => structuredClone(state),
+            ),
+        )
+      },
+    },
+    {
       name: 'create_simulator_ms',
       unit: 'ms of CPU',
       run: async bench => {

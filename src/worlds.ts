@@ -249,9 +249,9 @@ export class Worlds {
     return dot > 0 && name !== DEFAULT_WORLD ? this.get(name) : undefined
   }
 
-  /** A simulator's own world. */
-  holding(sim: Simulator): ServedWorld {
-    return [this.default, ...this.#worlds.values()].find(world => world.sim === sim)!
+  /** The world of a simulator; undefined when it has been taken away. */
+  holding(sim: Simulator): ServedWorld | undefined {
+    return [this.default, ...this.#worlds.values()].find(world => world.sim === sim)
   }
 
   #putBack(snapshot: Snapshot, clock: WorldSpec['clock']): Simulator {

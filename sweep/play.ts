@@ -19,11 +19,15 @@ export interface Played {
 }
 
 /**
- * Plays a world. With `check` every law is held after every event.
+ * Plays a world. With `check` every law is held after every event; with `putBack` it goes on, half-way, from the bytes of a
+ * snapshot of itself.
  *
  * @throws LawError, or what else went wrong
  */
-export async function play(world: RandomWorld, options: { readonly check: boolean }): Promise<Played> {
+export async function play(
+  world: RandomWorld,
+  options: { readonly check: boolean; readonly putBack?: boolean },
+): Promise<Played> {
   const sim = createSimulator({
     ...world.options,
     check: options.check,
@@ -33,8 +37,13 @@ export async function play(world: RandomWorld, options: { readonly check: boolea
   })
   sim.world.countTokens = await loadTokenizer()
   const counter = sometimes(sim)
-  for (const { at, deed } of world.steps) {
+  let entries = 0
+  for (const [i, { at, deed }] of world.steps.entries()) {
     moveTo(sim, at, counter)
+    if (options.putBack && i === world.steps.length >> 1) {
+      entries = sim.world.journal.last
+      sim.restore(sim.snapshot().toBytes())
+    }
     await perform(sim, deed)
     counter.look()
   }
@@ -46,7 +55,7 @@ export async function play(world: RandomWorld, options: { readonly check: boolea
   }
   return {
     digest: sim.digest,
-    entries: sim.world.journal.last,
+    entries: entries + sim.world.journal.last,
     balance: sim.ledger.balance,
     met: counter.end(),
   }

@@ -126,7 +126,10 @@ export const importSnapshot = control({
 })
 
 function servedWorld({ sim, worlds }: ControlScope): ServedWorld {
-  return worlds.holding(sim)
+  return (
+    worlds.holding(sim) ??
+    refuse(404, 'Failed to find the world: it was deleted meanwhile. POST /_sim/worlds makes one.')
+  )
 }
 
 function found(scope: ControlScope, name: string): Snapshot {

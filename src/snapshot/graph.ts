@@ -385,10 +385,15 @@ class Builder {
 
 const OWN = { configurable: true, enumerable: true, writable: true } as const
 
+/** More items than that no world has: a length that is not one must not be counted to. */
+const MOST_ITEMS = 2 ** 28
+
 function startsOf(lengths: ArrayLike<number>): { starts: Float64Array; total: number } {
   const starts = new Float64Array(lengths.length + 1)
   for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i]! + lengths[i]!
-  return { starts, total: starts[lengths.length]! }
+  const total = starts[lengths.length]!
+  if (!(total <= MOST_ITEMS)) throw new RangeError(`there are no lists of ${total} items`)
+  return { starts, total }
 }
 
 function between(starts: Float64Array, index: number, look: (at: number) => unknown): unknown[] {
