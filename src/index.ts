@@ -30,5 +30,12 @@ export { createSimulator, type FetchOptions, type Simulator, type SimulatorOptio
 export { type SnapshotAbout, SnapshotError } from './snapshot/envelope.ts'
 export { loadSnapshot, Snapshot, saveSnapshot } from './snapshot/snapshot.ts'
 export { FixtureError } from './store/fixture.ts'
-export type { BatchStatus, DeploymentStatus, FixtureInput, GpuType } from './store/records.ts'
+export type {
+  BatchStatus,
+  ContainerState,
+  DeploymentStatus,
+  FixtureInput,
+  GpuType,
+  HostedState,
+} from './store/records.ts'
 export { UntilError } from './until-error.ts'

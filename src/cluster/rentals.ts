@@ -112,9 +112,11 @@ export class Rentals {
       return true
     }
     const world = this.#world
+    const node = world.nodes.choose(spec.gpu, spec.numGpus, '')
+    if (node < 0) return false
     world.limits.hold(spec.gpu, spec.numGpus)
     const row = this.#table.own(ordinal)
-    if (!this.#take(ordinal, row)) return false
+    this.#take(ordinal, row, node)
     if (state === 'starting') this.#begin(ordinal, row)
     else {
       row.ran = true
@@ -161,10 +163,13 @@ export class Rentals {
 
   /** Tries to give one that waits its GPUs; false when no single node has them. */
   place(ordinal: number): boolean {
-    const row = this.#table.own(ordinal)
-    if (!this.#take(ordinal, row)) return false
     const { nodes } = this.#world
-    this.#world.happened(row, `${row.kind}.placed`, { node: nodes.read(row.node).id, gpus: bitCount(row.gpus) })
+    const { gpu, numGpus } = this.#table.read(ordinal)
+    const node = nodes.choose(gpu, numGpus, '')
+    if (node < 0) return false
+    const row = this.#table.own(ordinal)
+    this.#take(ordinal, row, node)
+    this.#world.happened(row, `${row.kind}.placed`, { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
     if (row.state !== 'starting') this.#enter(row, 'starting')
     this.#begin(ordinal, row)
     return true
@@ -175,7 +180,7 @@ export class Rentals {
     const { profile } = this.#world
     for (const ordinal of ordinals) {
       const row = this.#table.own(ordinal)
-      if (row.state === 'stopping' || row.state === 'shutting_down') this.#end(ordinal, row.endsAs)
+      if (row.state === 'stopping' || row.state === 'shutting_down') this.#isDown(ordinal, row)
       else if (row.kind === 'hosted' && profile.policies.hostedHostLost === 'restarted') this.#restart(ordinal, reason)
       else this.#end(ordinal, 'failed', reason)
     }
@@ -223,8 +228,7 @@ export class Rentals {
         this.#meter(row)
         break
       case 'rental.shutDown':
-        this.#end(ordinal, row.endsAs)
-        this.#startAgain(ordinal)
+        this.#isDown(ordinal, row)
         break
     }
   }
@@ -266,18 +270,15 @@ export class Rentals {
     world.placement.enqueue(tenantOf(ordinal))
   }
 
-  /** Takes its GPUs on the node that suits best; false when there is none. */
-  #take(ordinal: number, row: RentalRow): boolean {
+  /** Takes its GPUs on a node that has them. */
+  #take(ordinal: number, row: RentalRow, node: number): void {
     const world = this.#world
-    const node = world.nodes.choose(row.gpu, row.numGpus, '')
-    if (node < 0) return false
     world.cancel(row.next)
     row.next = 0
     row.node = node
     row.gpus = world.nodes.take(node, row.numGpus, tenantOf(ordinal))
     row.heldSince = world.clock.now
     this.#meter(row)
-    return true
   }
 
   /** It has its GPUs: a container pulls its image, a hosted instance boots from its storage. */
@@ -352,6 +353,12 @@ export class Rentals {
 
   #planShutdown(ordinal: number, row: RentalRow): void {
     row.next = this.#world.plan(this.#world.profile.timings.rentalShutdown, 'rental.shutDown', ordinal)
+  }
+
+  /** Its shutdown is over, or cut short. Funds may have come back meanwhile. */
+  #isDown(ordinal: number, row: Readonly<RentalRow>): void {
+    this.#end(ordinal, row.endsAs)
+    this.#startAgain(ordinal)
   }
 
   #expanded(row: RentalRow): void {
