@@ -143,18 +143,25 @@ function encode(
   }
   const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
   const { method } = endpoint
-  if (endpoint.upload !== undefined) return new Request(url, { method, headers, body: form(rest) })
+  if (endpoint.upload !== undefined)
+    return new Request(url, { method, headers, body: form(rest, endpoint.upload.part) })
   if (endpoint.body === undefined) return new Request(url, { method, headers })
+  if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encoded(rest) })
   const typed = { ...headers, 'content-type': 'application/json' }
   return new Request(url, { method, headers: typed, body: JSON.stringify(rest) })
 }
 
-function form({ file, filename, ...fields }: Record<string, unknown>): FormData {
+function encoded(fields: Record<string, unknown>): URLSearchParams {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+}
+
+function form({ file, filename, ...fields }: Record<string, unknown>, part = 'file'): FormData {
   const data = new FormData()
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) data.set(name, String(value))
   if (file !== undefined) {
     const blob = file instanceof Blob ? file : new Blob([file as string | Uint8Array<ArrayBuffer>])
-    data.set('file', blob, typeof filename === 'string' ? filename : 'file.jsonl')
+    data.set(part, blob, typeof filename === 'string' ? filename : 'file.jsonl')
   }
   return data
 }

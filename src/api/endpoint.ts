@@ -64,8 +64,10 @@ export interface SizeLimit {
   refusal: string
 }
 
-/** A multipart form with one part `file`, and text fields beside it. */
+/** A multipart form with a file, or several of one name, and text fields beside it. */
 export interface UploadRules<Scope, Form> {
+  /** Name of the part that is the file: `file` unless said. */
+  part?: string
   fields: Form
   /** The limit before anything of the form is known; a file that goes over it is cut at once. */
   limit(scope: Scope): SizeLimit
@@ -77,7 +79,9 @@ export interface Input<Route extends string, Params, Query, Body, Form> {
   params: ParamsOf<Route, Params>
   query: Outputs<Query>
   body: Body extends z.ZodType ? z.output<Body> : undefined
-  upload: Form extends Fields ? Simplify<Outputs<Form> & { file: UploadedFile }> : undefined
+  upload: Form extends Fields
+    ? Simplify<Outputs<Form> & { file: UploadedFile; files: readonly UploadedFile[] }>
+    : undefined
   /** The request itself; its body is read already. */
   request: Request
 }
@@ -207,6 +211,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   params?: Params
   query?: Query
   body?: Body
+  /** How the body is sent: as JSON unless said, or its fields as a form. */
+  consumes?: 'json' | 'form'
   upload?: UploadRules<Scope, Form>
   returns: Returns
   /** Content type of a success; JSON unless said. */
@@ -242,6 +248,7 @@ export interface Endpoint<
   readonly params: Params
   readonly query: Query
   readonly body: Body
+  readonly consumes: 'json' | 'form'
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly returns: Returns
   readonly produces: string
@@ -310,6 +317,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       params: (declaration.params ?? {}) as Params,
       query: (declaration.query ?? {}) as Query,
       body: declaration.body as Body,
+      consumes: declaration.consumes ?? 'json',
       upload: declaration.upload,
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',

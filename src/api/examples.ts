@@ -1,5 +1,5 @@
 /** The examples of declarations as requests: what drives every operation of a world once. */
-import type { AnyEndpoint, Example, Operations } from './endpoint.ts'
+import type { AnyEndpoint, Operations } from './endpoint.ts'
 
 /** Sends a request to the service. */
 export type Ask = (request: Request) => Response | Promise<Response>
@@ -38,7 +38,7 @@ export async function exampleOf(
   })
   return new Request(`${address.baseUrl}${target}`, {
     method: endpoint.method,
-    ...contentOf(endpoint.example, address.token),
+    ...contentOf(endpoint, address.token),
   })
 }
 
@@ -47,14 +47,17 @@ export function targetOf({ path, example }: AnyEndpoint): string {
   return example.target ?? path
 }
 
-function contentOf({ body, form }: Example, token: string): RequestInit {
+function contentOf({ example, upload, consumes }: AnyEndpoint, token: string): RequestInit {
+  const { body, form } = example
   const authorization = `Bearer ${token}`
   if (form !== undefined) {
     const data = new FormData()
     for (const [name, value] of Object.entries(form.fields)) data.set(name, value)
-    data.set('file', new Blob([form.content]), form.filename)
+    data.set(upload?.part ?? 'file', new Blob([form.content]), form.filename)
     return { headers: { authorization }, body: data }
   }
   if (body === undefined) return { headers: { authorization } }
+  if (consumes === 'form')
+    return { headers: { authorization }, body: new URLSearchParams(body as Record<string, string>) }
   return { headers: { authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }

@@ -1,4 +1,4 @@
-/** Reading an upload: a multipart form with one file, streamed, at a constant cost in memory beside the file itself. */
+/** Reading forms: uploads, streamed at a constant cost in memory beside the files themselves, and forms of texts alone. */
 import { ByteHash } from '../kernel/random.ts'
 import { Refused, type SizeLimit, type UploadedFile } from './endpoint.ts'
 import type { Detail } from './validation.ts'
@@ -7,19 +7,27 @@ import type { Detail } from './validation.ts'
 const MAX_PARTS = 100
 /** Bytes of one text field. */
 const MAX_FIELD = 1_048_576
+/** Bytes of files that come with a form and that nobody wants. */
+const MAX_UNWANTED = 32 * MAX_FIELD
 /** What boundaries, part headers and text fields may add to a file before Content-Length alone refuses it. */
 const FRAMING = 2 * MAX_FIELD
 
 export interface Form {
   fields: Record<string, string>
+  /** The files of the upload, in order; the last of them is the one where there should be one. */
+  files: UploadedFile[]
   file: UploadedFile | undefined
-  /** `file` came as a plain text field. */
+  /** The file came as a plain text field. */
   fileAsText: boolean
 }
 
 export type Upload = { form: Form } | { refused: Refused } | { issues: Detail[] }
 
 export interface UploadLimits {
+  /** Name of the part that is the file: `file` unless given. */
+  part?: string | undefined
+  /** Text fields that have to be there, for what is told of a body that is no form. */
+  required?: readonly string[] | undefined
   limit: SizeLimit
   limitFor?: ((fields: Readonly<Record<string, string>>) => SizeLimit | undefined) | undefined
 }
@@ -27,7 +35,7 @@ export interface UploadLimits {
 /** Reads the form. What is refused is cut off where it is noticed: nothing of it is kept. */
 export async function readUpload(request: Request, contentType: string | null, limits: UploadLimits): Promise<Upload> {
   if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
-    return { issues: [...notMultipart(contentType), ...missing(['purpose', 'file'])] }
+    return { issues: [...notMultipart(contentType), ...missing([...(limits.required ?? []), partOf(limits)])] }
   }
   if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + FRAMING) {
     return { refused: tooLarge(limits.limit) }
@@ -43,6 +51,33 @@ export async function readUpload(request: Request, contentType: string | null, l
   }
 }
 
+/** A form of texts: url-encoded, or multipart, whose files nobody wants; without a body it is empty. */
+export async function readForm(
+  request: Request,
+  contentType: string | null,
+): Promise<{ fields: Record<string, string> } | Exclude<Upload, { form: Form }>> {
+  if (/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
+    const limit = { bytes: MAX_UNWANTED, refusal: 'Request Entity Too Large' }
+    const read = await readUpload(request, contentType, { part: '', limit })
+    return 'form' in read ? { fields: read.form.fields } : read
+  }
+  const fields = emptyForm().fields
+  if (contentType === null && request.body === null) return { fields }
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
+    return { refused: new Refused(415, 'Unsupported Media Type', undefined, { detail: 'Unsupported Media Type' }) }
+  }
+  const text = await request.text()
+  if (text.length > MAX_FIELD) {
+    return { refused: new Refused(413, 'Request Entity Too Large', undefined, { detail: 'Request Entity Too Large' }) }
+  }
+  for (const [name, value] of new URLSearchParams(text)) fields[name] = value
+  return { fields }
+}
+
+function partOf({ part = 'file' }: UploadLimits): string {
+  return part
+}
+
 function tooLarge(limit: SizeLimit): Refused {
   return new Refused(413, limit.refusal)
 }
@@ -53,7 +88,7 @@ function notMultipart(contentType: string | null): Detail[] {
   return [{ loc: ['header', 'content-type'], msg, type: 'value_error' }]
 }
 
-function missing(names: string[]): Detail[] {
+function missing(names: readonly string[]): Detail[] {
   return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
 }
 
@@ -75,6 +110,7 @@ function runsUnderNode(): boolean {
 async function streamed(request: Request, contentType: string, limits: UploadLimits): Promise<Form> {
   const Busboy = await parserClass()
   const form = emptyForm()
+  const part = partOf(limits)
   const parser = new Busboy({
     headers: { 'content-type': contentType },
     // No part fills its buffer: one without a name that does so as it ends would never be let go of.
@@ -98,7 +134,7 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
     parser.on('partsLimit', () => fail(new Error(`more than ${MAX_PARTS} parts`)))
     parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
       if (valueTruncated) fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${MAX_FIELD} bytes`))
-      addField(form, name, value)
+      addField(form, part, name, value)
       limit = tighter(limits, form)
       judge()
     })
@@ -108,10 +144,10 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
       stream.on('data', (chunk: Uint8Array) => {
         bytes += chunk.length
         judge()
-        if (failure === undefined && name === 'file') content.add(chunk)
+        if (failure === undefined && name === part) content.add(chunk)
       })
       stream.on('end', () => {
-        if (name === 'file') form.file = content.close(filename)
+        if (name === part) addFile(form, content.close(filename))
       })
     })
   })
@@ -160,17 +196,18 @@ function drained(
 /** In a browser's worker: the platform's parser, which holds the whole body. */
 async function buffered(request: Request, limits: UploadLimits): Promise<Form> {
   const form = emptyForm()
+  const part = partOf(limits)
   let parts = 0
   for (const [name, value] of await request.formData()) {
     if (++parts > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} parts`)
-    if (typeof value === 'string') addField(form, name, value)
-    else if (name === 'file') {
+    if (typeof value === 'string') addField(form, part, name, value)
+    else if (name === part) {
       const content = new Content()
       content.add(new Uint8Array(await value.arrayBuffer()))
-      form.file = content.close(value.name)
+      addFile(form, content.close(value.name))
     }
     const limit = tighter(limits, form)
-    if (form.file !== undefined && form.file.bytes > limit.bytes) throw tooLarge(limit)
+    if (form.files.reduce((sum, { bytes }) => sum + bytes, 0) > limit.bytes) throw tooLarge(limit)
   }
   return form
 }
@@ -183,11 +220,16 @@ function tighter({ limit, limitFor }: UploadLimits, { fields }: Form): SizeLimit
 
 function emptyForm(): Form {
   // Without a prototype, so that a field named `constructor` is only a field.
-  return { fields: Object.create(null) as Record<string, string>, file: undefined, fileAsText: false }
+  return { fields: Object.create(null) as Record<string, string>, files: [], file: undefined, fileAsText: false }
 }
 
-function addField(form: Form, name: string, value: string): void {
-  if (name === 'file') form.fileAsText = true
+function addFile(form: Form, file: UploadedFile): void {
+  form.files.push(file)
+  form.file = file
+}
+
+function addField(form: Form, part: string, name: string, value: string): void {
+  if (name === part) form.fileAsText = true
   else form.fields[name] = value
 }
 

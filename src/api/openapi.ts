@@ -88,12 +88,13 @@ function describe(operationId: string, endpoint: AnyEndpoint, components: Json):
 
 function requestOf(endpoint: AnyEndpoint, components: Json): Json | undefined {
   if (endpoint.upload !== undefined) {
+    const { part = 'file' } = endpoint.upload
     const form = schemaOf(z.object((endpoint.upload.fields ?? {}) as Fields), 'input', components)
     const file = { type: 'string', contentMediaType: 'application/octet-stream' }
     const schema = {
       ...form,
-      properties: { ...(form.properties as Json), file },
-      required: [...((form.required as string[] | undefined) ?? []), 'file'],
+      properties: { ...(form.properties as Json), [part]: file },
+      required: [...((form.required as string[] | undefined) ?? []), part],
     }
     return { required: true, content: { 'multipart/form-data': { schema } } }
   }
@@ -101,7 +102,10 @@ function requestOf(endpoint: AnyEndpoint, components: Json): Json | undefined {
   const schema = schemaOf(endpoint.body, 'input', components)
   const { body: example } = endpoint.example
   const shown = example === undefined ? { schema } : { schema, example }
-  return { required: !isOptional(endpoint.body), content: { 'application/json': shown } }
+  return {
+    required: !isOptional(endpoint.body),
+    content: Object.fromEntries(MEDIA_TYPES[endpoint.consumes].map(media => [media, shown])),
+  }
 }
 
 function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
@@ -130,7 +134,7 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
     Object.keys(endpoint.params).length > 0 ||
     Object.keys(endpoint.query).length > 0
   if (takesInput) responses[422] = refusal('what was sent is not valid', 'ValidationError')
-  const media = MEDIA[endpoint.upload === undefined ? 'json' : 'form']
+  const media = MEDIA[endpoint.upload === undefined ? endpoint.consumes : 'upload']
   if (endpoint.body !== undefined || endpoint.upload !== undefined) responses[415] = refusal(media, 'DetailError')
   // Whatever else an endpoint takes, a method that it does not take it refuses.
   if (Object.keys(responses).length === 1) responses[405] = refusal('the path does not take the method', 'DetailError')
@@ -139,7 +143,13 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
 
 const MEDIA = {
   json: 'the body is a form or compressed: send application/json',
-  form: 'the body is compressed: send it as it is',
+  form: 'the body is no form, or compressed: send application/x-www-form-urlencoded',
+  upload: 'the body is compressed: send it as it is',
+} as const
+
+const MEDIA_TYPES = {
+  json: ['application/json'],
+  form: ['application/x-www-form-urlencoded', 'multipart/form-data'],
 } as const
 
 const JUDGED = {

@@ -19,7 +19,7 @@ import {
   Refused,
 } from './endpoint.ts'
 import { parseBody } from './json-body.ts'
-import { readUpload, type Upload } from './multipart.ts'
+import { readForm, readUpload, type Upload } from './multipart.ts'
 import { Router } from './router.ts'
 import { loadTokenizer, tokenizer } from './tokenizer.ts'
 import { type Detail, details, notPermitted, type Place } from './validation.ts'
@@ -143,7 +143,7 @@ interface Prepared {
   speaks: EndpointWords | undefined
 }
 
-type Payload = { text: string } | { refused: Refused } | Upload | undefined
+type Payload = { text: string } | { fields: Record<string, string> } | { refused: Refused } | Upload | undefined
 
 /** Routers by what they were made from: neither changes, and a process makes many pipelines of them. */
 const routers = new WeakMap<object, Router<Prepared>>()
@@ -481,6 +481,7 @@ function validate(
   if (payload !== undefined) {
     if ('refused' in payload) throw payload.refused
     if ('issues' in payload) issues.push(...payload.issues)
+    else if ('fields' in payload) body = parseFields(one, payload.fields, issues)
     else if ('form' in payload) upload = parseForm(one, payload.form, issues)
     else body = parseText(one, payload.text, issues)
   }
@@ -536,6 +537,10 @@ function parseText({ endpoint, hears }: Prepared, text: string, issues: Detail[]
   return undefined
 }
 
+function parseFields({ endpoint, hears }: Prepared, fields: Record<string, string>, issues: Detail[]): unknown {
+  return parse('body', endpoint.body!, hears === undefined ? fields : hears.body!.inward(fields), issues)
+}
+
 function parseForm(
   { endpoint, hears }: Prepared,
   form: Extract<Upload, { form: unknown }>['form'],
@@ -543,12 +548,13 @@ function parseForm(
 ): unknown {
   const fields = hears === undefined ? form.fields : hears.form!.inward(form.fields)
   const values = parse('body', z.object(endpoint.upload!.fields as Fields), fields, issues)
-  if (form.file !== undefined) return Object.assign({}, values, { file: form.file })
+  if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
+  const { part = 'file' } = endpoint.upload!
   const msg = 'Value error, the part should be a file: give it a filename'
   issues.push(
     form.fileAsText
-      ? { loc: ['body', 'file'], msg, type: 'value_error' }
-      : { loc: ['body', 'file'], msg: 'Field required', type: 'missing' },
+      ? { loc: ['body', part], msg, type: 'value_error' }
+      : { loc: ['body', part], msg: 'Field required', type: 'missing' },
   )
   return undefined
 }
@@ -576,9 +582,11 @@ async function read(request: Request, call: Call, endpoint: AnyEndpoint, scope: 
   if (encoding !== 'identity') return { refused: detail(415, 'Unsupported Media Type') }
   const contentType = header('content-type')
   if (endpoint.upload !== undefined) {
-    const { limit, limitFor } = endpoint.upload
-    return readUpload(request, contentType, { limit: limit(scope as never), limitFor })
+    const { part, fields, limit, limitFor } = endpoint.upload
+    const required = requiredOf((fields ?? {}) as Fields)
+    return readUpload(request, contentType, { part, required, limit: limit(scope as never), limitFor })
   }
+  if (endpoint.consumes === 'form') return readForm(request, contentType)
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
     return { refused: detail(415, 'Unsupported Media Type') }
   }
@@ -591,6 +599,10 @@ async function read(request: Request, call: Call, endpoint: AnyEndpoint, scope: 
   } catch {
     return { refused: detail(400, 'There was an error parsing the body') }
   }
+}
+
+function requiredOf(fields: Fields): string[] {
+  return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
 }
 
 async function readCounted(request: Request): Promise<Payload> {

@@ -38,6 +38,7 @@ import { Provisioning } from './provisioning.ts'
 import { Rentals } from './rentals.ts'
 import { settleFixture } from './settlement.ts'
 import { Tokens } from './tokens.ts'
+import { Voices } from './voices.ts'
 import { Weather } from './weather.ts'
 
 export interface WorldOptions {
@@ -100,6 +101,7 @@ export class World {
   readonly autoscaler: Autoscaler
   readonly commands: Commands
   readonly tokens: Tokens
+  readonly voices: Voices
   readonly weather: Weather
   readonly nodes: Nodes
   readonly placement: Placement
@@ -144,6 +146,7 @@ export class World {
     this.provisioning = new Provisioning(this)
     this.autoscaler = new Autoscaler(this)
     this.tokens = new Tokens(this, origin?.tokens)
+    this.voices = new Voices(this)
     this.hosted = new HostedInstances(this)
     this.containers = new Containers(this)
     if (origin) {

@@ -35,6 +35,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('scenario', 'started stopped'),
   ...of('token', 'allowed created deleted restored revoked'),
   ...of('topup', 'begun calledOff charged declined delayed normal set'),
+  ...of('voice', 'created deleted edited'),
   ...of('zone', 'down up'),
 ]
 

@@ -212,6 +212,7 @@ test('neighbours stand apart', () => {
     'DELETE /v1/files/{file_id}',
     'DELETE /v1/hosted/{instance_id}',
     'DELETE /v1/lora/{lora_name}',
+    'DELETE /v1/voices/{voice_id}',
     'GET /deploy/llm/gpu_availability',
     'GET /deploy/llm/suggest_name',
     'GET /deploy/{deploy_id}',
@@ -250,6 +251,8 @@ test('neighbours stand apart', () => {
     'POST /v1/hosted',
     'POST /v1/hosted/{instance_id}/start',
     'POST /v1/hosted/{instance_id}/stop',
+    'POST /v1/voices/add',
+    'POST /v1/voices/{voice_id}/edit',
     'PUT /deploy/{deploy_id}',
   ])
 })

@@ -99,10 +99,13 @@ async function answerTo(method: string, { target, raw, headers, body }: Sent) {
 
 function requests(endpoint: AnyEndpoint): fc.Arbitrary<Sent> {
   const method = endpoint.method
+  const { upload } = endpoint
   const content =
-    endpoint.upload === undefined
-      ? fc.tuple(jsonContentType, method === 'GET' ? fc.constant(undefined) : bodies(endpoint.body))
-      : uploads(Object.keys(endpoint.upload.fields ?? {}))
+    endpoint.consumes === 'form'
+      ? forms(Object.keys((endpoint.body as z.ZodObject).shape))
+      : upload === undefined
+        ? fc.tuple(jsonContentType, method === 'GET' ? fc.constant(undefined) : bodies(endpoint.body))
+        : uploads(Object.keys(upload.fields ?? {}), upload.part)
   return fc
     .tuple(paths(endpoint.path), queries(endpoint.query), fc.boolean(), caller, encoding, content)
     .map(([path, query, raw, from, encoded, [contentType, body]]) => ({
@@ -425,14 +428,30 @@ function bodies(schema: z.ZodType | undefined): fc.Arbitrary<string | Uint8Array
   )
 }
 
-// Uploads.
+// Forms and uploads.
+
+/** Fields as a form; now and then as something else, or broken. */
+function forms(fields: readonly string[]): fc.Arbitrary<[[string, string][], Sent['body']]> {
+  type Content = [[string, string][], Sent['body']]
+  const url: [string, string][] = [['content-type', 'application/x-www-form-urlencoded']]
+  const pair = fc.tuple(fc.oneof(fc.constantFrom(...fields), nasty), fc.oneof(nasty, fc.constant('A name')))
+  const encoded = fc.array(pair, { maxLength: 4 }).map(pairs => new URLSearchParams(pairs).toString())
+  const broken = fc.constantFrom('%', '&&=&', '=', 'name', 'name=%zz', 'name=a&name=b', '__proto__=1', '{}')
+  const body = fc.oneof({ weight: 6, arbitrary: encoded }, { weight: 1, arbitrary: broken })
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.tuple(fc.constant(url), body) as fc.Arbitrary<Content> },
+    { weight: 2, arbitrary: uploads(fields, 'files') as fc.Arbitrary<Content> },
+    { weight: 1, arbitrary: fc.tuple(jsonContentType, bodies(undefined)) as fc.Arbitrary<Content> },
+    { weight: 1, arbitrary: fc.constant<Content>([[], undefined]) },
+  )
+}
 
 interface Part {
   head: string
   content: string
 }
 
-function uploads(fields: readonly string[]): fc.Arbitrary<[[string, string][], string | undefined]> {
+function uploads(fields: readonly string[], part = 'file'): fc.Arbitrary<[[string, string][], string | undefined]> {
   const disposition = (name: string, filename?: string) =>
     `Content-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}`
   const content = fc.oneof(
@@ -441,11 +460,11 @@ function uploads(fields: readonly string[]): fc.Arbitrary<[[string, string][], s
   )
   const usual = [
     fc
-      .tuple(fc.constant(disposition('file', 'in.jsonl')), content)
+      .tuple(fc.constant(disposition(part, 'in.jsonl')), content)
       .map(([head, text]): Part => ({ head, content: text })),
     ...fields.map(name => fc.constant<Part>({ head: disposition(name), content: 'batch' })),
   ]
-  const name = fc.oneof(fc.constantFrom('file', ...fields, '__proto__', 'constructor'), nasty)
+  const name = fc.oneof(fc.constantFrom(part, ...fields, '__proto__', 'constructor'), nasty)
   const odd = fc
     .tuple(
       fc.oneof(

@@ -3,6 +3,7 @@ import { readUpload, type Upload, type UploadLimits } from '../../src/api/multip
 import { ByteHash } from '../../src/kernel/random.ts'
 
 const limits: UploadLimits = {
+  required: ['purpose'],
   limit: { bytes: 1000, refusal: 'over 1000' },
   limitFor: ({ purpose }) => (purpose === 'batch' ? { bytes: 600, refusal: 'over 600' } : undefined),
 }

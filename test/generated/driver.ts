@@ -36,7 +36,7 @@ const told = ({ response, data, error }: { response: Response; data?: unknown; e
 `
 
 function drive(document: Document, operation: string, endpoint: AnyEndpoint): string {
-  const { path, method, example, produces } = endpoint
+  const { path, method, example, produces, upload, consumes } = endpoint
   const { parameters = [] } = document.paths[path]![method.toLowerCase()]!
   const { inPath, query } = given(endpoint, parameters)
   const after = (example.after ?? []).map(earlier => `...(await ${earlier}(fetch, token)).data`)
@@ -47,7 +47,8 @@ function drive(document: Document, operation: string, endpoint: AnyEndpoint): st
   const options = [
     ...(params.length > 0 ? [`params: { ${params.join(', ')} }`] : []),
     ...(example.body !== undefined ? [`body: ${JSON.stringify(example.body)}`] : []),
-    ...(example.form !== undefined ? [formOf(example.form)] : []),
+    ...(example.form !== undefined ? [formOf(example.form, upload?.part)] : []),
+    ...(consumes === 'form' ? ["headers: { 'content-type': 'application/x-www-form-urlencoded' }"] : []),
     ...(produces !== 'application/json' ? ["parseAs: 'text'"] : []),
   ]
   return [
@@ -82,11 +83,11 @@ function given(endpoint: AnyEndpoint, parameters: readonly Parameter[]): { inPat
   }
 }
 
-function formOf({ fields, filename, content }: NonNullable<AnyEndpoint['example']['form']>): string {
+function formOf({ fields, filename, content }: NonNullable<AnyEndpoint['example']['form']>, part = 'file'): string {
   return (
-    `body: { ...${JSON.stringify(fields)} as const, file: ${JSON.stringify(content)} }, ` +
-    `bodySerializer: body => { const form = new FormData(); const { file, ...fields } = body; ` +
+    `body: { ...${JSON.stringify(fields)} as const, ${part}: ${JSON.stringify(content)} }, ` +
+    `bodySerializer: body => { const form = new FormData(); const { ${part}: file, ...fields } = body; ` +
     `for (const [name, value] of Object.entries(fields)) form.set(name, String(value)); ` +
-    `form.set('file', new Blob([file]), ${JSON.stringify(filename)}); return form }`
+    `form.set('${part}', new Blob([file]), ${JSON.stringify(filename)}); return form }`
   )
 }
