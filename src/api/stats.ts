@@ -18,7 +18,9 @@ export const getDeploymentStats = endpoint({
   assumed: [
     ...WINDOW_ASSUMED,
     'from is now-5h unless given, to is now; the answer names the window in Unix seconds',
-    'requests are those of the load; waiting_before + arrived = served + refused + waiting',
+    'requests are those of the load and of clients; waiting_before + arrived = served + refused + failed + waiting',
+    'a request of a client counts when it is over, to ten seconds: served also when the client left, failed when its instance was lost',
+    'utilisation, and serving at the end of the window, are those of the load and of batches',
     'tokens of the requests that were served; cost is the rent of the window in US dollars',
     'the series has 60 points at most, each a whole number of seconds, with what happened up to it',
     'a deleted deployment still answers',
@@ -35,6 +37,7 @@ export const getDeploymentStats = endpoint({
         arrived: z.int(),
         served: z.int(),
         refused: z.int(),
+        failed: z.int(),
         waiting: z.int(),
       }),
       tokens: z.object({ input: z.int(), output: z.int() }),

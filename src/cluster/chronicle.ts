@@ -1,4 +1,4 @@
-import type { Micros } from '../kernel/duration.ts'
+import { type Micros, SECOND } from '../kernel/duration.ts'
 import { NumberLog } from '../kernel/number-log.ts'
 import type { Tape } from '../kernel/tape.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../store/records.ts'
@@ -6,6 +6,7 @@ import type { DeploymentRow, Load } from './deployment-row.ts'
 import { gpuIndex } from './gpus.ts'
 import { type Life, LOST_TO, type LostTo, lostTo, STAGES, type Stage } from './life.ts'
 import type { RentalRow } from './rental-row.ts'
+import { NO_REQUESTS, type RequestEnd, type RequestTotals, withRequest } from './request-totals.ts'
 import { NOTHING_SERVED, type Served, serve, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
@@ -46,6 +47,9 @@ export interface ServingChapter extends ServingTotals {
   readonly load: Load | undefined
 }
 
+/** Requests that are over within so long are told as one: what is kept grows with time, not with them. */
+const REQUESTS_TOLD_EVERY: Micros = 10 * SECOND
+
 const NOTHING_DONE: ServingTotals = { served: NOTHING_SERVED, able: 0, used: 0 }
 
 /**
@@ -63,6 +67,8 @@ export class Chronicle {
   readonly #servings: NumberLog
   /** The line before, each stage, the end, what it was lost to. */
   readonly #lives: NumberLog
+  /** The line before of the same deployment, at, and the totals then: served, refused, failed, prompt and answer tokens. */
+  readonly #requests: NumberLog
   /** At, lines that were over then, those that failed. */
   readonly #lines: NumberLog
   /** At, which. */
@@ -77,6 +83,7 @@ export class Chronicle {
     this.#statuses = from ? from.#statuses.fork() : new NumberLog(3)
     this.#servings = from ? from.#servings.fork() : new NumberLog(9)
     this.#lives = from ? from.#lives.fork() : new NumberLog(STAGES.length + 3)
+    this.#requests = from ? from.#requests.fork() : new NumberLog(7)
     this.#lines = from ? from.#lines.fork() : new NumberLog(3)
     this.#noted = from ? from.#noted.fork() : new NumberLog(2)
     this.#capacities = from ? from.#capacities.fork() : new NumberLog(3)
@@ -91,6 +98,7 @@ export class Chronicle {
     this.#statuses.keep(tape)
     this.#servings.keep(tape)
     this.#lives.keep(tape)
+    this.#requests.keep(tape)
     this.#lines.keep(tape)
     this.#noted.keep(tape)
     this.#capacities.keep(tape)
@@ -129,6 +137,36 @@ export class Chronicle {
     const { now } = this.#world.clock
     const line = [row.toldLife, pending, placed, pulling, pulled, loading, warming, ready, draining, now, what]
     row.toldLife = this.#lives.push(line)
+  }
+
+  /** A request that was made by itself is over. */
+  requestOver(row: DeploymentRow, end: RequestEnd, tokens: { readonly prompt: number; readonly answer: number }): void {
+    const { now } = this.#world.clock
+    const { at, served, refused, failed, promptTokens, answerTokens } = row.requests
+    if (at >= 0 && Math.floor(at / REQUESTS_TOLD_EVERY) !== Math.floor(now / REQUESTS_TOLD_EVERY)) {
+      const line = [row.toldRequests, at, served, refused, failed, promptTokens, answerTokens]
+      row.toldRequests = this.#requests.push(line)
+    }
+    row.requests = withRequest(row.requests, now, end, tokens)
+  }
+
+  /** What became of the requests of a deployment up to a moment, to ten seconds. */
+  requestsBy(row: Readonly<DeploymentRow>, at: Micros): RequestTotals {
+    if (row.requests.at <= at) return row.requests
+    const log = this.#requests
+    for (let line = row.toldRequests; line >= 0; line = log.at(line, 0)) {
+      if (log.at(line, 1) > at) continue
+      const [served, refused, failed, promptTokens, answerTokens] = [2, 3, 4, 5, 6].map(column => log.at(line, column))
+      return {
+        at: log.at(line, 1),
+        served: served!,
+        refused: refused!,
+        failed: failed!,
+        promptTokens: promptTokens!,
+        answerTokens: answerTokens!,
+      }
+    }
+    return NO_REQUESTS
   }
 
   /** Lines of a batch are over. */

@@ -4,6 +4,7 @@ import { type Generation, Row } from '../kernel/table.ts'
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
 import type { Weights } from './hub.ts'
 import type { LoadCurve } from './load-curve.ts'
+import { NO_REQUESTS, type RequestTotals } from './request-totals.ts'
 import { type InstanceSpeed, NOTHING_SERVED, type Served } from './serving.ts'
 
 const OVER: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
@@ -120,6 +121,8 @@ export class DeploymentRow extends Row {
   servingShare = 0
   /** How many times longer a ready instance takes for a request than a sound one, in the mean; 1 while none is ready. */
   slowness = 1
+  /** What became of requests that were made one by one. */
+  requests: RequestTotals = NO_REQUESTS
   /** Instances by what they are doing, kept as they move. */
   waiting = 0
   pulling = 0
@@ -147,6 +150,7 @@ export class DeploymentRow extends Row {
   toldStatus = -1
   toldServing = -1
   toldLife = -1
+  toldRequests = -1
   loads: readonly Load[] = []
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
@@ -195,6 +199,7 @@ export class DeploymentRow extends Row {
     copy.load = this.load
     copy.served = this.served
     copy.servedAt = this.servedAt
+    copy.requests = this.requests
     copy.servingShare = this.servingShare
     copy.slowness = this.slowness
     copy.waiting = this.waiting
@@ -216,6 +221,7 @@ export class DeploymentRow extends Row {
     copy.toldStatus = this.toldStatus
     copy.toldServing = this.toldServing
     copy.toldLife = this.toldLife
+    copy.toldRequests = this.toldRequests
     copy.loads = this.loads
     return copy.takeHash(this)
   }

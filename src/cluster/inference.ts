@@ -359,6 +359,10 @@ export class Inference {
     const call = this.#calls.get(ordinal)
     this.#calls.delete(ordinal)
     if (plan.charged !== '' && startedAt >= 0) this.#charge(row, answered)
+    const counted = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answered }
+    for (const one of [plan.deployment, plan.adapter]) {
+      if (one >= 0) world.chronicle.requestOver(world.deployments.own(one), state, counted)
+    }
     if (plan.deployment >= 0) {
       if (plan.adapter >= 0) world.adapters.slots.drop(plan.adapter)
       if (this.#queues.has(plan.deployment)) this.#dispatch(plan.deployment)

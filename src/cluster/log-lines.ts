@@ -45,40 +45,68 @@ function podName({ id }: Readonly<DeploymentRow>, nth: number): string {
   return nth === CONTROLLER ? `${id}-controller` : `${id}-${nth}`
 }
 
-/** The requests of the load, counted at regular moments while there are any. */
+/** Requests up to a moment: those of the load, and those that clients made. */
+interface Counted {
+  readonly served: number
+  readonly refused: number
+  readonly failed: number
+  readonly waiting: number
+}
+
+/** The requests, counted at regular moments while there are any. */
 function countsOf(world: World, row: Readonly<DeploymentRow>, { from, to, limit }: LogWindow): ToldLine[] {
   const { chronicle } = world
   // Read backwards, chapter by chapter, because only the newest lines are asked for.
   const chapters = chronicle.servings(row)
   let chapter: ServingChapter | undefined = chapters.next().value ?? undefined
-  const totalsAt = (at: Micros): Served => {
+  const offeredAt = (at: Micros): Served => {
     while (chapter !== undefined && chapter.at > at) chapter = chapters.next().value ?? undefined
     return chapter === undefined ? NOTHING_SERVED : chronicle.totalsIn(chapter, at).served
   }
-  const lines: ToldLine[] = []
   const pod = podName(row, CONTROLLER)
-  const before = wholeRequests(chronicle.totalsAt(row, from - COUNTED_EVERY).served).arrived
+  const lines: ToldLine[] = []
+  const before = countedAt(world, row, from - COUNTED_EVERY, chronicle.totalsAt(row, from - COUNTED_EVERY).served)
   let end = to - (to % COUNTED_EVERY)
-  let state = totalsAt(end)
-  while (end >= from && end > 0 && lines.length < limit && wholeRequests(state).arrived > before) {
-    const figures = chapter && servingFigures(chapter, state, end)
+  let offered = offeredAt(end)
+  let counted = countedAt(world, row, end, offered)
+  while (end >= from && end > 0 && lines.length < limit && arrived(counted) > arrived(before)) {
+    const figures = chapter && servingFigures(chapter, offered, end)
     const start = end - COUNTED_EVERY
-    const earlier = totalsAt(start)
-    const text = counted(wholeRequests(earlier), wholeRequests(state))
+    offered = offeredAt(start)
+    const earlier = countedAt(world, row, start, offered)
+    const text = countText(earlier, counted)
     if (text !== undefined) lines.push({ at: end, pod, text: `${text}${figures ? pace(figures) : ''}` })
     end = start
-    state = earlier
+    counted = earlier
   }
   return lines.reverse()
 }
 
+function countedAt({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros, offered: Served): Counted {
+  const whole = wholeRequests(offered)
+  // A count at a moment has what happened at that moment; before the world nothing did.
+  const live = chronicle.requestsBy(row, at <= 0 ? -1 : at)
+  return {
+    served: whole.served + live.served,
+    refused: whole.refused + live.refused,
+    failed: live.failed,
+    waiting: whole.backlog,
+  }
+}
+
+function arrived({ served, refused, failed, waiting }: Counted): number {
+  return served + refused + failed + waiting
+}
+
 /** Undefined for a stretch without requests. */
-function counted(before: Served, after: Served): string | undefined {
+function countText(before: Counted, after: Counted): string | undefined {
   const served = after.served - before.served
   const refused = after.refused - before.refused
-  if (served === 0 && refused === 0 && after.backlog === 0) return undefined
-  const counts = `${served} requests served, ${refused} refused, ${after.backlog} waiting`
-  return `${refused > 0 ? 'WARNING' : 'INFO'} last ${readable(COUNTED_EVERY)}: ${counts}`
+  const failed = after.failed - before.failed
+  if (served + refused + failed + after.waiting === 0) return undefined
+  const level = refused + failed > 0 ? 'WARNING' : 'INFO'
+  const cutOff = failed > 0 ? `, ${failed} cut off` : ''
+  return `${level} last ${readable(COUNTED_EVERY)}: ${served} requests served, ${refused} refused${cutOff}, ${after.waiting} waiting`
 }
 
 function pace(figures: ServingFigures): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
+import { targetOf } from '../../src/cluster/targets.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { issues, refused } from './service.ts'
 
@@ -24,7 +25,7 @@ describe('stats of a deployment', () => {
       deploy_id,
       from: EPOCH + 3600,
       to: EPOCH + 7200,
-      requests: { waiting_before: 0, arrived: 72_000, served: 72_000, refused: 0, waiting: 0 },
+      requests: { waiting_before: 0, arrived: 72_000, served: 72_000, refused: 0, failed: 0, waiting: 0 },
       tokens: { input: 36_000_000, output: 14_400_000 },
       instance_seconds: 3600,
       cost_usd: 2.2,
@@ -69,6 +70,53 @@ describe('stats of a deployment', () => {
     const all = whole.series.reduce((served, point) => served + point.served, 0)
     expect(all).toBe(whole.requests.served)
     expect(whole.tokens.output / whole.requests.served).toBeCloseTo(150, 1)
+  })
+
+  test('requests of clients count beside those of the load, in logs too', async () => {
+    const { sim, api, deploy_id, stats } = loaded()
+    await sim.clock.advance('1h')
+    let [input, output] = [0, 0]
+    for (let i = 0; i < 3; i++) {
+      const { usage } = await api.createChatCompletion({
+        model: 'acme/chat',
+        messages: [{ role: 'user', content: `Tell me ${i}.` }],
+      })
+      input += usage.prompt_tokens
+      output += usage.completion_tokens
+      await sim.clock.advance('1m')
+    }
+    const cut = { model: 'acme/chat', prefix: 'x-', token: 't', hash: 'h', promptTokens: 7, answerTokens: 90 }
+    sim.world.inference.begin({ ...cut, longestAnswer: 90 }, targetOf(sim.world, 'acme/chat')!)
+    sim.cluster.deployment(deploy_id).crash()
+    const { requests, tokens, series } = await stats({ from: EPOCH + 3600 - 1 })
+    const offered = 20 * 181
+    expect(requests).toMatchObject({ arrived: offered + 4, served: offered + 3, refused: 0, failed: 1, waiting: 0 })
+    expect(tokens).toEqual({ input: offered * 500 + input + 7, output: offered * 200 + output })
+    expect(series.reduce((sum, { served }) => sum + served, 0)).toBe(offered + 3)
+    expect((await stats({ from: EPOCH, to: EPOCH + 3000 })).requests).toMatchObject({ served: 60_000, failed: 0 })
+    await sim.clock.advance('2m')
+    const { entries } = await api.queryLogs({ deploy_id, from: 'now-1m' })
+    expect(entries.at(-1)![1]).toMatch(/^WARNING last 5m: 36\d\d requests served, \d+ refused, 1 cut off, 1000 waiting/)
+    const fork = sim.fork()
+    const there = createClient(fork.fetch, { baseUrl: 'http://fork', token: fork.token })
+    expect((await there.getDeploymentStats({ deploy_id })).requests.failed).toBe(1)
+  })
+
+  test('what is kept of requests grows with time, not with them', async () => {
+    const { sim, deploy_id, stats } = loaded(null)
+    const row = () => sim.world.deployments.own(sim.world.deployments.ordinalOf(deploy_id)!)
+    for (let second = 0; second < 60; second++) {
+      for (let i = 0; i < 10; i++) sim.world.chronicle.requestOver(row(), 'served', { prompt: 3, answer: 5 })
+      await sim.clock.advance('1s')
+    }
+    expect(row().toldRequests).toBe(4)
+    expect(await stats({ from: EPOCH })).toMatchObject({
+      requests: { served: 600 },
+      tokens: { input: 1800, output: 3000 },
+    })
+    // Those of ten seconds are told by their last.
+    expect((await stats({ from: EPOCH, to: EPOCH + 20 })).requests.served).toBe(200)
+    expect((await stats({ from: EPOCH + 20, to: EPOCH + 60 })).requests.served).toBe(400)
   })
 
   test('without a load there are no requests, and the rent is there all the same', async () => {
