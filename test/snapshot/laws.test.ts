@@ -91,13 +91,15 @@ function events(sim: Simulator, after: number): unknown[] {
     .map(({ time, kind, subject, fields }) => ({ time, kind, subject, fields }))
 }
 
-test('bytes of any kind are read as a snapshot, or refused with what is wrong', () => {
+test('a byte that fell over, wherever it lies, and any cut are refused with what is wrong', () => {
   const whole = createSimulator({ fixtures: 'two-nodes' }).snapshot().toBytes()
   fc.assert(
     fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const bytes = whole.slice()
       bytes[at]! ^= flip
-      expect(() => Snapshot.from(bytes)).toThrow(/^Failed to read the snapshot: it (is|was) .*\. \w.*\.$/)
+      const refused = /^Failed to read the snapshot: it (is|was) .*\. \w.*\.$/
+      expect(() => Snapshot.from(bytes)).toThrow(refused)
+      expect(() => Snapshot.from(whole.subarray(0, at))).toThrow(refused)
     }),
     { numRuns: 300 },
   )

@@ -55,7 +55,10 @@ function fieldsOf({ body }: Class): string[] {
 
 test('who can be forked can be kept', () => {
   const forgotten = classes.filter(one => /^ {2}fork\(/m.test(one.body) && kept(one) === undefined)
-  expect(forgotten.map(({ file, name }) => `${file}: ${name}`)).toEqual([])
+  expect(
+    forgotten.map(({ file, name }) => `${file}: ${name}`),
+    'give it keep(tape), as its neighbours have, and have the world call it',
+  ).toEqual([])
   expect(classes.filter(one => kept(one) !== undefined).length).toBeGreaterThan(20)
 })
 
@@ -68,7 +71,7 @@ test('who is kept is kept with every field', () => {
       .filter(field => !new RegExp(`this\\.#${field}(\\.keep\\(tape\\)| = .*tape\\.value\\()`).test(body))
       .map(field => `${one.file}: #${field}`)
   })
-  expect(forgotten).toEqual([])
+  expect(forgotten, 'name it in keep(tape), or above where it is no state').toEqual([])
 })
 
 test('the world keeps everybody that it has', () => {
@@ -86,7 +89,10 @@ test('the world keeps everybody that it has', () => {
 
 test('every row, and whatever else a row leads to, has its class among those that are kept', () => {
   const rows = classes.filter(({ parent }) => parent === 'Row').map(({ name }) => name)
-  expect(rows.filter(name => !(name in KEPT_BY_FIELDS))).toEqual([])
+  expect(
+    rows.filter(name => !(name in KEPT_BY_FIELDS)),
+    'name it in src/cluster/kept-classes.ts',
+  ).toEqual([])
   for (const [name, of] of Object.entries(KEPT_BY_FIELDS)) expect((of as { name: string }).name).toBe(name)
   for (const [name, { of }] of Object.entries(KEPT_IN_PARTS)) expect((of as { name: string }).name).toBe(name)
 })
