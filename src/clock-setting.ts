@@ -47,7 +47,7 @@ const TAKES = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'follow' }
  * @throws RangeError for a mode that does not exist, a figure that makes no sense, or one that belongs to another mode
  */
 export function driveOf(setting: ClockSetting, elapsed: Micros): Drive {
-  const given = typeof setting === 'string' ? { mode: setting } : setting
+  const given = typeof setting === 'object' && setting !== null ? setting : { mode: setting }
   const { mode } = given
   if (!(CLOCK_MODES as readonly unknown[]).includes(mode)) {
     const meant = nearest(String(mode), CLOCK_MODES)

@@ -12,10 +12,12 @@ import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinishe
 import type { World } from './cluster/world.ts'
 import { type Awaited, type Happened, type Transition, transitionOf } from './happened.ts'
 import { FlightWatch } from './in-flight.ts'
+import { LONGEST_LIFE } from './kernel/clock.ts'
 import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
 import { traceLine } from './kernel/journal.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { FakeTimers, warn } from './lockstep.ts'
+import { demandOptions, demandPredicate, momentToCome, withinLife } from './moves.ts'
 import { Pauses } from './pauses.ts'
 import { forget, soon, turn } from './turns.ts'
 import { UntilError } from './until-error.ts'
@@ -139,23 +141,12 @@ export class SimulatorClock {
    */
   async advance(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
-    return this.#inTurn(() => this.#moveTo(this.elapsed + delta))
+    return this.#inTurn(() => this.#moveTo(withinLife(this.elapsed + delta)))
   }
 
   /** Moves time to a moment: ISO 8601 with offset, or a Date. Rejects with RangeError for one that has passed. */
   async advanceTo(moment: string | Date): Promise<Happened> {
-    const { clock } = this.#host.world
-    const target = moment instanceof Date ? (moment.getTime() - clock.epochMs) * 1000 : clock.fromIso(moment)
-    if (!Number.isFinite(target)) {
-      throw new RangeError(
-        `Failed to advance to ${JSON.stringify(moment)}: no time. Give ISO 8601 with an offset, as in '2026-01-02T00:00:00Z'.`,
-      )
-    }
-    if (target < clock.now) {
-      throw new RangeError(
-        `Failed to advance to '${moment instanceof Date ? moment.toISOString() : moment}': it is ${clock.iso()} already, and time never goes back.`,
-      )
-    }
+    const target = momentToCome(this.#host.world.clock, moment)
     return this.#inTurn(() => this.#moveTo(target))
   }
 
@@ -166,10 +157,11 @@ export class SimulatorClock {
   async next(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
   ): Promise<Happened> {
+    demandOptions('next', options, ['visible', 'within'])
     const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
     return this.#inTurn(async () => {
+      const limit = within === Number.POSITIVE_INFINITY ? within : withinLife(this.elapsed + within)
       const began = this.#begin()
-      const limit = this.elapsed + within
       await this.#settle()
       const { world } = this.#host
       if (options.visible) {
@@ -206,10 +198,12 @@ export class SimulatorClock {
     predicate: () => boolean | Promise<boolean>,
     options: { readonly within?: Duration | undefined } = {},
   ): Promise<Happened> {
+    demandPredicate(predicate)
+    demandOptions('until', options, ['within'])
     const within = micros(options.within ?? '24h')
     return this.#inTurn(async () => {
+      const limit = withinLife(this.elapsed + within)
       const began = this.#begin()
-      const limit = this.elapsed + within
       await this.#settle()
       for (;;) {
         if (await this.#asked(predicate, limit)) return this.#end(began)
@@ -348,7 +342,7 @@ export class SimulatorClock {
 
   /** Where the clock's mode says the world should be by now; where it is, when time moves by hand. */
   get due(): Micros {
-    return Math.max(this.elapsed, this.#target())
+    return Math.max(this.elapsed, Math.min(LONGEST_LIFE, this.#target()))
   }
 
   #target(): Micros {
@@ -490,7 +484,9 @@ export class SimulatorClock {
   /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */
   advanceInSlices(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
-    return this.#inTurn(() => this.#holding(breathe => this.#runInSlices(() => this.elapsed + delta, breathe)))
+    return this.#inTurn(() =>
+      this.#holding(breathe => this.#runInSlices(() => withinLife(this.elapsed + delta), breathe)),
+    )
   }
 
   /** The same as `advanceTo`, for a server. */
@@ -506,8 +502,8 @@ export class SimulatorClock {
     const within = micros(options.within ?? '24h')
     return this.#inTurn(() =>
       this.#holding(async breathe => {
+        const limit = withinLife(this.elapsed + within)
         const began = this.#begin()
-        const limit = this.elapsed + within
         let reached = await predicate()
         while (!reached && (await this.#changeInSlices(limit, breathe))) reached = await predicate()
         return { reached, happened: this.#end(began) }
@@ -525,8 +521,8 @@ export class SimulatorClock {
     const within = options.within === undefined ? undefined : micros(options.within)
     return this.#inTurn(() =>
       this.#holding(async breathe => {
+        const limit = within === undefined ? Number.POSITIVE_INFINITY : withinLife(this.elapsed + within)
         const began = this.#begin()
-        const limit = within === undefined ? Number.POSITIVE_INFINITY : this.elapsed + within
         let reached = false
         if (options.visible) reached = await this.#changeInSlices(limit, breathe)
         else {

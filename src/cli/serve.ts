@@ -45,7 +45,7 @@ interface Arguments {
   seed: string | undefined
   clock: (typeof SERVED_MODES)[number] | undefined
   speed: number | undefined
-  pollStep: string | undefined
+  pollStep: number | undefined
   idleAfter: number | undefined
   latency: Latency | undefined
   scenarios: string | undefined
@@ -133,7 +133,7 @@ function flags() {
         'poll-step',
         'How far each look moves an on-poll clock, as in 5m; to the next visible change unless given',
       ),
-      coerce: text('poll-step'),
+      coerce: duration('poll-step', '5m'),
     },
     'idle-after': {
       ...flag(
@@ -288,7 +288,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       clock: {
         mode: clock,
         ...(argv.speed !== undefined && { speed: argv.speed }),
-        ...(argv.pollStep !== undefined && { step: argv.pollStep }),
+        ...(argv.pollStep !== undefined && { step: argv.pollStep / 1000 }),
         ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
       },
     }),

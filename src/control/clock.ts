@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import { CLOCK_MODES, type ClockMode } from '../clock-setting.ts'
 import type { Happened } from '../happened.ts'
+import { momentToCome } from '../moves.ts'
 import type { Simulator } from '../simulator.ts'
 import { jsonOrText } from '../store/json-text.ts'
 import { attempt, control, OURS } from './endpoint.ts'
@@ -116,7 +117,9 @@ export const advanceClock = control({
       refuse(400, `Failed to advance the clock: give one of 'by' and 'to', as in {"by":"10m"}.`)
     }
     const happened = await attempt(() =>
-      by === undefined ? sim.clock.advanceToInSlices(moment(sim, to!)) : sim.clock.advanceInSlices(by),
+      by === undefined
+        ? sim.clock.advanceToInSlices(momentToCome(sim.world.clock, to!))
+        : sim.clock.advanceInSlices(by),
     )
     return moved(sim, happened)
   },
@@ -231,18 +234,4 @@ function shown({ clock }: Simulator): z.input<typeof Clock> {
 
 function moved(sim: Simulator, happened: Happened): z.input<typeof Moved> {
   return { ...happened, counts: { ...happened.counts }, transitions: [...happened.transitions], now: sim.clock.iso }
-}
-
-/** Microseconds of a moment to come. */
-function moment(sim: Simulator, text: string): number {
-  const at = sim.world.clock.fromIso(text)
-  if (!Number.isFinite(at) || !/(Z|[+-]\d\d:?\d\d)$/i.test(text)) {
-    throw new RangeError(
-      `Failed to advance to '${text}': no time with an offset. Give ISO 8601, as in '2026-01-02T00:00:00Z'.`,
-    )
-  }
-  if (at < sim.clock.elapsed) {
-    throw new RangeError(`Failed to advance to '${text}': it is ${sim.clock.iso} already, and time never goes back.`)
-  }
-  return at
 }

@@ -1,8 +1,11 @@
-import type { Micros } from './duration.ts'
+import { DAY, type Micros } from './duration.ts'
 import type { Tape } from './tape.ts'
 
 /** The epoch of every world unless told otherwise: 2026-01-01T00:00:00Z, never the wall's now. */
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000
+
+/** How far the clock of a world tells: 200 years, well within what an integer holds of microseconds. */
+export const LONGEST_LIFE: Micros = 200 * 365 * DAY
 
 /**
  * The time of one world: integer microseconds since its epoch. It never goes back.
@@ -54,6 +57,10 @@ export class Clock {
     const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)$/i.exec(text)
     if (!parts) return Number.NaN
     const [, seconds, fraction = '', offset] = parts
+    // The 30th of February is read as the 2nd of March, which nobody meant.
+    const [day] = seconds!.split('T')
+    const midnight = new Date(`${day}T00:00:00Z`)
+    if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}T`)) return Number.NaN
     const micros = Math.floor(Number(`0.${fraction || 0}`) * 1_000_000 + 1e-6)
     return (Date.parse(`${seconds}${offset}`) - this.epochMs) * 1000 + micros
   }

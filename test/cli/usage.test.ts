@@ -21,6 +21,8 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     "Failed to read --clock 'manul': did you mean 'manual'? Words are manual, scaled, on-poll, idle.",
   ],
   [['--clock', 'manual', '--speed', '5'], 'Failed to set the clock: --speed is for the clock scaled.'],
+  [['--clock', 'turbo'], "Failed to read --clock 'turbo': no such word. Words are manual, scaled, on-poll, idle."],
+  [['--clock', 'on-poll', '--poll-step', '-5m'], "Failed to read --poll-step '-5m': time does not run backwards."],
   [['--speed', '0'], "Failed to read --speed '0': give a number above 0"],
   [['--max-storage', 'lots'], "Failed to read --max-storage 'lots': no size. Give bytes, as in --max-storage 512MiB."],
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { SimulatorClock } from '../../src/settle.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
 const arranged = (status = 'deploying') =>
@@ -82,6 +83,44 @@ describe('a moment', () => {
     expect(sim.clock.iso).toBe('2026-01-01T00:00:00.000250+00:00')
     await sim.clock.advanceTo(sim.clock.iso)
     await expect(sim.clock.advanceTo('2026-01-01T05:00:00')).rejects.toThrow('Give ISO 8601 with an offset')
+  })
+})
+
+describe('what makes no sense', () => {
+  const bad: Record<string, [move: (clock: SimulatorClock) => Promise<unknown>, says: string]> = {
+    'NaN for a while': [clock => clock.advance(Number.NaN), 'the duration NaN: not a finite number'],
+    'a while of more than a century': [clock => clock.advance('36526d'), 'longer than 100 years'],
+    'a moment of another millennium': [clock => clock.advanceTo('9999-01-01T00:00:00Z'), 'more than 200 years'],
+    'a day that is not in the calendar': [clock => clock.advanceTo('2026-02-30T00:00:00Z'), 'no time with an offset'],
+    'a Date that is none': [clock => clock.advanceTo(new Date(Number.NaN)), 'Failed to advance to Invalid Date'],
+    'a Date that has passed': [clock => clock.advanceTo(new Date(0)), 'time never goes back'],
+    'nothing to wait for': [clock => clock.until(undefined as never), 'until takes a function'],
+    'a mistyped option': [clock => clock.until(() => false, { witin: '1m' } as never), "Did you mean 'within'?"],
+    'a wait that is none': [clock => clock.next({ within: -1 }), 'time does not run backwards'],
+    'a sleep that is none': [clock => clock.sleep('-1s'), 'time does not run backwards'],
+  }
+
+  test.each(Object.entries(bad))('%s is refused, and nothing moves', async (_, [move, says]) => {
+    const sim = arranged()
+    await sim.clock.advance('1h')
+    const before = [sim.clock.iso, sim.digest]
+    await expect((async () => move(sim.clock))()).rejects.toThrow(says)
+    expect([sim.clock.iso, sim.digest]).toEqual(before)
+  })
+
+  test('century after century, the clock ends before its figures do', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('36500d')
+    await sim.clock.advance('36500d')
+    const { iso } = sim.clock
+    await expect(sim.clock.advance(1)).rejects.toThrow('more than 200 years')
+    expect(sim.clock.iso).toBe(iso)
+  })
+
+  test.each([undefined, null, 5])('%j is no way for time to move', setting => {
+    const sim = arranged()
+    expect(() => sim.clock.set(setting as never)).toThrow(`there is no mode '${String(setting)}'`)
+    expect(sim.clock.mode).toBe('manual')
   })
 })
 

@@ -108,6 +108,10 @@ describe('the clock', () => {
     [{ by: 'soon' }, 'Failed to read the duration "soon": no known form. Forms that work:'],
     [{ by: '-1h' }, 'time does not run backwards'],
     [{ to: '2026-01-02' }, "Failed to advance to '2026-01-02': no time with an offset."],
+    [{ by: -1 }, 'Failed to read the duration -1: time does not run backwards'],
+    [{ by: 1e30 }, 'longer than 100 years'],
+    [{ to: '2026-02-30T00:00:00Z' }, 'no time with an offset'],
+    [{ to: '9999-01-01T00:00:00Z' }, 'more than 200 years after the world began'],
     [{ to: '2025-12-31T00:00:00Z' }, 'time never goes back'],
   ])('refuses %j and changes nothing', async (body, message) => {
     const world = await running()
