@@ -141,6 +141,19 @@ describe('an image', () => {
     expect(took('100MB/s', 1)).toBe(201)
   })
 
+  test('that is given up leaves its bandwidth to the others', () => {
+    const timings = { image_pull: '100s', image_bytes: '10GB', container_boot: '1s', node_bandwidth: '100MB/s' }
+    const sim = stage([{}], {}, { profile: { timings } })
+    const [one, other] = [ship(sim), ship(sim)]
+    pass(sim, '50s')
+    other.delete()
+    // A quarter came at half the rate, the rest comes at the whole.
+    expect(passUntil(sim, () => one.state === 'running') / 1e6).toBe(76)
+    sim.cluster.registry.down()
+    pass(sim, '5m')
+    expect(one.state).toBe('running')
+  })
+
   test('in use stays in the cache of its node', () => {
     const profile = { timings: { image_cache_bytes: '30GB', image_bytes: '28GB' } }
     const sim = stage([{ cached: false }], {}, { profile })
