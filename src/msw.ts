@@ -68,9 +68,9 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
 
   const endpoints = Object.values(sim.api.operations).sort((a, b) => parameters(a.path) - parameters(b.path))
   return [
-    ...endpoints.flatMap(({ method, path }) =>
-      sim.api
-        .pathsOf(path)
+    ...endpoints.flatMap(({ method, path, mirror }) =>
+      [path, ...(mirror === undefined ? [] : [mirror])]
+        .flatMap(one => sim.api.pathsOf(one))
         .map(each => http[method.toLowerCase() as Method](new RegExp(`^${below}${pattern(each)}/?$`), answer)),
     ),
     everything,

@@ -1,5 +1,7 @@
 /** Which world of a server a request belongs to, and its tokens on the way in and out. */
+
 import { KEY_HEADER, namedToken } from './api/auth.ts'
+import type { Patience } from './api/endpoint.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
 import { jsonValue } from './store/json-text.ts'
@@ -12,6 +14,8 @@ const TOKENS_PATH = /^(\/v1\/api-tokens)(?:\/([^/?]+))?(\/?(?:\?.*)?)$/
 export interface Arrival {
   readonly clientAddress: string | undefined
   readonly path: string
+  /** How its client waits for answers of models, where it has another way than the world's own. */
+  readonly patienceOf?: ((own: Patience, sim: Simulator) => Patience) | undefined
   /** Does to the connection what an answer of a simulator cannot say: the door's part of a fault of the wire. */
   readonly bringAbout?: (from: Simulator, answer: Response) => Response | Promise<Response>
 }

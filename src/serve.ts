@@ -3,12 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIP, type Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Patience } from './api/endpoint.ts'
 import { pathOf } from './api/pipeline.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
 import { BrokenAnswer, piecesOf, transferTime } from './faults/broken.ts'
 import type { Micros } from './kernel/duration.ts'
+import { monotonicMs } from './kernel/pacer.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
 import type { Simulator } from './simulator.ts'
 import type { TimelineLibrary } from './timelines.ts'
@@ -118,12 +120,12 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       const clientAddress = addressOf(incoming, trustProxy)
       const outgoing = env.outgoing as ServerResponse
       const bringAbout = (from: Simulator, answer: Response) => broughtAbout(from, answer, incoming, outgoing)
-      if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout })
+      if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout, patienceOf })
       const below = worldBelow(path)
       if (below !== undefined && !isControl(below.path)) {
         const world = worlds.get(below.name)
         if (world === undefined) return noWorld(worlds, below.name)
-        return answerBelow(worlds, world, request, { clientAddress, path: below.path, bringAbout })
+        return answerBelow(worlds, world, request, { clientAddress, path: below.path, bringAbout, patienceOf })
       }
       const target = below?.path ?? path
       const word = target.split('?', 1)[0]!
@@ -156,6 +158,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     return breakAnswer(answer, incoming, outgoing, { pace, hanging })
   }
 
+  const patienceOf = patienceOver(options.latency)
   let inFlight = 0
   const connections: Connections = new Map()
   const server = createServer({ ...TIMEOUTS }, (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -313,6 +316,25 @@ async function breakAnswer(
       return RESPONSE_ALREADY_SENT
     }
   }
+}
+
+/** A client that waits real time for what takes simulated time. */
+function realPatience({ clock }: Simulator): Patience {
+  const [began, since] = [clock.elapsed, monotonicMs()]
+  return {
+    isInstant: false,
+    now: () => began + Math.floor((monotonicMs() - since) * 1000),
+    wait: async (delay, signal) => {
+      if (!(await patience(Math.max(1, delay / 1000), signal))) throw signal.reason
+    },
+  }
+}
+
+/** How clients wait for answers of models, by the latency that was asked for. */
+function patienceOver(latency: Latency | undefined): ((own: Patience, sim: Simulator) => Patience) | undefined {
+  if (latency === undefined) return undefined
+  if (latency === 'real') return (_, sim) => realPatience(sim)
+  return (own, { clock }) => ({ ...own, isInstant: latency === 'instant' || clock.speed === undefined })
 }
 
 /** On a clock that stands nothing can be waited for: the answer says how late it would have been. */

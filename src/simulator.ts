@@ -1,6 +1,7 @@
 import type { Patience } from './api/endpoint.ts'
 import { type Names, type NamesProfile, readNames } from './api/names.ts'
 import { type Around, pathOf, type Received } from './api/pipeline.ts'
+import { ScriptedAnswers, type ScriptRule } from './api/scripted.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import type { ClockSetting } from './clock-setting.ts'
@@ -58,6 +59,8 @@ export interface SimulatorOptions {
    * scaled clock `clock`, on every other `instant`, unless given.
    */
   readonly inferencePace?: InferencePace
+  /** Answers of models that are scripted from the start. */
+  readonly answers?: readonly ScriptRule[]
   /** Faults of the wire that are there from the start. */
   readonly faults?: readonly FaultRule[]
   /** Serves the interface document's own endpoints alone. */
@@ -88,8 +91,8 @@ export interface FetchOptions {
   readonly path?: string | undefined
   /** Reads a header, where the door rewrites some. */
   readonly header?: ((name: string) => string | null) | undefined
-  /** How the client waits for answers of models; on the simulator's clock unless given. */
-  readonly patience?: Patience | undefined
+  /** How the client waits for answers of models, where it has another way than the simulator's own. */
+  readonly patienceOf?: ((own: Patience, sim: Simulator) => Patience) | undefined
 }
 
 /** What differs in a fork of a simulator. */
@@ -114,6 +117,8 @@ export interface Simulator {
   readonly clock: SimulatorClock
   /** The fleet, and what goes wrong with it. */
   readonly cluster: ClusterVerbs
+  /** Answers of models that a test gives in place of those that are drawn. */
+  readonly inference: ScriptedAnswers
   /** Faults of the wire: what goes wrong between a client and the service. */
   readonly faults: FaultVerbs
   readonly journal: {
@@ -261,6 +266,7 @@ class OneWorld implements Simulator {
   readonly onBug: SimulatorOptions['onBug']
   readonly fetch: Simulator['fetch']
   readonly timelines: Timelines
+  readonly inference: ScriptedAnswers
   readonly #faults: Faults
   readonly options: SimulatorOptions
   readonly #requests = new ReceivedRequests()
@@ -326,6 +332,8 @@ class OneWorld implements Simulator {
       faults: this.#faults,
     }
     this.timelines = new Timelines(around, origin?.timelines)
+    this.inference = new ScriptedAnswers()
+    this.#scriptAnew()
     this.fetch = (input, init) => this.#fetch(input, init)
   }
 
@@ -382,6 +390,7 @@ class OneWorld implements Simulator {
     this.#enterWorld(this.#pristine.fork())
     this.#faults.reset()
     this.timelines.reset()
+    this.#scriptAnew()
     this.clock.reset()
   }
 
@@ -422,7 +431,9 @@ class OneWorld implements Simulator {
     const world = (fresh ? this.#pristine : this.#world).fork()
     const options = { ...this.options, clock: clock ?? this.clock.setting }
     const here = { fixtures: this.#fixtures, faults: this.#faults.state, timelines: this.timelines.started }
-    return new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
+    const twin = new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
+    if (!fresh) twin.inference.follow(this.inference)
+    return twin
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -459,10 +470,19 @@ class OneWorld implements Simulator {
 
   answer(
     request: Request,
-    { clientAddress, path, header, patience = this.#patience }: FetchOptions = {},
+    { clientAddress, path, header, patienceOf }: FetchOptions = {},
   ): Response | Promise<Response> {
     this.#activity++
-    const call = { clientAddress, path, header, patience, enter: this.#enter, received: this.#received }
+    const patience = patienceOf?.(this.#patience, this) ?? this.#patience
+    const call = {
+      clientAddress,
+      path,
+      header,
+      patience,
+      scripted: this.#scripted,
+      enter: this.#enter,
+      received: this.#received,
+    }
     const answered = this.api.answer(this.#world, request, call, this.#faults.around as Around<World> | undefined)
     const { mode } = this.clock
     if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))
@@ -519,6 +539,14 @@ class OneWorld implements Simulator {
     }
   })()
 
+  /** Back to the answers that are scripted from the start. */
+  #scriptAnew(): void {
+    this.inference.clear()
+    for (const rule of this.options.answers ?? []) this.inference.add(rule)
+  }
+
+  readonly #scripted = (model: string, words: string) => this.inference.answerTo(model, words)
+
   readonly #enter = () => this.clock.catchUp()
 
   readonly #received = (request: Received) => this.#requests.add(request, this.clock.elapsed)
@@ -551,6 +579,7 @@ const OPTIONS = [
   'timers',
   'epoch',
   'inferencePace',
+  'answers',
   'documentedOnly',
   'names',
   'journalLimit',

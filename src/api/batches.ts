@@ -7,6 +7,7 @@ import { pageOf } from './pages.ts'
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
+  mirrored: true,
   summary: 'Run the requests of an uploaded file',
   provenance: 'documented',
   assumed: [
@@ -49,6 +50,7 @@ export const createBatch = endpoint({
 
 export const getBatch = endpoint({
   route: 'GET /v1/batches/{batch_id}',
+  mirrored: true,
   summary: 'One batch',
   provenance: 'neighbour',
   assumed: [
@@ -67,6 +69,7 @@ export const getBatch = endpoint({
 
 export const listBatches = endpoint({
   route: 'GET /v1/batches',
+  mirrored: true,
   summary: 'List batches, a page at a time',
   provenance: 'neighbour',
   assumed: [
@@ -85,6 +88,7 @@ export const listBatches = endpoint({
 
 export const cancelBatch = endpoint({
   route: 'POST /v1/batches/{batch_id}/cancel',
+  mirrored: true,
   summary: 'Cancel a batch; what is finished stays in its output file',
   provenance: 'neighbour',
   assumed: [

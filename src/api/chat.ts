@@ -6,13 +6,14 @@ import type { Key } from '../kernel/random.ts'
 import { Deferred, endpoint, invalid } from './endpoint.ts'
 import { eventStream, type Frame } from './event-stream.ts'
 import { integer, pairs, text } from './fields.ts'
-import { INFERENCE_REFUSALS, requestHash, started, takeOn, Usage, usageOf, whole } from './inference.ts'
+import { boundsOf, INFERENCE_REFUSALS, requestHash, started, takeOn, Usage, usageOf, whole } from './inference.ts'
 import {
   type Bounds,
   chosenTool,
   jsonReply,
   type Reply,
   replyKey,
+  scriptedReply,
   type Tool,
   toolReply,
   wordsReply,
@@ -139,6 +140,7 @@ const ChatCompletionChunk = z
 
 export const createChatCompletion = endpoint({
   route: 'POST /v1/chat/completions',
+  mirrored: true,
   summary: 'Answer a conversation',
   provenance: 'neighbour',
   assumed: [
@@ -157,24 +159,20 @@ export const createChatCompletion = endpoint({
   returns: ChatCompletion,
   streams: ChatCompletionChunk,
   example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },
-  handle: ({ body, world, token, request }) => {
+  handle: ({ body, world, token, request, scripted }) => {
     const { model, messages } = body
     checkTools(body)
     const prompt = JSON.stringify(messages)
     const promptTokens = chatPromptTokens(body)
-    const limit = body.max_completion_tokens ?? body.max_tokens ?? undefined
+    const limit = body.max_completion_tokens ?? body.max_tokens
     const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
     let replies: Reply[] = []
-    const { call, longest } = takeOn(world, token, model, 'text-generation', context => {
-      const room = context - promptTokens
-      const bounds = {
-        limit:
-          limit === undefined && room === Number.POSITIVE_INFINITY
-            ? undefined
-            : Math.max(1, Math.min(limit ?? room, room)),
-        stop: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
-      }
-      replies = keys.map(key => replyOf(world, key, body, bounds))
+    const { call, longest } = takeOn(world, token, model, 'text-generation', promptTokens, context => {
+      const bounds = boundsOf(limit, context - promptTokens, body.stop)
+      const given = scripted(model, wordsOf(messages.at(-1)!))
+      replies = keys.map(key =>
+        given === undefined ? replyOf(world, key, body, bounds) : scriptedReply(world.chance, key, given, bounds),
+      )
       return {
         ...{ prefix: 'chatcmpl-', hash: requestHash(model, prompt), promptTokens },
         answerTokens: replies.reduce((sum, { tokens }) => sum + tokens, 0),

@@ -9,6 +9,7 @@ import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { ApiToken } from '../store/records.ts'
+import type { ScriptedAnswer } from './scripted.ts'
 
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
 export type Provenance = 'documented' | 'neighbour' | 'assumed'
@@ -215,6 +216,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   consumes?: 'json' | 'form'
   upload?: UploadRules<Scope, Form>
   returns: Returns
+  /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
+  mirrored?: boolean
   /** Content type of a success; JSON unless said. */
   produces?: string
   /** One event of a success that the caller asks to be streamed. */
@@ -253,6 +256,8 @@ export interface Endpoint<
   readonly returns: Returns
   readonly produces: string
   readonly streams: z.ZodType | undefined
+  /** The other path under which it is served. */
+  readonly mirror: string | undefined
   readonly needs: readonly Need[]
   readonly polls: ((params: Readonly<Record<string, string>>) => Polled) | undefined
   readonly example: Example
@@ -322,6 +327,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',
       streams: declaration.streams,
+      mirror: declaration.mirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
       needs: declaration.needs ?? [],
       polls: declaration.polls,
       example: declaration.example ?? {},
@@ -335,6 +341,8 @@ export interface ApiScope {
   world: World
   /** The caller's token; undefined where the endpoint asks for none. */
   token: ApiToken | undefined
+  /** What is answered in place of a model; undefined where nothing is scripted. */
+  scripted: (model: string, words: string) => ScriptedAnswer | undefined
 }
 
 /** Declares an endpoint of the service's API; its export name is its operation id. */
@@ -347,6 +355,11 @@ export function byPath<Served extends Readonly<Record<string, { readonly path: s
   const rank = (name: string) => `${served[name]!.path} ${served[name]!.method}`
   const names = Object.keys(served).sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
   return Object.fromEntries(names.map(name => [name, served[name]])) as Served
+}
+
+/** The paths of an endpoint: its own, and that of its mirror. */
+export function pathsOf({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirror'>): readonly string[] {
+  return mirror === undefined ? [path] : [path, mirror]
 }
 
 /** The parameters of a path, in order. */

@@ -12,6 +12,7 @@ const BATCH_INPUT: SizeLimit = { bytes: 200 * MIB, refusal: "file is larger than
 
 export const uploadFile = endpoint({
   route: 'POST /v1/files',
+  mirrored: true,
   summary: 'Upload a file of batch requests',
   provenance: 'documented',
   assumed: [
@@ -53,6 +54,7 @@ export const uploadFile = endpoint({
 
 export const listFiles = endpoint({
   route: 'GET /v1/files',
+  mirrored: true,
   summary: 'List files, a page at a time',
   provenance: 'neighbour',
   assumed: [
@@ -80,6 +82,7 @@ export const listFiles = endpoint({
 
 export const getFile = endpoint({
   route: 'GET /v1/files/{file_id}',
+  mirrored: true,
   summary: 'One file, without its bytes',
   provenance: 'neighbour',
   assumed: [],
@@ -92,6 +95,7 @@ export const getFile = endpoint({
 
 export const deleteFile = endpoint({
   route: 'DELETE /v1/files/{file_id}',
+  mirrored: true,
   summary: 'Delete a file',
   provenance: 'neighbour',
   assumed: ['a batch that was created for it goes on'],
@@ -107,6 +111,7 @@ export const deleteFile = endpoint({
 
 export const getFileContent = endpoint({
   route: 'GET /v1/files/{file_id}/content',
+  mirrored: true,
   summary: 'The bytes of a file',
   provenance: 'neighbour',
   assumed: ['raw bytes as application/octet-stream'],

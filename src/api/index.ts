@@ -2,8 +2,10 @@
 import * as aggregator from './aggregator.ts'
 import * as batches from './batches.ts'
 import * as chat from './chat.ts'
+import * as completions from './completions.ts'
 import * as containers from './containers.ts'
 import * as deployments from './deployments.ts'
+import * as embeddings from './embeddings.ts'
 import { type ApiScope, byPath, type Operations } from './endpoint.ts'
 import * as files from './files.ts'
 import * as gpuLimits from './gpu-limits.ts'
@@ -44,10 +46,17 @@ export const operations = byPath({
   ...containers,
   ...chat,
   ...servedModels,
+  ...completions,
+  ...embeddings,
 } satisfies Operations<ApiScope>)
 
 /** The surface of the interface document alone, without its neighbours. */
-export const documented: Operations<ApiScope> = only(endpoint => endpoint.provenance !== 'neighbour')
+export const documented: Operations<ApiScope> = Object.fromEntries(
+  Object.entries(only(endpoint => endpoint.provenance !== 'neighbour')).map(([name, one]) => [
+    name,
+    one.mirror === undefined ? one : { ...one, mirror: undefined },
+  ]),
+)
 
 /** What is not in the document, and a client needs to follow what the document starts. */
 export const neighbours: Operations<ApiScope> = only(endpoint => endpoint.provenance === 'neighbour')

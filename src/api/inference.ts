@@ -6,6 +6,7 @@ import type { World } from '../cluster/world.ts'
 import { hash32 } from '../kernel/random.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
 import { type Answer, type Patience, Refused, refuse } from './endpoint.ts'
+import type { Bounds } from './replies.ts'
 
 /** Why requests for answers are refused, beside what is wrong with them. */
 export const INFERENCE_REFUSALS = {
@@ -19,7 +20,8 @@ export const INFERENCE_REFUSALS = {
 /**
  * Takes a request on.
  *
- * @param ask what to ask of the model, once its context is known; `limit` is how many tokens an answer may have
+ * @param longestPrompt tokens that must have room in the context
+ * @param ask what to ask of the model, once its context is known
  * @throws Refused, before anything has changed
  */
 export function takeOn(
@@ -27,7 +29,8 @@ export function takeOn(
   token: ApiToken | undefined,
   model: string,
   task: ModelTask,
-  ask: (limit: number) => Omit<InferenceSpec, 'token' | 'model'>,
+  longestPrompt: number,
+  ask: (context: number) => Omit<InferenceSpec, 'token' | 'model'>,
 ): { readonly call: InferenceCall; readonly longest: number } {
   if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
   const target = targetOf(world, model)
@@ -42,10 +45,10 @@ export function takeOn(
     target.kind === 'own'
       ? world.deployments.read(target.deployment).size.context
       : (world.store.models.get(target.model)?.max_tokens ?? Number.POSITIVE_INFINITY)
-  const spec = { ...ask(context), model, token: caller }
-  if (spec.promptTokens > context) {
-    refuse(400, `the prompt has ${spec.promptTokens} tokens, and the context of ${model} is ${context}`)
+  if (longestPrompt > context) {
+    refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}`)
   }
+  const spec = { ...ask(context), model, token: caller }
   return { call: world.inference.begin(spec, target), longest: spec.longestAnswer }
 }
 
@@ -123,6 +126,19 @@ export async function waited(
 
 function lost(call: InferenceCall): Refused {
   return new Refused(503, `the instance that answered was lost: ${call.reason}`)
+}
+
+/** What bounds an answer: what was asked for, and the room that the prompt leaves in the context. */
+export function boundsOf(
+  asked: number | null | undefined,
+  room: number,
+  stop: string | readonly string[] | null | undefined,
+): Bounds {
+  const limit = Math.max(1, Math.min(asked ?? room, room))
+  return {
+    limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
+    stop: typeof stop === 'string' ? [stop] : (stop ?? []),
+  }
 }
 
 /** What a request is known by to chance. */

@@ -39,7 +39,7 @@ export function namedDocument(document: Document, wording: Wording, operations: 
 
 function operation(described: Json, wording: Wording, operations: Operations): Json {
   const { names } = wording
-  const words = wording.of(operations[described.operationId as string] as AnyEndpoint)
+  const words = wording.of(operations[(described['x-mirror-of'] ?? described.operationId) as string] as AnyEndpoint)
   const { parameters, requestBody, responses, security, tags, ...rest } = described
   return {
     ...prose(rest, names, ['summary', 'x-assumed']),

@@ -23,6 +23,16 @@ export function openapi(operations: Operations, info: Info = {}) {
   for (const [operationId, endpoint] of Object.entries(operations)) {
     const described = { [endpoint.method.toLowerCase()]: describe(operationId, endpoint, components) }
     paths[endpoint.path] = { ...paths[endpoint.path], ...described }
+    if (endpoint.mirror === undefined) continue
+    const method = endpoint.method.toLowerCase()
+    const mirrored = {
+      ...described[method],
+      operationId: `compat${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`,
+      summary: `The same as ${endpoint.method} ${endpoint.path}`,
+      'x-provenance': 'neighbour',
+      'x-mirror-of': operationId,
+    }
+    paths[endpoint.mirror] = { ...paths[endpoint.mirror], [method]: mirrored }
   }
   return {
     openapi: '3.1.0',

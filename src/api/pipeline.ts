@@ -16,11 +16,13 @@ import {
   JsonText,
   type Operations,
   type Patience,
+  pathsOf,
   Refused,
 } from './endpoint.ts'
 import { parseBody } from './json-body.ts'
 import { readForm, readUpload, type Upload } from './multipart.ts'
 import { Router } from './router.ts'
+import type { ScriptedAnswer } from './scripted.ts'
 import { loadTokenizer, tokenizer } from './tokenizer.ts'
 import { type Detail, details, notPermitted, type Place } from './validation.ts'
 import type { EndpointWords, Wording } from './wording.ts'
@@ -41,6 +43,8 @@ export interface Call {
   header?: ((name: string) => string | null) | undefined
   /** Called when the request takes its place, right before its one step: to move the clock, or to wait in a queue. */
   enter?: (() => void | Promise<void>) | undefined
+  /** What is answered in place of a model. */
+  scripted?: ((model: string, words: string) => ScriptedAnswer | undefined) | undefined
   /** How the client waits for an answer that takes time; it does not unless said. */
   patience?: Patience | undefined
   /** Hears of the request when it has been answered. */
@@ -156,9 +160,10 @@ function routerOf(operations: object, wording: Wording | undefined): Router<Prep
   )
   const router = new Router(
     prepared.flatMap(one => {
-      const { method, path } = one.endpoint
-      const paths = wording === undefined ? [path] : wording.paths(path)
-      return paths.map(each => [{ method, path: each }, one] as const)
+      const { method } = one.endpoint
+      const paths = pathsOf(one.endpoint)
+      const named = wording === undefined ? paths : paths.flatMap(path => wording.paths(path))
+      return named.map(each => [{ method, path: each }, one] as const)
     }),
   )
   routers.set(wording ?? operations, router)
@@ -421,7 +426,7 @@ function heard(
   call: Call,
 ): { one: Prepared; params: Readonly<Record<string, string>>; path: string } {
   const params = found.hears!.params.inward(named) as Readonly<Record<string, string>>
-  let neutral = wording.neutralPath(path, found.endpoint.path)
+  let neutral = wording.neutralPath(path, found.endpoint)
   for (const [name, value] of Object.entries(params)) {
     // What is one of some words needs no escapes.
     if (value !== named[name]) neutral = neutral.replace(`/${named[name]}`, `/${value}`)

@@ -4,6 +4,7 @@ import { answerFor, type JsonSchema, type JsonValue, SchemaError } from '../clus
 import type { Chance, Key } from '../kernel/random.ts'
 import { purpose } from '../kernel/random.ts'
 import { refuse } from './endpoint.ts'
+import type { ScriptedAnswer } from './scripted.ts'
 import { countTokens, splitTokens } from './tokenizer.ts'
 
 const TOOL = purpose('answer.tool')
@@ -86,6 +87,14 @@ export function toolReply(chance: Chance, key: Key, { name, parameters }: Tool, 
   return callsReply(chance, key, [{ name, arguments: fitting(chance, key, parameters, `tool ${name}`) }], bounds)
 }
 
+/** An answer that a test gives. Ends the request where it is an error. */
+export function scriptedReply(chance: Chance, key: Key, answer: ScriptedAnswer, bounds: Bounds): Reply {
+  if ('error' in answer) refuse(answer.error.status, answer.error.message)
+  if ('text' in answer) return textReply(answer.text, bounds)
+  if ('json' in answer) return textReply(JSON.stringify(answer.json), bounds)
+  return callsReply(chance, key, [answer.toolCall as { name: string; arguments: JsonValue }], bounds)
+}
+
 /** Calls of tools that are given. */
 export function callsReply(
   chance: Chance,
@@ -98,7 +107,7 @@ export function callsReply(
   let tokens = 0
   const toolCalls = calls.map(({ name, arguments: given }, nth) => {
     left -= countTokens(name)
-    const reply = textReply(JSON.stringify(given), { limit: Math.max(0, Math.min(left, 2 ** 31)), stop: [] })
+    const reply = textReply(JSON.stringify(given), { limit: Math.max(0, Math.min(left, 0x7fffffff)), stop: [] })
     left -= reply.tokens
     tokens += countTokens(name) + reply.tokens
     isCut ||= reply.finish_reason === 'length'

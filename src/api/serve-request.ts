@@ -40,6 +40,7 @@ export interface Api {
 }
 
 const LOCALHOST = '127.0.0.1'
+const NOTHING_SCRIPTED = () => undefined
 const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that have a meaning already where they would stand */
@@ -51,6 +52,7 @@ export function createApi(options: ApiOptions = {}): Api {
     admit: (world, endpoint, header, call) => ({
       world,
       token: authenticate(world.store, endpoint.auth, header, call.clientAddress ?? LOCALHOST),
+      scripted: call.scripted ?? NOTHING_SCRIPTED,
     }),
     time,
     look: (scope, world) => ({ ...scope, world }),

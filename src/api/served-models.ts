@@ -7,6 +7,7 @@ const ServedModel = z
 
 export const listServedModels = endpoint({
   route: 'GET /v1/models',
+  mirrored: true,
   summary: 'The models that can be called',
   provenance: 'neighbour',
   assumed: [

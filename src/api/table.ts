@@ -12,15 +12,16 @@ export interface EndpointRow {
   assumed: string[]
 }
 
-/** A row an operation, by path and method, in neutral words or those of a profile. */
+/** A row a path of an operation, by path and method, in neutral words or those of a profile. */
 export function endpointTable(operations: Operations, names?: Names): EndpointRow[] {
   const said = (text: string) => names?.prose(text) ?? text
-  return Object.entries(operations).map(([operation, endpoint]) => ({
-    method: endpoint.method,
-    path: names?.path(endpoint.path) ?? endpoint.path,
-    operation,
-    provenance: endpoint.provenance,
-    summary: said(endpoint.summary),
-    assumed: assumptionsOf(endpoint).map(said),
-  }))
+  const shown = (path: string) => names?.path(path) ?? path
+  return Object.entries(operations).flatMap(([operation, endpoint]) => {
+    const { method, path, mirror, provenance, summary } = endpoint
+    const assumed = assumptionsOf(endpoint).map(said)
+    const own = { method, path: shown(path), operation, provenance, summary: said(summary), assumed }
+    if (mirror === undefined) return [own]
+    const same = `The same as ${method} ${shown(path)}`
+    return [own, { ...own, path: shown(mirror), provenance: 'neighbour' as const, summary: same, assumed: [] }]
+  })
 }

@@ -3,7 +3,7 @@
  * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
  */
 import { parseJsonText } from '../store/json-text.ts'
-import { type AnyEndpoint, type Operations, routeNames } from './endpoint.ts'
+import { type AnyEndpoint, type Operations, pathsOf, routeNames } from './endpoint.ts'
 import { type Names, refused } from './names.ts'
 import type { Sent } from './pipeline.ts'
 import { inputShape, outputShape, type Shape } from './shape.ts'
@@ -151,7 +151,10 @@ export class Wording {
   }
 
   /** A path as it came, in neutral words. */
-  neutralPath(path: string, declared: string): string {
+  neutralPath(path: string, endpoint: Pick<AnyEndpoint, 'path' | 'mirror'>): string {
+    // A mirror has a word more than what it mirrors.
+    const length = path.split('/').filter(segment => segment !== '').length
+    const declared = pathsOf(endpoint).find(one => one.split('/').length === length + 1) ?? endpoint.path
     const named = this.names.path(declared)
     if (named === declared) return path
     const [from, to] = [named.split('/'), declared.split('/')]
@@ -172,7 +175,9 @@ export class Wording {
 
   /** Whether every path still leads where it did, and no path leads to two things. */
   #pathProblems(): string[] {
-    const paths = [...new Set(Object.values(this.#operations as Operations<unknown>).map(({ path }) => path))]
+    const paths = [
+      ...new Set(Object.values(this.#operations as Operations<unknown>).flatMap(one => pathsOf(one as AnyEndpoint))),
+    ]
     return paths.flatMap(path => {
       const named = this.names.path(path)
       if (named === path) return []

@@ -53,9 +53,13 @@ export class Autoscaler {
     return (running + waiting) / inference.speedOf(row).requestTime
   }
 
-  /** A request came or went: looks again where that could change what is wanted. */
-  pressed(ordinal: number): void {
+  /**
+   * A request came (1) or went (-1): looks again where that could change what is wanted. Where more have been asked for, a
+   * client that has one answer and not yet asked for the next is no lull; whether it lasted is judged when the delay is over.
+   */
+  pressed(ordinal: number, change: 1 | -1): void {
     const row = this.#world.deployments.read(ordinal)
+    if (change < 0 && row.leaning > 0) return
     if (row.minInstances === row.maxInstances && row.load === undefined) return
     if (row.leaning !== 0 || this.wanted(row) !== row.desired) this.look(ordinal)
   }

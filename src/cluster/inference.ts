@@ -173,7 +173,7 @@ export class Inference {
       world.deployments.wake(plan.deployment)
     }
     world.deployments.workBegan(plan.deployment)
-    world.autoscaler.pressed(plan.deployment)
+    world.autoscaler.pressed(plan.deployment, 1)
     return call
   }
 
@@ -366,7 +366,7 @@ export class Inference {
     if (plan.deployment >= 0) {
       if (plan.adapter >= 0) world.adapters.slots.drop(plan.adapter)
       if (this.#queues.has(plan.deployment)) this.#dispatch(plan.deployment)
-      world.autoscaler.pressed(plan.deployment)
+      world.autoscaler.pressed(plan.deployment, -1)
       if (!this.workFor(plan.deployment)) world.deployments.workEnded(plan.deployment)
     }
     call?.became(state, reason)

@@ -9,6 +9,7 @@ import * as clock from './clock.ts'
 import * as cluster from './cluster.ts'
 import type { ControlScope } from './endpoint.ts'
 import * as faults from './faults.ts'
+import * as inference from './inference.ts'
 import * as journal from './journal.ts'
 import * as ledger from './ledger.ts'
 import * as overview from './overview.ts'
@@ -30,6 +31,7 @@ export const controlOperations = byPath({
   ...report,
   ...cluster,
   ...faults,
+  ...inference,
   ...scenarios,
   ...snapshots,
   ...worldsOfServer,

@@ -247,7 +247,9 @@ test('neighbours stand apart', () => {
     'POST /v1/api-tokens',
     'POST /v1/batches/{batch_id}/cancel',
     'POST /v1/chat/completions',
+    'POST /v1/completions',
     'POST /v1/containers',
+    'POST /v1/embeddings',
     'POST /v1/hosted',
     'POST /v1/hosted/{instance_id}/start',
     'POST /v1/hosted/{instance_id}/stop',
@@ -264,9 +266,18 @@ test('whatever answers more than the document shows says what it assumes', () =>
   }
 })
 
-test('the endpoint table has a row an operation', () => {
+test('the endpoint table has a row an operation, and one a mirror', () => {
   const table = endpointTable(operations)
-  expect(table).toHaveLength(Object.keys(operations).length)
+  const mirrors = Object.values<AnyEndpoint>(operations).flatMap(({ mirror }) => mirror ?? [])
+  expect(new Set(mirrors)).toEqual(
+    new Set([
+      ...['/v1/compat/files', '/v1/compat/files/{file_id}', '/v1/compat/files/{file_id}/content'],
+      ...['/v1/compat/batches', '/v1/compat/batches/{batch_id}', '/v1/compat/batches/{batch_id}/cancel'],
+      ...['/v1/compat/models', '/v1/compat/chat/completions', '/v1/compat/completions', '/v1/compat/embeddings'],
+    ]),
+  )
+  expect(table).toHaveLength(Object.keys(operations).length + mirrors.length)
+  expect(Object.values<AnyEndpoint>(documented).flatMap(({ mirror }) => mirror ?? [])).toEqual([])
   expect(table.find(row => row.operation === 'startDeployment')).toEqual({
     method: 'POST',
     path: '/deploy/{deploy_id}/start',

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { embed } from '../cluster/embeddings.ts'
+import { Deferred, endpoint, refuse } from './endpoint.ts'
+import { integer, text } from './fields.ts'
+import { INFERENCE_REFUSALS, requestHash, takeOn, whole } from './inference.ts'
+import { countTokens } from './tokenizer.ts'
+
+/** Texts of one request, and numbers of a vector, at most. */
+const MOST_INPUTS = 2_048
+const MOST_DIMENSIONS = 4_096
+const USUAL_DIMENSIONS = 1_024
+
+const Tokens = z.array(integer({ min: 0 })).min(1)
+
+const Embedding = z.object({
+  object: z.literal('embedding'),
+  index: z.int(),
+  embedding: z.union([z.array(z.number()), z.string()]),
+})
+
+const EmbeddingList = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(Embedding),
+    model: z.string(),
+    usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+  })
+  .meta({ id: 'EmbeddingList' })
+
+export const createEmbeddings = endpoint({
+  route: 'POST /v1/embeddings',
+  mirrored: true,
+  summary: 'Turn texts into vectors',
+  provenance: 'neighbour',
+  assumed: [
+    'model is one whose task is embeddings: a deployment of the account or a current model of the catalog',
+    'unit vectors drawn from seed, model and text: equal texts have equal ones, texts that share words are alike',
+    `input is a text, tokens, or up to ${MOST_INPUTS} of either; dimensions from 1 to ${MOST_DIMENSIONS}, ${USUAL_DIMENSIONS} unless given`,
+    'encoding_format base64: 32-bit floats, little-endian',
+  ],
+  refusals: INFERENCE_REFUSALS,
+  alt: true,
+  needs: ['tokenizer'],
+  body: z.object({
+    model: text({ min: 1 }),
+    input: z.union([
+      text({ min: 1 }),
+      z
+        .array(text({ min: 1 }))
+        .min(1)
+        .max(MOST_INPUTS),
+      Tokens,
+      z.array(Tokens).min(1).max(MOST_INPUTS),
+    ]),
+    encoding_format: z.enum(['float', 'base64']).nullable().optional(),
+    dimensions: integer({ min: 1, max: MOST_DIMENSIONS }).nullable().optional(),
+    user: text().nullable().optional(),
+  }),
+  returns: EmbeddingList,
+  example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },
+  handle: ({ body, world, token, request, scripted }) => {
+    const { model, input } = body
+    const inputs = inputsOf(input)
+    const prompt = JSON.stringify(input)
+    // Tokens that are sent are counted as they are.
+    const promptTokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length), 0)
+    const longestInput = inputs.reduce(
+      (most, one) => Math.max(most, typeof one === 'string' ? countTokens(one) : one.length),
+      0,
+    )
+    const { call, longest } = takeOn(world, token, model, 'embeddings', longestInput, () => {
+      const given = scripted(model, typeof inputs[0] === 'string' ? inputs[0] : '')
+      // Nothing but an error can be said in place of a vector.
+      if (given !== undefined && 'error' in given) refuse(given.error.status, given.error.message)
+      return {
+        ...{ prefix: 'embd-', hash: requestHash(model, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 },
+      }
+    })
+    const dimensions = body.dimensions ?? USUAL_DIMENSIONS
+    return new Deferred(patience =>
+      whole(world, call, longest, patience, request.signal, () => ({
+        object: 'list' as const,
+        data: inputs.map((one, index) => {
+          const known = typeof one === 'string' ? one : `tokens ${one.join(' ')}`
+          const vector = embed(world.chance, model, known, dimensions)
+          const embedding = body.encoding_format === 'base64' ? base64(vector) : [...vector]
+          return { object: 'embedding' as const, index, embedding }
+        }),
+        model,
+        usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+      })),
+    )
+  },
+})
+
+type Input = z.output<(typeof createEmbeddings)['body']>['input']
+
+function inputsOf(input: Input): readonly (string | number[])[] {
+  if (typeof input === 'string') return [input]
+  return typeof input[0] === 'number' ? [input as number[]] : (input as (string | number[])[])
+}
+
+function base64(vector: Float64Array): string {
+  const bytes = new DataView(new ArrayBuffer(vector.length * 4))
+  for (const [i, value] of vector.entries()) bytes.setFloat32(i * 4, value, true)
+  let text = ''
+  for (let i = 0; i < bytes.byteLength; i++) text += String.fromCharCode(bytes.getUint8(i))
+  return btoa(text)
+}

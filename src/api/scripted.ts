@@ -1,0 +1,123 @@
+/** Answers that a test gives in place of those that are drawn: by rules, in order, the first that fits. */
+import { z } from 'zod'
+import { nearest } from '../kernel/nearest.ts'
+import { text } from './fields.ts'
+
+const Json = z.json()
+
+/** What is answered. */
+export const ScriptedAnswer = z.union([
+  z.strictObject({ text: z.string() }),
+  z.strictObject({ json: Json }),
+  z.strictObject({
+    toolCall: z.strictObject({ name: text({ min: 1 }), arguments: z.record(z.string(), Json).default({}) }),
+  }),
+  z.strictObject({ error: z.strictObject({ status: z.int().min(400).max(599), message: z.string().default('') }) }),
+])
+export type ScriptedAnswer = z.output<typeof ScriptedAnswer>
+
+export const ScriptRule = z.strictObject({
+  /** What to call it by; made up unless given. */
+  name: text({ min: 1 }).optional(),
+  /** The model as the request names it; every model unless given. */
+  model: text({ min: 1 }).optional(),
+  /** What the last message or the prompt holds, whatever its case; anything unless given. */
+  contains: text({ min: 1 }).optional(),
+  /** How often it answers; for ever unless given. */
+  times: z.int().min(1).optional(),
+  answer: ScriptedAnswer,
+})
+export type ScriptRule = z.input<typeof ScriptRule>
+
+/** A rule and how often it has answered. */
+export interface ScriptView extends z.output<typeof ScriptRule> {
+  readonly name: string
+  readonly hits: number
+}
+
+/** A rule that can not be, or is not there. */
+export class ScriptError extends RangeError {
+  override readonly name = 'ScriptError'
+}
+
+/**
+ * The answers that a test scripts. They are tried in the order in which they were added, and the first that fits answers.
+ *
+ * @example
+ * sim.inference.on({ model: 'acme/chat', contains: 'weather' }, 'Sunny, 21 degrees.')
+ * sim.inference.on({ times: 1 }, { error: { status: 500, message: 'out of luck' } })
+ */
+export class ScriptedAnswers {
+  #rules: readonly ScriptView[] = []
+  #unnamed = 0
+
+  /** Adds a rule; returns its name. Throws ScriptError for one that can not be. */
+  on(when: Omit<ScriptRule, 'answer'>, answer: string | z.input<typeof ScriptedAnswer>): string {
+    return this.add({ ...when, answer: typeof answer === 'string' ? { text: answer } : answer }).name
+  }
+
+  add(rule: ScriptRule): ScriptView {
+    const read = ScriptRule.safeParse(rule)
+    if (!read.success) {
+      const [issue] = read.error.issues
+      const at = issue!.path.length === 0 ? '$' : `$.${issue!.path.join('.')}`
+      throw new ScriptError(
+        `Failed to script an answer: ${at}: ${issue!.message}. Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
+      )
+    }
+    const { name = this.#freeName() } = read.data
+    if (this.#rules.some(one => one.name === name)) {
+      throw new ScriptError(`Failed to script an answer: there is a rule '${name}' already. Give another name.`)
+    }
+    const added = { ...read.data, name, hits: 0 }
+    this.#rules = [...this.#rules, added]
+    return added
+  }
+
+  list(): readonly ScriptView[] {
+    return this.#rules
+  }
+
+  /** Throws ScriptError where there is none of this name. */
+  remove(name: string): void {
+    const names = this.#rules.map(one => one.name)
+    if (!names.includes(name)) {
+      const meant = nearest(name, names)
+      throw new ScriptError(
+        `Failed to remove the rule '${name}': there is none. ${meant ? `Did you mean '${meant}'?` : 'list() has those there are.'}`,
+      )
+    }
+    this.#rules = this.#rules.filter(one => one.name !== name)
+  }
+
+  clear(): void {
+    this.#rules = []
+  }
+
+  /** The answer to a request, which counts as given; undefined where nothing is scripted for it. */
+  answerTo(model: string, words: string): ScriptedAnswer | undefined {
+    if (this.#rules.length === 0) return undefined
+    const said = words.toLowerCase()
+    const found = this.#rules.find(
+      one =>
+        (one.model === undefined || one.model === model) &&
+        (one.contains === undefined || said.includes(one.contains.toLowerCase())) &&
+        (one.times === undefined || one.hits < one.times),
+    )
+    if (found === undefined) return undefined
+    this.#rules = this.#rules.map(one => (one === found ? { ...one, hits: one.hits + 1 } : one))
+    return found.answer
+  }
+
+  /** Goes on with the rules of another, as far as they have come. */
+  follow(other: ScriptedAnswers): void {
+    this.#rules = other.#rules
+    this.#unnamed = other.#unnamed
+  }
+
+  #freeName(): string {
+    do this.#unnamed++
+    while (this.#rules.some(one => one.name === `script-${this.#unnamed}`))
+    return `script-${this.#unnamed}`
+  }
+}

@@ -1,0 +1,38 @@
+import { type Chance, hash32, purpose } from '../kernel/random.ts'
+
+const SALT = purpose('embedding.words')
+/** What a text has of its own, beside the words that it shares with others. */
+const OWN_SHARE = 0.25
+
+/**
+ * A unit vector for a text: equal texts have equal ones, and texts that share words lie nearer to each other than those
+ * that do not, so that a search by likeness finds what speaks of the same.
+ *
+ * @example embed(chance, 'acme/embed', 'a river in spring', 1024).length // 1024
+ */
+export function embed(chance: Chance, model: string, text: string, dimensions: number): Float64Array {
+  const seed = hash32(chance.hex(8, chance.key('embedding', model), SALT))
+  const vector = new Float64Array(dimensions)
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  // Square roots, as searches weigh words: the tenth "the" says little more than the first.
+  for (const [word, count] of counts) add(vector, hash32(word, seed), Math.sqrt(count))
+  add(vector, hash32(`\u0000${text}`, seed), OWN_SHARE * Math.sqrt(Math.max(1, counts.size)))
+  let sum = 0
+  for (const value of vector) sum += value * value
+  const length = Math.sqrt(sum)
+  for (let i = 0; i < dimensions; i++) vector[i] = vector[i]! / length
+  return vector
+}
+
+/** Adds a direction that is known by a number. */
+function add(vector: Float64Array, direction: number, weight: number): void {
+  let state = direction | 1
+  for (let i = 0; i < vector.length; i++) {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    vector[i] = vector[i]! + (state / 0x80000000) * weight
+  }
+}

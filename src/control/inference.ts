@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { refuse } from '../api/endpoint.ts'
+import { ScriptRule } from '../api/scripted.ts'
+import { attempt, control, OURS } from './endpoint.ts'
+
+const View = z.looseObject({ name: z.string(), hits: z.int() })
+
+export const listScriptedAnswers = control({
+  ...OURS,
+  route: 'GET /_sim/inference',
+  summary: 'The answers of models that are scripted, in the order in which they are tried',
+  returns: z.object({ rules: z.array(View) }),
+  handle: ({ sim }) => ({ rules: sim.inference.list().map(one => ({ ...one })) }),
+})
+
+export const scriptAnswer = control({
+  ...OURS,
+  route: 'POST /_sim/inference',
+  summary:
+    'Script an answer of models: which requests it is for (model, contains, times), and a text, json, toolCall or error',
+  refusals: { 400: 'a name that is taken' },
+  body: ScriptRule,
+  returns: View,
+  example: { body: { contains: 'weather', answer: { text: 'Sunny, 21 degrees.' } } },
+  handle: ({ sim, body }) => attempt(() => ({ ...sim.inference.add(body) })),
+})
+
+export const clearScriptedAnswers = control({
+  ...OURS,
+  route: 'DELETE /_sim/inference',
+  summary: 'Remove every scripted answer',
+  returns: z.object({}),
+  handle: ({ sim }) => {
+    sim.inference.clear()
+    return {}
+  },
+})
+
+export const removeScriptedAnswer = control({
+  ...OURS,
+  route: 'DELETE /_sim/inference/{name}',
+  summary: 'Remove a scripted answer',
+  refusals: { 404: 'no rule of that name' },
+  returns: z.object({}),
+  example: { target: '/_sim/inference/script-1' },
+  handle: ({ sim, params: { name } }) => {
+    if (!sim.inference.list().some(one => one.name === name)) refuse(404, `there is no rule '${name}'`)
+    sim.inference.remove(name)
+    return {}
+  },
+})

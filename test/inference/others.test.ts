@@ -1,0 +1,122 @@
+/** Completions, embeddings, the mirror, and answers that a test scripts. */
+
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import type OpenAI from 'openai'
+import { expect, test } from 'vitest'
+import { clientOf, HELLO, stage } from './stage.ts'
+
+const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
+const EMBED = { model: 'cedarline/cedar-embed-base' }
+
+test('a completion is the same whole and streamed, for each prompt and n', async () => {
+  const { client } = stage()
+  const ask = { model: 'acme/chat', prompt: ['Once', 'Upon'], n: 2, max_tokens: 12 }
+  const whole = await client.completions.create(ask)
+  expect(whole).toMatchObject({
+    object: 'text_completion',
+    choices: [0, 1, 2, 3].map(index => ({ index, logprobs: null })),
+  })
+  expect(whole.usage!.prompt_tokens).toBe(encode('Once').length + encode('Upon').length)
+  expect(new Set(whole.choices.map(({ text }) => text)).size).toBe(4)
+  const pieces = ['', '', '', '']
+  let usage: OpenAI.CompletionUsage | null | undefined
+  const stream = await client.completions.create({ ...ask, stream: true, stream_options: { include_usage: true } })
+  for await (const chunk of stream) {
+    for (const { index, text } of chunk.choices) pieces[index] += text
+    usage = chunk.usage
+  }
+  expect(pieces).toEqual(whole.choices.map(({ text }) => text))
+  expect(usage).toEqual(whole.usage)
+  const echoed = await client.completions.create({ ...PROMPT, echo: true })
+  expect(echoed.choices[0]!.text.startsWith('Once upon a time')).toBe(true)
+})
+
+test('embeddings are unit vectors, equal for equal texts and alike for texts that share words', async () => {
+  const { client, ask } = stage({ fixtures: 'default', with: {} })
+  // The openai package asks for base64 unless told otherwise, and decodes it.
+  const vectors = async (input: string[], more: object = {}) =>
+    (await client.embeddings.create({ ...EMBED, input, ...more })).data.map(({ embedding }) => embedding)
+  const [rivers, again, near, far] = await vectors([
+    'a wide river',
+    'a wide river',
+    'the river is wide',
+    'bread and butter',
+  ])
+  const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
+  expect(rivers).toHaveLength(1024)
+  expect(dot(rivers!, rivers!)).toBeCloseTo(1, 5)
+  expect(again).toEqual(rivers)
+  expect(dot(rivers!, near!)).toBeGreaterThan(0.4)
+  expect(Math.abs(dot(rivers!, far!))).toBeLessThan(0.2)
+  const [short] = await vectors(['a wide river'], { dimensions: 8, encoding_format: 'float' })
+  expect(short).toHaveLength(8)
+  expect(dot(short!, short!)).toBeCloseTo(1, 10)
+  const { body } = await ask('/v1/embeddings', { ...EMBED, input: [[1, 2, 3], [4]] })
+  expect(body.usage).toEqual({ prompt_tokens: 4, total_tokens: 4 })
+  expect(body.data.map(({ index }: { index: number }) => index)).toEqual([0, 1])
+  const wrong = await ask('/v1/embeddings', { model: 'acme/assistant', input: 'a' })
+  expect([wrong.status, wrong.body.error]).toEqual([400, 'model acme/assistant does text-generation, not embeddings'])
+  expect((await ask('/v1/embeddings', { ...EMBED, input: [] })).status).toBe(422)
+})
+
+test('files, batches, models and inference are served under /v1/compat too, in the words of a names profile as well', async () => {
+  const { sim, ask } = stage({ names: { paths: { compat: 'twin' } } })
+  for (const mirror of ['compat', 'twin']) {
+    const client = clientOf(sim, `http://sim/v1/${mirror}`)
+    expect((await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })).choices).toHaveLength(1)
+    expect((await client.completions.create(PROMPT)).choices).toHaveLength(1)
+    expect((await client.models.list()).data[0]!.id).toBe('acme/chat')
+    const file = await client.files.create({ file: new File(['{}'], 'in.jsonl'), purpose: 'batch' })
+    expect((await client.files.retrieve(file.id)).id).toBe(file.id)
+    const endpoint = '/v1/chat/completions'
+    const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+    expect((await client.batches.retrieve(batch.id)).id).toBe(batch.id)
+  }
+  const { paths } = (await ask('/openapi.json')).body
+  expect(paths['/v1/twin/chat/completions'].post['x-mirror-of']).toBe('createChatCompletion')
+  const documented = stage({ documentedOnly: true })
+  expect((await documented.ask('/v1/files', {})).status).toBe(422)
+  expect((await documented.ask('/v1/compat/files', {})).status).toBe(404)
+})
+
+test('a rule answers in place of the draw, as often as it says', async () => {
+  const { sim, client } = stage()
+  const said = async (content: string, model = 'acme/chat') =>
+    (await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!
+  sim.inference.on({ contains: 'WEATHER', model: 'acme/chat' }, 'Sunny, 21 degrees.')
+  sim.inference.on({ contains: 'list' }, { json: ['a', 'b'] })
+  const book = sim.inference.on({ contains: 'book' }, { toolCall: { name: 'book_table', arguments: { people: 2 } } })
+  sim.inference.on({ name: 'once', contains: 'luck', times: 1 }, { error: { status: 500, message: 'out of luck' } })
+  expect((await said('How is the weather?')).message.content).toBe('Sunny, 21 degrees.')
+  expect((await said('the list')).message.content).toBe('["a","b"]')
+  const booked = await said('book it')
+  expect(booked).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: { tool_calls: [{ function: { name: 'book_table', arguments: '{"people":2}' } }] },
+  })
+  await expect(said('any luck?')).rejects.toMatchObject({ status: 500, error: 'out of luck' })
+  expect((await said('any luck?')).finish_reason).toBe('stop')
+  const stream = client.chat.completions.stream({
+    model: 'acme/chat',
+    messages: [{ role: 'user', content: 'weather?' }],
+  })
+  expect(await stream.finalContent()).toBe('Sunny, 21 degrees.')
+  const cut = await client.completions.create({ model: 'acme/chat', prompt: 'weather', max_tokens: 2 })
+  expect(cut).toMatchObject({ choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 2 } })
+  expect(sim.inference.list().map(({ name, hits }) => [name, hits])).toEqual([
+    ['script-1', 3],
+    ['script-2', 1],
+    [book, 1],
+    ['once', 1],
+  ])
+  expect(sim.fork().inference.list()).toEqual(sim.inference.list())
+  sim.inference.remove(book)
+  expect((await said('book it')).message.tool_calls).toBeUndefined()
+  expect(() => sim.inference.remove('onc')).toThrow("Did you mean 'once'?")
+  expect(() => sim.inference.on({ name: 'once' }, 'x')).toThrow("there is a rule 'once' already")
+  expect(() => sim.inference.on({}, { error: { status: 200, message: '' } })).toThrow(
+    'Failed to script an answer: $.answer',
+  )
+  sim.reset()
+  expect(sim.inference.list()).toEqual([])
+})
