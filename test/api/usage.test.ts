@@ -135,6 +135,17 @@ describe('usage, month by month', () => {
     })
   })
 
+  test('what is charged in the instant between two months is in the first of them, once', async () => {
+    const { sim, usage } = account()
+    await sim.clock.advanceTo('2026-02-01T00:00:00Z')
+    sim.world.ledger.chargeTokens('aurora-labs/aurora-8b-instruct', 5_000_000)
+    await sim.clock.advance('1h')
+    const { months } = await usage('2026.01')
+    expect(months.map(month => month.total_cost)).toEqual([5, 0])
+    expect(months[0]!.items).toMatchObject([{ type: 'tokens', name: 'aurora-labs/aurora-8b-instruct', cost: 5 }])
+    expect((await usage('current')).months.map(month => month.total_cost)).toEqual([0])
+  })
+
   test('what is no period is refused', async () => {
     const { usage } = account()
     for (const from of ['2026.13', '2026-01', 'last', 'current+1', 'current-', '', '-5', '1.5', '2026.1']) {
