@@ -1,10 +1,10 @@
 /** `modelhost-sim scenarios`: what there is to play, and what one learns from it. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Argv } from 'yargs'
 import { LoadError } from '../scenario/files.ts'
 import { loadFiles } from '../scenario/runner.ts'
+import { shippedFolder } from '../scenario/shipped.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { tableRow } from './markdown.ts'
 import { text, texts } from './values.ts'
@@ -156,11 +156,4 @@ function tables(listed: readonly Listed[]): string {
       .concat('\n')
   })
   return parts.join('\n')
-}
-
-/** Where the scenarios of this package lie: beside its `package.json`, however deep this module was bundled. */
-export function shippedFolder(): string {
-  let home = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(home, 'package.json')) && home !== dirname(home)) home = dirname(home)
-  return join(home, 'scenarios')
 }

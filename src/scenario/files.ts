@@ -6,6 +6,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { nearest } from '../kernel/nearest.ts'
 import { isScenario, type Scenario } from './scenario.ts'
+import { shippedFolder } from './shipped.ts'
 
 /** Scenarios that could not even begin: no such file, nothing in it to play, a mistake in its syntax. */
 export class LoadError extends Error {
@@ -17,11 +18,13 @@ const SCRIPT = /\.(ts|mts|js|mjs)$/
 const DATA = /\.(ya?ml|json)$/
 const FOUND = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
 const WILD = /[*?{[]/
+/** A module that makes a scenario was meant to export it. */
+const WRITES_ONE = /\bscenario\s*(\(|\.each\b)/
 const NO_SCENARIO = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
 
 /**
- * The scenario files that patterns name: files, folders (the scripts that lie directly in them) and globs (`*`, `**`,
- * `?`, `{a,b}`, `[ab]`), sorted, each once.
+ * The scenario files that patterns name: files, folders (what lies in them, however deep) and globs (`*`, `**`, `?`,
+ * `{a,b}`, `[ab]`), sorted, each once. `node_modules` is looked through only where a pattern names it.
  *
  * @throws LoadError for a pattern that names nothing, with the nearest name
  */
@@ -31,17 +34,16 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat?.isFile()) return [path]
     const files = stat?.isDirectory()
-      ? scriptsIn(path)
+      ? expand(path, ['**', '*'])
       : WILD.test(pattern)
-        ? glob(pattern, folder).filter(file => FOUND.test(file) && !NO_SCENARIO.test(file))
+        ? glob(pattern, folder)
         : undefined
     if (files === undefined) throw new LoadError(noFile(pattern, path, folder))
-    if (files.length === 0) {
-      throw new LoadError(
-        `Failed to find scenarios: '${pattern}' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs.`,
-      )
+    const scripts = files.filter(file => FOUND.test(file) && !NO_SCENARIO.test(file))
+    if (scripts.length === 0) {
+      throw new LoadError(noScenarioIn([pattern], folder))
     }
-    return files
+    return scripts
   })
   return [...new Set(found)].sort()
 }
@@ -49,9 +51,10 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
 /**
  * Loads the scenarios that a file exports as its default.
  *
+ * @param isFound whether it was come upon in a folder: then it may be a module without any, what scenarios have in common
  * @throws LoadError when it can not be read as a module or exports no scenario
  */
-export async function loadScenarios(file: string, folder = process.cwd()): Promise<Scenario[]> {
+export async function loadScenarios(file: string, folder = process.cwd(), isFound = false): Promise<Scenario[]> {
   const name = relative(folder, file)
   if (DATA.test(file)) return [await loadData(file, name)]
   if (!SCRIPT.test(file)) {
@@ -70,6 +73,8 @@ export async function loadScenarios(file: string, folder = process.cwd()): Promi
     return scenarios
   }
   const elsewhere = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
+  const isPart = isFound && !('default' in module) && elsewhere === undefined
+  if (isPart && !WRITES_ONE.test(readFileSync(file, 'utf8'))) return []
   throw new LoadError(
     `Failed to load ${name}: its default export is no scenario. ` +
       (elsewhere
@@ -171,22 +176,31 @@ function relativePaths(text: string, folder: string): string {
   return text.replaceAll(`${pathToFileURL(folder).href}/`, '').replaceAll(`${folder}${sep}`, '')
 }
 
+/** That patterns lead to nothing to play, and what to give instead. */
+export function noScenarioIn(patterns: readonly string[], folder: string): string {
+  const all = patterns.map(pattern => `'${pattern}'`).join(', ')
+  return `Failed to find scenarios: ${all} ${patterns.length === 1 ? 'holds' : 'hold'} no scenario file. ${whatToGive(folder)}`
+}
+
+function whatToGive(folder: string): string {
+  const give = 'Give .ts, .js or .yaml files, folders of them, or globs'
+  const shipped = relative(folder, shippedFolder())
+  return shipped === 'scenarios' || !existsSync(shippedFolder())
+    ? `${give}.`
+    : `${give}; those of the package are in '${shipped}'.`
+}
+
 function noFile(pattern: string, path: string, folder: string): string {
   const home = dirname(path)
   const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
   const hint = nearest(basename(path), names) ?? nearest(`${basename(path)}.ts`, names)
+  // As the pages of the package name its own.
+  const shipped = join(dirname(shippedFolder()), pattern)
+  const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
   return (
     `Failed to find the scenario '${pattern}': there is no such file. ` +
-    (hint === undefined
-      ? 'Give .ts, .js or .yaml files, folders of them, or globs.'
-      : `Did you mean '${relative(folder, join(home, hint))}'?`)
+    (meant === undefined ? whatToGive(folder) : `Did you mean '${relative(folder, meant)}'?`)
   )
-}
-
-function scriptsIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter(entry => entry.isFile() && FOUND.test(entry.name) && !NO_SCENARIO.test(entry.name))
-    .map(entry => join(folder, entry.name))
 }
 
 /** Files that a pattern matches. What a shell leaves unexpanded; Node's own `fs.glob` comes only with 22. */

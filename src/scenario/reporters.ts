@@ -26,7 +26,7 @@ export interface ReporterOptions {
 
 export function reporter(name: ReporterName, options: ReporterOptions): Reporter {
   if (name === 'json') return { result: () => {}, end: (results, ms) => options.write(json(results, ms)) }
-  if (name === 'junit') return { result: () => {}, end: (results, ms) => options.write(junit(results, ms)) }
+  if (name === 'junit') return { result: () => {}, end: (results, ms) => options.write(junit(results, ms, options)) }
   if (name === 'tap') return tap(options)
   return options.seeded ? seeded(options) : pretty(options)
 }
@@ -106,12 +106,13 @@ function someOf(seeds: readonly string[]): string {
   return `${seeds.slice(0, MOST_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
-function tap({ write, folder = process.cwd() }: ReporterOptions): Reporter {
+function tap(options: ReporterOptions): Reporter {
+  const { write, folder = process.cwd() } = options
   let count = 0
   return {
     result(result) {
       if (count === 0) write('TAP version 13\n')
-      const name = `${++count} - ${result.title.replaceAll('#', '\\#')}`
+      const name = `${++count} - ${nameOf(result, options).replaceAll('#', '\\#')}`
       write(`${result.passed ? 'ok' : 'not ok'} ${name}\n`)
       if (!result.failure) return
       // A block of YAML whose text is taken as it is.
@@ -120,6 +121,11 @@ function tap({ write, folder = process.cwd() }: ReporterOptions): Reporter {
     },
     end: results => write(`1..${results.length}\n`),
   }
+}
+
+/** Of many plays of one scenario a reader of reports would keep the last, were they all called the same. */
+function nameOf({ title, seed }: FileResult, { seeded }: ReporterOptions): string {
+  return seeded ? `${title} (seed ${seed})` : title
 }
 
 function failureText(result: FileResult, failure: Failure, folder: string): string {
@@ -172,19 +178,16 @@ function json(results: readonly FileResult[], ms: number): string {
   return `${JSON.stringify(summary, null, 2)}\n`
 }
 
-function junit(results: readonly FileResult[], ms: number): string {
+function junit(results: readonly FileResult[], ms: number, options: ReporterOptions): string {
+  const { folder = process.cwd() } = options
   const failed = results.filter(({ passed }) => !passed).length
   const cases = results.map(result => {
-    const open = `    <testcase classname=${attribute(result.file)} name=${attribute(result.title)} time="${(result.wallMs / 1000).toFixed(3)}"`
+    const name = attribute(nameOf(result, options))
+    const open = `    <testcase classname=${attribute(result.file)} name=${name} time="${(result.wallMs / 1000).toFixed(3)}"`
     if (!result.failure) return `${open}/>`
-    const text = [
-      result.failure.message,
-      `at ${timeOf(result.failure.at)}, seed ${result.seed}`,
-      ...result.failure.events,
-      replayCommand(result),
-    ].join('\n')
-    const message = attribute(result.failure.message.split('\n')[0]!)
-    return `${open}>\n      <failure message=${message}>${escaped(text)}</failure>\n    </testcase>`
+    const message = attribute(headline(result.failure.message))
+    const text = escaped(failureText(result, result.failure, folder))
+    return `${open}>\n      <failure message=${message}>${text}</failure>\n    </testcase>`
   })
   const counts = `tests="${results.length}" failures="${failed}" time="${(ms / 1000).toFixed(3)}"`
   return (
@@ -192,6 +195,12 @@ function junit(results: readonly FileResult[], ms: number): string {
     `  <testsuite name="modelhost-sim scenarios" ${counts}>\n${cases.map(text => `${text}\n`).join('')}` +
     '  </testsuite>\n</testsuites>\n'
   )
+}
+
+/** What a list of failures shows of one: a first line that ends in a colon says nothing without the next. */
+function headline(message: string): string {
+  const [first, second] = message.split('\n') as [string, string?]
+  return first.endsWith(':') && second !== undefined ? `${first} ${second.trim()}` : first
 }
 
 function attribute(text: string): string {

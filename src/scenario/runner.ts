@@ -1,8 +1,8 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { basename, dirname, relative } from 'node:path'
+import { basename, dirname, relative, resolve } from 'node:path'
 import { beside } from './beside.ts'
-import { findScenarioFiles, LoadError, loadScenarios } from './files.ts'
+import { findScenarioFiles, LoadError, loadScenarios, noScenarioIn } from './files.ts'
 import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
@@ -105,15 +105,20 @@ export async function loadFiles(
 ): Promise<ScenarioFile[]> {
   const { folder = process.cwd() } = options
   const files: ScenarioFile[] = []
-  for (const file of findScenarioFiles(patterns, folder)) {
+  const named = new Set(patterns.map(pattern => resolve(folder, pattern)))
+  const found = findScenarioFiles(patterns, folder)
+  let parts = 0
+  for (const file of found) {
     try {
-      const all = await loadScenarios(file, folder)
-      files.push({ file, all, scenarios: all.filter(scenario => isMeant(scenario, file, options)) })
+      const all = await loadScenarios(file, folder, !named.has(file))
+      if (all.length === 0) parts++
+      else files.push({ file, all, scenarios: all.filter(scenario => isMeant(scenario, file, options)) })
     } catch (error) {
       if (!(error instanceof LoadError) || options.onLoadError === undefined) throw error
       options.onLoadError(error)
     }
   }
+  if (parts === found.length) throw new LoadError(noScenarioIn(patterns, folder))
   return files
 }
 

@@ -165,6 +165,9 @@ test('as TAP', async () => {
   expect(out).toMatch(
     /^TAP version 13\nnot ok 1 - one\n {2}---\n {2}message: \|\n {4}a\.ts.*\n[\s\S]* {2}\.\.\.\nok 2 - two \\# of two\n1\.\.2\n$/,
   )
+  expect((await play({ scenarios: ['b.ts'], reporter: 'tap', seeds: ['3', '4'] })).out).toBe(
+    'TAP version 13\nok 1 - two \\# of two (seed 3)\nok 2 - two \\# of two (seed 4)\n1..2\n',
+  )
 })
 
 test('workers give what one process gives, in the same order', () => {

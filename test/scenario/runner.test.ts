@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/run.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
@@ -14,6 +14,9 @@ beforeEach(() => {
 afterEach(() => {
   rmSync(folder, { recursive: true })
 })
+
+/** As seen from the folder of a test. */
+const SHIPPED = relative(join(tmpdir(), 'any'), 'scenarios')
 
 const STORY = `
 import { scenario } from 'modelhost-sim/scenario'
@@ -192,7 +195,13 @@ describe('a failure', () => {
     const { out } = await play({ scenarios: ['odd.ts'], reporter: 'junit' })
     expect(out).toContain('<testsuites tests="1" failures="1"')
     expect(out).toContain('<testcase classname="odd.ts" name="a &lt; b &amp; &quot;c&quot; "')
-    expect(out).toContain('<failure message="check 1 does not hold:">check 1 does not hold:\n')
+    expect(out).toContain(
+      '<failure message="check 1 does not hold: status: expected &quot;running&quot;, found &quot;downloading&quot;">odd.ts:6:3 at 20s',
+    )
+    expect(out).toContain('&gt; check(await api.getDeployment')
+    const many = await play({ scenarios: ['odd.ts'], reporter: 'junit', seeds: ['1', '2'] })
+    expect(many.out).toContain('&quot;c&quot;  (seed 1)" time=')
+    expect(many.out).toContain('&quot;c&quot;  (seed 2)" time=')
   })
 })
 
@@ -202,11 +211,11 @@ describe('what cannot be run ends with 2, and is not played', () => {
     [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
     [
       ['q/*.ts'],
-      "Failed to find scenarios: 'q/*.ts' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs.",
+      `Failed to find scenarios: 'q/*.ts' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
     ],
     [
       ['empty'],
-      "Failed to find scenarios: 'empty' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs.",
+      `Failed to find scenarios: 'empty' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
     ],
     [['note.md'], 'Failed to load note.md: it is no scenario. Give a .ts, .js or .yaml file.'],
     [
@@ -281,11 +290,60 @@ test('globs and folders name what they hold, each file once', async () => {
     const { out } = await play({ scenarios, reporter: 'json', seed: '1' })
     return JSON.parse(out.replaceAll('N ms', '0')).scenarios.map(({ file }: { file: string }) => file)
   }
-  expect(await titles('one')).toEqual(['one/a.ts'])
+  expect(await titles('one')).toEqual(['one/a.ts', 'one/deep/b.ts'])
   expect(await titles('one/**/*.ts')).toEqual(['one/a.ts', 'one/deep/b.ts'])
   expect(await titles('{one,two}/?.ts', 'one/a.ts')).toEqual(['one/a.ts', 'two/c.ts'])
   expect(await titles('**/[ac].ts', '*/c*')).toEqual(['one/a.ts', 'two/c.ts'])
   expect(await titles('*/[!a].ts')).toEqual(['two/c.ts'])
+})
+
+test('what is installed is not looked through, unless it is named', async () => {
+  write('node_modules/some/scenarios/api/a.ts', STORY)
+  write('b.ts', STORY)
+  const files = async (...scenarios: string[]) => {
+    const { out } = await play({ scenarios, reporter: 'json', seed: '1' })
+    return JSON.parse(out.replaceAll('N ms', '0')).scenarios.map(({ file }: { file: string }) => file)
+  }
+  expect(await files('.')).toEqual(['b.ts'])
+  expect(await files('**/*.ts')).toEqual(['b.ts'])
+  expect(await files('node_modules/some/scenarios')).toEqual(['node_modules/some/scenarios/api/a.ts'])
+})
+
+test('what several scenarios have in common lies beside them, and is no scenario', async () => {
+  write('all/clients.ts', "export const minutes = '20m'")
+  write('all/story.ts', `import { minutes } from './clients.ts'\n${STORY.replace("'20m'", 'minutes')}`)
+  expect(await play({ scenarios: ['all'], update: true })).toMatchObject({ code: 0, error: '' })
+  expect(await play({ scenarios: ['all/clients.ts'] })).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('Failed to load all/clients.ts: its default export is no scenario.'),
+  })
+  // A story that is written but not exported is not passed over.
+  write('all/lost.ts', STORY.replace('export default scenario(', 'scenario('))
+  expect(await play({ scenarios: ['all'] })).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('Failed to load all/lost.ts: its default export is no scenario.'),
+  })
+  rmSync(join(folder, 'all/story.ts'))
+  rmSync(join(folder, 'all/lost.ts'))
+  expect(await play({ scenarios: ['all'] })).toMatchObject({
+    code: 2,
+    error: expect.stringMatching(/^Failed to find scenarios: 'all' holds no scenario\b/),
+  })
+})
+
+test('what the package has is told where it is not found', async () => {
+  expect(await play({ scenarios: ['scenarios/api/answer-lost.ts'] })).toMatchObject({
+    code: 2,
+    error:
+      "Failed to find the scenario 'scenarios/api/answer-lost.ts': there is no such file. " +
+      `Did you mean '${SHIPPED}/api/answer-lost.ts'?\n`,
+  })
+  expect(await play({})).toMatchObject({
+    code: 2,
+    error:
+      "Failed to find scenarios: 'scenarios/**/*' holds no scenario file. " +
+      `Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.\n`,
+  })
 })
 
 describe('npx modelhost-sim run', () => {
