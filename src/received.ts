@@ -21,6 +21,17 @@ export interface ReceivedRequest {
   readonly status: number
   /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. Longer ones are cut to text. */
   readonly body: unknown
+  /** What of it nothing reads, as in `query stauts` or `body hub.repo_name`; told with `strictRequests` alone. */
+  readonly unread?: readonly string[]
+}
+
+/** Something that clients send and nothing reads. */
+export interface Unread {
+  readonly operation: string
+  /** As in `query stauts` or `body hub.repo_name`; `body` alone where an endpoint reads none. */
+  readonly what: string
+  /** Requests that had it. */
+  readonly times: number
 }
 
 /** The requests of one simulator. Told on demand: keeping one must cost next to nothing. */
@@ -39,6 +50,18 @@ export class ReceivedRequests {
       at: iso(time),
       body: text === undefined ? undefined : jsonOrText(text),
     }))
+  }
+
+  /** What nothing read of the requests that are kept, in the order in which it came first. */
+  unread(): Unread[] {
+    const found = new Map<string, Unread>()
+    for (const { request } of this.#kept.slice(-MOST_REQUESTS)) {
+      for (const what of request.unread ?? []) {
+        const key = `${request.operation} ${what}`
+        found.set(key, { operation: request.operation, what, times: (found.get(key)?.times ?? 0) + 1 })
+      }
+    }
+    return [...found.values()]
   }
 
   clear(): void {

@@ -20,7 +20,7 @@ import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
 import { nearest } from './kernel/nearest.ts'
-import { type ReceivedRequest, ReceivedRequests } from './received.ts'
+import { type ReceivedRequest, ReceivedRequests, type Unread } from './received.ts'
 import { SimulatorClock } from './settle.ts'
 import { demandFits } from './snapshot/contradictions.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
@@ -67,6 +67,8 @@ export interface SimulatorOptions {
   readonly documentedOnly?: boolean
   /** The words of your provider for the neutral ones of the interface: the path of a file, or the names themselves. */
   readonly names?: string | NamesProfile
+  /** Answers 422 to a body with fields that no declaration names, and keeps count of what clients send that nothing reads. */
+  readonly strictRequests?: boolean
   /** Entries that the journal keeps; 20,000 unless given. */
   readonly journalLimit?: number
   /** Bytes of files that the world holds at most; what the profile says unless given, 1 GiB. */
@@ -150,6 +152,8 @@ export interface Simulator {
   readonly digest: string
   /** What clients have asked since it was made or reset, oldest first; the newest 1,000. */
   readonly requests: readonly ReceivedRequest[]
+  /** What of these nothing read; kept with `strictRequests` alone. */
+  readonly unread: readonly Unread[]
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
   reset(): void
   /**
@@ -293,6 +297,7 @@ class OneWorld implements Simulator {
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
       names,
+      ...(options.strictRequests && { strictRequests: true }),
       ...(options.onBug && { onBug: options.onBug }),
     })
     const simulator = this
@@ -359,6 +364,10 @@ class OneWorld implements Simulator {
 
   get requests(): readonly ReceivedRequest[] {
     return this.#requests.list(time => this.#world.clock.iso(time))
+  }
+
+  get unread(): readonly Unread[] {
+    return this.#requests.unread()
   }
 
   readonly journal = {
@@ -582,6 +591,7 @@ const OPTIONS = [
   'answers',
   'documentedOnly',
   'names',
+  'strictRequests',
   'journalLimit',
   'maxStorageBytes',
   'check',

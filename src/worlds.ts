@@ -256,10 +256,11 @@ export class Worlds {
 
   #putBack(snapshot: Snapshot, clock: WorldSpec['clock']): Simulator {
     // The world is the snapshot's; its doors are this server's.
-    const { documentedOnly, names, timers, check, onBug } = this.default.sim.options
+    const { documentedOnly, names, strictRequests, timers, check, onBug } = this.default.sim.options
     const doors = {
       ...(documentedOnly !== undefined && { documentedOnly }),
       ...(names !== undefined && { names }),
+      ...(strictRequests !== undefined && { strictRequests }),
       ...(timers !== undefined && { timers }),
       ...(check !== undefined && { check }),
       ...(onBug !== undefined && { onBug }),

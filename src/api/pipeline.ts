@@ -23,6 +23,7 @@ import { parseBody } from './json-body.ts'
 import { readForm, readUpload, type Upload } from './multipart.ts'
 import { Router } from './router.ts'
 import type { ScriptedAnswer } from './scripted.ts'
+import { strangersIn } from './strangers.ts'
 import { loadTokenizer, tokenizer } from './tokenizer.ts'
 import { type Detail, details, notPermitted, type Place } from './validation.ts'
 import type { EndpointWords, Wording } from './wording.ts'
@@ -60,6 +61,8 @@ export interface Received {
   readonly status: number
   /** The body as text; undefined where there was none, or it was an upload. */
   readonly text: string | undefined
+  /** What of it nothing reads, where the world looks for that. */
+  readonly unread?: readonly string[]
 }
 
 /** A request on its way, as faults see it. */
@@ -119,6 +122,8 @@ export interface PipelineOptions<Context, Scope> {
   wording?: Wording | undefined
   /** Refuses query parameters that are not declared; otherwise they are ignored, as unknown fields of a body are. */
   strictQuery?: boolean
+  /** Refuses fields of a body that are not declared, and tells of all that nothing reads. */
+  strictRequests?: boolean
   /** Hears of what no handler should throw; the caller gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
@@ -322,6 +327,7 @@ export function createPipeline<Context, Scope extends object>(
   ): Response | Promise<Response> {
     const { operation, endpoint } = one
     const sent = { params, search, text: payload !== undefined && 'text' in payload ? payload.text : undefined }
+    const strange = options.strictRequests ? strangers(one, request, call, search, payload) : undefined
     const entry = options.open?.(context, operation, request.method, path, way.cause)
     const finish = (response: Response): Response => {
       options.close?.(context, entry, response.status)
@@ -334,6 +340,7 @@ export function createPipeline<Context, Scope extends object>(
         path: one.hears === undefined ? target(path, search) : (call.path ?? pathOf(request.url)),
         status: response.status,
         text: sent.text,
+        ...(strange !== undefined && { unread: strange.map(({ loc }) => spoken(loc, one)) }),
       })
       return whole(request.method, response)
     }
@@ -359,7 +366,8 @@ export function createPipeline<Context, Scope extends object>(
     try {
       const judged = options.admit(context, endpoint, headerReader(request, call), call)
       const scope = way.seen === undefined ? judged : (options.look?.(judged, way.seen) ?? judged)
-      const input = validate(one, params, search, payload, options.strictQuery ?? false)
+      const valid = validate(one, params, search, payload, options.strictQuery ?? false)
+      const input = strange === undefined ? valid : strictly(valid, strange, one)
       if (Array.isArray(input)) return finish(invalid(context, one, input, sent))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
       if (value instanceof Deferred) return deferred(value)
@@ -491,6 +499,34 @@ function validate(
     else body = parseText(one, payload.text, issues)
   }
   return issues.length > 0 ? issues : { params: typedParams, query, body, upload }
+}
+
+/** All that a client sent and nothing reads. */
+function strangers(one: Prepared, request: Request, call: Call, search: string, payload: Payload): Detail[] {
+  const text = payload !== undefined && 'text' in payload ? payload.text : undefined
+  const form = payload !== undefined && 'form' in payload ? payload.form.fields : undefined
+  const found = strangersIn(one.endpoint, { search, text, form }, one.hears)
+  if (one.readsBody || request.method === 'GET' || request.method === 'HEAD') return found
+  const length = headerReader(request, call)('content-length')
+  const hasBody = length === null ? request.body !== null : Number(length) > 0
+  return hasBody ? [...found, { loc: ['body'], msg: 'no body is read here', type: 'extra_forbidden' }] : found
+}
+
+/** A body with fields that nothing reads is refused; what else is not read is only told of. */
+function strictly(
+  input: ReturnType<typeof validate>,
+  strange: readonly Detail[],
+  { readsBody }: Prepared,
+): typeof input {
+  const fields = readsBody ? strange.filter(({ loc }) => loc[0] === 'body') : []
+  if (fields.length === 0) return input
+  return Array.isArray(input) ? [...input, ...fields] : [...fields]
+}
+
+/** `body hub.repo`, by the names that the client has. */
+function spoken([place, ...steps]: readonly string[], { speaks }: Prepared): string {
+  const spelled = place === 'body' && speaks !== undefined ? (speaks.body?.spelled(steps) ?? steps) : steps
+  return [place, ...(spelled.length > 0 ? [spelled.join('.')] : [])].join(' ')
 }
 
 const EMPTY = Object.freeze({})

@@ -15,6 +15,8 @@ export interface ApiOptions {
   neighbours?: boolean | undefined
   /** The names that paths, headers and bodies have for clients; the neutral ones unless given. */
   names?: Names | undefined
+  /** Refuses fields of a body that are not declared. */
+  strictRequests?: boolean | undefined
   /** Hears of exceptions that are bugs of ours; the caller gets a 500 with `x-sim-error`. */
   onBug?: ((error: unknown, operation: string) => void) | undefined
 }
@@ -62,6 +64,7 @@ export function createApi(options: ApiOptions = {}): Api {
     },
     close: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
     wording,
+    ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),
   })
   const documents = new Map<Wording | undefined, string>()

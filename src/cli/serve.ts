@@ -55,6 +55,7 @@ interface Arguments {
   deployments: number | undefined
   names: string | undefined
   documentedOnly: boolean
+  strictRequests: boolean
   maxStorage: number | undefined
   journalLimit: number | undefined
   maxWorlds: number | undefined
@@ -173,6 +174,10 @@ function flags() {
       ...flag('names', "File with the words of your provider for the interface's neutral ones, a JSON object"),
       coerce: text('names'),
     },
+    'strict-requests': toggle(
+      'strict-requests',
+      'Answer 422 to fields of a body that no declaration names; GET /_sim/unread lists what clients send that nothing reads',
+    ),
     'documented-only': toggle('documented-only', "Serve the interface document's own endpoints alone"),
     'max-storage': {
       ...flag(
@@ -293,6 +298,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
       },
     }),
     documentedOnly: argv.documentedOnly,
+    strictRequests: argv.strictRequests,
     ...(argv.names !== undefined && { names: readNames(argv.names).profile }),
     ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
     check: argv.check,

@@ -188,6 +188,7 @@ const OTHER_VARIABLES: readonly string[] = [
     'DEPLOYMENTS',
     'DOCUMENTED_ONLY',
     'NAMES',
+    'STRICT_REQUESTS',
     'MAX_STORAGE',
     'JOURNAL_LIMIT',
   ],

@@ -53,6 +53,7 @@ const NOT_JOURNALED: readonly string[] = [
   'getJournal',
   'getDigest',
   'getReport',
+  'getUnread',
   'listScenarios',
   'getScenario',
   'listSnapshots',

@@ -58,6 +58,16 @@ export const getOverview = control({
   }),
 })
 
+export const getUnread = control({
+  ...OURS,
+  route: 'GET /_sim/unread',
+  summary:
+    'What clients sent that nothing reads, of the newest 1,000 requests: parameters, fields, whole bodies. Kept with ' +
+    'serve --strict-requests alone',
+  returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
+  handle: ({ sim }) => [...sim.unread],
+})
+
 export const getRoot = control({
   ...OURS,
   route: 'GET /',

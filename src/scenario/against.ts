@@ -79,6 +79,7 @@ function worldSpec({ fixtures = 'default', seed = 1, profile = 'realistic', epoc
     with: more.with ?? {},
     faults: more.faults ?? [],
     documented_only: more.documentedOnly ?? false,
+    strict_requests: more.strictRequests ?? false,
     names: more.names === undefined ? {} : readNames(more.names).profile,
     journal_limit: JOURNAL_LIMIT,
     ...(more.maxStorageBytes !== undefined && { max_storage_bytes: more.maxStorageBytes }),

@@ -1,0 +1,123 @@
+/** Worlds that are strict about what clients send. */
+import { expect, onTestFinished, test } from 'vitest'
+import { serve } from '../../src/serve.ts'
+import { createSimulator, type Simulator } from '../../src/simulator.ts'
+
+const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
+
+const ask = async (sim: Simulator, method: string, path: string, body?: unknown) => {
+  const answer = await sim.fetch(`http://sim${path}`, {
+    method,
+    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+
+test('fields that no declaration names are refused where they stand, with the name that was meant', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const { digest } = sim
+  const sent = {
+    ...LLM,
+    num_gpu: 2,
+    hub: { repo: 'acme/chat-8b', revison: 'main' },
+    settings: { min_instances: -1, x: 1 },
+  }
+  const { status, body } = await ask(sim, 'POST', '/deploy/llm', sent)
+  expect(status).toBe(422)
+  expect(body.detail).toMatchObject([
+    { loc: ['body', 'settings', 'min_instances'], type: 'greater_than_equal' },
+    {
+      loc: ['body', 'hub', 'revison'],
+      msg: "Extra inputs are not permitted: revison. Did you mean 'revision'?",
+      type: 'extra_forbidden',
+    },
+    { loc: ['body', 'num_gpu'], msg: "Extra inputs are not permitted: num_gpu. Did you mean 'num_gpus'?" },
+    {
+      loc: ['body', 'settings', 'x'],
+      msg: 'Extra inputs are not permitted: x. It takes min_instances, max_instances.',
+    },
+  ])
+  expect(sim.digest).toBe(digest)
+  expect((await ask(createSimulator(), 'POST', '/deploy/llm', { ...sent, settings: {} })).status).toBe(200)
+})
+
+test('what a declaration leaves free is nobody to be strict about', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const batch = {
+    input_file_id: 'file_HSCZDQPBeSpnXB5vXxnzQcds',
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+    metadata: { anything: 'goes' },
+  }
+  expect((await ask(sim, 'POST', '/v1/batches', batch)).status).toBe(200)
+  const count = {
+    model: 'aurora-labs/aurora-8b-instruct',
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache: true }], name: 'x' }],
+    tools: [{ name: 't', input_schema: { properties: { x: {} } }, strict: true }],
+    tool_choice: { type: 'auto', other: 1 },
+  }
+  expect((await ask(sim, 'POST', '/vendor_a/v1/messages/count_tokens', count)).status).toBe(200)
+  expect(sim.unread).toEqual([])
+})
+
+test('what nothing reads is counted: parameters, fields, bodies, and parts of forms', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  expect((await ask(sim, 'GET', '/deploy/list?stauts=running&stauts=failed')).status).toBe(200)
+  await ask(sim, 'GET', '/deploy/list?stauts=running')
+  await ask(sim, 'POST', '/deploy/llm', { ...LLM, hub: { ...LLM.hub, path: '' } })
+  expect((await ask(sim, 'POST', '/deploy/ZULBVvLkUPftB8Mo/start', { now: true })).status).toBe(200)
+  const form = new FormData()
+  form.set('purpose', 'batch')
+  form.set('porpoise', 'batch')
+  form.set('file', new Blob(['{}']), 'a.jsonl')
+  const headers = { authorization: `Bearer ${sim.token}` }
+  expect((await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).status).toBe(422)
+  expect(sim.unread).toEqual([
+    { operation: 'listDeployments', what: 'query stauts', times: 2 },
+    { operation: 'createLlmDeployment', what: 'body hub.path', times: 1 },
+    { operation: 'startDeployment', what: 'body', times: 1 },
+    { operation: 'uploadFile', what: 'body porpoise', times: 1 },
+  ])
+  expect(sim.requests[0]).toHaveProperty('unread', ['query stauts'])
+  sim.reset()
+  expect(sim.unread).toEqual([])
+})
+
+test('in a world with names both words are known, and messages have its own', async () => {
+  const sim = createSimulator({ strictRequests: true, names: { fields: { hub: 'depot' } } })
+  expect((await ask(sim, 'POST', '/deploy/llm', LLM)).status).toBe(200)
+  const named = { ...LLM, model_name: 'two', hub: undefined }
+  expect((await ask(sim, 'POST', '/deploy/llm', { ...named, depot: LLM.hub })).status).toBe(200)
+  const { body } = await ask(sim, 'POST', '/deploy/llm', { ...named, depott: LLM.hub })
+  expect(body.detail).toContainEqual(
+    expect.objectContaining({
+      loc: ['body', 'depott'],
+      msg: "Extra inputs are not permitted: depott. Did you mean 'depot'?",
+    }),
+  )
+  const both = await ask(sim, 'POST', '/deploy/llm', { ...named, depot: { repo: 'acme/chat-8b', x: 1 }, hub: LLM.hub })
+  expect(both.body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toContain('body.depot.x')
+  expect(both.status).toBe(422)
+})
+
+test('a server tells it, world by world', async () => {
+  const server = await serve(createSimulator(), { port: 0 })
+  onTestFinished(() => server.close())
+  const json = { 'content-type': 'application/json' }
+  const made = await fetch(`${server.url}/_sim/worlds`, {
+    method: 'POST',
+    headers: json,
+    body: '{"strict_requests":true}',
+  })
+  const { base_url, token } = await made.json()
+  for (const base of [server.url, base_url]) {
+    const bearer = base === server.url ? 'sim_default_token' : token.replace(/\.w1$/, '')
+    const headers = { ...json, authorization: `Bearer ${bearer}` }
+    await fetch(`${base}/deploy/list?x=1`, { headers })
+    await fetch(`${base}/deploy/ZULBVvLkUPftB8Mo/start`, { method: 'POST', headers })
+  }
+  const unread = async (base: string) => (await fetch(`${base}/_sim/unread`)).json()
+  expect(await unread(server.url)).toEqual([])
+  expect(await unread(base_url)).toEqual([{ operation: 'listDeployments', what: 'query x', times: 1 }])
+})
