@@ -1,6 +1,8 @@
 /** Plays a scenario that stands in a YAML or JSON file, by the same means that a script has. */
 import { VERBS } from '../cluster/commands.ts'
-import { differences } from './check.ts'
+import { micros, readable } from '../kernel/duration.ts'
+import { UntilError } from '../until-error.ts'
+import { CheckError, differences } from './check.ts'
 import type { DocumentStep, ScenarioData } from './document.ts'
 import { type Props, type Scenario, scenario } from './scenario.ts'
 
@@ -63,7 +65,18 @@ async function perform(props: Props, step: DocumentStep, saved: Saved, file: str
     case 'until': {
       const { get, where, within } = body.until
       const wanted = patterned(where)
-      await clock.until(async () => differences(await look(props, client, get), wanted).length === 0, { within })
+      let found: unknown
+      const fits = async () => {
+        found = await look(props, client, get)
+        return differences(found, wanted).length === 0
+      }
+      try {
+        await clock.until(fits, { within })
+      } catch (error) {
+        if (!(error instanceof UntilError)) throw error
+        // Unlike the condition of a script, this one can say what is lacking.
+        throw new CheckError(`until (within ${readable(micros(within ?? '24h'))})`, differences(found, wanted), found)
+      }
       return
     }
     case 'fault':

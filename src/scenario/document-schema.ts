@@ -4,7 +4,8 @@ import { operations } from '../api/index.ts'
 import { VERBS } from '../cluster/commands.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
 import { RuleSchema } from '../faults/rule.ts'
-import { inputSchemas, Span } from './document-input.ts'
+import { inputSchemas, isReference, Span } from './document-input.ts'
+import { isCountRange } from './events.ts'
 
 const OPERATIONS = Object.keys(operations)
 /** What can be looked at beside the service's own operations. */
@@ -80,7 +81,11 @@ export const LeadsTo = z.strictObject({
 })
 export const CountOf = z.strictObject({
   event: Event,
-  range: z.union([z.int().min(0), z.string()]).describe("How often: 3, '1..3', '2..', '..4'"),
+  range: z
+    .custom<number | string>(value => isCountRange(value) || isReference(value), {
+      error: "how often, as in 3, '1..3', '2..' or '..4'",
+    })
+    .meta({ type: ['string', 'integer'] as never, description: "How often: 3, '1..3', '2..', '..4'" }),
   what: What.optional(),
 })
 const Held = z.strictObject({ get: Look, is: Expected, what: What.optional() })

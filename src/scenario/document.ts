@@ -81,12 +81,18 @@ class Reader {
 
   read(): ScenarioData {
     const [error] = this.#document.errors
+    if (error?.code === 'MULTIPLE_DOCS') {
+      this.#fail(error.pos[0], 'a second document begins here', 'Keep one scenario a file')
+    }
     if (error) this.#fail(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Mend that line')
     let value: unknown
     try {
       value = this.#document.toJS({ maxAliasCount: MOST_ALIASES })
     } catch (cause) {
       this.#fail(0, (cause as Error).message.toLowerCase(), `Use at most ${MOST_ALIASES} aliases`)
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.#fail(0, 'the file holds no scenario', 'Give a map of title, steps and what else docs/scenarios.md has')
     }
     // The steps each by their own kind, or a mistake in one would be told as a mistake against all kinds.
     const { steps: _, ...top } = ScenarioDocument.shape
@@ -280,7 +286,7 @@ class Reader {
     const named = key === undefined ? 'the file' : `'${String(key)}'`
     // A type that is judged by a function is told in the function's own words.
     if (issue!.code === 'custom') this.#failAt(at, `${named} is no such value`, `Give ${issue!.message}`)
-    this.#failAt(at, `${named}: ${issue!.message.replace(/^Invalid input: /, '')}`, 'Mend it')
+    this.#failAt(at, `${named}: ${saidOf(issue!, valueAt(value, issue!.path as Path))}`, 'Mend it')
   }
 
   #unknownKey(key: string, allowed: readonly string[], path: Path): never {
@@ -391,6 +397,17 @@ function valueAt(value: unknown, path: Path): unknown {
     (at, step) => (typeof at === 'object' && at !== null ? at[step as keyof typeof at] : undefined),
     value,
   )
+}
+
+/** What is wrong; of a value that may be of several types, which these are. */
+function saidOf(issue: z.core.$ZodIssue, found: unknown): string {
+  const types = issue.code === 'invalid_union' ? issue.errors.map(([only]) => only) : []
+  const names = types.flatMap(only => (only?.code === 'invalid_type' && only.path.length === 0 ? [only.expected] : []))
+  if (names.length > 0 && names.length === types.length) {
+    const received = found === null ? 'null' : Array.isArray(found) ? 'array' : typeof found
+    return `expected ${names.join(' or ')}, received ${received}`
+  }
+  return issue.message.replace(/^Invalid input: /, '')
 }
 
 function upperFirst(text: string): string {

@@ -52,13 +52,23 @@ export function eventMatcher(pattern: EventPattern): EventMatcher {
 
 /** @throws RangeError for a range that is none */
 export function countBounds(range: CountRange): { readonly min: number; readonly max: number } {
-  const { min = 0, max = Number.POSITIVE_INFINITY } =
-    typeof range === 'number' ? { min: range, max: range } : typeof range === 'string' ? parsed(range) : range
-  const counts = [min, max].every(count => count === Number.POSITIVE_INFINITY || Number.isSafeInteger(count))
-  if (counts && min >= 0 && min <= max) return { min, max }
+  const bounds = boundsOf(range)
+  if (bounds !== undefined) return bounds
   throw new RangeError(
     `Failed to read the range ${JSON.stringify(range)}: no counts. Give 3, '1..3', '2..', '..4' or { min, max }.`,
   )
+}
+
+/** Whether a value reads as how often. */
+export function isCountRange(value: unknown): value is number | string {
+  return (typeof value === 'number' || typeof value === 'string') && boundsOf(value) !== undefined
+}
+
+function boundsOf(range: CountRange): { readonly min: number; readonly max: number } | undefined {
+  const { min = 0, max = Number.POSITIVE_INFINITY } =
+    typeof range === 'number' ? { min: range, max: range } : typeof range === 'string' ? parsed(range) : range
+  const counts = [min, max].every(count => count === Number.POSITIVE_INFINITY || Number.isSafeInteger(count))
+  return counts && min >= 0 && min <= max ? { min, max } : undefined
 }
 
 /** A range for people. */

@@ -55,6 +55,27 @@ describe('a mistake is told with its line, its column and the nearest word', () 
       'title: a\ngiven:\n  fixture: empty\nsteps:\n  - advance: 1m\n',
       "story.yaml:3:3: there is no key 'fixture' here. Did you mean 'fixtures'?",
     ],
+    [
+      '',
+      /^story\.yaml:1:1: the file holds no scenario\. Give a map of title, steps and what else docs\/scenarios\.md has\.$/,
+    ],
+    ['- advance: 1m\n', /^story\.yaml:1:1: the file holds no scenario\. Give a map of title, steps/],
+    [
+      `${STEP}  - advance: 1m\n---\ntitle: another\n`,
+      'story.yaml:4:1: a second document begins here. Keep one scenario a file.',
+    ],
+    [
+      'title: a\ngiven: { seed: {} }\nsteps:\n  - advance: 1m\n',
+      "story.yaml:2:10: 'seed': expected string or number, received object. Mend it.",
+    ],
+    [
+      `${STEP}  - countOf: { event: instance.ready, range: 3..1 }\n`,
+      "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
+    ],
+    [
+      `${STEP}  - countOf: { event: instance.ready, range: 1.5 }\n`,
+      "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
+    ],
     [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: there is no step 'advnace'. Did you mean 'advance'?"],
     [
       `${STEP}  - sleep: 10m\n`,
@@ -189,4 +210,30 @@ test('a reference to what an answer does not have says what it has', async () =>
 
 test('the published schema is the one that files are read by', () => {
   expect(JSON.parse(readFileSync('schemas/scenario.schema.json', 'utf8'))).toEqual(scenarioJsonSchema())
+})
+
+test('an until that is never reached says what differs at the end', async () => {
+  writeFileSync(
+    join(folder, 'story.yaml'),
+    `title: a story
+given: { fixtures: two-nodes }
+steps:
+  - do: { createLlmDeployment: { model_name: acme/chat, gpu: H100-80GB, hub: { repo: acme/chat-8b } } }
+    as: made
+  - until:
+      get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }
+      where: { status: stopped, instances: { pending: 1 } }
+      within: 30s
+`,
+  )
+  const file = join(folder, 'story.yaml')
+  const [story] = await loadScenarios(file)
+  const { failure } = await runScenario(story!, { file })
+  expect(failure).toMatchObject({
+    message: 'until (within 30s) does not hold:\n  status: expected "stopped", found "downloading"',
+    differences: [{ path: 'status', expected: '"stopped"', found: '"downloading"' }],
+    where: { line: 6, column: 5 },
+    at: 30_000_000,
+  })
+  expect(failure!.events.at(-1)).toMatch(/deployment\.downloading/)
 })
