@@ -503,7 +503,8 @@ function validate(
 
 /** All that a client sent and nothing reads. */
 function strangers(one: Prepared, request: Request, call: Call, search: string, payload: Payload): Detail[] {
-  const text = payload !== undefined && 'text' in payload ? payload.text : undefined
+  const fields = payload !== undefined && 'fields' in payload ? JSON.stringify(payload.fields) : undefined
+  const text = payload !== undefined && 'text' in payload ? payload.text : fields
   const form = payload !== undefined && 'form' in payload ? payload.form.fields : undefined
   const found = strangersIn(one.endpoint, { search, text, form }, one.hears)
   if (one.readsBody || request.method === 'GET' || request.method === 'HEAD') return found

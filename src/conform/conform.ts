@@ -261,7 +261,8 @@ class Check {
   /** What a world as it begins answers to each. */
   async #answersOf(found: DocumentOperation): Promise<Response[]> {
     const operations = this.#sim.api.operations as Operations
-    const operation = String(found.at.value.operationId)
+    const mirrored = found.at.value['x-mirror-of']
+    const operation = String(mirrored ?? found.at.value.operationId)
     const endpoint = operations[operation] as AnyEndpoint
     const changes: Change[] = [{}]
     if (endpoint.auth === 'token') changes.push({ headers: { authorization: '' } })
@@ -272,7 +273,8 @@ class Check {
       changes.map(async change => {
         const sim = this.#sim.fork()
         const usual = await exampleOf(operations, operation, sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-        return sim.fetch(altered(usual, change))
+        const request = altered(usual, change)
+        return sim.fetch(mirrored === undefined ? request : altered(request, { path: mirrorOf(endpoint, request) }))
       }),
     )
   }
@@ -282,6 +284,12 @@ type Tell = (finding: Omit<Finding, 'operation'>) => void
 
 function placed(difference: Difference, place: string): Omit<Finding, 'operation'> {
   return { ...difference, place: `${place}, ${difference.place}` }
+}
+
+/** The path of a request where its endpoint is served a second time. */
+function mirrorOf({ path, mirror }: AnyEndpoint, request: Request): string {
+  const [home, second] = [path, mirror!].map(one => one.split('/{', 1)[0]!)
+  return new URL(request.url).pathname.replace(home!, second!)
 }
 
 /** What a request has in place of what its example has. */
