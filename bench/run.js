@@ -46,6 +46,8 @@ await build({
   outExtension: { '.js': '.mjs' },
   packages: 'external',
   conditions: ['modelhost-sim-source'],
+  // Without the project's paths, by which its own name means the source.
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
   alias: {
     '#fixture-files': join(root, 'src/store/fixture-files.ts'),
     '#snapshot-files': join(root, 'src/snapshot/snapshot-files.ts'),
