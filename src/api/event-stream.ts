@@ -64,7 +64,8 @@ function bodyOf({ world, call, key, longest, patience, signal, frames }: Stream)
           end()
           patience.now()
           call.leave(sent)
-          controller.error(signal.reason)
+          // A server cancels the body in the same breath, and must not take this for a failure of its own.
+          queueMicrotask(() => controller.error(signal.reason))
         }
         signal.addEventListener('abort', abort, { once: true })
       },

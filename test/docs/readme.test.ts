@@ -135,9 +135,17 @@ describe('the README', () => {
     const names = [...map.matchAll(/(?:^|\s)([a-z-]+(?:\/|\.ts))(?=\s)/g)].map(found => found[1]!)
     expect(names.length).toBeGreaterThan(12)
     for (const name of names) {
-      const top = ['sweep/', 'examples/', 'fixtures/', 'profiles/', 'scenarios/', 'src/', 'bench/', 'docs/'].includes(
-        name,
-      )
+      const top = [
+        'sweep/',
+        'soak/',
+        'examples/',
+        'fixtures/',
+        'profiles/',
+        'scenarios/',
+        'src/',
+        'bench/',
+        'docs/',
+      ].includes(name)
       expect(existsSync(top ? name : join('src', name)), name).toBe(true)
     }
   })
