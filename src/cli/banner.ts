@@ -5,6 +5,8 @@ export interface BannerOptions {
   readonly url: string
   /** Name or folder of the fixture. */
   readonly fixtures: string
+  /** What goes wrong by itself, where somebody asked for it. */
+  readonly weather?: string | undefined
   readonly controlToken?: string
   /** Whether what is printed goes to a terminal that shows colours. */
   readonly isTerminal: boolean
@@ -23,6 +25,7 @@ export function banner(sim: Simulator, options: BannerOptions): string {
     '',
     `token     ${sim.token}`,
     `world     fixtures ${options.fixtures}, seed ${sim.seed}`,
+    ...(options.weather === undefined ? [] : [`weather   ${options.weather}`]),
     `clock     ${clockLine(sim)}`,
     `time      ${sim.clock.iso}`,
     ...(options.controlToken === undefined

@@ -5,13 +5,13 @@ import type { Argv } from 'yargs'
 import { readNames } from '../api/names.ts'
 import { DEFAULT_IDLE_MS, DEFAULT_SPEED } from '../clock-setting.ts'
 import { isLoopback } from '../control/guards.ts'
-import type { FaultRule } from '../faults/rule.ts'
+import { FaultError, type FaultRule } from '../faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
 import { Library } from '../scenario/library.ts'
 import { shippedFolder } from '../scenario/shipped.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../serve.ts'
-import { createSimulator, type Simulator } from '../simulator.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
 import { MOST_WORLDS } from '../worlds.ts'
@@ -247,6 +247,7 @@ export async function handler(argv: Arguments): Promise<void> {
     banner(sim, {
       url: server.url,
       fixtures: argv.fixtures,
+      weather: argv.weather,
       isTerminal: process.stdout.isTTY === true && !process.env.NO_COLOR,
       startedMs: monotonicMs(),
       ...(controlToken !== undefined && { controlToken }),
@@ -284,7 +285,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     )
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
-  return createSimulator({
+  const options: SimulatorOptions = {
     fixtures: await filled(argv, epoch),
     ...(argv.profile !== undefined && { profile: argv.profile }),
     ...(argv.weather !== undefined && { weather: argv.weather }),
@@ -308,7 +309,13 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     onBug: (error, operation) => {
       process.stderr.write(`A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`)
     },
-  })
+  }
+  try {
+    return createSimulator(options)
+  } catch (error) {
+    if (argv.faults === undefined || !(error instanceof FaultError)) throw error
+    throw new UsageError(error.message.replace(/^Failed to add faults\[\d+\]/, `$& of '${argv.faults}'`))
+  }
 }
 
 /** The rules of a file; what a rule may be is the simulator's to say. */

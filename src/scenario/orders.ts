@@ -1,5 +1,7 @@
+import type { Client } from '../api/client.ts'
 import type { NodeView } from '../cluster/nodes.ts'
 import type { ClusterVerbs, NodeVerbs } from '../cluster/verbs.ts'
+import { nearest } from '../kernel/nearest.ts'
 import type { Order } from './stage.ts'
 import { part } from './timeline.ts'
 
@@ -184,4 +186,29 @@ function named(get: (name: string) => unknown): object {
     // Without a `then`, or awaiting the cluster itself would send an order of that name.
     { get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : get(name)) },
   )
+}
+
+/** The client, each of whose calls is kept an eye on until somebody awaits it. */
+export function clientOf(
+  client: Client,
+  orders: Orders,
+  tell: (name: string, args: readonly unknown[]) => void,
+): Client {
+  const methods = Object.entries(client).map(([name, method]) => [
+    name,
+    name === 'as'
+      ? (token: string | undefined) => clientOf(client.as(token), orders, tell)
+      : (...args: unknown[]) => {
+          tell(name, name === 'raw' ? [] : args)
+          return orders.after(() => (method as (...args: unknown[]) => Promise<unknown>)(...args))
+        },
+  ])
+  // Nobody checks the types of a script before it is played.
+  return new Proxy(Object.fromEntries(methods) as Client, {
+    get(calls, name) {
+      const meant = typeof name === 'string' && !(name in calls) && nearest(name, Object.keys(calls))
+      if (!meant) return Reflect.get(calls, name)
+      throw new RangeError(`Failed to call api.${name}: there is no such operation. Did you mean '${meant}'?`)
+    },
+  })
 }

@@ -11,7 +11,7 @@ import { type CountRange, countBounds, countName, type EventPattern, eventMatche
 import { bugError, type Failure, failureOf, LAST_EVENTS, messageOf, timeOf } from './failures.ts'
 import { LoadError } from './files.ts'
 import { Moves } from './moves.ts'
-import { clusterOf, isAwaited, Orders } from './orders.ts'
+import { clientOf, clusterOf, isAwaited, Orders } from './orders.ts'
 import type { Props, Scenario } from './scenario.ts'
 import type { Order, Stage } from './stage.ts'
 import { stageFor } from './stages.ts'
@@ -164,7 +164,7 @@ class Script {
     const { clock } = stage
     const client = createClient(request => stage.send(request), stage)
     return {
-      api: watched(client, orders, (name, args) =>
+      api: clientOf(client, orders, (name, args) =>
         this.#tell(`api.${name}`, args, isLookOf(name) && this.#moving.underWay > 0),
       ),
       clock: {
@@ -435,24 +435,6 @@ function nameOfOrder(order: Order): string {
     args === undefined || i === order.length - 1 ? name : `${name}(${args.map(shown).join(', ')})`,
   )
   return ['cluster', ...names].join('.')
-}
-
-/** The client, each of whose calls is kept an eye on until somebody awaits it. */
-function watched(
-  client: Props['api'],
-  orders: Orders,
-  tell: (name: string, args: readonly unknown[]) => void,
-): Props['api'] {
-  const methods = Object.entries(client).map(([name, method]) => [
-    name,
-    name === 'as'
-      ? (token: string | undefined) => watched(client.as(token), orders, tell)
-      : (...args: unknown[]) => {
-          tell(name, name === 'raw' ? [] : args)
-          return orders.after(() => (method as (...args: unknown[]) => Promise<unknown>)(...args))
-        },
-  ])
-  return Object.fromEntries(methods) as Props['api']
 }
 
 /**

@@ -105,7 +105,7 @@ export function underWeather(
   const { name, description, weather: stated } = loadProfile(source)
   const packs = ['none', ...Object.keys(stated.packs)]
   if (weather !== undefined && !packs.includes(weather)) {
-    const meant = nearest(weather, packs)
+    const meant = nearest(String(weather), packs)
     throw new RangeError(
       `Failed to find the weather '${weather}': ${meant ? `did you mean '${meant}'?` : 'the profile has no such pack.'} ` +
         `Packs are ${packs.join(', ')}.`,

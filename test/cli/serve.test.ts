@@ -4,7 +4,8 @@ import manifest from '../../package.json' with { type: 'json' }
 import { run, shell, started } from './process.ts'
 
 test('the banner says everything, and both of its curl lines work as printed', async () => {
-  const { banner, url, child, end } = await started(['--port', '0', '--seed', '7', '--fixtures', 'empty'])
+  const world = ['--seed', '7', '--fixtures', 'empty', '--weather', 'office-day']
+  const { banner, url, child, end } = await started(['--port', '0', ...world])
 
   const lines = banner.trimEnd().split('\n')
   expect(lines.length).toBeLessThanOrEqual(12)
@@ -15,6 +16,7 @@ test('the banner says everything, and both of its curl lines work as printed', a
     url,
     'seed 7',
     'fixtures empty',
+    'weather   office-day',
     'scaled',
     '2026-01-01T00:00:00',
   ])

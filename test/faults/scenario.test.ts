@@ -121,10 +121,14 @@ describe('on the command line', () => {
   test.each([
     ['{', 'Give a file with a JSON array of rules'],
     ['{}', 'it holds no JSON array'],
-    ['[{"on":"nothing","fault":{"kind":"hang"}}]', "Failed to add faults[0]: $.on: there is no operation 'nothing'"],
+    [
+      '[{"on":"nothing","fault":{"kind":"hang"}}]',
+      "Failed to add faults[0] of 'FILE': $.on: there is no operation 'nothing'",
+    ],
   ])('serve --faults with %s', async (text, reason) => {
-    const { code, stderr } = await run(['serve', '--port', '0', '--faults', file(text)])
-    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)])
+    const path = file(text)
+    const { code, stderr } = await run(['serve', '--port', '0', '--faults', path])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason.replace('FILE', path))])
   })
 
   test('a scaled latency needs a scaled clock', async () => {

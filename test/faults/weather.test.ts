@@ -137,6 +137,9 @@ test('a pack that nobody knows is refused with the nearest', () => {
         'office-day, launch-day, bad-week, provider-incident, payment-trouble.',
     ),
   )
+  expect(() => createSimulator({ weather: 5 as never })).toThrow(
+    /^Failed to find the weather '5': the profile has no such/,
+  )
 })
 
 test('on a server the control plane is never hit, and a world may have another weather', async () => {

@@ -397,3 +397,15 @@ test('a scenario needs a title of one line, a world and something to play', () =
   expect(() => scenario('a', {}, undefined as unknown as Play)).toThrow(/options or play are missing/)
   expect(() => scenario('a', (() => {}) as unknown as ScenarioOptions, undefined as unknown as Play)).toThrow(TypeError)
 })
+
+test('an operation that there is not is told with the nearest', async () => {
+  const typed = (api: object) => api as Record<string, () => Promise<void>>
+  expect(await failure(({ api }) => typed(api).lstDeployments!())).toBe(
+    "Failed to call api.lstDeployments: there is no such operation. Did you mean 'listDeployments'?",
+  )
+  expect(await failure(({ api }) => typed(api.as('another')).getDeploymnt!())).toContain(
+    "Did you mean 'getDeployment'?",
+  )
+  // What asks of it whether it is a promise gets an answer.
+  expect(await run(async ({ api }) => void (await (api as unknown)))).toMatchObject({ passed: true })
+})
