@@ -42,6 +42,8 @@ export interface PlannedStep extends DueStep {
   /** Time between two runs; undefined for a step that runs once. */
   readonly interval: Micros | undefined
   left: number
+  /** How often it has run. */
+  runs: number
   /** Where in the script it was planned. */
   readonly from: Error
 }
@@ -78,7 +80,7 @@ export class Timeline {
     const when =
       typeof moment === 'number' ? readable(micros(moment)) : moment instanceof Date ? moment.toISOString() : moment
     const name = what === undefined ? `at ${when}` : `at ${when} (${what})`
-    return this.#plan({ name, at, interval: undefined, left: 1, act, from: new Error() })
+    return this.#plan({ name, at, interval: undefined, left: 1, runs: 0, act, from: new Error() })
   }
 
   readonly every: Every = (interval, act, { times = Number.POSITIVE_INFINITY, what } = {}) => {
@@ -88,7 +90,8 @@ export class Timeline {
     if (times !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(times) && times > 0)) {
       throw new RangeError(`Failed to plan '${name}': times is ${String(times)}. Give an integer above 0.`)
     }
-    return this.#plan({ name, at: this.#clock.elapsed + span, interval: span, left: times, act, from: new Error() })
+    const at = this.#clock.elapsed + span
+    return this.#plan({ name, at, interval: span, left: times, runs: 0, act, from: new Error() })
   }
 
   /** Takes off and returns the next step that is due; undefined when none is. */
@@ -97,6 +100,7 @@ export class Timeline {
     if (first === undefined || first.at > this.#clock.elapsed) return undefined
     this.#steps = rest
     first.left--
+    first.runs++
     if (first.interval !== undefined && first.left > 0) {
       first.at += first.interval
       this.#insert(first)
@@ -104,9 +108,9 @@ export class Timeline {
     return first
   }
 
-  /** The first step with a moment of its own that time was never moved to. */
+  /** The first step that time was never moved to. */
   get unreached(): PlannedStep | undefined {
-    return this.#steps.find(step => step.interval === undefined)
+    return this.#steps.find(step => step.runs === 0)
   }
 
   #plan(step: PlannedStep): Planned {

@@ -365,6 +365,11 @@ describe('a timeline', () => {
       "Failed to end: 'at 10m (late)' was never done, for it is due at 10m (600.000000) and the scenario ends at 5m (300.000000). " +
         'Move the clock past it, or take it off with its stop().',
     )
+    const never = await failure(async ({ clock, every }) => {
+      every('1h', () => {})
+      await clock.advance('59m')
+    })
+    expect(never.message).toMatch(/^Failed to end: 'every 1h' was never done, for it is due at 1h /)
   })
 
   test('a step does not move time', async () => {
