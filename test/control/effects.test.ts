@@ -1,6 +1,7 @@
 /** Every command by what it does to the world, and every refused one by what it does not. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import type { ScriptRule } from '../../src/api/scripted.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
@@ -311,6 +312,24 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     bad: [{ path: '/_sim/scenarios/of-nobody', status: 404, says: 'GET /_sim/scenarios lists them' }],
   },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
+  getUnread: { good: [{ path: '/_sim/unread' }], bad: [] },
+  listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
+  scriptAnswer: {
+    good: [
+      { path: '/_sim/inference', body: { answer: { text: 'Sunny.' } } },
+      { path: '/_sim/inference', body: { name: 'once', times: 1, contains: 'rain', answer: { json: { wet: true } } } },
+    ],
+    bad: [
+      { path: '/_sim/inference', body: { name: 'known', answer: { text: '' } }, status: 400, says: "a rule 'known'" },
+      { path: '/_sim/inference', body: { times: 0, answer: { text: '' } }, status: 422, says: 'times' },
+      { path: '/_sim/inference', body: { contains: 'rain' }, status: 422, says: 'answer' },
+    ],
+  },
+  removeScriptedAnswer: {
+    good: [{ path: '/_sim/inference/known' }],
+    bad: [{ path: '/_sim/inference/knwon', status: 404, says: "there is no rule 'knwon'" }],
+  },
+  clearScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
   listSnapshots: { good: [{ path: '/_sim/snapshots' }], bad: [] },
   takeSnapshot: {
     good: [
@@ -350,6 +369,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
 
 const scenarios = new Library(['test/scenario/forms', 'scenarios'])
 const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: 'refused' } }]
+const ANSWERS: ScriptRule[] = [{ name: 'known', answer: { text: 'Hello.' } }]
 
 const TABLE = Object.entries(controlOperations).map(([operation, endpoint]) => ({ operation, endpoint }))
 
@@ -365,9 +385,9 @@ function send({ server }: Running, method: string, { path, body, file }: Command
   })
 }
 
-/** With a rule, a snapshot and scenarios to speak of. */
+/** With rules, a snapshot and scenarios to speak of. */
 async function prepared(): Promise<Running> {
-  const world = await running({ faults: FAULTS }, { scenarios })
+  const world = await running({ faults: FAULTS, answers: ANSWERS }, { scenarios })
   world.server.worlds.default.snapshots.set('known', SNAPSHOT)
   return world
 }
@@ -381,6 +401,7 @@ const worldOf = ({ sim }: Running) => ({
   balance: sim.ledger.balance,
   nodes: sim.cluster.nodes(),
   faults: sim.faults.list(),
+  answers: sim.inference.list(),
 })
 
 describe('every command', () => {

@@ -56,6 +56,8 @@ const MODEL = 'aurora-labs/aurora-8b-instruct'
 const RUNNING = '2cZeTxVFN7tKxCCh'
 const STOPPED = 'ZULBVvLkUPftB8Mo'
 const HOSTED = 'inst_HmSomZNCU5EAVUqw'
+/** Deleted in the moment that it is asked for: it holds nothing any more. */
+const FAILED = 'inst_Ba3ir72S8nPDgfv4'
 const FILE = 'file_HSCZDQPBeSpnXB5vXxnzQcds'
 const EPOCH = 1_767_225_600
 const LLAMAS = (count: number) => '🦙'.repeat(count)
@@ -183,6 +185,7 @@ const COUNT = post(
 const count = (change: object): Sent => ({ ...COUNT, body: { ...(COUNT.body as object), ...change } })
 const RENAME: Sent = { method: 'PATCH', path: `/v1/hosted/${HOSTED}`, body: { name: 'workbench' } }
 const rename = (name: unknown): Sent => ({ ...RENAME, body: { name } })
+const DELETE_FAILED: Sent = { method: 'DELETE', path: `/v1/hosted/${FAILED}` }
 const EXPAND = post(`/v1/hosted/${HOSTED}/expand_storage`, { new_size_gb: 200 })
 const expand = (new_size_gb: unknown): Sent => ({ ...EXPAND, body: { new_size_gb } })
 const remove = (model: string, search = '?version=ALL'): Sent => ({
@@ -467,6 +470,7 @@ export const ROWS: readonly Row[] = [
   row('renameHosted', RENAME, [
     answers(200, 'the longest name', rename(LLAMAS(64))),
     answers(404, 'an unknown instance', { ...RENAME, path: '/v1/hosted/none' }),
+    answers(400, 'a deleted instance', { ...RENAME, path: `/v1/hosted/${FAILED}` }, { before: [DELETE_FAILED] }),
     ...missing(RENAME, 'name'),
     ...broken(RENAME, {
       'an empty name': { name: '' },
