@@ -508,9 +508,16 @@ function strangers(one: Prepared, request: Request, call: Call, search: string, 
   const form = payload !== undefined && 'form' in payload ? payload.form.fields : undefined
   const found = strangersIn(one.endpoint, { search, text, form }, one.hears)
   if (one.readsBody || request.method === 'GET' || request.method === 'HEAD') return found
-  const length = headerReader(request, call)('content-length')
-  const hasBody = length === null ? request.body !== null : Number(length) > 0
-  return hasBody ? [...found, { loc: ['body'], msg: 'no body is read here', type: 'extra_forbidden' }] : found
+  return hasBody(request, headerReader(request, call))
+    ? [...found, { loc: ['body'], msg: 'no body is read here', type: 'extra_forbidden' }]
+    : found
+}
+
+function hasBody(request: Request, header: (name: string) => string | null): boolean {
+  const length = header('content-length')
+  if (length !== null) return Number(length) > 0
+  // What came over a connection has a host, and announces its body; the server has a body for every POST all the same.
+  return header('host') === null ? request.body !== null : header('transfer-encoding') !== null
 }
 
 /** A body with fields that nothing reads is refused; what else is not read is only told of. */

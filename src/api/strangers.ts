@@ -16,7 +16,7 @@ export interface Readable {
  * Query parameters and fields of the body that no declaration names, each with the name that was meant. What is free
  * by its declaration, `metadata` and schemas of tools, has no strangers.
  *
- * @param hears names that the world has for some: both are known, and a neutral one beside its own is not read
+ * @param hears names that the world has for some: both are known, and a neutral one beside its own is as if it were not there
  */
 export function strangersIn(endpoint: AnyEndpoint, sent: Readable, hears: EndpointWords | undefined): Detail[] {
   const { fields: names } = hears?.names ?? { fields: NO_NAMES }
@@ -53,7 +53,8 @@ function inBody(shape: Shape, value: unknown, loc: readonly string[], names: Rea
   return Object.entries(value).flatMap(([name, inner]) => {
     const field = fields.get(name) ?? shape.rest
     if (field !== undefined) return inBody(field, inner, [...loc, name], names)
-    return shape.isOpen ? [] : [stranger([...loc, name], told)]
+    const isBesideItsOwn = shape.fields.has(name)
+    return shape.isOpen || isBesideItsOwn ? [] : [stranger([...loc, name], told)]
   })
 }
 

@@ -24,14 +24,14 @@ export const getUsage = endpoint({
   provenance: 'neighbour',
   assumed: [
     'from and to are Unix seconds, YYYY.MM, current, or current-N; current unless given; months are those of UTC',
-    'from is the beginning of its month, to the end; neither before the account began nor to come; from later than to is 422, from later than now gives no months',
+    'from is the beginning of its month, to the end; neither before the account began nor to come; from later than a to that is given is 422, from later than now gives no months',
     'interval: from and to in Unix milliseconds, the part of the month that was asked for',
     'items: rent by thing and tokens by batch or model, the dearest first',
     'cost and total_cost in cents, unrounded: the months of an account add up to what the ledger says it spent',
     'invoice_id is null until the month is over',
     'initial_month is that in which the account began',
   ],
-  query: { from: period().default('current'), to: period().default('current') },
+  query: { from: period().default('current'), to: period().optional() },
   returns: z
     .object({
       months: z.array(
@@ -59,9 +59,9 @@ export const getUsage = endpoint({
   handle: ({ query, world }) => {
     const { clock } = world
     const from = momentOf(world, query.from, 'start')
-    const to = momentOf(world, query.to, 'end')
+    const to = momentOf(world, query.to ?? 'current', 'end')
     // The end of one month is the beginning of the next.
-    if (from > to || (from === to && !/^\d+$/.test(query.to))) {
+    if (query.to !== undefined && (from > to || (from === to && !/^\d+$/.test(query.to)))) {
       invalid(['query', 'from'], `Value error, from (${query.from}) should not be later than to (${query.to})`)
     }
     const isEmpty = from > clock.now || (from < 0 && to <= 0)

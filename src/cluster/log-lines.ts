@@ -33,7 +33,7 @@ export function logLines(world: World, deployment: number, { from, to, limit }: 
   for (const line of world.logs.of(deployment)) {
     if (line.at > to) break
     if (line.at >= from)
-      told.push({ at: line.at, pod: podName(row, line.nth), text: textOf(row, line, last.get(line.nth)) })
+      told.push({ at: line.at, pod: podName(row, line.nth), text: textOf(world, row, line, last.get(line.nth)) })
     last.set(line.nth, line)
   }
   const counted = countsOf(world, row, { from, to, limit })
@@ -115,7 +115,7 @@ function pace(figures: ServingFigures): string {
   return `; ${Math.round(concurrency)} in work, ${firstToken}, ${Math.round(tokens_per_second)} tokens/s`
 }
 
-function textOf(row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | undefined): string {
+function textOf(world: World, row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | undefined): string {
   const { kind, fields = {}, at } = line
   const { plan, weights, size, numGpus, gpu } = row
   const repo = weights.repo || plan.modelName
@@ -123,6 +123,8 @@ function textOf(row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | u
   const gigabytes = `${(size.bytes / 1e9).toFixed(1)} GB`
   const after = (...kinds: string[]) =>
     before !== undefined && before.at < at && kinds.includes(before.kind) ? ` after ${readable(at - before.at)}` : ''
+  // What a fixture has is older than the world.
+  const created = plan.createdAt === at ? 'created' : `created at ${world.clock.iso(plan.createdAt)}`
   switch (kind) {
     case 'instance.pending':
       return `INFO waiting for ${numGpus} ${gpu} on one node`
@@ -155,7 +157,10 @@ function textOf(row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | u
     case 'node.drained':
       return `WARNING ${fields.node} is being drained`
     case 'deployment.created':
-      return `INFO created: ${plan.modelName} on ${numGpus} ${gpu} an instance`
+      if (plan.type === 'legacy' || plan.type === 'tts') {
+        return `INFO ${created}: ${plan.modelName} of the catalog, on GPUs of the provider`
+      }
+      return `INFO ${created}: ${plan.modelName} on ${numGpus} ${gpu} an instance`
     case 'deployment.failed':
       return `ERROR failed: ${fields.reason}`
     case 'deployment.limited':
@@ -170,7 +175,7 @@ function textOf(row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | u
     case 'deployment.woken':
       return 'INFO work has come: an instance is asked for'
     case 'adapter.created':
-      return `INFO created: adapter ${plan.modelName} on ${fields.base}`
+      return `INFO ${created}: adapter ${plan.modelName} on ${fields.base}`
     case 'adapter.resident':
       return `INFO loaded on ${fields.instance}`
     case 'adapter.evicted':

@@ -140,6 +140,23 @@ describe('the logs of a deployment', () => {
     )
   })
 
+  test('say of what is older than the world when it was made, and what is a reference to the catalog', async () => {
+    const { sim, texts } = world({ fixtures: 'default' })
+    const made = async (name: string) => {
+      const row = sim.world.deployments.list().find(({ model_name }) => model_name === name)!
+      return (await texts(row.deploy_id))[0]
+    }
+    expect(await made('acme/assistant')).toBe(
+      'INFO created at 2025-12-27T17:00:00.000000+00:00: acme/assistant on 2 H100-80GB an instance',
+    )
+    expect(await made('acme/assistant-support-tone')).toBe(
+      'INFO created at 2025-12-28T15:00:00.000000+00:00: adapter acme/assistant-support-tone on acme/assistant',
+    )
+    expect(await made('aurora-labs/aurora-8b-instruct')).toBe(
+      'INFO created at 2025-12-25T21:00:00.000000+00:00: aurora-labs/aurora-8b-instruct of the catalog, on GPUs of the provider',
+    )
+  })
+
   test('a batch stands in them, an adapter has its own', async () => {
     const { sim, api, texts, create } = world()
     const { deploy_id } = await create()

@@ -138,6 +138,17 @@ describe('stats of a deployment', () => {
     expect(await stats({ from: 'now', to: 'now' })).toMatchObject({ cost_usd: 0, series: [] })
   })
 
+  test('requests that are refused at the door do not count', async () => {
+    const { sim, api, deploy_id, stats } = loaded(null)
+    const messages = [{ role: 'user' as const, content: 'Hi' }]
+    await api.createChatCompletion({ model: 'acme/chat', messages })
+    await api.stopDeployment({ deploy_id })
+    const asked = await refused(api.createChatCompletion({ model: 'acme/chat', messages }))
+    expect(asked).toEqual([503, 'model acme/chat is stopped, not running'])
+    await sim.clock.advance('1m')
+    expect((await stats()).requests).toMatchObject({ arrived: 1, served: 1, refused: 0, failed: 0 })
+  })
+
   test('what makes no sense is refused', async () => {
     const { api, stats } = loaded()
     expect(await refused(api.getDeploymentStats({ deploy_id: 'nope' }))).toEqual([404, 'no deployment nope'])

@@ -1,4 +1,6 @@
 /** Worlds that are strict about what clients send. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { serve } from '../../src/serve.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
@@ -97,8 +99,10 @@ test('in a world with names both words are known, and messages have its own', as
     }),
   )
   const both = await ask(sim, 'POST', '/deploy/llm', { ...named, depot: { repo: 'acme/chat-8b', x: 1 }, hub: LLM.hub })
-  expect(both.body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toContain('body.depot.x')
   expect(both.status).toBe(422)
+  expect(both.body.detail).toMatchObject([{ loc: ['body', 'depot', 'x'] }])
+  const ours = await ask(sim, 'POST', '/deploy/llm', { ...named, model_name: 'three', depot: LLM.hub, hub: { x: 1 } })
+  expect(ours.status).toBe(200)
 })
 
 test('a server tells it, world by world', async () => {
@@ -120,4 +124,27 @@ test('a server tells it, world by world', async () => {
   const unread = async (base: string) => (await fetch(`${base}/_sim/unread`)).json()
   expect(await unread(server.url)).toEqual([])
   expect(await unread(base_url)).toEqual([{ operation: 'listDeployments', what: 'query x', times: 1 }])
+})
+
+test('a POST over the wire that announces no body has none, and one that does has one', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const server = await serve(sim, { port: 0 })
+  onTestFinished(() => server.close())
+  const { hostname, port } = new URL(server.url)
+  const post = async (rest: string) => {
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      `POST /deploy/ZULBVvLkUPftB8Mo/start HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${sim.token}\r\n` +
+        `connection: close\r\n${rest}`,
+    )
+    socket.resume()
+    await once(socket, 'close')
+  }
+  await post('\r\n')
+  await post('content-length: 0\r\n\r\n')
+  expect(sim.requests).toHaveLength(2)
+  expect(sim.unread).toEqual([])
+  await post('content-length: 2\r\n\r\n{}')
+  await post('transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n')
+  expect(sim.unread).toEqual([{ operation: 'startDeployment', what: 'body', times: 2 }])
 })

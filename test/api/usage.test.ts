@@ -119,6 +119,8 @@ describe('usage, month by month', () => {
     expect(await periods('2025.01', 'current-2')).toEqual(['2026.01'])
     expect(await periods('2020.01', '2025.12')).toEqual([])
     expect(await periods('2026.04', '2026.05')).toEqual([])
+    expect(await periods('2026.04')).toEqual([])
+    expect(await periods(ms('2027-01-01T00:00:00Z') / 1000)).toEqual([])
     expect(await periods('current-99999')).toEqual(['2026.01', '2026.02', '2026.03'])
     expect(await periods(0, ms('2026-01-05T00:00:00Z') / 1000)).toEqual(['2026.01'])
     const day = await usage(ms('2026-02-10T00:00:00Z') / 1000, ms('2026-02-11T00:00:00Z') / 1000)
@@ -153,5 +155,6 @@ describe('usage, month by month', () => {
       expect([from, await issues(usage(from))]).toEqual([from, ['query/from string_pattern_mismatch']])
     }
     expect(await issues(usage('2026.02', '2026.01'))).toEqual(['query/from value_error'])
+    expect(await issues(usage('2026.02', 'current'))).toEqual(['query/from value_error'])
   })
 })
