@@ -211,9 +211,8 @@ export interface Simulator {
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   checkOptions(options)
   const { fixtures = 'default' } = options
-  if (Snapshot.isOne(fixtures)) return fromSnapshot(Snapshot.of(fixtures), options)
-  if (typeof fixtures === 'string' && fixtures.endsWith('.snapshot')) {
-    return fromSnapshot(loadSnapshot(fixtures), options)
+  if (beginsWithSnapshot(fixtures)) {
+    return fromSnapshot(typeof fixtures === 'string' ? loadSnapshot(fixtures) : Snapshot.of(fixtures), options)
   }
   const epochMs = readEpoch(options.epoch)
   const fixture = loadFixture(fixtures, {
@@ -230,6 +229,11 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   })
   if (options.check) pristine.check()
   return new OneWorld(pristine, options, namesOf(options))
+}
+
+/** Whether a fixture is a snapshot, or the path of one: what settles the seed and most else. */
+export function beginsWithSnapshot(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {
+  return typeof fixtures === 'string' ? fixtures.endsWith('.snapshot') : Snapshot.isOne(fixtures)
 }
 
 /** A simulator that begins where another one was. What its doors are like is for its own options to say. */

@@ -9,6 +9,7 @@ import { Clock, DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
+import { beginsWithSnapshot } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import { turn } from '../turns.ts'
 import { UntilError } from '../until-error.ts'
@@ -47,6 +48,12 @@ export class BrokenConnection extends Error {
 export async function openAgainst(server: string | ServerAddress, options: ScenarioOptions): Promise<AgainstStage> {
   const { url, controlToken }: ServerAddress = typeof server === 'string' ? { url: server } : server
   const root = url.replace(/\/+$/, '')
+  if (beginsWithSnapshot(options.fixtures)) {
+    throw new RangeError(
+      `Failed to play against ${root}: the scenario begins with a snapshot, which holds the tokens of its world and is not sent to a server. ` +
+        'Play it in this process, or begin with a fixture.',
+    )
+  }
   const line = new Line(root, controlToken)
   const spec = worldSpec(options)
   try {

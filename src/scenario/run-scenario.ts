@@ -56,16 +56,18 @@ export interface Result {
 
 /** See `playing.ts`. */
 export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
-  const { seed = scenario.options.seed ?? 1 } = options
+  // Where neither says one it is the world's: a snapshot has its own.
+  const { seed = scenario.options.seed } = options
   let stage: Stage
   try {
-    stage = await stageFor({ ...scenario.options, seed, ...(options.check && { check: true }) }, options)
+    const asked = { ...(seed !== undefined && { seed }), ...(options.check && { check: true }) }
+    stage = await stageFor({ ...scenario.options, ...asked }, options)
   } catch (error) {
     if (error instanceof LoadError) throw error
     return {
       title: scenario.title,
       passed: false,
-      seed: String(seed),
+      seed: String(seed ?? 1),
       elapsed: 0,
       wallMs: 0,
       checks: 0,

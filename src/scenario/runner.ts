@@ -1,10 +1,11 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
+import { beginsWithSnapshot } from '../simulator.ts'
 import { beside } from './beside.ts'
 import { findScenarioFiles, LoadError, loadScenarios, noScenarioIn } from './files.ts'
 import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
-import type { Scenario } from './scenario.ts'
+import { hasOneSeed, type Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
 import { Workers, workersFor } from './workers.ts'
 
@@ -125,7 +126,7 @@ export async function loadFiles(
 function jobsOf(file: string, { title, options: own }: Scenario, options: RunFilesOptions): Job[] {
   const { folder = process.cwd(), seed, patienceMs, against, check, update, bail = false } = options
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
-  const seeds = own.seeds === 'own' && options.seeds !== undefined ? [undefined] : asked
+  const seeds = hasOneSeed(own) && options.seeds !== undefined ? [undefined] : asked
   const jobs: Job[] = []
   for (let from = 0; from < seeds.length; from += SEEDS_AT_ONCE) {
     jobs.push({
@@ -198,7 +199,8 @@ class TraceKeeper {
   }
 
   judge({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
-    const ownSeed = seed === undefined || seed === String(options.seed ?? 1)
+    // A world that goes on from a snapshot has come about with the seed of that, or not at all.
+    const ownSeed = seed === undefined || beginsWithSnapshot(options.fixtures) || seed === String(options.seed ?? 1)
     if (!result.passed || !ownSeed) return result
     if (this.#update) {
       this.#file.set(title, result.trace)

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { Duration } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
-import type { SimulatorOptions } from '../simulator.ts'
+import { beginsWithSnapshot, type SimulatorOptions } from '../simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
 import type { CountRange, EventPattern } from './events.ts'
 import type { ScenarioCluster } from './orders.ts'
@@ -22,7 +22,7 @@ export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journ
   readonly teaches?: string
   /** What a good client does about it: a sentence or two, for the same list. */
   readonly client?: string
-  /** `own` for a story that needs its seed: `--seeds` leaves it out but for that one. `any` unless given. */
+  /** `own` for a story that needs its seed, as one that begins with a snapshot does: `--seeds` plays it once. `any` unless given. */
   readonly seeds?: 'any' | 'own'
 }
 
@@ -32,6 +32,11 @@ const ABOUT = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly
 /** The options of the world that a scenario begins in. */
 export function worldOf(options: ScenarioOptions): SimulatorOptions {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !(ABOUT as readonly string[]).includes(name)))
+}
+
+/** Whether a scenario can be played with its own seed alone, or says that it holds with no other. */
+export function hasOneSeed({ seeds, fixtures }: ScenarioOptions): boolean {
+  return seeds === 'own' || beginsWithSnapshot(fixtures)
 }
 
 /** The money, as a scenario looks at it. */

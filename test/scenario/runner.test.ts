@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/run.ts'
+import { createSimulator, saveSnapshot } from '../../src/index.ts'
+import { runScenario, scenario } from '../../src/scenario/index.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
@@ -108,6 +110,29 @@ describe('traces', () => {
   test('another seed is not compared, the own one is', async () => {
     write('story.ts', STORY)
     expect((await play({ scenarios: ['story.ts'], seed: '8' })).code).toBe(0)
+    expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
+  })
+
+  test('one that begins with a snapshot has the seed of that', async () => {
+    const world = createSimulator({ fixtures: 'two-nodes', seed: 7 })
+    await world.clock.advance('5m')
+    saveSnapshot(join(folder, 'before.snapshot'), world.snapshot())
+    write('story.ts', STORY.replace("'two-nodes', seed: 7", "'./before.snapshot'"))
+    expect((await play({ scenarios: ['story.ts'], update: true })).code).toBe(0)
+    expect(readFileSync(join(folder, 'story.trace'), 'utf8')).toContain(
+      '# a deployment starts (seed 7)\n300.000000 request',
+    )
+    expect((await play({ scenarios: ['story.ts'], seeds: ['1', '2'] })).out).toContain('1 seed, ')
+    expect((await play({ scenarios: ['story.ts'], seed: '7' })).code).toBe(0)
+    expect(await play({ scenarios: ['story.ts'], seed: '8' })).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("the snapshot has the seed '7', and '8' is asked for. Leave the seed out."),
+    })
+    const story = scenario('a story', { fixtures: join(folder, 'before.snapshot') }, () => {})
+    expect((await runScenario(story, { against: 'http://127.0.0.1:1' })).failure?.message).toContain(
+      'the scenario begins with a snapshot, which holds the tokens of its world and is not sent to a server.',
+    )
+    rmSync(join(folder, 'story.trace'))
     expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
   })
 
