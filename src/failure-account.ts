@@ -1,6 +1,6 @@
 /** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
 import type { FaultView } from './faults/faults.ts'
-import { type Entry, traceLine } from './kernel/journal.ts'
+import { type Entry, secondsOf, traceLine } from './kernel/journal.ts'
 import type { ReceivedRequest } from './received.ts'
 import { shown } from './scenario/check.ts'
 import type { Simulator } from './simulator.ts'
@@ -33,12 +33,12 @@ export function accountOf(sim: Simulator, { test, file }: TestPlace): string {
   const faults = sim.faults.list().filter(({ hits }) => hits > 0)
   const lines = [
     `The simulator of '${test}' at ${sim.clock.iso}, seed ${JSON.stringify(sim.seed)}:`,
-    '  what the client asked last:',
+    '  what the client asked last, at which second of its world:',
     ...(requests.length === 0
       ? ['    nothing']
       : requests.map(
           ({ at, method, path, status, body }) =>
-            `    ${at.slice(11, 23)} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${shown(body)}`}`,
+            `    ${secondsOf(sim.world.clock.fromIso(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${shown(body)}`}`,
         )),
     ...(faults.length === 0 ? [] : [`  faults that struck: ${faults.map(struck).join('; ')}`]),
     ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${traceLine(entry)}`)]),

@@ -1,6 +1,7 @@
 /** What a test can demand of a simulator. They look and change nothing; the world may go on after them. */
 import type { OperationName, RequestOf } from './api/client.ts'
 import { operations } from './api/index.ts'
+import type { LedgerEntry } from './cluster/ledger.ts'
 import { countsAgainstLimit } from './cluster/rental-row.ts'
 import { nearest } from './kernel/nearest.ts'
 import type { ReceivedRequest } from './received.ts'
@@ -78,8 +79,9 @@ export const matchers = {
     return {
       pass,
       message: () => {
-        const wanted = times === undefined ? 'at least once' : `${times} ${times === 1 ? 'time' : 'times'}`
-        const found = `${operation} was called ${called.length} ${called.length === 1 ? 'time' : 'times'}, ${fitting.length} of them as expected`
+        const wanted = times === undefined ? 'at least once' : timesOf(times)
+        const isAny = pattern.status === undefined && pattern.body === undefined
+        const found = `it was called ${timesOf(called.length)}${isAny ? '' : `, ${fitting.length} of them as expected`}`
         // Too many of the right ones are as telling as the wrong ones.
         const near = (fitting.length > (times ?? 0) ? fitting : called.filter(one => !fitting.includes(one))).slice(-3)
         const told = near.map(request => `\n  ${line(request)}${misses(request, pattern).join('')}`)
@@ -121,9 +123,9 @@ export const matchers = {
       pass,
       message: () =>
         `expected ${of ?? 'the account'} ${pass ? 'not ' : ''}to have cost ${range || 'anything'}: it cost $${dollars.toFixed(6)}` +
-        spent
-          .map(({ subject, microcents }) => `\n  $${(-microcents / 1e8).toFixed(6)} ${subject}`)
-          .slice(-10)
+        costs(spent)
+          .map(([subject, microcents]) => `\n  $${(microcents / 1e8).toFixed(6)} ${named(sim, subject)}`)
+          .slice(0, 10)
           .join(''),
     }
   },
@@ -167,6 +169,23 @@ function misses(request: ReceivedRequest, { status, body }: ReceivedPattern): st
       one => `\n    ${one.path}: expected ${one.expected}, found ${one.found}`,
     ),
   ]
+}
+
+function timesOf(count: number): string {
+  return `${count} ${count === 1 ? 'time' : 'times'}`
+}
+
+/** What each thing has cost in micro-cents, the dearest first. */
+function costs(spent: readonly LedgerEntry[]): [subject: string, microcents: number][] {
+  const bySubject = new Map<string, number>()
+  for (const { subject, microcents } of spent) bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
+  return [...bySubject].sort(([, one], [, other]) => other - one)
+}
+
+/** The model of what was billed, where it has one: ids alone say little. */
+function named({ world }: Simulator, id: string): string {
+  const deployment = world.deployments.get(id)
+  return deployment === undefined ? id : `${id} (${deployment.model_name})`
 }
 
 function line({ method, path, status, body }: ReceivedRequest): string {

@@ -602,6 +602,14 @@ const OPTIONS = [
   'onBug',
 ] as const satisfies readonly (keyof SimulatorOptions)[]
 
+/** Options that are one of a few words: what is taken for another would be taken for what is left out. */
+const WORDS = {
+  timers: ['drive', 'ignore'],
+  inferencePace: ['clock', 'instant'],
+  documentedOnly: [true, false],
+  check: [true, false],
+} as const satisfies Partial<Record<keyof SimulatorOptions, readonly unknown[]>>
+
 function checkOptions(options: SimulatorOptions): void {
   for (const name of Object.keys(options)) {
     if ((OPTIONS as readonly string[]).includes(name)) continue
@@ -611,11 +619,11 @@ function checkOptions(options: SimulatorOptions): void {
         (hint ? `Did you mean '${hint}'?` : `Options are ${OPTIONS.join(', ')}.`),
     )
   }
-  const { inferencePace } = options
-  if (inferencePace !== undefined && inferencePace !== 'clock' && inferencePace !== 'instant') {
-    throw new RangeError(
-      `Failed to make a simulator: inferencePace is ${JSON.stringify(inferencePace)}. Give 'clock' or 'instant'.`,
-    )
+  for (const [name, words] of Object.entries(WORDS)) {
+    const value: unknown = options[name as keyof typeof WORDS]
+    if (value === undefined || (words as readonly unknown[]).includes(value)) continue
+    const given = words.map(word => (typeof word === 'string' ? `'${word}'` : String(word))).join(' or ')
+    throw new RangeError(`Failed to make a simulator: ${name} is ${JSON.stringify(value)}. Give ${given}.`)
   }
   for (const name of ['journalLimit', 'maxStorageBytes'] as const) {
     const value = options[name]

@@ -126,6 +126,8 @@ export class Worlds {
   readonly #forksForUnknown: boolean
   readonly #worlds = new Map<string, ServedWorld>()
   readonly #aliases = new Map<string, ServedWorld>()
+  /** Aliases of worlds that are gone, with the names of these. */
+  readonly #ended = new Map<string, string>()
   #made = 0
   #keyHeaders: readonly string[] | undefined
 
@@ -192,7 +194,10 @@ export class Worlds {
     const world = new ServedWorld(`w${++this.#made}`, sim, alias)
     this.#worlds.set(world.name, world)
     this.#keyHeaders = undefined
-    if (alias !== undefined) this.#aliases.set(alias, world)
+    if (alias !== undefined) {
+      this.#aliases.set(alias, world)
+      this.#ended.delete(alias)
+    }
     return world
   }
 
@@ -200,7 +205,10 @@ export class Worlds {
   delete(world: ServedWorld): void {
     this.#worlds.delete(world.name)
     this.#keyHeaders = undefined
-    if (world.alias !== undefined) this.#aliases.delete(world.alias)
+    if (world.alias !== undefined) {
+      this.#aliases.delete(world.alias)
+      this.#ended.set(world.alias, world.name)
+    }
     end(world)
   }
 
@@ -221,7 +229,10 @@ export class Worlds {
     for (const { sim } of this.#worlds.values()) {
       if (sim.world.store.tokenByValue(token)) return { ...here, hint: 'use base_url' }
     }
-    return this.#forksForUnknown ? { world: this.make({ alias: token }), isRouted: true } : here
+    if (this.#forksForUnknown) return { world: this.make({ alias: token }), isRouted: true }
+    // A command that was meant for a world that is gone must not strike another.
+    const ended = this.#ended.get(token)
+    return ended === undefined ? here : { ...here, hint: this.gone(ended) }
   }
 
   /** Why there is no world of this name, in one sentence for people. */

@@ -56,6 +56,9 @@ function explain(prefix: readonly string[], issue: Issue): Detail[] {
   return [{ loc, ...describe(issue) }]
 }
 
+/** What zod says of a union that has nothing to say of itself. */
+const UNSAID = 'Invalid input'
+
 /** The branch that got furthest into the value is the one the caller meant. */
 function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_union' }>): Detail[] {
   const input = issue.input
@@ -66,6 +69,9 @@ function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_unio
     return [{ loc, msg: `Input should be ${alternatives(issue.options ?? [])}`, type: 'literal_error' }]
   }
   const meant = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
+  if (meant === undefined && issue.message !== UNSAID) {
+    return [{ loc, msg: `Input should be ${issue.message}`, type: 'value_error' }]
+  }
   const branch = meant ?? issue.errors[0] ?? []
   return branch.flatMap(inner => explain(loc, inner))
 }

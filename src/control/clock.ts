@@ -9,7 +9,9 @@ import { attempt, control, OURS } from './endpoint.ts'
 import { holds } from './holds.ts'
 
 /** A duration as a user writes it; what it may be is the clock's to say. */
-const Duration = z.union([z.string(), z.number()])
+const Duration = z.union([z.string(), z.number()], {
+  error: "a duration, as in '90s', '1h30m' or 'PT1H', or a number of milliseconds",
+})
 
 const Clock = z.object({
   now: z.string(),

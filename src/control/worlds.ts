@@ -68,6 +68,7 @@ export const createWorld = control({
   returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
   handle: async ({ body = {}, worlds, request }) => {
     const { clock, from, snapshot, token } = body
+    demandOwnTime(clock)
     const options = optionsOf(body)
     const origin = from ?? snapshot
     if (origin !== undefined && options !== undefined) {
@@ -173,6 +174,15 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
     ...(body.max_storage_bytes !== undefined && { maxStorageBytes: body.max_storage_bytes }),
   } as Partial<SimulatorOptions>
   return Object.keys(options).length === 0 ? undefined : options
+}
+
+/** A server has no clock to follow: such a world would stand still. */
+function demandOwnTime(clock: Body['clock']): void {
+  if ((typeof clock === 'object' ? clock.mode : clock) !== 'follow') return
+  refuse(
+    400,
+    'Failed to make a world: a server has no clock to follow. Give the clock the mode scaled, on-poll, idle or manual.',
+  )
 }
 
 /** Over HTTP no path is read: whoever may make a world need not see the files of this machine. */

@@ -268,11 +268,15 @@ export class Journal {
   }
 }
 
+/** A time as a trace tells it: whole seconds since the world began, and six digits. */
+export function secondsOf(time: Micros): string {
+  const seconds = Math.floor(time / 1_000_000)
+  return `${seconds}.${String(time - seconds * 1_000_000).padStart(6, '0')}`
+}
+
 /** An entry as a line of a trace: seconds, kind, subject, then the fields by name. */
 export function traceLine(entry: Entry): string {
-  const seconds = Math.floor(entry.time / 1_000_000)
-  const fraction = String(entry.time - seconds * 1_000_000).padStart(6, '0')
-  let line = `${seconds}.${fraction} ${entry.kind} ${entry.subject}`
+  let line = `${secondsOf(entry.time)} ${entry.kind} ${entry.subject}`
   for (const name of Object.keys(entry.fields ?? {}).sort()) line += ` ${name}=${shown(entry.fields![name]!)}`
   return line
 }

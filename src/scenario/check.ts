@@ -66,9 +66,7 @@ export function differences(actual: unknown, expected: unknown, path = ''): Diff
       : [differs(path, `text like ${String(expected)}`, actual)]
   }
   if (isAsymmetric(expected)) {
-    return expected.asymmetricMatch(actual)
-      ? []
-      : [differs(path, expected.toAsymmetricMatcher?.() ?? String(expected), actual)]
+    return expected.asymmetricMatch(actual) ? [] : [differs(path, patternOf(expected), actual)]
   }
   if (typeof expected === 'function') {
     throw new TypeError(
@@ -164,6 +162,16 @@ function collect(value: unknown, path: string, fields: Record<string, string | n
 interface Asymmetric {
   asymmetricMatch(actual: unknown): boolean
   toAsymmetricMatcher?(): string
+  /** What it looks for. */
+  readonly sample?: unknown
+}
+
+function patternOf(expected: Asymmetric): string {
+  const told = expected.toAsymmetricMatcher?.()
+  if (told !== undefined) return told
+  const { sample } = expected
+  if (sample === undefined) return String(expected)
+  return `${String(expected)} ${sample instanceof RegExp ? String(sample) : shown(sample)}`
 }
 
 function isAsymmetric(expected: unknown): expected is Asymmetric {

@@ -204,6 +204,9 @@ describe('createSimulator', () => {
     [{ seed: {} }, 'the seed is {}'],
     [{ epoch: 'yesterday' }, "Failed to read the epoch 'yesterday'"],
     [{ journalLimit: 0 }, 'journalLimit is 0'],
+    [{ timers: 'ignor' }, `timers is "ignor". Give 'drive' or 'ignore'.`],
+    [{ check: 'yes' }, 'check is "yes". Give true or false.'],
+    [{ documentedOnly: 1 }, 'documentedOnly is 1. Give true or false.'],
     [{ profile: 'qick' }, "Did you mean 'quick'?"],
   ] as const)('refuses %j', (options, message) => {
     expect(() => createSimulator(options as never)).toThrow(message)

@@ -127,6 +127,17 @@ describe('the clock', () => {
     expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail[0]).toMatchObject({
       msg: "Extra inputs are not permitted: bye. Did you mean 'by'?",
     })
+    for (const by of ['1e400', 'null', 'true']) {
+      const wrong = await world.ask('/_sim/clock/advance', {
+        method: 'POST',
+        body: `{"by":${by}}`,
+        headers: { 'content-type': 'application/json' },
+      })
+      expect([wrong.status, (await wrong.json()).detail[0].msg]).toEqual([
+        422,
+        "Input should be a duration, as in '90s', '1h30m' or 'PT1H', or a number of milliseconds",
+      ])
+    }
     const broken = await world.ask('/_sim/clock/advance', {
       method: 'POST',
       body: '{"by":',

@@ -335,6 +335,41 @@ describe('coming and going', () => {
     }
   })
 
+  test('what a world that goes has kept goes with it; what was made from that, or carried out of it, stays', async () => {
+    wall.now = 1_000_000
+    try {
+      const server = await running({ fixtures: 'empty' })
+      const idle = await world(server, { token: 'worker-1' })
+      await ask(server, '/_sim/clock/advance', 'worker-1', { json: { by: '2h' } })
+      const { digest } = (await ask(server, '/_sim/snapshots', 'worker-1', { json: { name: 'mine' } })).body
+      wall.now += 50 * 60_000
+      // Whoever takes something from a world uses it, and what it became.
+      const made = await world(server, { from: idle.world, snapshot: 'mine' })
+      const bytes = await (await fetch(`${idle.base_url}/_sim/snapshots/mine/export`)).arrayBuffer()
+      wall.now += 59 * 60_000
+      expect((await ask(server, '/_sim/digest', made.token)).body.digest).toBe(digest)
+      wall.now += 2 * 60_000
+      for (const path of ['snapshots', 'snapshots/mine/export']) {
+        const { status, body } = await ask(server, `${idle.base_url}/_sim/${path}`)
+        expect([status, body.error]).toEqual([404, expect.stringContaining('nobody used it for 1h (--world-idle)')])
+      }
+      const { status, body } = await server.command('/_sim/worlds', { from: idle.world, snapshot: 'mine' })
+      expect([status, body.error]).toEqual([404, expect.stringContaining(`no world '${idle.world}'`)])
+      expect((await ask(server, '/_sim/snapshots', 'worker-1')).status).toBe(404)
+      expect((await ask(server, '/_sim/snapshots')).body).toEqual([])
+
+      const form = new FormData()
+      form.set('file', new Blob([bytes]), 'mine.snapshot')
+      const carried = await fetch(`${made.base_url}/_sim/snapshots/mine/import`, { method: 'POST', body: form })
+      expect([carried.status, await carried.json()]).toMatchObject([200, { digest }])
+      await ask(server, '/_sim/clock/advance', made.token, { json: { by: '1h' } })
+      await ask(server, `${made.base_url}/_sim/snapshots/mine/restore`, undefined, { method: 'POST' })
+      expect((await ask(server, '/_sim/digest', made.token)).body.digest).toBe(digest)
+    } finally {
+      wall.now = undefined
+    }
+  })
+
   test('there is a cap, and it names its flag', async () => {
     const server = await running({}, { maxWorlds: 2 })
     await world(server)
@@ -382,6 +417,8 @@ describe('what makes no world', () => {
     'records that cannot be': [{ with: { deployments: [{ model_name: 'x', gpu: 'T4' }] } }, 400, 'with.deployments'],
     'an unknown profile': [{ profile: 'quik' }, 400, "Did you mean 'quick'?"],
     'an unknown clock': [{ clock: 'manuel' }, 400, "Did you mean 'manual'?"],
+    'a clock to follow': [{ clock: { mode: 'follow' } }, 400, 'a server has no clock to follow'],
+    'a clock to follow, by its name': [{ from: 'default', clock: 'follow' }, 400, 'a server has no clock to follow'],
     'a speed that is none': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'a speed of -1 is none'],
     'an epoch without offset': [{ epoch: '2026-01-01' }, 400, 'no time with an offset'],
     names: [{ names: { fields: { hub: 'gpu' } } }, 400, "'gpu' is a field beside it in createLlmDeployment"],
