@@ -440,7 +440,9 @@ class OneWorld implements Simulator {
     this.#requests.clear()
   }
 
-  fork({ clock, fresh = false }: ForkOptions = {}): Simulator {
+  fork(how: ForkOptions = {}): Simulator {
+    demandKnown(how, FORK_OPTIONS, 'fork')
+    const { clock, fresh = false } = how
     const world = (fresh ? this.#pristine : this.#world).fork()
     const options = { ...this.options, clock: clock ?? this.clock.setting }
     const here = { fixtures: this.#fixtures, faults: this.#faults.state, timelines: this.timelines.started }
@@ -602,6 +604,8 @@ const OPTIONS = [
   'onBug',
 ] as const satisfies readonly (keyof SimulatorOptions)[]
 
+const FORK_OPTIONS = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]
+
 /** Options that are one of a few words: what is taken for another would be taken for what is left out. */
 const WORDS = {
   timers: ['drive', 'ignore'],
@@ -611,14 +615,7 @@ const WORDS = {
 } as const satisfies Partial<Record<keyof SimulatorOptions, readonly unknown[]>>
 
 function checkOptions(options: SimulatorOptions): void {
-  for (const name of Object.keys(options)) {
-    if ((OPTIONS as readonly string[]).includes(name)) continue
-    const hint = nearest(name, OPTIONS)
-    throw new RangeError(
-      `Failed to make a simulator: there is no option '${name}'. ` +
-        (hint ? `Did you mean '${hint}'?` : `Options are ${OPTIONS.join(', ')}.`),
-    )
-  }
+  demandKnown(options, OPTIONS, 'make a simulator')
   for (const [name, words] of Object.entries(WORDS)) {
     const value: unknown = options[name as keyof typeof WORDS]
     if (value === undefined || (words as readonly unknown[]).includes(value)) continue
@@ -629,6 +626,18 @@ function checkOptions(options: SimulatorOptions): void {
     const value = options[name]
     if (value === undefined || (Number.isInteger(value) && value > 0)) continue
     throw new RangeError(`Failed to make a simulator: ${name} is ${String(value)}. Give an integer above 0.`)
+  }
+}
+
+/** @throws RangeError for an option that there is not: what is misspelt would be taken for what is left out */
+function demandKnown(options: object, known: readonly string[], aim: string): void {
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue
+    const hint = nearest(name, known)
+    throw new RangeError(
+      `Failed to ${aim}: there is no option '${name}'. ` +
+        (hint ? `Did you mean '${hint}'?` : `Options are ${known.join(', ')}.`),
+    )
   }
 }
 

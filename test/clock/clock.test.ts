@@ -212,6 +212,14 @@ describe('createSimulator', () => {
     expect(() => createSimulator(options as never)).toThrow(message)
   })
 
+  test('a fork takes options of its own, and no others', () => {
+    const sim = createSimulator()
+    expect(() => sim.fork({ frsh: true } as never)).toThrow("there is no option 'frsh'. Did you mean 'fresh'?")
+    expect(() => sim.fork({ seed: 3 } as never)).toThrow(
+      "Failed to fork: there is no option 'seed'. Options are clock, fresh.",
+    )
+  })
+
   test('twice makes two worlds that share nothing that changes', async () => {
     const [one, other] = [createSimulator(), createSimulator()]
     const before = other.digest
