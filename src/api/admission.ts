@@ -8,7 +8,14 @@ const MOST_RENTALS = 100_000
 
 /** 402: nothing new starts on an account that has no funds or is suspended. */
 export function demandFunds({ ledger }: World): void {
-  if (!ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+  const { suspended } = ledger
+  if (suspended === undefined) return
+  refuse(
+    402,
+    suspended === 'balance'
+      ? 'no funds: add some with POST /payment/funds'
+      : `the account is suspended (${suspended}): funds do not end that`,
+  )
 }
 
 /** 403: what is asked for must fit beside what the account holds or has asked for. */

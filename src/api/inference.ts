@@ -5,6 +5,7 @@ import { targetOf } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
 import { hash32 } from '../kernel/random.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
+import { demandFunds } from './admission.ts'
 import { type Answer, type Patience, Refused, refuse } from './endpoint.ts'
 import type { Bounds } from './replies.ts'
 
@@ -32,7 +33,7 @@ export function takeOn(
   longestPrompt: number,
   ask: (context: number) => Omit<InferenceSpec, 'token' | 'model'>,
 ): { readonly call: InferenceCall; readonly longest: number } {
-  if (!world.ledger.canSpend()) refuse(402, 'no funds: add some with POST /payment/funds')
+  demandFunds(world)
   const target = targetOf(world, model)
   const caller = token?.token_id ?? ''
   const turned = world.inference.refusal(model, caller, target)

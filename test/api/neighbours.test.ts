@@ -306,6 +306,10 @@ test('the account tells who it is, what it owes, and what it may have', async ()
     suspended: true,
     suspend_reason: 'overdue-invoices',
   })
+  const why = { status: 402, body: { error: 'the account is suspended (overdue-invoices): funds do not end that' } }
+  expect(await ask('POST /v1/hosted', { name: 'desk', gpu: 'H100-80GB' })).toMatchObject(why)
+  const messages = [{ role: 'user', content: 'Hi' }]
+  expect(await ask('POST /v1/chat/completions', { model: 'acme/chat', messages })).toMatchObject(why)
 
   const limits = async () => (await ask('GET /v1/me/gpu_limit')).body
   expect(await limits()).toMatchObject({ limits: { 'H100-80GB': 8 }, pending_requests: null })
