@@ -1,9 +1,9 @@
 /** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
 import { http } from 'msw'
 import { pathOf } from './api/pipeline.ts'
+import { withCopiedBody } from './copied-body.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
-import { withWholeBody } from './whole-body.ts'
 
 export interface HandlerOptions {
   /** The address of the service that is played; a path prefix is part of it. */
@@ -79,13 +79,8 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
 
 /** A handler that throws answers 500, so a connection that breaks has to be said in MSW's own way. */
 function arrived(sim: Simulator, answer: Response, request: Request): Response | Promise<Response> {
-  if (!(answer instanceof BrokenAnswer)) return withWholeBody(answer)
-  const { kind } = answer.fate
-  return sim.arrive(answer, request).then(
-    // What is cut or slow comes piece by piece, and stays so.
-    come => (kind === 'cut' || kind === 'slow' ? come : withWholeBody(come)),
-    () => Response.error(),
-  )
+  if (!(answer instanceof BrokenAnswer)) return withCopiedBody(answer)
+  return sim.arrive(answer, request).then(withCopiedBody, () => Response.error())
 }
 
 /** Whether the service has the path, under this method or another. */
