@@ -14,7 +14,7 @@ import {
 const OPEN = { 'x-open': true } as const
 
 /** Our own prose: a world with a names profile says it in its words. */
-const MESSAGE = { 'x-holds': 'message' } as const
+export const MESSAGE = { 'x-holds': 'message' } as const
 /** The path of an endpoint, as the world has it. */
 const PATH = { 'x-holds': 'path' } as const
 

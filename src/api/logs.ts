@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { logLines, type ToldLine } from '../cluster/log-lines.ts'
 import type { World } from '../cluster/world.ts'
+import { MESSAGE } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { queryInteger } from './fields.ts'
 import { moment, WINDOW_ASSUMED, windowOf } from './moments.ts'
@@ -11,7 +12,7 @@ const QUERY = {
   to: moment().default('now'),
   limit: queryInteger({ min: 1, max: 10_000 }).default(100),
 }
-const Lines = z.array(z.tuple([z.iso.datetime({ offset: true }), z.string()]))
+const Lines = z.array(z.tuple([z.iso.datetime({ offset: true }), z.string().meta(MESSAGE)]))
 const ASSUMED = [
   ...WINDOW_ASSUMED,
   'the newest limit lines of the window, from 1 to 10,000, 100 unless given, oldest first; from is the first line kept unless given',

@@ -91,10 +91,16 @@ function read(root: Json): Shape {
       ),
       isOpen: typeof rest === 'object' && rest !== null,
       rest: typeof rest === 'object' && rest !== null ? of(rest as Json) : undefined,
-      items: typeof schema.items === 'object' && schema.items !== null ? of(schema.items as Json) : undefined,
+      items: itemsOf(schema),
       words: wordsOf(schema),
       holds: schema['x-holds'] as Holds | undefined,
     }
+  }
+
+  function itemsOf({ items, prefixItems }: Json): Shape | undefined {
+    // Places of a tuple that have one declaration each are looked at as one.
+    if (Array.isArray(prefixItems)) return (prefixItems as readonly Json[]).map(of).reduce(both, NONE)
+    return typeof items === 'object' && items !== null ? of(items as Json) : undefined
   }
 }
 

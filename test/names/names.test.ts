@@ -152,6 +152,10 @@ describe('what is whose', () => {
       const { fail_reason } = await (await get(sim, `/deploy/${deploy_id}`)).json()
       const word = sim === named ? 'qqDepot' : 'hub'
       expect(fail_reason).toBe(`${word} repository acme/chat-8b is gated and no token was given (401)`)
+      const { entries } = await (await get(sim, `/v1/logs/query?deploy_id=${deploy_id}`)).json()
+      expect(entries.map(([, text]: [string, string]) => text)).toContain(`ERROR failed: ${fail_reason}`)
+      const pods = await (await get(sim, `/v1/deployment_logs/query?deploy_id=${deploy_id}`)).json()
+      expect(pods.entries[`${deploy_id}-0`].map(([, text]: [string, string]) => text)).toContain(`ERROR ${fail_reason}`)
       const listed = await (await get(sim, '/deploy/list?status=failed')).json()
       expect(listed.map((one: { fail_reason: string }) => one.fail_reason)).toContain(fail_reason)
     }
