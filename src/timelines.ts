@@ -35,11 +35,9 @@ export interface TimelineLibrary {
   /** Every name there is, sorted. */
   names(): readonly string[]
   /**
-   * The timeline of this name.
-   *
-   * @throws RangeError for a file that can not be read
+   * The timeline of this name; rejects with a RangeError for a file that can not be read.
    */
-  read(name: string): TimelinePlan
+  read(name: string): Promise<TimelinePlan>
 }
 
 /** How far a timeline has come in a world. */

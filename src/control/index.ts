@@ -62,7 +62,7 @@ const NOT_JOURNALED: readonly string[] = [
 
 const NO_SCENARIOS: TimelineLibrary = {
   names: () => [],
-  read(name) {
+  async read(name) {
     throw new RangeError(`Failed to read the scenario '${name}': this server knows none.`)
   },
 }

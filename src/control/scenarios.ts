@@ -27,7 +27,7 @@ export const listScenarios = control({
   summary:
     'The scenarios in YAML and JSON that the server knows (serve --scenarios), each with where it is in this world',
   returns: z.array(Played),
-  handle: ({ sim, library }) => library.names().map(name => shown(sim, library, name)),
+  handle: ({ sim, library }) => Promise.all(library.names().map(name => shown(sim, library, name))),
 })
 
 export const getScenario = control({
@@ -55,11 +55,12 @@ export const startScenario = control({
   returns: Played,
   handle: async ({ params, sim, library }) => {
     const name = known(library, params.name)
+    const plan = await attempt(() => library.read(name))
+    // Nothing may come between this look and the start.
     if (sim.timelines.isPlaying(name)) {
       refuse(409, `Failed to start '${name}': it plays already. DELETE /_sim/scenarios/${name} stops it.`)
     }
     await attempt(() => {
-      const plan = library.read(name)
       const why = unplayable(plan)
       if (why !== undefined) refuse(400, `Failed to start '${name}': ${why}`)
       sim.timelines.start(plan)
@@ -106,7 +107,7 @@ function unplayable({ acts, problems }: TimelinePlan): string | undefined {
   return `it has no timeline: no fault with a moment that is known beforehand.${why} Give it some, as in at: { 5m: [{ fault: … }] }.`
 }
 
-function shown(sim: Simulator, library: ControlScope['library'], name: string): z.input<typeof Played> {
+async function shown(sim: Simulator, library: ControlScope['library'], name: string): Promise<z.input<typeof Played>> {
   const view = sim.timelines.get(name)
   const time = (at: number | undefined) => (at === undefined ? null : sim.world.clock.iso(at))
   if (view !== undefined) {
@@ -115,7 +116,7 @@ function shown(sim: Simulator, library: ControlScope['library'], name: string): 
   }
   const waiting = { name, done: 0, of: null, started_at: null, next_at: null }
   try {
-    const plan = library.read(name)
+    const plan = await library.read(name)
     const why = unplayable(plan)
     const of = plan.acts.reduce((sum, act) => sum + timesOf(act), 0)
     const problems = why === undefined ? [...plan.problems] : [`Not played: ${why}`]

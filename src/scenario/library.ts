@@ -1,8 +1,6 @@
 /** Scenarios in folders, found by their names: what `POST /_sim/scenarios/{name}/start` chooses from. */
 import { basename } from 'node:path'
 import type { TimelineLibrary, TimelinePlan } from '../timelines.ts'
-import { DocumentError, readDocument } from './document.ts'
-import { timelineOf } from './document-timeline.ts'
 import { findScenarioFiles, LoadError } from './files.ts'
 
 const DATA = /(\.scenario)?\.(ya?ml|json)$/
@@ -11,7 +9,7 @@ const DATA = /(\.scenario)?\.(ya?ml|json)$/
  * The scenarios in YAML and JSON that lie in folders and below them, by their file names without the ending. Of two that
  * have the same name the one in the earlier folder counts. Files are read anew each time, so an edit shows at once.
  *
- * @example new Library(['scenarios']).read('hub-outage').acts
+ * @example (await new Library(['scenarios']).read('hub-outage')).acts
  */
 export class Library implements TimelineLibrary {
   readonly #folders: readonly string[]
@@ -24,9 +22,12 @@ export class Library implements TimelineLibrary {
     return [...this.#files().keys()].sort()
   }
 
-  read(name: string): TimelinePlan {
+  async read(name: string): Promise<TimelinePlan> {
     const file = this.#files().get(name)
     if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': there is none of that name.`)
+    // Most servers never play one: their start does not pay for a reader of YAML.
+    const { DocumentError, readDocument } = await import('./document.ts')
+    const { timelineOf } = await import('./document-timeline.ts')
     try {
       return timelineOf(readDocument(file, basename(file)), name)
     } catch (error) {
