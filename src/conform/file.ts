@@ -6,8 +6,9 @@ import { DocumentError } from './document.ts'
 
 /** @throws DocumentError for a file that is not there or holds neither */
 export function readDocument(path: string): unknown {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
-    throw new DocumentError('there is no such file. Give an OpenAPI document.')
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (!entry?.isFile()) {
+    throw new DocumentError(`${entry ? 'it is no file' : 'there is no such file'}. Give an OpenAPI document.`)
   }
   const content = readFileSync(path, 'utf8')
   if (/^\s*\{/.test(content)) {

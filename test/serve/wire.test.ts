@@ -134,6 +134,12 @@ describe('a client that hangs up in the middle', () => {
     await vi.waitFor(() => expect(world.server.inFlight).toBe(0))
     expect((await world.ask('/deploy/list')).status).toBe(200)
     expect([world.sim.digest, world.sim.clock.iso, world.sim.world.files.storedBytes]).toEqual(before)
+
+    // One that only stops sending still listens, and hears that there was more to come.
+    const half = await dial(world)
+    half.socket.end(bytes)
+    expect(await half.until(/never/)).toMatch(/^HTTP\/1.1 400 /)
+    expect([world.sim.digest, world.sim.clock.iso, world.sim.world.files.storedBytes]).toEqual(before)
   })
 })
 
