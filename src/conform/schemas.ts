@@ -33,8 +33,10 @@ export function differences(theirs: Side, ours: Side, way: 'asked' | 'answered',
   const types = typeDifference(one, other, way)
   if (types !== undefined) return [{ ...at, kind: 'type', ...types }]
   const words = wordDifference(one, other, way)
+  const bounds = way === 'asked' ? boundDifference(one, other) : undefined
   return [
     ...(words === undefined ? [] : [{ ...at, kind: 'value' as const, ...words }]),
+    ...(bounds === undefined ? [] : [{ ...at, kind: 'value' as const, ...bounds }]),
     ...fieldDifferences(one, other, way, place, level),
     ...(one.items && other.items ? differences(one.items, other.items, way, `${place}[]`, level + 1) : []),
   ]
@@ -107,6 +109,41 @@ function wordDifference(one: View, other: View, way: 'asked' | 'answered'): Told
   return { severity: 'warning', says: `it is one of ${listed(one.words)}`, ours: `it may be ${listed(more)}` }
 }
 
+/** Bounds that theirs names and that go beyond ours: of what has none a client is not told how far it may go. */
+function boundDifference(one: View, other: View): Told | undefined {
+  const beyond = [...one.bounds].filter(([word, bound]) => {
+    const ours = other.bounds.get(word)
+    return ours !== undefined && !isWithin(word, bound, ours)
+  })
+  if (beyond.length === 0) return undefined
+  const told = (bounds: View['bounds']) => beyond.map(([word]) => `${word} ${bounds.get(word)}`).join(', ')
+  return { severity: 'break', says: told(one.bounds), ours: `${told(other.bounds)}: what is beyond is refused` }
+}
+
+const LEAST = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems']
+const MOST = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems']
+
+function isWithin(word: string, bound: number, ours: number): boolean {
+  return LEAST.includes(word) ? bound >= ours : bound <= ours
+}
+
+function boundsOf(value: Json): ReadonlyMap<string, number> {
+  return new Map(
+    [...LEAST, ...MOST].flatMap(word => {
+      const bound = value[word]
+      return typeof bound === 'number' ? [[word, bound] as const] : []
+    }),
+  )
+}
+
+/** Of two sets of bounds those that both name, each as wide as the wider. */
+function widest(one: View['bounds'], other: View['bounds']): View['bounds'] {
+  const both = [...one].filter(([word]) => other.has(word))
+  return new Map(
+    both.map(([word, bound]) => [word, isWithin(word, bound, other.get(word)!) ? other.get(word)! : bound]),
+  )
+}
+
 /** A schema with everything it is made of in one: references, alternatives, parts. */
 interface View {
   readonly pointer: string
@@ -114,6 +151,8 @@ interface View {
   readonly isAny: boolean
   readonly types: readonly string[]
   readonly words: readonly unknown[]
+  /** Figures by their keyword: `maximum`, `maxLength` and the like. */
+  readonly bounds: ReadonlyMap<string, number>
   readonly fields: ReadonlyMap<string, Side>
   readonly required: ReadonlySet<string>
   /** It may have fields that are not named. */
@@ -133,6 +172,7 @@ function viewOf({ document, schema }: Side, level = 0): View {
     isAny: false,
     types: typesOf(value, words),
     words: words.filter(word => word !== null),
+    bounds: boundsOf(value),
     fields,
     required: new Set(Array.isArray(value.required) ? (value.required as string[]) : []),
     isOpen: value.additionalProperties === true || isObject(value.additionalProperties),
@@ -174,6 +214,7 @@ function joined(one: View, other: View): View {
     ...one,
     types: one.types.length > 0 ? one.types : other.types,
     words: one.words.length > 0 ? one.words : other.words,
+    bounds: new Map([...other.bounds, ...one.bounds]),
     fields: new Map([...one.fields, ...other.fields]),
     required: new Set([...one.required, ...other.required]),
     isOpen: one.isOpen || other.isOpen,
@@ -191,6 +232,7 @@ function oneOf(one: View, other: View): View {
     ...one,
     types: one.types.length === 0 || other.types.length === 0 ? [] : [...new Set([...one.types, ...other.types])],
     words: one.words.length === 0 || other.words.length === 0 ? [] : [...one.words, ...other.words],
+    bounds: widest(one.bounds, other.bounds),
     fields: new Map([...other.fields, ...one.fields]),
     required: new Set([...one.required].filter(name => other.required.has(name))),
     isOpen: one.isOpen || other.isOpen,

@@ -96,6 +96,32 @@ test('a document that the simulator tells of itself has no difference: in other 
   expect(half.beyond).toContain('GET /deploy/{deploy_id}')
 })
 
+test('bounds of a request that go beyond ours break, narrower ones and none at all do not', async () => {
+  const asking = (properties: object) => ({
+    openapi: '3.1.0',
+    info: { title: 'asking', version: '1' },
+    paths: {
+      '/v1/chat/completions': {
+        post: {
+          requestBody: { content: { 'application/json': { schema: { type: 'object', properties } } } },
+          responses: { 200: { description: '' }, '4XX': { description: '' }, '5XX': { description: '' } },
+        },
+      },
+    },
+  })
+  const values = async (properties: object) =>
+    (await conform(asking(properties))).findings
+      .filter(({ kind }) => kind === 'value')
+      .map(({ severity, place, says, ours }) => [severity, place, says, ours])
+  const wide = { anyOf: [{ type: 'number', minimum: -1, maximum: 3 }, { type: 'null' }] }
+  expect(await values({ temperature: wide })).toEqual([
+    ['break', 'request, temperature', 'minimum -1, maximum 3', 'minimum 0, maximum 2: what is beyond is refused'],
+  ])
+  expect(await values({ temperature: { type: 'number', minimum: 0, maximum: 1 }, top_p: { type: 'number' } })).toEqual(
+    [],
+  )
+})
+
 describe('documents of 3.0', () => {
   const voice = (more: object) =>
     answering({
