@@ -6,6 +6,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Patience } from './api/endpoint.ts'
 import { pathOf } from './api/pipeline.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
+import { AWAITED_HEADER, AwaitedAnswer } from './awaited-answer.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
 import { BrokenAnswer, piecesOf, transferTime } from './faults/broken.ts'
@@ -125,7 +126,9 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       if (below !== undefined && !isControl(below.path)) {
         const world = worlds.get(below.name)
         if (world === undefined) return noWorld(worlds, below.name)
-        return answerBelow(worlds, world, request, { clientAddress, path: below.path, bringAbout, patienceOf })
+        const arrival = { clientAddress, path: below.path }
+        if (incoming.headers['x-sim-client'] === 'scenario') return answerStage(world, request, arrival, bringAbout)
+        return answerBelow(worlds, world, request, { ...arrival, bringAbout, patienceOf })
       }
       const target = below?.path ?? path
       const word = target.split('?', 1)[0]!
@@ -141,6 +144,41 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     },
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
+
+  /** Answers that stages wait for, by the world and the number that they ask for them by. */
+  const awaited = new WeakMap<Simulator, Map<string, AwaitedAnswer>>()
+  let numbered = 0
+
+  /** A stage moves the time of its world itself, so it is told at once what has to wait, and asks again. */
+  async function answerStage(
+    world: ServedWorld,
+    request: Request,
+    arrival: Arrival,
+    bringAbout: (from: Simulator, answer: Response) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const { sim } = world
+    const known = awaited.get(sim) ?? new Map<string, AwaitedAnswer>()
+    awaited.set(sim, known)
+    const asked = request.headers.get(AWAITED_HEADER)
+    const number = asked ?? String(++numbered)
+    const one =
+      asked === null
+        ? new AwaitedAnswer(patienceOf => answerBelow(worlds, world, request, { ...arrival, patienceOf }))
+        : known.get(asked)
+    if (one === undefined) return told(world, 404, `Failed to find the answer ${number}: nobody waits for it.`)
+    known.delete(number)
+    if (asked !== null && request.method === 'DELETE') {
+      await world.using(() => one.leave(new Error('its client has given up')))
+      return new Response(null, { status: 204 })
+    }
+    const seen = await world.using(() => one.look())
+    if ('answer' in seen) return bringAbout(sim, seen.answer)
+    known.set(number, one)
+    return new Response(null, {
+      status: 204,
+      headers: { [AWAITED_HEADER]: number, 'x-sim-delay': String(seen.delay) },
+    })
+  }
 
   /** Connections on which nothing will ever come. */
   const hanging = new Set<Socket>()

@@ -1,6 +1,7 @@
 /** A stage on a running server: a world made for one scenario, played over HTTP, and taken away when it is over. */
 
 import { readNames } from '../api/names.ts'
+import { AWAITED_HEADER } from '../awaited-answer.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { NodeView } from '../cluster/nodes.ts'
 import { type ClusterCommands, clusterCommands, type Give, nodeCommands } from '../cluster/verbs.ts'
@@ -14,7 +15,7 @@ import { loadFixture } from '../store/fixture.ts'
 import { turn } from '../turns.ts'
 import { UntilError } from '../until-error.ts'
 import { isLook, noVerb, unmoved } from './in-process.ts'
-import { awaitAnswer } from './patience.ts'
+import { awaitAnswer, awaitHeld } from './patience.ts'
 import type { ScenarioOptions } from './scenario.ts'
 import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
 
@@ -180,6 +181,7 @@ export class AgainstStage implements Stage {
   #isBehind = true
   #sleepers: readonly Sleeper[] = []
   #moves: Promise<unknown> = Promise.resolve()
+  #movesUnderWay = 0
   #changes = 0
   #underWay = 0
   #inFlight = 0
@@ -209,19 +211,61 @@ export class AgainstStage implements Stage {
   }
 
   async send(request: Request): Promise<Response> {
-    this.#activity++
-    this.#inFlight++
-    let response: Response
-    try {
-      response = await this.#inOrder(() => this.#forward(request))
-    } finally {
-      this.#inFlight--
-      this.#activity++
-    }
+    const first = await this.#sent(request)
+    const number = first.headers.get(AWAITED_HEADER)
+    const response = number === null ? first : await this.#held(first, number, request)
     const hangs = response.headers.has('x-sim-hang')
     const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
     if (delay > 0) await awaitAnswer(delay, this.#nameOf(request), span => this.#moveTo(this.#time.now + span))
     return response
+  }
+
+  async #sent(request: Request): Promise<Response> {
+    this.#activity++
+    this.#inFlight++
+    try {
+      return await this.#inOrder(() => this.#forward(request))
+    } finally {
+      this.#inFlight--
+      this.#activity++
+    }
+  }
+
+  /** Comes back for an answer that the world holds, and moves its time meanwhile. */
+  #held(first: Response, number: string, request: Request): Promise<Response> {
+    const again = (method: string) =>
+      this.#sent(new Request(request.url, { method, headers: { [AWAITED_HEADER]: number }, signal: request.signal }))
+    let known: Response | undefined = first
+    const held = {
+      look: async () => {
+        const answer = known ?? (await again('GET'))
+        known = undefined
+        return answer.headers.has(AWAITED_HEADER) ? { delay: Number(answer.headers.get('x-sim-delay')) } : { answer }
+      },
+      leave: () => again('DELETE'),
+      wait: (span: Micros) => {
+        const at = this.#time.now + span
+        return this.#movesUnderWay > 0 ? this.#meanwhile(at) : this.#inTurn(() => this.#moveTo(at))
+      },
+    }
+    const stage = this
+    const clock = {
+      get elapsed() {
+        return stage.#time.now
+      },
+    }
+    return awaitHeld(held, this.#nameOf(request), clock)
+  }
+
+  /** Waits for time that somebody else moves, until it has come so far or they have ended. */
+  async #meanwhile(at: Micros): Promise<void> {
+    let sleeper: Sleeper | undefined
+    const come = new Promise<void>(wake => {
+      sleeper = { at, duration: `${at - this.#time.now}us`, wake }
+      this.#lay(sleeper)
+    })
+    await Promise.race([come, this.#moves])
+    this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
   }
 
   async command(order: Order): Promise<unknown> {
@@ -327,11 +371,12 @@ export class AgainstStage implements Stage {
 
   #sleep(duration: Duration): Promise<void> {
     const at = this.#time.now + micros(duration)
-    return new Promise(wake => {
-      const sleeper = { at, duration, wake }
-      const place = this.#sleepers.findIndex(other => other.at > at)
-      this.#sleepers = place < 0 ? [...this.#sleepers, sleeper] : this.#sleepers.toSpliced(place, 0, sleeper)
-    })
+    return new Promise(wake => this.#lay({ at, duration, wake }))
+  }
+
+  #lay(sleeper: Sleeper): void {
+    const place = this.#sleepers.findIndex(other => other.at > sleeper.at)
+    this.#sleepers = place < 0 ? [...this.#sleepers, sleeper] : this.#sleepers.toSpliced(place, 0, sleeper)
   }
 
   async #moveTo(target: Micros): Promise<void> {
@@ -398,6 +443,7 @@ export class AgainstStage implements Stage {
 
   /** One move at a time: a second one queues behind the first. */
   #inTurn(move: () => Promise<unknown>): Promise<Happened> {
+    this.#movesUnderWay++
     const result = this.#moves.then(async () => {
       const from = this.#time.iso()
       await this.#inOrder(() => this.#catchUp())
@@ -406,7 +452,10 @@ export class AgainstStage implements Stage {
       await this.#inOrder(() => this.#catchUp())
       return this.#happenedSince(before, from)
     })
-    this.#moves = result.catch(() => {})
+    const over = () => {
+      this.#movesUnderWay--
+    }
+    this.#moves = result.then(over, over)
     return result
   }
 

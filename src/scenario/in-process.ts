@@ -1,4 +1,5 @@
 import { operations } from '../api/index.ts'
+import { AwaitedAnswer } from '../awaited-answer.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import { arrive } from '../faults/arrival.ts'
 import { BrokenAnswer } from '../faults/broken.ts'
@@ -6,7 +7,7 @@ import { type Duration, type Micros, micros, readable } from '../kernel/duration
 import type { Entry, Fields } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import { awaitAnswer } from './patience.ts'
+import { awaitAnswer, awaitHeld } from './patience.ts'
 import { type ScenarioOptions, worldOf } from './scenario.ts'
 import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
 
@@ -25,6 +26,9 @@ export class InProcessStage implements Stage {
   #changes = 0
   #looks = 0
   #pulseAtLook = 0
+  /** Moves of the clock that were asked for. */
+  #moves: Promise<unknown> = Promise.resolve()
+  #movesUnderWay = 0
 
   /** @throws FixtureError or RangeError for options that make no world */
   constructor(options: ScenarioOptions) {
@@ -70,11 +74,31 @@ export class InProcessStage implements Stage {
 
   async send(request: Request): Promise<Response> {
     this.#look()
-    const answer = await this.#sim.answer(request)
+    const answer = await this.#served(request)
     if (!(answer instanceof BrokenAnswer)) return answer
     return arrive(answer, delay => this.#wait(delay, request)).catch((error: unknown) => {
       throw error instanceof Error ? Object.assign(error, { broken: true }) : error
     })
+  }
+
+  async #served(request: Request): Promise<Response> {
+    const { clock } = this.#sim
+    const awaited = new AwaitedAnswer(patienceOf => this.#sim.answer(request, { patienceOf }))
+    const held = {
+      look: () => awaited.look(),
+      leave: (reason: Error) => awaited.leave(reason),
+      wait: (span: Micros) =>
+        this.#movesUnderWay > 0 ? this.#meanwhile(span) : this.#moved(clock.advance(`${span}us`)),
+    }
+    return awaitHeld(held, `${request.method} ${new URL(request.url).pathname}`, clock)
+  }
+
+  /** Waits for time that somebody else moves, until it has come so far or they have ended. */
+  async #meanwhile(span: Micros): Promise<void> {
+    const over = new AbortController()
+    const come = this.#sim.clock.hold(span, { signal: over.signal, what: 'the answer of a model' }).catch(() => {})
+    await Promise.race([come, this.#moves])
+    over.abort()
   }
 
   get faults(): StageFaults {
@@ -95,7 +119,7 @@ export class InProcessStage implements Stage {
     return awaitAnswer(delay, `${method} ${new URL(url).pathname}`, span =>
       clock.isMoving
         ? clock.hold(span, { signal, what: `the answer to ${method} ${url}` })
-        : clock.advance(`${span}us`),
+        : this.#moved(clock.advance(`${span}us`)),
     )
   }
 
@@ -150,10 +174,10 @@ export class InProcessStage implements Stage {
       get elapsed() {
         return clock.elapsed
       },
-      advance: duration => clock.advance(duration),
-      advanceTo: moment => clock.advanceTo(moment),
-      next: options => clock.next(options),
-      until: (predicate, options) => clock.until(predicate, options),
+      advance: duration => this.#moved(clock.advance(duration)),
+      advanceTo: moment => this.#moved(clock.advanceTo(moment)),
+      next: options => this.#moved(clock.next(options)),
+      until: (predicate, options) => this.#moved(clock.until(predicate, options)),
       sleep: async duration => {
         const sleep = { at: clock.elapsed + micros(duration), duration }
         this.#sleeps.push(sleep)
@@ -164,6 +188,15 @@ export class InProcessStage implements Stage {
         }
       },
     }
+  }
+
+  #moved<T>(move: Promise<T>): Promise<T> {
+    this.#movesUnderWay++
+    const over = () => {
+      this.#movesUnderWay--
+    }
+    this.#moves = move.then(over, over)
+    return move
   }
 
   /** Answers come without a turn of the event loop, so a script that polls a standing clock would never let go. */

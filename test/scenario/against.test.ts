@@ -331,3 +331,55 @@ test('faults of the wire: late answers, a hang, and an answer that is lost after
   )
   expect(elapsed).toBeGreaterThan(60_000_000)
 })
+
+test('chats that wait for an instance: time is moved for them, until they are answered or their clients give up', async () => {
+  const ask = { model: 'acme/chat', messages: [{ role: 'user' as const, content: 'Tell me about rivers.' }] }
+  const settings = { min_instances: 0, max_instances: 1 }
+  const { trace, failure } = await both(
+    async ({ api, clock, check, cluster, at, baseUrl, token, fetch }) => {
+      const lost = (call: Promise<unknown>) => call.catch((error: unknown) => error)
+      const asleep = async () => (await api.listDeployments())[0]!.instances?.running === 0
+      await clock.until(asleep, { within: '1h' })
+      at('1s', async () =>
+        check(await lost(api.createChatCompletion(ask)), { broken: true, message: /time stands in/ }),
+      )
+      await clock.advance('2s')
+
+      let from = clock.elapsed
+      const tooLate = { broken: true, message: /^no answer to POST \/v1\/chat\/completions within 1m$/ }
+      check(await lost(api.createChatCompletion(ask)), tooLate)
+      check(clock.elapsed - from, 60_000_000, 'a client has a minute of patience')
+
+      // Their patience outlasts a move that somebody else makes: the rest they move themselves.
+      from = clock.elapsed
+      const both = [lost(api.createChatCompletion(ask)), lost(api.createChatCompletion(ask))]
+      const slept = clock.sleep('20s').then(() => clock.elapsed - from)
+      await clock.advance('40s')
+      check([await slept, clock.elapsed - from], [20_000_000, 40_000_000])
+      const outcomes = (await Promise.all(both)) as object[]
+
+      let tries = 0
+      const answered = async () => {
+        tries++
+        return 'choices' in ((await lost(api.createChatCompletion(ask))) as object)
+      }
+      while (tries < 9 && !(await answered()));
+      check([outcomes.length, tries < 9], [2, true], 'who asks again is answered when it is awake')
+
+      const headers = { authorization: `Bearer ${token}` }
+      const body = JSON.stringify({ ...ask, stream: true })
+      const streamed = async () =>
+        (await fetch(`${baseUrl}/v1/chat/completions`, { method: 'POST', headers, body })).text()
+      check(await streamed(), /data: \[DONE\]/)
+      await clock.until(asleep, { within: '1h' })
+      await cluster.stockOut('H100-80GB')
+      check(await lost(streamed()), tooLate)
+    },
+    { with: { deployments: [{ model_name: 'acme/chat', settings }] } },
+  )
+  expect(failure).toBeUndefined()
+  const idsOf = (fate: RegExp) => trace.flatMap(line => (fate.test(line) ? (/chatcmpl-\w+/.exec(line) ?? []) : []))
+  const ended = idsOf(/ inference\.(served|left) /)
+  expect(idsOf(/ inference\.left /).length).toBeGreaterThan(2)
+  expect(idsOf(/ inference\.queued /).filter(id => !ended.includes(id))).toEqual([])
+})
