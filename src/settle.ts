@@ -313,6 +313,7 @@ export class SimulatorClock {
     if (!this.#host.world.needsTokenizer) this.#catchUpNow()
     this.#drive = drive
     this.#rebase()
+    this.#dropJump()
     if (drive.mode === 'idle') this.#armJump(drive.after)
   }
 
@@ -325,6 +326,7 @@ export class SimulatorClock {
   pause(owner: string): () => void {
     if (!this.#pauses.isHeld && !this.#host.world.needsTokenizer) this.#catchUpNow()
     const release = this.#pauses.hold(owner)
+    this.#dropJump()
     return () => {
       if (release()) this.#goOn()
     }
@@ -421,6 +423,11 @@ export class SimulatorClock {
     }, after)
   }
 
+  #dropJump(): void {
+    if (this.#jump !== undefined) forget(this.#jump)
+    this.#jump = undefined
+  }
+
   #nextWork(): Micros {
     return this.#host.world.agenda.nextTimeOf(kind => !HOUSEKEEPING.has(EVENTS[kind]!.name))
   }
@@ -434,6 +441,8 @@ export class SimulatorClock {
         for (;;) {
           const target = this.#nextWork()
           if (!Number.isFinite(target) || world.visibleChanges !== seen) return
+          // Somebody took hold of it on the way, or moves it otherwise now.
+          if (this.#pauses.isHeld || this.#drive.mode !== 'idle') return
           this.#fire(target)
           const pause = breathe()
           if (pause) await pause
@@ -478,6 +487,7 @@ export class SimulatorClock {
     this.#drive = driveOf(setting, this.elapsed)
     this.#pauses.replace(pausedBy)
     this.reset()
+    this.#dropJump()
     if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
   }
 

@@ -164,6 +164,35 @@ describe('an idle clock', () => {
   })
 })
 
+describe('an idle clock that was about to jump', () => {
+  /** Until timers that were due before have fired, and what they set off has been done. */
+  const waited = async () => {
+    await new Promise(resolve => setTimeout(resolve, 1))
+    for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+  }
+
+  test('does not when somebody takes hold of it first, and does when they let go', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
+    const id = await deploy(sim)
+    const resume = sim.clock.pause('a look around')
+    await waited()
+    expect(sim.clock.elapsed).toBe(0)
+    resume()
+    await vi.waitFor(() => expect(sim.world.deployments.get(id)!.status).toBe('running'), {
+      interval: 5,
+      timeout: 5_000,
+    })
+  })
+
+  test('waits as long as it is told to meanwhile', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
+    await deploy(sim)
+    sim.clock.set({ mode: 'idle', after: 3_600_000 })
+    await waited()
+    expect(sim.clock.elapsed).toBe(0)
+  })
+})
+
 describe('a clock that follows another', () => {
   test('is where that one is at each request, and never goes back', async () => {
     let now = 1_000_000
