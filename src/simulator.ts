@@ -611,6 +611,7 @@ const WORDS = {
   timers: ['drive', 'ignore'],
   inferencePace: ['clock', 'instant'],
   documentedOnly: [true, false],
+  strictRequests: [true, false],
   check: [true, false],
 } as const satisfies Partial<Record<keyof SimulatorOptions, readonly unknown[]>>
 

@@ -183,6 +183,17 @@ describe('until', () => {
   })
 })
 
+test('all timers of the last moment of a move fire, and one that is due right after it does not', async () => {
+  vi.useFakeTimers()
+  const sim = createSimulator({ fixtures: 'empty' })
+  made.push(sim)
+  const fired: string[] = []
+  for (const name of ['one', 'another', 'a third']) setTimeout(() => fired.push(name), 1000)
+  setTimeout(() => fired.push('too early'), 1001)
+  await sim.clock.advance('1s')
+  expect(fired).toEqual(['one', 'another', 'a third'])
+})
+
 describe('the two clocks', () => {
   test('are one wherever the fakes were installed, and whatever the system time is set to', async () => {
     vi.useRealTimers()

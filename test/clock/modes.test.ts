@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
 
+/** The real clock, in the hands of a test. */
+const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
+vi.mock('../../src/kernel/pacer.ts', async original => {
+  const real = await original<typeof import('../../src/kernel/pacer.ts')>()
+  return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
+})
+
 const BASE = 'http://sim'
 
 async function get(sim: Simulator, path: string): Promise<Record<string, unknown>> {
@@ -194,6 +201,18 @@ describe('an idle clock that was about to jump', () => {
 })
 
 describe('a clock that follows another', () => {
+  test('begins to follow where both are, whatever that one shows by then', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    await sim.clock.advance('1h')
+    let now = 1e12
+    sim.clock.set({ mode: 'follow', now: () => now })
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(3600e6)
+    now += 1500
+    await get(sim, '/deploy/list')
+    expect(sim.clock.elapsed).toBe(3601.5e6)
+  })
+
   test('is where that one is at each request, and never goes back', async () => {
     let now = 1_000_000
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'follow', now: () => now } })
@@ -278,6 +297,49 @@ describe('a pause', () => {
     expect(sim.clock.pausedBy).toEqual(['debugger'])
     sim.clock.resume('debugger')
     expect(sim.clock.pausedBy).toEqual([])
+  })
+
+  test('holds a clock that moves on polls, until it is let go', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    const id = await deploy(sim)
+    const resume = sim.clock.pause('debugger')
+    await statuses(sim, `/deploy/${id}`, 3)
+    expect(sim.clock.elapsed).toBe(0)
+    resume()
+    await get(sim, `/deploy/${id}`)
+    expect(sim.clock.elapsed).toBeGreaterThan(0)
+  })
+
+  test('is no time that a scaled clock makes up for', () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'scaled', speed: 60 } })
+    sim.clock.pause('debugger')
+    const { elapsed } = sim.clock
+    const began = performance.now()
+    while (performance.now() < began + 3);
+    const before = performance.now()
+    sim.clock.resume('debugger')
+    const { due } = sim.clock
+    expect(due - elapsed).toBeLessThanOrEqual((performance.now() - before) * 60_000 + 60)
+  })
+
+  test('that was forgotten is told of to whoever asks', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    wall.now = 1000
+    try {
+      const sim = createSimulator({ fixtures: 'empty', clock: 'idle' })
+      sim.clock.pause('debugger')
+      wall.now += 4000
+      await get(sim, '/deploy/list')
+      expect(warned).not.toHaveBeenCalled()
+      wall.now += 2000
+      await get(sim, '/deploy/list')
+      await get(sim, '/deploy/list')
+      expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+        "The clock has been asked for the time and is still held by 'debugger': time stands until they let go.",
+      ])
+    } finally {
+      wall.now = undefined
+    }
   })
 
   test('ends only when everybody has let go, and says who has not', async () => {

@@ -335,6 +335,34 @@ describe('coming and going', () => {
     }
   })
 
+  test('one that nobody used makes room for another, and one that is being asked is used', async () => {
+    wall.now = 1_000_000
+    try {
+      const server = await running({ fixtures: 'empty' }, { maxWorlds: 1 })
+      const first = await world(server)
+      let release = () => {}
+      const held = new Promise<void>(resolve => {
+        release = resolve
+      })
+      const served = server.server.worlds.get(first.world)!
+      const moving = served.sim.clock.untilInSlices(async () => {
+        await held
+        return true
+      })
+      const answer = ask(server, '/deploy/list', first.token)
+      await vi.waitFor(() => expect(served.requests).toBe(1), { interval: 5 })
+      wall.now += 61 * 60_000
+      expect((await server.command('/_sim/worlds', {})).status).toBe(429)
+      release()
+      await moving
+      expect((await answer).status).toBe(200)
+      wall.now += 61 * 60_000
+      expect((await world(server)).world).toBe('w2')
+    } finally {
+      wall.now = undefined
+    }
+  })
+
   test('what a world that goes has kept goes with it; what was made from that, or carried out of it, stays', async () => {
     wall.now = 1_000_000
     try {

@@ -2,6 +2,7 @@ import { afterAll, describe, expectTypeOf } from 'vitest'
 import { accountOf } from '../../src/failure-account.ts'
 import type { DeploymentStatus, Fault, GpuType, SimulatorOptions } from '../../src/index.ts'
 import type { ReceivedPattern } from '../../src/matchers.ts'
+import { createSimulator } from '../../src/simulator.ts'
 import { expect, test } from '../../src/vitest.ts'
 
 const BASE = 'https://api.example.test'
@@ -129,6 +130,27 @@ test('toHaveCost is in dollars, of everything or of one thing', async ({ sim }) 
   expect(() => expect(sim).toHaveCost({ max: 1 })).toThrow(
     new RegExp(`to have cost at most \\$1: it cost \\$2\\d\\.\\d+\\n {2}\\$2\\d\\.\\d+ ${deploy_id} \\(acme/chat\\)$`),
   )
+})
+
+test('what a world began with runs and costs too: each thing is named once, the dearest first', async () => {
+  const sim = createSimulator()
+  expect(() => expect(sim).toBeQuiet()).toThrow(/\n {2}batch batch_\w+ is in_progress\n/)
+  await sim.clock.advance('3h')
+  let told = ''
+  try {
+    expect(sim).toHaveCost({ max: 1 })
+  } catch (error) {
+    told = (error as Error).message
+  }
+  const lines = [...told.matchAll(/^ {2}\$([\d.]+) (.*)$/gm)].map(
+    ([, dollars, what]) => [what, Number(dollars)] as const,
+  )
+  expect(lines[0]![0]).toMatch(/^\w+ \(acme\/assistant\)$/)
+  expect(lines.some(([what]) => what!.startsWith('batch_'))).toBe(true)
+  expect(new Set(lines.map(([what]) => what)).size).toBe(lines.length)
+  expect(lines.map(([, dollars]) => dollars)).toEqual(lines.map(([, dollars]) => dollars).sort((a, b) => b - a))
+  const total = Number(/it cost \$([\d.]+)/.exec(told)![1])
+  expect(lines.reduce((sum, [, dollars]) => sum + dollars, 0)).toBeCloseTo(total, 4)
 })
 
 test('a failed test is told what its client did, what became of it, and how to run it again', async ({ sim }) => {
