@@ -43,6 +43,8 @@ export function openapi(operations: Operations, info: Info = {}) {
         info.description ??
         'A simulated model-hosting service. x-provenance: documented, neighbour (not in the document, needed to ' +
           'follow what it starts) or assumed. x-assumed: what the document leaves open and this service answers. ' +
+          'x-open: the document shows these values and says that there may be others. x-mirror-of: the operation that is ' +
+          'served a second time here. ' +
           'A path that does not exist is 404, a method that a path does not take 405, both in the shape of DetailError.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -204,6 +206,8 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): 
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       // More fields are never a breach: requests ignore them, answers may grow.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+      // Where our own words stand is for names profiles, and nobody else's business.
+      delete jsonSchema['x-holds']
     },
   }) as Json
   const { id, ...inPlace } = described

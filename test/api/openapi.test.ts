@@ -22,6 +22,12 @@ test('every operation is there, under its export name', () => {
   expect(document.openapi).toBe('3.1.0')
 })
 
+test('has no extension that it does not explain', () => {
+  const extensions = new Set(JSON.stringify(document).match(/"x-[a-z-]+"(?=:)/g))
+  expect([...extensions].sort()).toEqual(['"x-assumed"', '"x-mirror-of"', '"x-open"', '"x-provenance"'])
+  for (const name of extensions) expect(document.info.description).toContain(JSON.parse(name))
+})
+
 describe('what a client generator needs to see', () => {
   const llm = document.paths['/deploy/llm'].post.requestBody.content['application/json'].schema
 
