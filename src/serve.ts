@@ -9,7 +9,8 @@ import { loadTokenizer } from './api/tokenizer.ts'
 import { AWAITED_HEADER, AwaitedAnswer } from './awaited-answer.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
-import { BrokenAnswer, piecesOf, transferTime } from './faults/broken.ts'
+import { cutBody } from './faults/bodies.ts'
+import { BrokenAnswer, isStream, piecesOf, transferTime } from './faults/broken.ts'
 import type { Micros } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
@@ -328,6 +329,13 @@ async function breakAnswer(
       return answer.mended
     }
     case 'cut': {
+      if (isStream(answer)) {
+        await sendPieces(outgoing, answer, cutBody(answer.body!, fate.after), piece => outgoing.write(piece))
+        // Of a chunk that is announced nothing comes.
+        if (fate.chunked) socket.write('400\r\n')
+        socket.destroySoon()
+        return RESPONSE_ALREADY_SENT
+      }
       const bytes = new Uint8Array(await answer.arrayBuffer())
       const framing = fate.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
       const part = bytes.subarray(0, fate.after)
@@ -339,6 +347,19 @@ async function breakAnswer(
       return RESPONSE_ALREADY_SENT
     }
     case 'slow': {
+      if (isStream(answer)) {
+        if (pace === undefined) return answer.mended
+        const signal = gone(outgoing)
+        const isWhole = await sendPieces(outgoing, answer, answer.body!, async piece => {
+          const { size, each } = piecesOf(piece.length, fate.bytesPerSecond)
+          for (let at = 0; at < piece.length; at += size) {
+            if (await patience(each / 1000 / pace, signal)) outgoing.write(piece.subarray(at, at + size))
+          }
+        })
+        if (isWhole) outgoing.end()
+        else socket.destroySoon()
+        return RESPONSE_ALREADY_SENT
+      }
       const bytes = new Uint8Array(await answer.arrayBuffer())
       const whole = new Response(bytes, { status: answer.status, headers: answer.headers })
       if (pace === undefined) return inNoTime(whole, transferTime(bytes.length, fate.bytesPerSecond))
@@ -353,6 +374,25 @@ async function breakAnswer(
       outgoing.end()
       return RESPONSE_ALREADY_SENT
     }
+  }
+}
+
+/** Sends a body as it comes; says whether it came to its end. A client that leaves is heard where the body comes from. */
+async function sendPieces(
+  outgoing: ServerResponse,
+  { status, headers }: Response,
+  body: ReadableStream<Uint8Array>,
+  send: (piece: Uint8Array) => unknown,
+): Promise<boolean> {
+  const reader = body.getReader()
+  outgoing.once('close', () => reader.cancel().catch(() => {}))
+  outgoing.writeHead(status, Object.fromEntries(headers))
+  outgoing.flushHeaders()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) await send(next.value)
+    return true
+  } catch {
+    return false
   }
 }
 

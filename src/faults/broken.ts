@@ -31,6 +31,11 @@ export class BrokenAnswer extends Response {
   }
 }
 
+/** Whether its body comes as the world's time goes, so that nothing on its way may wait for its end. */
+export function isStream(answer: Response): boolean {
+  return answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+}
+
 /** How a slow body is cut: the bytes of a piece, and how long each takes. */
 export function piecesOf(bytes: number, bytesPerSecond: number): { readonly size: number; readonly each: Micros } {
   // Ten pieces a second, and never more than a hundred, or a slow megabyte would be ten thousand wakings.

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { nearest } from '../kernel/nearest.ts'
+import { changedBody } from './bodies.ts'
+import { isStream } from './broken.ts'
 import { kind } from './kind.ts'
 
 /** What a service may change without breaking its word. */
@@ -50,13 +52,28 @@ export const drift = kind({
     const answer = await hit.proceed()
     // A refusal has another shape than the declared one.
     if (answer.status !== 200) return answer
-    const body: unknown = JSON.parse(await answer.text())
     const { endpoint, spelled } = hit.passage
-    const places = candidates(endpoint.returns, change, field).map(one => spelled(stepsOf(one)))
-    const found = places.filter(steps => isThere(body, steps))
-    const chosen = found[Math.floor(hit.draw() * found.length)]
-    const changed = chosen === undefined ? body : edited(body, chosen, change)
-    return new Response(JSON.stringify(changed), { status: answer.status, headers: answer.headers })
+    const draw = hit.draw()
+    const changed = (text: string, places: readonly (readonly string[])[]) => {
+      const body: unknown = JSON.parse(text)
+      const found = places.filter(steps => isThere(body, steps))
+      const chosen = found[Math.floor(draw * found.length)]
+      return JSON.stringify(chosen === undefined ? body : edited(body, chosen, change))
+    }
+    const { status, headers } = answer
+    if (!isStream(answer)) {
+      const places = candidates(endpoint.returns, change, field).map(one => spelled(stepsOf(one)))
+      return new Response(changed(await answer.text(), places), { status, headers })
+    }
+    const places = candidates(endpoint.streams ?? endpoint.returns, change, field).map(stepsOf)
+    const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
+    // Its pieces are whole events.
+    const drifted = changedBody(answer.body!, piece =>
+      encoder.encode(
+        decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${changed(data, places)}`),
+      ),
+    )
+    return new Response(drifted, { status, headers })
   },
 })
 

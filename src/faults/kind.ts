@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { Journal } from '../kernel/journal.ts'
 import type { Chance } from '../kernel/random.ts'
+import { isStream } from './broken.ts'
 
 /** What faults know of a world: its time, its chance, its journal, and that it can be gone back to. */
 export interface FaultyWorld {
@@ -64,6 +65,11 @@ export function inPlace(
     hit.record(status)
     return answer()
   }
+  const replaced = (unheard: Response) => {
+    // Of a stream that nobody hears the rest is not made.
+    if (isStream(unheard)) unheard.body?.cancel()
+    return answer()
+  }
   const done = hit.proceed()
-  return done instanceof Promise ? done.then(answer) : answer()
+  return done instanceof Promise ? done.then(replaced) : replaced(done)
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod'
-import { BrokenAnswer } from './broken.ts'
+import { BrokenAnswer, isStream } from './broken.ts'
 import { kind } from './kind.ts'
+
+/** What comes of a stream unless said: nobody knows yet where its middle is. A handful of events. */
+const BYTES_OF_A_STREAM = 1_000
 
 /** The connection is cut in the middle of the body: after so many bytes, or half of them. */
 export const truncated = kind({
@@ -12,6 +15,7 @@ export const truncated = kind({
   }),
   async act({ bytes, chunked }, hit) {
     const answer = await hit.proceed()
+    if (isStream(answer)) return new BrokenAnswer({ kind: 'cut', after: bytes ?? BYTES_OF_A_STREAM, chunked }, answer)
     const body = await answer.arrayBuffer()
     // Less than all of it, or nothing would be missing.
     const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
