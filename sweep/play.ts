@@ -3,6 +3,8 @@
 import { loadTokenizer } from '../src/api/tokenizer.ts'
 import { CommandError } from '../src/cluster/commands.ts'
 import { violations } from '../src/cluster/invariants.ts'
+import { targetOf } from '../src/cluster/targets.ts'
+import type { World } from '../src/cluster/world.ts'
 import { createSimulator, type Simulator } from '../src/simulator.ts'
 import { type Sometimes, type SometimesName, sometimes } from './sometimes.ts'
 import type { Deed, RandomWorld } from './world.ts'
@@ -105,6 +107,9 @@ async function perform(sim: Simulator, deed: Deed): Promise<void> {
       else await send(sim, 'POST', `${path}/${deed.verb}`)
       return
     }
+    case 'chats':
+      chats(sim.world, deed)
+      return
     case 'heal':
       sim.cluster.heal()
       return
@@ -115,6 +120,21 @@ async function perform(sim: Simulator, deed: Deed): Promise<void> {
         // A node of the beginning may have gone by now.
         if (!(error instanceof CommandError)) throw error
       }
+  }
+}
+
+/** Clients who ask a model at once, as far as it takes them on; so many leave at once, the others wait for their answers. */
+export function chats(
+  world: World,
+  { model, clients, left, tokens }: { model: string; clients: number; left: number; tokens: number },
+): void {
+  const target = targetOf(world, model)
+  const lengths = { promptTokens: 500, answerTokens: tokens, longestAnswer: tokens }
+  const spec = { model, prefix: 'chatcmpl-', token: 'token', hash: `${tokens}`, ...lengths }
+  for (let client = 0; client < clients; client++) {
+    if (target === undefined || world.inference.refusal(model, 'token', target) !== undefined) return
+    const call = world.inference.begin(spec, target)
+    if (client < left) call.leave(0)
   }
 }
 

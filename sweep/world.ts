@@ -29,6 +29,14 @@ export type Deed =
   | { readonly do: 'about'; readonly name: string; readonly method: string; readonly path: string }
   | { readonly do: 'batch'; readonly model: string; readonly lines: number; readonly tokens: number; readonly bad: Bad }
   | { readonly do: 'cancel'; readonly nth: number }
+  /** Clients who ask a model at once; so many leave at once. */
+  | {
+      readonly do: 'chats'
+      readonly model: string
+      readonly clients: number
+      readonly left: number
+      readonly tokens: number
+    }
   /** A hosted instance or container, by its place among all of them; a container can only be deleted. */
   | { readonly do: 'rented'; readonly verb: 'stop' | 'start' | 'delete'; readonly nth: number }
   | { readonly do: 'command'; readonly verb: string; readonly target?: string; readonly args?: Record<string, number> }
@@ -317,6 +325,11 @@ function deedOf(draws: Draws, fleet: RandomFleet, names: readonly string[]): Dee
     return { do: 'batch', model, lines: draws.between(1, 300), tokens: draws.between(10, 400), bad }
   }
   if (roll < 0.65) return { do: 'cancel', nth: draws.between(0, 5) }
+  if (roll < 0.67) {
+    const model = draws.pick([CATALOG, name, name, 'tone'])
+    const [clients, left] = [draws.between(1, 150), draws.between(0, 20)]
+    return { do: 'chats', model, clients, left, tokens: draws.between(1, 4000) }
+  }
   if (roll < 0.68) return post('/payment/funds', { amount: draws.between(100, 5000) })
   if (roll < 0.71) {
     const [amount, threshold] = [draws.between(0, 20_000), draws.between(0, 3000)]

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Simulator } from '../../src/simulator.ts'
+import { chats } from '../../sweep/play.ts'
 
 const NAMES = ['acme/chat', 'acme/search', 'acme/code'] as const
 const GPUS = ['L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB'] as const
@@ -30,6 +31,7 @@ export type Action =
   | { do: 'card'; good: boolean }
   | { do: 'price'; gpu: string; cents: number }
   | { do: 'removeModel'; name: string }
+  | { do: 'chat'; model: string; clients: number; left: number; tokens: number }
   | { do: 'advance'; seconds: number }
 
 const seconds = fc.oneof(
@@ -112,6 +114,16 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
       do: fc.constant('rented' as const),
       verb: fc.constantFrom('stop' as const, 'start' as const, 'delete' as const),
       which: fc.nat(8),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('chat' as const),
+      model: fc.constantFrom('aurora-labs/aurora-8b-instruct', ...NAMES, 'acme/assistant', 'tone', 'nobody/nothing'),
+      clients: fc.integer({ min: 1, max: 40 }),
+      left: fc.nat(40),
+      tokens: fc.integer({ min: 1, max: 4000 }),
     }),
   },
   {
@@ -227,6 +239,9 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
       return undefined
     case 'removeModel':
       return send(sim, 'DELETE', `/models/${one.name}?version=ALL`)
+    case 'chat':
+      chats(sim.world, one)
+      return undefined
     case 'advance':
       await sim.clock.advance(one.seconds * 1000)
       return undefined

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchRow } from '../../src/cluster/batch-row.ts'
+import type { InferenceRow } from '../../src/cluster/inference-row.ts'
 import { violations } from '../../src/cluster/invariants.ts'
 import { LawError, type LawName } from '../../src/cluster/laws/law.ts'
 import type { LedgerEntry, MeterRow } from '../../src/cluster/ledger.ts'
 import type { RentalRow } from '../../src/cluster/rental-row.ts'
 import type { Simulator } from '../../src/simulator.ts'
+import { chats } from '../../sweep/play.ts'
 import { pass, passUntil, spec, stage } from '../cluster/stage.ts'
 import { perform } from './actions.ts'
 
@@ -366,6 +368,42 @@ describe('a law that is broken on purpose is named:', () => {
           own().state = 'stopped'
         }),
       ).toEqual(expect.arrayContaining(['I6', 'I12', 'I14']))
+    })
+  })
+
+  describe('of requests for answers', () => {
+    /** Requests of clients, one of which waits where there are more than places. */
+    const asked = (more: number) => {
+      const sim = world()
+      const places = sim.world.inference.placesOf(sim.world.deployments.read(sim.ordinal)) * sim.instances.length
+      const ask = (clients: number) => chats(sim.world, { model: 'acme/chat', clients, left: 0, tokens: 1000 })
+      expect(named(sim, () => ask(more < 0 ? 1 : places + more))).toEqual([])
+      const rows = () => [...sim.world.inference.entries()] as [number, InferenceRow][]
+      const heard = (change: Partial<InferenceRow>, at: (row: InferenceRow) => boolean = () => true) => {
+        const [ordinal, row] = rows().find(([, one]) => at(one))!
+        return named(sim, () => sim.world.generation.witness!.wrote(Object.assign(row, change), ordinal))
+      }
+      return { sim, rows, heard }
+    }
+
+    test('I21 an instance answers more than it has places', () => {
+      const { sim, heard } = asked(1)
+      const begun = { instance: sim.instances[0]!, startedAt: sim.world.clock.now }
+      expect(heard(begun, ({ startedAt }) => startedAt < 0)).toContain('I21')
+    })
+
+    test('I21 a place is held by nobody', () => {
+      const { sim, rows } = asked(-1)
+      const [ordinal, row] = rows()[0]!
+      expect(named(sim, () => sim.world.generation.witness!.removed(row, ordinal))).toContain('I21')
+    })
+
+    test('I21 a request waits beside a free place', () => {
+      expect(asked(-1).heard({ instance: -1, startedAt: -1, next: 0 })).toContain('I21')
+    })
+
+    test('I21 an answer never ends', () => {
+      expect(asked(-1).heard({ next: 0 })).toEqual(['I21'])
     })
   })
 

@@ -18,6 +18,7 @@ export const LAWS = {
   I17: 'adapters keep to their slots, and those in use stay',
   I18: 'storage never shrinks',
   I20: 'no request is lost',
+  I21: 'a place holds one request, and none waits beside a free one',
 } as const
 
 export type LawName = keyof typeof LAWS

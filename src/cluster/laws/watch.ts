@@ -2,6 +2,7 @@ import { traceLine } from '../../kernel/journal.ts'
 import type { Row, Witness } from '../../kernel/table.ts'
 import { BatchRow } from '../batch-row.ts'
 import { DeploymentRow } from '../deployment-row.ts'
+import { InferenceRow } from '../inference-row.ts'
 import { InstanceRow } from '../instances.ts'
 import { MeterRow } from '../ledger.ts'
 import { NodeRow } from '../nodes.ts'
@@ -10,6 +11,7 @@ import type { World } from '../world.ts'
 import { BatchLaws } from './batches.ts'
 import { DeploymentLaws } from './deployments.ts'
 import { FleetLaws } from './fleet.ts'
+import { InferenceLaws } from './inference.ts'
 import { type Broken, LawError, type LawName, type Violation } from './law.ts'
 import { MoneyLaws } from './money.ts'
 import { RentalLaws } from './rentals.ts'
@@ -34,6 +36,7 @@ export class Watch implements Witness {
   readonly #batches: BatchLaws
   readonly #money: MoneyLaws
   readonly #rentals: RentalLaws
+  readonly #inference: InferenceLaws
   readonly #written = new Map<Readonly<Row>, number>()
   readonly #removed = new Map<Readonly<Row>, number>()
   readonly #meterRows: (Readonly<MeterRow> | undefined)[] = []
@@ -50,6 +53,7 @@ export class Watch implements Witness {
     this.#batches = new BatchLaws(world)
     this.#money = new MoneyLaws(world)
     this.#rentals = new RentalLaws(world)
+    this.#inference = new InferenceLaws(world)
     this.#now = world.clock.now
     for (const [ordinal, row] of world.nodes.entries()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.instances.entries()) this.wrote(row, ordinal)
@@ -57,6 +61,7 @@ export class Watch implements Witness {
     for (const [ordinal, row] of world.deployments.entries()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.ledger.meters()) this.wrote(row, ordinal)
     for (const [ordinal, row] of world.batches.entries()) this.wrote(row, ordinal)
+    for (const [ordinal, row] of world.inference.entries()) this.wrote(row, ordinal)
   }
 
   wrote(row: Readonly<Row>, ordinal: number): void {
@@ -158,8 +163,12 @@ export class Watch implements Witness {
         const before = this.#fleet.deploymentOf(ordinal)
         if (before !== undefined) this.#deployments.touch(before)
         this.#deployments.touch(row.deployment)
+        this.#inference.touch(row.deployment)
         this.#fleet.wroteInstance(row, ordinal, broken)
-      } else if (row instanceof DeploymentRow) this.#deployments.touch(ordinal)
+      } else if (row instanceof DeploymentRow) {
+        this.#deployments.touch(ordinal)
+        this.#inference.touch(ordinal)
+      } else if (row instanceof InferenceRow) this.#inference.wrote(row, ordinal, broken)
       else if (row instanceof BatchRow) {
         batches.push(row)
         this.#batches.wrote(row, ordinal, broken)
@@ -175,6 +184,7 @@ export class Watch implements Witness {
       if (posted !== charged) broken('I13', `batch ${id} was charged ${posted}, its lines cost ${charged}`, id)
     }
     this.#deployments.settle(broken)
+    this.#inference.settle(broken)
     further?.(broken)
     return found
   }
@@ -184,6 +194,7 @@ export class Watch implements Witness {
       this.#deployments.touch(row.deployment)
       this.#fleet.removedInstance(ordinal)
     } else if (row instanceof NodeRow) this.#fleet.removedNode(row, ordinal, broken)
+    else if (row instanceof InferenceRow) this.#inference.removed(ordinal)
   }
 
   /** I8: the clock has not gone back, and nothing waits for a moment that has passed. */
@@ -237,5 +248,6 @@ const KIND_OF: Readonly<Record<string, abstract new (...args: never[]) => Row>> 
   deployment: DeploymentRow,
   adapter: DeploymentRow,
   batch: BatchRow,
+  inference: InferenceRow,
   rental: RentalRow,
 }
