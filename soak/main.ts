@@ -96,7 +96,8 @@ async function stream200(right: readonly string[]): Promise<boolean> {
         if (isWhole) whole++
         else if (wrong++ < 5) process.stdout.write(`soak: ${answer.status} ${events.slice(-200)}\n`)
       } catch (error) {
-        if (wrong++ < 5) process.stdout.write(`soak: ${String(error)}\n`)
+        const { message, cause } = error as Error
+        if (wrong++ < 5) process.stdout.write(`soak: ${message}${cause === undefined ? '' : `: ${String(cause)}`}\n`)
       }
     }
   }
