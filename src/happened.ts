@@ -1,4 +1,5 @@
 /** What a move of time brought about, as it is told. */
+import type { World } from './cluster/world.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { Entry } from './kernel/journal.ts'
 import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
@@ -46,4 +47,34 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
 /** The change of status that an entry of the journal tells; undefined for any other entry. */
 export function transitionOf({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
   return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
+}
+
+/** Where a move of time began. */
+export interface Began {
+  readonly world: World
+  readonly from: string
+  readonly counts: ReadonlyMap<string, number>
+  /** The newest entry of the journal. */
+  readonly last: number
+}
+
+/** A move of time begins. */
+export function began(world: World): Began {
+  const { clock, journal } = world
+  return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last }
+}
+
+/** What has happened since a move of time began. */
+export function happenedSince({ world, from, counts: before, last }: Began): Happened {
+  const { clock, journal } = world
+  const counts: Record<string, number> = {}
+  let events = 0
+  for (const [kind, count] of journal.counts) {
+    const more = count - (before.get(kind) ?? 0)
+    if (more === 0) continue
+    counts[kind] = more
+    events += more
+  }
+  const transitions = events === 0 ? [] : world.history(last).flatMap(entry => transitionOf(entry, clock) ?? [])
+  return { from, to: clock.iso(), events, counts, transitions }
 }

@@ -5,20 +5,18 @@
 
 import type { ClockHost, ClockOptions, Holding } from './clock-host.ts'
 import { type ClockMode, type ClockSetting, type Drive, driveOf, settingOf } from './clock-setting.ts'
-
 import { EVENTS, HOUSEKEEPING } from './cluster/events.ts'
-
 import { eventsToNextChange, type Polled, unfinished } from './cluster/unfinished.ts'
 import type { World } from './cluster/world.ts'
-import { type Awaited, type Happened, type Transition, transitionOf } from './happened.ts'
+import { type Awaited, type Began, began, type Happened, happenedSince } from './happened.ts'
 import { FlightWatch } from './in-flight.ts'
 import { LONGEST_LIFE } from './kernel/clock.ts'
-import { type Duration, type Micros, micros, readable } from './kernel/duration.ts'
-import { traceLine } from './kernel/journal.ts'
+import { type Duration, type Micros, micros } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { FakeTimers, warn } from './lockstep.ts'
 import { demandOptions, demandPredicate, momentToCome, withinLife } from './moves.ts'
 import { Pauses } from './pauses.ts'
+import { type Sleeper, Sleepers } from './sleepers.ts'
 import { forget, soon, turn } from './turns.ts'
 import { UntilError } from './until-error.ts'
 
@@ -32,21 +30,6 @@ const UNSEEN_TURNS = 100
 const STUCK_MS = 2000
 /** Real time after which somebody who waits for the clock is told what for. */
 const NOTICE_MS = 1000
-
-interface Sleeper {
-  readonly at: Micros
-  readonly wake: () => void
-  readonly reject: (error: Error) => void
-}
-
-/** Where a move of time began. */
-interface Began {
-  readonly world: World
-  readonly from: string
-  readonly counts: ReadonlyMap<string, number>
-  /** The newest entry of the journal. */
-  readonly last: number
-}
 
 /**
  * The clock of a simulator.
@@ -71,7 +54,7 @@ export class SimulatorClock {
   #parked = 0
   /** Those of them whose request is in flight until they end. */
   #parkedInside = 0
-  #sleepers: readonly Sleeper[] = []
+  readonly #sleepers = new Sleepers()
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
   #interrupted = false
@@ -161,18 +144,18 @@ export class SimulatorClock {
     const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
     return this.#inTurn(async () => {
       const limit = within === Number.POSITIVE_INFINITY ? within : withinLife(this.elapsed + within)
-      const began = this.#begin()
+      const start = began(this.#host.world)
       await this.#settle()
       const { world } = this.#host
       if (options.visible) {
         await this.#toNextChange(limit)
         await this.#settle()
-        return this.#end(began)
+        return this.#end(start)
       }
       const last = world.journal.last
       // Some looks of the simulation at itself find nothing to do; nobody else would call them events.
       while (world.journal.last === last) {
-        const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+        const wake = this.#sleepers.next
         if (await this.#stepTimers(Math.min(wake, world.agenda.nextTime, limit))) break
         if (wake <= limit && wake <= world.agenda.nextTime) {
           if (wake < Number.POSITIVE_INFINITY) await this.#runTo(wake)
@@ -185,7 +168,7 @@ export class SimulatorClock {
       }
       this.#rebase()
       await this.#settle()
-      return this.#end(began)
+      return this.#end(start)
     })
   }
 
@@ -203,21 +186,21 @@ export class SimulatorClock {
     const within = micros(options.within ?? '24h')
     return this.#inTurn(async () => {
       const limit = withinLife(this.elapsed + within)
-      const began = this.#begin()
+      const start = began(this.#host.world)
       await this.#settle()
       for (;;) {
-        if (await this.#asked(predicate, limit)) return this.#end(began)
-        this.#sameWorld(began.world)
+        if (await this.#asked(predicate, limit)) return this.#end(start)
+        this.#sameWorld(start.world)
         if (!(await this.#toNextChange(limit))) break
       }
-      throw new UntilError(this.#gaveUp(within))
+      throw UntilError.after(within, start.world)
     })
   }
 
   /** Resolves when time has been moved past `duration` from now: a client's sleep on this clock. */
   sleep(duration: Duration): Promise<void> {
     const at = this.elapsed + micros(duration)
-    return new Promise((wake, reject) => this.#lay({ at, wake, reject }))
+    return new Promise((wake, reject) => this.#sleepers.add({ at, wake, reject }))
   }
 
   /**
@@ -233,7 +216,7 @@ export class SimulatorClock {
         forget(notice)
         forget(look)
         signal.removeEventListener('abort', abort)
-        this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
+        this.#sleepers.remove(sleeper)
         this.#parked--
         if (isInside) this.#parkedInside--
         settle()
@@ -246,27 +229,19 @@ export class SimulatorClock {
         wake: () => end(resolve),
         reject: error => end(() => reject(error)),
       }
-      this.#lay(sleeper)
+      this.#sleepers.add(sleeper)
       if (signal.aborted) return abort()
       signal.addEventListener('abort', abort)
       // What comes to no end by itself must not keep a timer either.
       const pace = () => {
         this.catchUp()
         const { speed } = this
-        if (speed === undefined || at === Number.POSITIVE_INFINITY || !this.#sleepers.includes(sleeper)) return
+        if (speed === undefined || at === Number.POSITIVE_INFINITY || !this.#sleepers.has(sleeper)) return
         look = soon(pace, Math.ceil((at - this.elapsed) / 1000 / speed) + 1, 'held')
       }
       pace()
       this.#held()
     })
-  }
-
-  #lay(sleeper: Sleeper): void {
-    const place = this.#sleepers.findIndex(other => other.at > sleeper.at)
-    this.#sleepers =
-      place < 0
-        ? [...this.#sleepers, sleeper]
-        : [...this.#sleepers.slice(0, place), sleeper, ...this.#sleepers.slice(place)]
   }
 
   #notice(what: string, at: Micros): void {
@@ -296,7 +271,7 @@ export class SimulatorClock {
     await Promise.race([outcome, held])
     while (isHeld && !isOver) {
       await this.#settle()
-      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      const wake = this.#sleepers.next
       if (isOver || wake > limit) break
       await this.#runTo(wake)
       await this.#settle()
@@ -397,7 +372,7 @@ export class SimulatorClock {
         return
       }
       for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
-      this.#wake()
+      this.#sleepers.wake(() => this.elapsed)
     })
   }
 
@@ -472,11 +447,7 @@ export class SimulatorClock {
 
   /** Rejects whoever sleeps or is moving time: the world they did it in is gone. */
   reset(): void {
-    const sleepers = this.#sleepers
-    this.#sleepers = []
-    for (const { reject } of sleepers) {
-      reject(new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
-    }
+    this.#sleepers.reject(() => new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
     this.#timers.forget()
     this.#flights.detach()
     this.#rebase()
@@ -513,10 +484,10 @@ export class SimulatorClock {
     return this.#inTurn(() =>
       this.#holding(async breathe => {
         const limit = withinLife(this.elapsed + within)
-        const began = this.#begin()
+        const start = began(this.#host.world)
         let reached = await predicate()
         while (!reached && (await this.#changeInSlices(limit, breathe))) reached = await predicate()
-        return { reached, happened: this.#end(began) }
+        return { reached, happened: this.#end(start) }
       }),
     )
   }
@@ -532,15 +503,15 @@ export class SimulatorClock {
     return this.#inTurn(() =>
       this.#holding(async breathe => {
         const limit = within === undefined ? Number.POSITIVE_INFINITY : withinLife(this.elapsed + within)
-        const began = this.#begin()
+        const start = began(this.#host.world)
         let reached = false
         if (options.visible) reached = await this.#changeInSlices(limit, breathe)
         else {
           reached = this.#nextThing(limit)
           if (!reached && within !== undefined) this.#fire(limit)
         }
-        this.#wake()
-        return { reached, happened: this.#end(began) }
+        this.#sleepers.wake(() => this.elapsed)
+        return { reached, happened: this.#end(start) }
       }),
     )
   }
@@ -578,16 +549,16 @@ export class SimulatorClock {
   }
 
   async #runInSlices(target: () => Micros, breathe: () => Promise<void> | undefined): Promise<Happened> {
-    const began = this.#begin()
+    const start = began(this.#host.world)
     const end = target()
     while (this.#host.world.next(end)) {
       const pause = breathe()
       if (pause) await pause
-      this.#sameWorld(began.world)
-      if (this.#interrupted) return this.#end(began)
+      this.#sameWorld(start.world)
+      if (this.#interrupted) return this.#end(start)
     }
     this.#fire(end)
-    return this.#end(began)
+    return this.#end(start)
   }
 
   /** Goes to the next change that a client could see; false, with time at `limit`, when none comes. */
@@ -606,11 +577,11 @@ export class SimulatorClock {
   }
 
   async #moveTo(target: Micros): Promise<Happened> {
-    const began = this.#begin()
+    const start = began(this.#host.world)
     await this.#settle()
     for (;;) {
-      this.#sameWorld(began.world)
-      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      this.#sameWorld(start.world)
+      const wake = this.#sleepers.next
       if (await this.#stepTimers(Math.min(wake, target))) continue
       if (wake > target) break
       await this.#runTo(wake)
@@ -618,7 +589,7 @@ export class SimulatorClock {
     }
     await this.#runTo(target)
     this.#rebase()
-    return this.#end(began)
+    return this.#end(start)
   }
 
   /**
@@ -645,7 +616,7 @@ export class SimulatorClock {
     const { world } = this.#host
     const seen = world.visibleChanges
     while (world.visibleChanges === seen) {
-      const wake = this.#sleepers[0]?.at ?? Number.POSITIVE_INFINITY
+      const wake = this.#sleepers.next
       if (await this.#stepTimers(Math.min(wake, world.agenda.nextTime, limit))) {
         this.#sameWorld(world)
         this.#rebase()
@@ -681,16 +652,7 @@ export class SimulatorClock {
   #fire(target: Micros): void {
     const { world } = this.#host
     if (target > world.clock.now || world.agenda.nextTime <= target) world.runTo(Math.max(target, world.clock.now))
-    this.#wake()
-  }
-
-  /** Wakes whoever's sleep is over. */
-  #wake(): void {
-    while (this.#sleepers.length > 0 && this.#sleepers[0]!.at <= this.elapsed) {
-      const [first, ...rest] = this.#sleepers
-      this.#sleepers = rest
-      first!.wake()
-    }
+    this.#sleepers.wake(() => this.elapsed)
   }
 
   /** Waits until clients have nothing left to do but wait. */
@@ -734,46 +696,15 @@ export class SimulatorClock {
     return `${this.#host.activity} ${this.#flights.activity} ${this.#timers.waiting}`
   }
 
-  #begin(): Began {
-    const { world } = this.#host
-    return { world, from: this.iso, counts: new Map(world.journal.counts), last: world.journal.last }
-  }
-
   /** A reset in the middle of a move: the move belongs to a world that is gone. */
   #sameWorld(world: World): void {
     if (world === this.#host.world) return
     throw new Error('Failed to move time on: the simulator was reset in the middle. Await a move before you reset.')
   }
 
-  #end(began: Began): Happened {
-    this.#sameWorld(began.world)
-    const counts: Record<string, number> = {}
-    let events = 0
-    for (const [kind, count] of this.#host.world.journal.counts) {
-      const more = count - (began.counts.get(kind) ?? 0)
-      if (more === 0) continue
-      counts[kind] = more
-      events += more
-    }
-    return { from: began.from, to: this.iso, events, counts, transitions: events === 0 ? [] : this.#transitions(began) }
-  }
-
-  #transitions({ world, last }: Began): Transition[] {
-    return world.history(last).flatMap(entry => transitionOf(entry, world.clock) ?? [])
-  }
-
-  #gaveUp(within: Micros): string {
-    const { world } = this.#host
-    const last = world
-      .history()
-      .filter(entry => entry.kind !== 'request')
-      .slice(-5)
-      .map(entry => `\n  ${traceLine(entry)}`)
-      .join('')
-    return (
-      `Failed to reach the condition within ${readable(within)}: it does not hold at ${this.iso}. ` +
-      `Allow more with { within }, or see what happened last (seed ${world.seed}):${last || '\n  nothing'}`
-    )
+  #end(since: Began): Happened {
+    this.#sameWorld(since.world)
+    return happenedSince(since)
   }
 
   /** One move at a time: a second one queues behind the first. */

@@ -1,0 +1,47 @@
+/** Whoever waits for a moment of a world. */
+import type { Micros } from './kernel/duration.ts'
+
+export interface Sleeper {
+  readonly at: Micros
+  readonly wake: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** Sleepers by the moment they wait for; of one moment, whoever came first. */
+export class Sleepers {
+  #list: readonly Sleeper[] = []
+
+  /** When the first of them is to be woken; never, where nobody sleeps. */
+  get next(): Micros {
+    return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
+  }
+
+  has(sleeper: Sleeper): boolean {
+    return this.#list.includes(sleeper)
+  }
+
+  add(sleeper: Sleeper): void {
+    const place = this.#list.findIndex(other => other.at > sleeper.at)
+    this.#list = place < 0 ? [...this.#list, sleeper] : this.#list.toSpliced(place, 0, sleeper)
+  }
+
+  remove(sleeper: Sleeper): void {
+    this.#list = this.#list.filter(other => other !== sleeper)
+  }
+
+  /** Wakes whoever's moment has come by `now()`, which whoever was woken may move. */
+  wake(now: () => Micros): void {
+    while (this.next <= now()) {
+      const [first, ...rest] = this.#list
+      this.#list = rest
+      first!.wake()
+    }
+  }
+
+  /** Nobody is woken any more. */
+  reject(error: () => Error): void {
+    const sleepers = this.#list
+    this.#list = []
+    for (const sleeper of sleepers) sleeper.reject(error())
+  }
+}
