@@ -1,7 +1,7 @@
 import type { Patience } from './api/endpoint.ts'
 import { type Names, type NamesProfile, readNames } from './api/names.ts'
 import { type Around, pathOf, type Received } from './api/pipeline.ts'
-import { ScriptedAnswers, type ScriptRule } from './api/scripted.ts'
+import { ScriptedAnswers, type ScriptedState, type ScriptRule } from './api/scripted.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import type { ClockSetting } from './clock-setting.ts'
@@ -33,8 +33,8 @@ import { type StartedTimelines, Timelines } from './timelines.ts'
 export interface SimulatorOptions {
   /**
    * The world to start from: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, the fixture itself, or a
-   * snapshot, as it is or as the path of a file that ends in `.snapshot`. A snapshot brings its seed, profile, epoch and
-   * rules of faults along, and its clock unless another is given.
+   * snapshot, as it is or as the path of a file that ends in `.snapshot`. A snapshot brings its seed, profile, epoch, rules
+   * of faults and scripted answers along, and its clock unless another is given.
    */
   readonly fixtures?: string | FixtureInput | Snapshot
   /** Timings, prices, limits and policies of the provider: `realistic` (unless given), `quick`, `rough`, a path, or the profile itself. */
@@ -164,8 +164,8 @@ export interface Simulator {
    */
   fork(options?: ForkOptions): Simulator
   /**
-   * All of it as it is now, to come back to with `restore`: the world, the rules of faults, the timelines, the clock and
-   * who holds it. It costs what a fork costs; `toBytes()` and `saveSnapshot` make a file of it.
+   * All of it as it is now, to come back to with `restore`: the world, the rules of faults, the answers that are scripted,
+   * the timelines, the clock and who holds it. It costs what a fork costs; `toBytes()` and `saveSnapshot` make a file of it.
    */
   snapshot(): Snapshot
   /**
@@ -239,7 +239,7 @@ export function beginsWithSnapshot(fixtures: SimulatorOptions['fixtures']): fixt
 /** A simulator that begins where another one was. What its doors are like is for its own options to say. */
 function fromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
   const { moment } = snapshot
-  const { fixtures, world, faults, timelines, clock, pausedBy } = moment
+  const { fixtures, world, faults, answers, timelines, clock, pausedBy } = moment
   demandFits(snapshot, {
     seed: options.seed === undefined ? undefined : String(readSeed(options.seed)),
     epochMs: options.epoch === undefined ? undefined : readEpoch(options.epoch),
@@ -249,12 +249,18 @@ function fromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator 
         : loadProfile(underWeather(options.profile, { weather: options.weather })),
     with: options.with,
     faults: options.faults,
+    answers: options.answers,
   })
   const { journalLimit, maxStorageBytes } = options
   const pristine = world.fork({ journalLimit, maxStorageBytes })
   if (options.check) pristine.check()
   const setting = options.clock ?? clock
-  const sim = new OneWorld(pristine, { ...options, clock: setting }, namesOf(options), { fixtures, faults, timelines })
+  const sim = new OneWorld(pristine, { ...options, clock: setting }, namesOf(options), {
+    fixtures,
+    faults,
+    answers,
+    timelines,
+  })
   sim.clock.restore(setting, pausedBy)
   return sim
 }
@@ -264,8 +270,11 @@ interface Inherited {
   /** What the world was made from, by name. */
   readonly fixtures: string
   readonly faults: FaultsState
+  readonly answers: ScriptedState
   readonly timelines: StartedTimelines
 }
+
+const NOTHING_SCRIPTED: ScriptedState = { rules: [], unnamed: 0 }
 
 class OneWorld implements Simulator {
   readonly clock: SimulatorClock
@@ -412,6 +421,7 @@ class OneWorld implements Simulator {
       fixtures: this.#fixtures,
       world: this.#world.fork(),
       faults: this.#faults.state,
+      answers: this.inference.state,
       timelines: this.timelines.started,
       clock: this.clock.setting,
       pausedBy: this.clock.pausedBy,
@@ -426,6 +436,7 @@ class OneWorld implements Simulator {
     this.#fixtures = moment.fixtures
     this.#enterWorld(world)
     this.#faults.restore(moment.faults)
+    this.inference.restore(moment.answers)
     this.timelines.restore(moment.timelines)
     this.clock.restore(moment.clock, moment.pausedBy)
   }
@@ -445,9 +456,13 @@ class OneWorld implements Simulator {
     const { clock, fresh = false } = how
     const world = (fresh ? this.#pristine : this.#world).fork()
     const options = { ...this.options, clock: clock ?? this.clock.setting }
-    const here = { fixtures: this.#fixtures, faults: this.#faults.state, timelines: this.timelines.started }
+    const here = {
+      fixtures: this.#fixtures,
+      faults: this.#faults.state,
+      answers: this.inference.state,
+      timelines: this.timelines.started,
+    }
     const twin = new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
-    if (!fresh) twin.inference.follow(this.inference)
     return twin
   }
 
@@ -556,8 +571,8 @@ class OneWorld implements Simulator {
 
   /** Back to the answers that are scripted from the start. */
   #scriptAnew(): void {
-    this.inference.clear()
-    for (const rule of this.options.answers ?? []) this.inference.add(rule)
+    this.inference.restore(this.#inherited?.answers ?? NOTHING_SCRIPTED)
+    if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
   }
 
   readonly #scripted = (model: string, words: string) => this.inference.answerTo(model, words)

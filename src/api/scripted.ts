@@ -40,6 +40,13 @@ export class ScriptError extends RangeError {
   override readonly name = 'ScriptError'
 }
 
+/** The rules of a simulator, and how far each has come. */
+export interface ScriptedState {
+  readonly rules: readonly ScriptView[]
+  /** Rules that were added without a name. */
+  readonly unnamed: number
+}
+
 /**
  * The answers that a test scripts. They are tried in the order in which they were added, and the first that fits answers.
  *
@@ -109,10 +116,15 @@ export class ScriptedAnswers {
     return found.answer
   }
 
-  /** Goes on with the rules of another, as far as they have come. */
-  follow(other: ScriptedAnswers): void {
-    this.#rules = other.#rules
-    this.#unnamed = other.#unnamed
+  /** What another simulator goes on with, or this one when it comes back to here. */
+  get state(): ScriptedState {
+    return { rules: this.#rules, unnamed: this.#unnamed }
+  }
+
+  /** Goes on with other rules, as far as they have come. */
+  restore({ rules, unnamed }: ScriptedState): void {
+    this.#rules = rules
+    this.#unnamed = unnamed
   }
 
   #freeName(): string {

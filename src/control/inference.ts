@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { refuse } from '../api/endpoint.ts'
 import { ScriptRule } from '../api/scripted.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 
@@ -43,9 +42,9 @@ export const removeScriptedAnswer = control({
   refusals: { 404: 'no rule of that name' },
   returns: z.object({}),
   example: { target: '/_sim/inference/script-1' },
-  handle: ({ sim, params: { name } }) => {
-    if (!sim.inference.list().some(one => one.name === name)) refuse(404, `there is no rule '${name}'`)
-    sim.inference.remove(name)
-    return {}
-  },
+  handle: ({ sim, params: { name } }) =>
+    attempt(() => {
+      sim.inference.remove(name)
+      return {}
+    }, 404),
 })

@@ -10,6 +10,7 @@ export interface Asked {
   readonly profile: Profile | undefined
   readonly with: unknown
   readonly faults: unknown
+  readonly answers: unknown
 }
 
 /** @throws SnapshotError where that is something else than the snapshot has */
@@ -38,5 +39,8 @@ export function demandFits(snapshot: Snapshot, asked: Asked): void {
   if (asked.with !== undefined) refuse("'with'", 'records can not be added beside a snapshot')
   if (asked.faults !== undefined) {
     refuse('the faults', 'a snapshot brings its own rules of faults; others are added by faults.add()')
+  }
+  if (asked.answers !== undefined) {
+    refuse('the answers', 'a snapshot brings the answers that are scripted; others are added by inference.on()')
   }
 }

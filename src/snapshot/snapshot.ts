@@ -1,5 +1,6 @@
 /** Snapshots: a simulator as it was at a moment, to come back to as often as one likes, here or elsewhere. */
 import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
+import type { ScriptedState } from '../api/scripted.ts'
 import type { ClockSetting } from '../clock-setting.ts'
 import { KEPT_BY_FIELDS, KEPT_IN_PARTS } from '../cluster/kept-classes.ts'
 import { World, type WorldRecord } from '../cluster/world.ts'
@@ -19,6 +20,7 @@ export interface Moment<W = World> {
   readonly faults: Omit<FaultsState, 'past'> & {
     readonly past: readonly { readonly at: number; readonly world: W extends World ? FaultyWorld : W }[]
   }
+  readonly answers: ScriptedState
   readonly timelines: StartedTimelines
   readonly clock: ClockSetting
   readonly pausedBy: readonly string[]
@@ -30,8 +32,8 @@ const CLASSES: KeptClasses = {
 }
 
 /**
- * A simulator at a moment: its world with everything in it, the rules of faults and how far they have come, the
- * timelines that play, how its clock moves and who holds it. As in a fork the journal is empty, and the requests that
+ * A simulator at a moment: its world with everything in it, the rules of faults and of answers and how far they have
+ * come, the timelines that play, how its clock moves and who holds it. As in a fork the journal is empty, and the requests that
  * were received are not in it.
  *
  * It costs what a fork costs, as long as nobody asks for its bytes.
@@ -73,6 +75,7 @@ export class Snapshot implements SnapshotAbout {
     const { about, content } = open(bytes, what)
     try {
       const kept = decodeGraph(content, CLASSES) as Moment<WorldRecord>
+      if (kept.answers === undefined) throw new Error('it has no answers')
       const past = kept.faults.past.map(({ at, world }) => ({ at, world: World.revive(world) }))
       return new Snapshot({ ...kept, world: World.revive(kept.world), faults: { ...kept.faults, past } })
     } catch (error) {

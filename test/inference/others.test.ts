@@ -3,6 +3,7 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { expect, test } from 'vitest'
+import { running } from '../serve/running.ts'
 import { clientOf, HELLO, stage } from './stage.ts'
 
 const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
@@ -118,5 +119,16 @@ test('a rule answers in place of the draw, as often as it says', async () => {
     'Failed to script an answer: $.answer',
   )
   sim.reset()
+  expect(sim.inference.list()).toEqual([])
+})
+
+test('a rule that is to go and is not there: the control plane says which is meant', async () => {
+  const { sim, command } = await running()
+  sim.inference.on({ name: 'weather' }, 'Sunny.')
+  expect(await command('/_sim/inference/wether', undefined, 'DELETE')).toEqual({
+    status: 404,
+    body: { error: "Failed to remove the rule 'wether': there is none. Did you mean 'weather'?" },
+  })
+  expect((await command('/_sim/inference/weather', undefined, 'DELETE')).status).toBe(200)
   expect(sim.inference.list()).toEqual([])
 })

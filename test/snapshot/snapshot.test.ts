@@ -37,6 +37,41 @@ test('reset comes back to where the simulator began, not to what it was restored
   expect(sim.snapshot().fixtures).toBe('empty')
 })
 
+test('scripted answers go on as far as each has come, as in a fork', async () => {
+  const sim = createSimulator({ answers: [{ contains: 'first', answer: { text: 'From the start.' } }] })
+  const ask = async (one: Simulator) => {
+    const body = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
+    const answer = await one.fetch('http://sim/v1/chat/completions', {
+      ...{ method: 'POST', body: JSON.stringify(body) },
+      headers: { authorization: `Bearer ${one.token}` },
+    })
+    return ((await answer.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content
+  }
+  sim.inference.on({ times: 2 }, 'Twice.')
+  expect(await ask(sim)).toBe('Twice.')
+  const snapshot = sim.snapshot()
+  const listed = sim.inference.list()
+  expect(listed.map(({ name, hits }) => [name, hits])).toEqual([
+    ['script-1', 0],
+    ['script-2', 1],
+  ])
+  sim.inference.clear()
+  const restored = createSimulator({ fixtures: 'empty' })
+  restored.restore(snapshot.toBytes())
+  const made = createSimulator({ fixtures: Snapshot.from(snapshot.toBytes()) })
+  sim.restore(snapshot)
+  for (const one of [sim, restored, made, sim.fork()]) {
+    expect(one.inference.list()).toEqual(listed)
+    expect(await ask(one)).toBe('Twice.')
+    expect(await ask(one)).not.toBe('Twice.')
+    expect(one.inference.on({}, 'x')).toBe('script-3')
+  }
+  made.reset()
+  expect(made.inference.list()).toEqual(listed)
+  sim.reset()
+  expect(sim.inference.list()).toEqual([{ ...listed[0], hits: 0 }])
+})
+
 test('a refused snapshot leaves everything as it was', () => {
   const sim = createSimulator()
   const was = [sim.digest, sim.clock.mode]
@@ -222,6 +257,7 @@ test('a snapshot is a fixture: what it settles may be said again, and not otherw
     [{ epoch: '2026-01-01T00:00:00Z' }, 'the snapshot has the epoch 2026-03-01T00:00:00.000Z, and 2026-01-01'],
     [{ with: {} }, "records can not be added beside a snapshot. Leave 'with' out."],
     [{ faults: [] }, 'Leave the faults out.'],
+    [{ answers: [] }, 'Leave the answers out.'],
   ]
   for (const [options, message] of refused) {
     expect(() => createSimulator({ fixtures: snapshot, ...options })).toThrow(message)
