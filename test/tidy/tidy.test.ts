@@ -86,7 +86,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'control/kinds.ts',
     'snapshot',
   ],
-  snapshot: ['store', 'cluster', 'faults', 'kernel', 'clock-setting.ts', 'timelines.ts', 'control/version.ts'],
+  snapshot: [
+    'store',
+    'cluster',
+    'faults',
+    'kernel',
+    'api/scripted.ts',
+    'clock-setting.ts',
+    'timelines.ts',
+    'control/version.ts',
+  ],
   'clock-host.ts': ['cluster'],
   'settle.ts': [
     'cluster',
