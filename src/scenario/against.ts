@@ -211,9 +211,12 @@ export class AgainstStage implements Stage {
   }
 
   async send(request: Request): Promise<Response> {
+    const before = this.#read
     const first = await this.#sent(request)
     const number = first.headers.get(AWAITED_HEADER)
     const response = number === null ? first : await this.#held(first, number, request)
+    // It was put down as a success while its answer was waited for.
+    if (number !== null && !response.ok) await this.#inOrder(() => this.#correct(before))
     const hangs = response.headers.has('x-sim-hang')
     const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
     if (delay > 0) await awaitAnswer(delay, this.#nameOf(request), span => this.#moveTo(this.#time.now + span))
@@ -592,6 +595,20 @@ export class AgainstStage implements Stage {
       if (this.#read >= last) break
     }
     this.#isBehind = false
+  }
+
+  /** Reads what is on record again from a place on: requests that came to another end than they were put down with. */
+  async #correct(from: number): Promise<void> {
+    let after = from
+    while (after < this.#read) {
+      const { entries } = await this.#ask('GET', `/journal?after=${after}&limit=${JOURNAL_PAGE}`)
+      if (entries.length === 0) return
+      for (const { at: _, ...entry } of entries) {
+        const place = entry.kind === 'request' ? this.#record.findIndex(({ seq }) => seq === entry.seq) : -1
+        if (place >= 0) this.#record = this.#record.with(place, { fields: undefined, ...entry })
+      }
+      after = entries.at(-1).seq
+    }
   }
 
   #put(entry: Entry): void {

@@ -7,10 +7,10 @@ import { findScenarioFiles, loadScenarios } from '../../src/scenario/files.ts'
 import { runFiles, runScenario } from '../../src/scenario/index.ts'
 import { tracePath } from '../../src/scenario/runner.ts'
 
-const FOLDERS = ['api', 'batch', 'deploy', 'hardware', 'hub', 'money', 'quota', 'scale']
+const FOLDERS = ['api', 'batch', 'deploy', 'hardware', 'hub', 'inference', 'money', 'quota', 'scale']
 const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))
 
-test('at least 35 stories are shipped, each in one of eight folders and with its trace alone beside it', () => {
+test('at least 35 stories are shipped, each in one of nine folders and with its trace alone beside it', () => {
   expect(files.length).toBeGreaterThanOrEqual(35)
   expect([...new Set(files.map(dirname))].sort()).toEqual(FOLDERS.map(folder => `scenarios${sep}${folder}`))
   expect(files.filter(file => !existsSync(tracePath(file)))).toEqual([])
