@@ -100,10 +100,13 @@ function deployments(report: Report): string {
     ],
   ]
   const asked = report.deployments.filter(hasRequests)
+  const columns = ['waiting_before', 'arrived', 'served', 'refused', 'failed', 'waiting'] as const
+  // Only requests of clients can fail.
+  const shown = columns.filter(column => column !== 'failed' || totals.requests.failed > 0)
   const requests = [
-    ['', 'waited before', 'arrived', 'served', 'refused', 'waiting'],
-    ...asked.map(one => [one.model_name, ...requestCounts(one.requests)]),
-    ['all', ...requestCounts(totals.requests)],
+    ['', ...shown.map(column => (column === 'waiting_before' ? 'waited before' : column))],
+    ...asked.map(one => [one.model_name, ...shown.map(column => count(one.requests[column]))]),
+    ['all', ...shown.map(column => count(totals.requests[column]))],
   ]
   const load = asked.length === 0 ? '' : `\n\nRequests\n${table(requests)}`
   return `Deployments, GPU-hours\n${table(rows, 3)}${load}`
@@ -174,10 +177,6 @@ function batches({ batches: told }: Report): string {
 
 function hasRequests({ requests }: DeploymentReport): boolean {
   return Object.values(requests).some(one => one > 0)
-}
-
-function requestCounts({ waiting_before, arrived, served, refused, waiting }: DeploymentReport['requests']): string[] {
-  return [waiting_before, arrived, served, refused, waiting].map(count)
 }
 
 function gpuHours({ held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu_hours }: GpuHours): string[] {

@@ -27,12 +27,14 @@ export interface GpuHours {
   readonly wasted_gpu_hours: number
 }
 
-/** Whole requests: waiting_before + arrived = served + refused + waiting. */
+/** Whole requests: waiting_before + arrived = served + refused + failed + waiting. One that a client made counts when it is over. */
 export interface RequestCounts {
   readonly waiting_before: number
   readonly arrived: number
   readonly served: number
   readonly refused: number
+  /** Cut off because the instance was lost. */
+  readonly failed: number
   /** Waiting at the end of the window. */
   readonly waiting: number
 }
@@ -311,7 +313,7 @@ function deploymentTold(
     ...gpuHours(held, billed, used),
     seconds_in_status: statuses.seconds,
     instance_seconds_in_state: lives.seconds,
-    requests: requestsBetween(before.served, after.served),
+    requests: withClients(requestsBetween(before.served, after.served), clientsBetween(world, row, from, to)),
     mean_utilisation: shareOf(used, able),
     serving: servingTold(world, row, to),
     cold_starts: totals.length,
@@ -509,7 +511,29 @@ function requestsBetween(from: Served, to: Served): RequestCounts {
     arrived: after.arrived - before.arrived,
     served: after.served - before.served,
     refused: after.refused - before.refused,
+    failed: 0,
     waiting: after.backlog,
+  }
+}
+
+/** What became of requests that clients made, after a moment and up to another. */
+function clientsBetween({ chronicle }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros) {
+  const [before, after] = [chronicle.requestsBy(row, from === 0 ? -1 : from), chronicle.requestsBy(row, to)]
+  return {
+    served: after.served - before.served,
+    refused: after.refused - before.refused,
+    failed: after.failed - before.failed,
+  }
+}
+
+function withClients(offered: RequestCounts, clients: ReturnType<typeof clientsBetween>): RequestCounts {
+  const { served, refused, failed } = clients
+  return {
+    ...offered,
+    arrived: offered.arrived + served + refused + failed,
+    served: offered.served + served,
+    refused: offered.refused + refused,
+    failed: offered.failed + failed,
   }
 }
 
@@ -519,6 +543,7 @@ function requestsTold(all: readonly RequestCounts[]): RequestCounts {
     arrived: sumOf(all, one => one.arrived),
     served: sumOf(all, one => one.served),
     refused: sumOf(all, one => one.refused),
+    failed: sumOf(all, one => one.failed),
     waiting: sumOf(all, one => one.waiting),
   }
 }

@@ -144,11 +144,19 @@ class Cursor {
     const chapter = this.#servings.to(at)
     const ran = this.#costs.to(at)
     const cost = ran ? costOf(ran.before + weightOf(ran, ran.from, Math.min(at, ran.to))) : 0
-    if (!chapter) return { served: 0, refused: 0, backlog: 0, able: 0, used: 0, cost, figures: IDLE }
-    const { served, able, used } = this.#world.chronicle.totalsIn(chapter, at)
+    const { chronicle } = this.#world
+    const clients = chronicle.requestsBy(this.#row, at === 0 ? -1 : at)
+    if (!chapter) {
+      return { served: clients.served, refused: clients.refused, backlog: 0, able: 0, used: 0, cost, figures: IDLE }
+    }
+    const { served, able, used } = chronicle.totalsIn(chapter, at)
     const { served: done, refused, backlog } = wholeRequests(served)
     const figures = servingFigures(chapter, served, at) ?? IDLE
-    return { served: done, refused, backlog, able, used, cost, figures }
+    return {
+      served: done + clients.served,
+      refused: refused + clients.refused,
+      ...{ backlog, able, used, cost, figures },
+    }
   }
 }
 

@@ -22,8 +22,7 @@ export type StatsPoint = Pick<
 
 /** What a deployment did between two moments. */
 export interface DeploymentStats {
-  /** waiting_before + arrived = served + refused + failed + waiting. One that was made by itself counts when it is over. */
-  readonly requests: RequestCounts & { readonly failed: number }
+  readonly requests: RequestCounts
   /** Of the requests that were served; by the mean lengths of its load, whole, so adjoining windows add up. */
   readonly tokens: { readonly input: number; readonly output: number }
   /** Seconds of its ready instances, summed. */
@@ -36,47 +35,26 @@ export interface DeploymentStats {
   readonly series: readonly StatsPoint[]
 }
 
-const NO_OFFERED: RequestCounts = { waiting_before: 0, arrived: 0, served: 0, refused: 0, waiting: 0 }
+const NO_REQUESTS: RequestCounts = { waiting_before: 0, arrived: 0, served: 0, refused: 0, failed: 0, waiting: 0 }
 
 /** The same figures as a report's, of one deployment; reading changes nothing. */
 export function statsOf(world: World, deployment: number, window: { from: Micros; to: Micros }): DeploymentStats {
   const { from, to } = window
   const told = deploymentReport(world, deployment, window)
   const [before, after] = [tokensBy(world, deployment, from), tokensBy(world, deployment, to)]
-  const live = requestsBetween(world, deployment, from, to)
-  const offered = told?.requests ?? NO_OFFERED
   const step = stepOf(to - from)
   const course = seriesOf(world, { from, to, step }, [world.deployments.handle(deployment)])
   return {
-    requests: {
-      ...offered,
-      arrived: offered.arrived + live.served + live.refused + live.failed,
-      served: offered.served + live.served,
-      refused: offered.refused + live.refused,
-      failed: live.failed,
-    },
+    requests: told?.requests ?? NO_REQUESTS,
     tokens: { input: after.input - before.input, output: after.output - before.output },
     instance_seconds: told?.instance_seconds_in_state.ready ?? 0,
     utilisation: told?.mean_utilisation ?? null,
     serving: told?.serving ?? null,
     cost_microcents: told?.rent_microcents ?? 0,
-    series: Array.from(course, ({ deploy_id: _, deployment: __, status: ___, cost_microcents: ____, ...point }) => {
-      const end = world.clock.fromIso(point.time)
-      const start = end === to && (to - from) % step !== 0 ? to - ((to - from) % step) : end - step
-      const { served, refused } = requestsBetween(world, deployment, start, end)
-      return { ...point, served: point.served + served, refused: point.refused + refused }
-    }),
-  }
-}
-
-/** What became of requests that were made one by one, after a moment and up to another. */
-function requestsBetween({ chronicle, deployments }: World, deployment: number, from: Micros, to: Micros) {
-  const row = deployments.read(deployment)
-  const [before, after] = [chronicle.requestsBy(row, from === 0 ? -1 : from), chronicle.requestsBy(row, to)]
-  return {
-    served: after.served - before.served,
-    refused: after.refused - before.refused,
-    failed: after.failed - before.failed,
+    series: Array.from(
+      course,
+      ({ deploy_id: _, deployment: __, status: ___, cost_microcents: ____, ...point }) => point,
+    ),
   }
 }
 

@@ -91,7 +91,14 @@ describe('a report', () => {
     pass(sim, 3_600_000)
     const { load } = sim.world.deployments.read(0)
     const one = only(sim.report())
-    expect(one.requests).toEqual({ waiting_before: 0, arrived: 66_096, served: 66_096, refused: 0, waiting: 0 })
+    expect(one.requests).toEqual({
+      waiting_before: 0,
+      arrived: 66_096,
+      served: 66_096,
+      refused: 0,
+      failed: 0,
+      waiting: 0,
+    })
     expect(one.used_gpu_hours).toBeCloseTo(18.36 / load!.speed.requestsPerSecond, 8)
     expect(one.mean_utilisation).toBeCloseTo(18.36 / load!.speed.requestsPerSecond, 8)
     expect(one.wasted_gpu_hours).toBeCloseTo(1 - one.used_gpu_hours, 12)

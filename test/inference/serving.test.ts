@@ -264,3 +264,20 @@ test('tokens of catalog models are charged, those of an adapter on one half as m
   expect(Math.abs(adapter.cost - expected(1.5, adapter.usage))).toBeLessThan(2)
   expect((await cost('acme/assistant')).cost).toBe(0)
 })
+
+test('requests of clients stand in the report and its series, those that were cut off as failed', async () => {
+  const one = paced()
+  const [{ deploy_id }] = (await one.ask('/deploy/list')).body
+  const answers = [1, 2].map(() => one.client.chat.completions.create(ASK))
+  await one.sim.clock.advance('1m')
+  await Promise.all(answers)
+  const lost = one.client.chat.completions.create(ASK).catch(() => {})
+  await one.sim.clock.advance('100ms')
+  one.sim.cluster.nodeOf(deploy_id).crash()
+  await lost
+  await one.sim.clock.advance('1m')
+  const { deployments, totals, series } = one.sim.report({ step: '30s' })
+  const requests = { waiting_before: 0, arrived: 3, served: 2, refused: 0, failed: 1, waiting: 0 }
+  expect([deployments[0]!.requests, totals.requests]).toEqual([requests, requests])
+  expect(series!.reduce((sum, { served }) => sum + served, 0)).toBe(2)
+})
