@@ -2,7 +2,9 @@
 export type { Client, RequestOf, ResponseOf } from './api/client.ts'
 export type { NamesProfile } from './api/names.ts'
 export { Refusal } from './api/refusal.ts'
-export type { ClockMode, ClockSetting } from './clock-setting.ts'
+export type { Happened, Transition } from './clock/happened.ts'
+export type { ClockMode, ClockSetting } from './clock/setting.ts'
+export { UntilError } from './clock/until-error.ts'
 export { LawError, type LawName } from './cluster/laws/law.ts'
 export type { LedgerEntry } from './cluster/ledger.ts'
 export type { LostTo } from './cluster/life.ts'
@@ -21,7 +23,6 @@ export type { ReportStep } from './cluster/series.ts'
 export type { ClusterVerbs, NodeVerbs } from './cluster/verbs.ts'
 export type { AddedFault, FaultVerbs, FaultView } from './faults/faults.ts'
 export { type Fault, FaultError, type FaultRule } from './faults/rule.ts'
-export type { Happened, Transition } from './happened.ts'
 export type { Duration } from './kernel/duration.ts'
 export type { Entry } from './kernel/journal.ts'
 export { EventCapError } from './kernel/loop.ts'
@@ -38,4 +39,3 @@ export type {
   GpuType,
   HostedState,
 } from './store/records.ts'
-export { UntilError } from './until-error.ts'

@@ -1,12 +1,12 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 import type { Argv } from 'yargs'
+import { turn } from '../clock/turns.ts'
 import { LawError } from '../cluster/laws/law.ts'
 import { seriesOf } from '../cluster/series.ts'
 import { HOUR, MINUTE, type Micros } from '../kernel/duration.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { loadProfile, type ProfileInput, underWeather } from '../store/profile.ts'
-import { turn } from '../turns.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { giveCommands } from './command-file.ts'
 import { Progress } from './progress.ts'

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { watch as watchFolder } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pause } from '../clock/turns.ts'
 import { findScenarioFiles, LoadError } from '../scenario/files.ts'
-import { pause } from '../turns.ts'
 
 /** How long files have to be quiet: an editor writes one in several steps. */
 const QUIET_MS = 120

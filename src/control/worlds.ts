@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import type { NamesProfile } from '../api/names.ts'
-import { CLOCK_MODES } from '../clock-setting.ts'
+import { CLOCK_MODES } from '../clock/setting.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'

@@ -1,7 +1,8 @@
 /** Plays a scenario that stands in a YAML or JSON file, by the same means that a script has. */
+
+import { UntilError } from '../clock/until-error.ts'
 import { VERBS } from '../cluster/commands.ts'
 import { micros, readable } from '../kernel/duration.ts'
-import { UntilError } from '../until-error.ts'
 import { CheckError, differences } from './check.ts'
 import type { DocumentStep, ScenarioData } from './document.ts'
 import { type Props, type Scenario, scenario } from './scenario.ts'

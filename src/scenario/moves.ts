@@ -1,8 +1,8 @@
 /** How a scenario moves time: past its own timeline, and past every change that it watches. */
 
-import type { Happened } from '../happened.ts'
+import type { Happened } from '../clock/happened.ts'
+import { UntilError } from '../clock/until-error.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import { UntilError } from '../until-error.ts'
 import type { Stage } from './stage.ts'
 import { type DueStep, elapsedAt, part, type Timeline } from './timeline.ts'
 import type { Watches } from './watches.ts'

@@ -2,10 +2,11 @@
  * Where a scenario is played. What `play` gets is made from this interface alone, so the same script can be played in
  * this process or on a server.
  */
+
+import type { Happened } from '../clock/happened.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { FaultView } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rule.ts'
-import type { Happened } from '../happened.ts'
 import type { Duration, Micros } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
 

@@ -1,7 +1,7 @@
 /** Snapshots: a simulator as it was at a moment, to come back to as often as one likes, here or elsewhere. */
 import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import type { ScriptedState } from '../api/scripted.ts'
-import type { ClockSetting } from '../clock-setting.ts'
+import type { ClockSetting } from '../clock/setting.ts'
 import { KEPT_BY_FIELDS, KEPT_IN_PARTS } from '../cluster/kept-classes.ts'
 import { World, type WorldRecord } from '../cluster/world.ts'
 import { VERSION } from '../control/version.ts'

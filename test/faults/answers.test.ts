@@ -1,11 +1,11 @@
 /** Faults of the wire on answers of models, whole and streamed, at three doors: no stream is waited for before it goes on. */
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { turn } from '../../src/clock/turns.ts'
 import type { Fault } from '../../src/faults/rule.ts'
 import { handlers, listenOptions } from '../../src/msw.ts'
 import { type Server, serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
-import { turn } from '../../src/turns.ts'
 
 const unwatchedFetch = globalThis.fetch
 const BASE = 'http://answers.example.test'

@@ -1,7 +1,7 @@
 /** What may be asked of a clock: moves that make sense, refused before anything has moved. */
-import { type Clock, LONGEST_LIFE } from './kernel/clock.ts'
-import type { Micros } from './kernel/duration.ts'
-import { nearest } from './kernel/nearest.ts'
+import { type Clock, LONGEST_LIFE } from '../kernel/clock.ts'
+import type { Micros } from '../kernel/duration.ts'
+import { nearest } from '../kernel/nearest.ts'
 
 /**
  * A moment to move to, in microseconds of a world.

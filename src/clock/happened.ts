@@ -1,8 +1,8 @@
 /** What a move of time brought about, as it is told. */
-import type { World } from './cluster/world.ts'
-import type { Clock } from './kernel/clock.ts'
-import type { Entry } from './kernel/journal.ts'
-import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from './store/records.ts'
+import type { World } from '../cluster/world.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Entry } from '../kernel/journal.ts'
+import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../store/records.ts'
 
 /** What an advance did. */
 export interface Happened {

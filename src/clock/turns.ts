@@ -1,5 +1,5 @@
 /** Turns of the event loop and real time, whatever a test runner has faked: for whoever waits for a client. */
-import { monotonicMs } from './kernel/pacer.ts'
+import { monotonicMs } from '../kernel/pacer.ts'
 
 // Captured at import: fake timers must not stop the turns that wait for a client. Where they stand already, a message to
 // oneself is a turn that nobody fakes.

@@ -1,7 +1,7 @@
 /** How a clock may be set: the modes, what each takes, and what makes no sense. */
-import { type Duration, type Micros, micros } from './kernel/duration.ts'
-import { nearest } from './kernel/nearest.ts'
-import { Pacer } from './kernel/pacer.ts'
+import { type Duration, type Micros, micros } from '../kernel/duration.ts'
+import { nearest } from '../kernel/nearest.ts'
+import { Pacer } from '../kernel/pacer.ts'
 
 export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
 /**

@@ -1,5 +1,5 @@
 /** Whoever waits for a moment of a world. */
-import type { Micros } from './kernel/duration.ts'
+import type { Micros } from '../kernel/duration.ts'
 
 export interface Sleeper {
   readonly at: Micros

@@ -1,5 +1,5 @@
 /** What a clock belongs to. */
-import type { World } from './cluster/world.ts'
+import type { World } from '../cluster/world.ts'
 
 /** How a clock treats what it finds in its process. */
 export interface ClockOptions {

@@ -2,7 +2,7 @@
  * The fake timers of a test runner, driven in step with a world. Vitest, Jest and sinon install the same clock, and leave
  * it on the functions that they fake.
  */
-import type { Micros } from './kernel/duration.ts'
+import type { Micros } from '../kernel/duration.ts'
 
 /** What is needed of a clock of @sinonjs/fake-timers. */
 interface FakeClock {
