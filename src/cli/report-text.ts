@@ -42,7 +42,7 @@ function money({ money: told }: Report): string {
       `    of it container ${one.name}, ${hours(one.billed_gpu_hours)} h of ${one.gpu}`,
       dollars(one.rent_microcents),
     ]),
-    ['- tokens of batches', dollars(told.tokens_microcents)],
+    ['- tokens of batches and answers', dollars(told.tokens_microcents)],
     ...told.tokens_by_model.map(one => [`    of it ${one.model}`, dollars(one.tokens_microcents)]),
     ['closing balance', dollars(told.closing_balance_microcents)],
   ]

@@ -126,7 +126,8 @@ export interface Report {
       readonly billed_gpu_hours: number
     }[]
     readonly tokens: readonly {
-      readonly batch_id: string
+      /** Null for all that was asked of a model by itself, without a batch. */
+      readonly batch_id: string | null
       readonly model: string
       readonly tokens_microcents: number
     }[]
@@ -450,10 +451,14 @@ function moneyTold(
     if (kind === 'tokens') bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
   }
   const rent = sumOf([...metered.values()], one => one.microcents)
-  const models = new Map([...world.batches.entries()].map(([, row]) => [row.id, row.work?.model ?? '']))
   const tokens = [...bySubject]
-    .map(([batch_id, tokens_microcents]) => ({ batch_id, model: models.get(batch_id) ?? '', tokens_microcents }))
-    .sort((a, b) => b.tokens_microcents - a.tokens_microcents || order(a.batch_id, b.batch_id))
+    .map(([subject, tokens_microcents]) => {
+      const batched = world.batches.modelOf(subject)
+      // What no batch is charged for, a model is.
+      return { subject, batch_id: batched === undefined ? null : subject, model: batched ?? subject, tokens_microcents }
+    })
+    .sort((a, b) => b.tokens_microcents - a.tokens_microcents || order(a.subject, b.subject))
+    .map(({ subject: _, ...told }) => told)
   const byModel = new Map<string, number>()
   for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
   const rented = [...world.rentals.entries()].flatMap(([, { id, kind, name, gpu }]) => {

@@ -1,6 +1,8 @@
 /** How requests are served: places, queues, waking, loss of an instance, clients that leave. */
 import { describe, expect, test } from 'vitest'
+import { reportText } from '../../src/cli/report-text.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator.ts'
+import { batchOf, CATALOG, many } from '../cluster/batch-stage.ts'
 import { HELLO, type Stage, stage } from './stage.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO }
@@ -280,4 +282,35 @@ test('requests of clients stand in the report and its series, those that were cu
   const requests = { waiting_before: 0, arrived: 3, served: 2, refused: 0, failed: 1, waiting: 0 }
   expect([deployments[0]!.requests, totals.requests]).toEqual([requests, requests])
   expect(series!.reduce((sum, { served }) => sum + served, 0)).toBe(2)
+})
+
+test('a report tells the tokens of answers by their model, beside those of batches, to the micro-cent', async () => {
+  const { sim, client } = stage()
+  const other = 'aurora-labs/aurora-70b-instruct'
+  await sim.clock.advance('1s')
+  const charged: Record<string, number> = {}
+  const ask = async (model: string) => {
+    const before = sim.ledger.balance
+    await client.chat.completions.create({ model, messages: HELLO, max_tokens: 50 })
+    charged[model] = (charged[model] ?? 0) + before - sim.ledger.balance
+  }
+  for (const model of [CATALOG, other, CATALOG]) await ask(model)
+  const asked = sim.clock.elapsed
+  const batch = batchOf(sim, many(10))
+  await sim.clock.advance('30m')
+  const { money } = sim.report()
+  const ofBatch = money.tokens.find(({ batch_id }) => batch_id === batch.id)!
+  expect(ofBatch).toMatchObject({ model: CATALOG, tokens_microcents: expect.any(Number) })
+  const answers = money.tokens.filter(({ batch_id }) => batch_id === null)
+  expect(Object.fromEntries(answers.map(one => [one.model, one.tokens_microcents]))).toEqual(charged)
+  expect(money.tokens).toHaveLength(3)
+  const byModel = Object.fromEntries(money.tokens_by_model.map(one => [one.model, one.tokens_microcents]))
+  expect(byModel).toEqual({ [CATALOG]: charged[CATALOG]! + ofBatch.tokens_microcents, [other]: charged[other] })
+  expect(money.tokens.reduce((sum, one) => sum + one.tokens_microcents, 0)).toBe(money.tokens_microcents)
+  const [first, second] = [sim.report({ to: asked }), sim.report({ from: asked })]
+  expect(second.money.tokens).toEqual([ofBatch])
+  expect(first.money.tokens_microcents + ofBatch.tokens_microcents).toBe(money.tokens_microcents)
+  const text = reportText(sim.report())
+  expect(text).toContain('- tokens of batches and answers')
+  expect(text).toContain(`of it ${other}`)
 })
