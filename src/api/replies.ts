@@ -52,7 +52,7 @@ export function replyKey(chance: Chance, model: string, prompt: string, index: n
 /** Words drawn from the key. */
 export function wordsReply(chance: Chance, key: Key, bounds: Bounds): Reply {
   const { tokens, cut } = answerTokens(chance, key, bounds.limit)
-  const text = answerText(chance, key, tokens)
+  const text = answerText(chance, key, tokens, cut)
   if (stopAt(text, bounds.stop) >= 0) return textReply(text, bounds)
   return {
     ...{ text, tokens, toolCalls: [], finish_reason: cut ? 'length' : 'stop' },

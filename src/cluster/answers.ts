@@ -32,8 +32,11 @@ export function answerTokens(chance: Chance, key: Key, limit: number | undefined
   return limit !== undefined && wanted > limit ? { tokens: limit, cut: true } : { tokens: wanted, cut: false }
 }
 
-/** Text of exactly this many tokens. */
-export function answerText(chance: Chance, key: Key, tokens: number): string {
+/**
+ * Text of exactly this many tokens. It ends with a full stop, unless it was cut: then it is what the uncut one begins
+ * with.
+ */
+export function answerText(chance: Chance, key: Key, tokens: number, isCut = false): string {
   let state = hash32(chance.hex(8, key, WORDS_OF)) | 1
   let text = ''
   let left = tokens
@@ -43,7 +46,7 @@ export function answerText(chance: Chance, key: Key, tokens: number): string {
     state ^= state >>> 17
     state ^= state << 5
     const ends = inSentence >= 6 && (state & 7) === 0
-    if (ends || (left === 1 && inSentence > 0)) {
+    if (ends || (left === 1 && inSentence > 0 && !isCut)) {
       text += '.'
       inSentence = 0
     } else {

@@ -490,7 +490,7 @@ export class Batches {
         continue
       }
       const tokens = answers[i]!
-      const text = answerText(chance, answerKey(chance, model, line.prompt), tokens)
+      const text = answerText(chance, answerKey(chance, model, line.prompt), tokens, cut[i] === 1)
       const finish_reason = cut[i] ? 'length' : 'stop'
       const usage = {
         prompt_tokens: line.promptTokens,

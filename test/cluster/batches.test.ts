@@ -45,6 +45,11 @@ describe('a batch', () => {
       expect(line.response!.body.usage.completion_tokens).toBe(5)
       expect(line.response!.body.choices[0]!.finish_reason).toBe('length')
     }
+    const uncut = batchOf(sim, many(20))
+    passUntil(sim, () => uncut.status === 'completed')
+    const said = (one: typeof batch) =>
+      linesIn(sim, one.record().output_file_id).map(line => line.response!.body.choices[0]!.message.content)
+    for (const [i, text] of said(uncut).entries()) expect(text.startsWith(said(batch)[i]!)).toBe(true)
   })
 
   test('costs its tokens at four fifths of the live price, by one floor for all of it', () => {
@@ -336,8 +341,8 @@ describe('answers', () => {
     const chance = new Chance(5)
     for (let i = 0; i < 300; i++) {
       const key = answerKey(chance, 'm', `prompt ${i}`)
-      const { tokens } = answerTokens(chance, key, i < 20 ? i + 1 : undefined)
-      expect(countTokens(answerText(chance, key, tokens))).toBe(tokens)
+      const { tokens, cut } = answerTokens(chance, key, i < 20 ? i + 1 : undefined)
+      expect(countTokens(answerText(chance, key, tokens, cut))).toBe(tokens)
     }
   })
 

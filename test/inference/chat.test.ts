@@ -1,6 +1,6 @@
 /** Conversations, as the openai package has them with the simulator. */
 import fc from 'fast-check'
-import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -18,6 +18,7 @@ const WEATHER = {
     },
   },
 }
+const prefix = (text: string, tokens: number) => decode(encode(text).slice(0, tokens))
 const CLOCK = { type: 'function' as const, function: { name: 'read_clock' } }
 
 describe('text', () => {
@@ -59,7 +60,7 @@ describe('text', () => {
     const whole = (await client.chat.completions.create(ask)).choices[0]!.message.content!
     const short = await client.chat.completions.create({ ...ask, max_completion_tokens: 5 })
     expect(short.choices[0]).toMatchObject({ finish_reason: 'length' })
-    expect(whole.startsWith(short.choices[0]!.message.content!.replace(/\.$/, ''))).toBe(true)
+    expect(short.choices[0]!.message.content).toBe(prefix(whole, 5))
     expect(short.usage!.completion_tokens).toBe(5)
     const stop = whole.split(' ')[4]!
     const stopped = await client.chat.completions.create({ ...ask, stop: [stop, 'never said'] })
@@ -68,6 +69,25 @@ describe('text', () => {
       message: { content: whole.slice(0, whole.indexOf(stop)) },
     })
     expect(stopped.usage!.completion_tokens).toBe(encode(whole.slice(0, whole.indexOf(stop))).length)
+  })
+
+  test('that is cut is what the uncut one begins with, in each of n answers, whole and streamed', async () => {
+    const { client } = stage()
+    const ask = { model: 'acme/chat', messages: HELLO, n: 4 }
+    const uncut = await client.chat.completions.create(ask)
+    const texts = uncut.choices.map(({ message }) => message.content!)
+    const shortest = Math.min(...texts.map(text => encode(text).length))
+    for (let limit = 1; limit < shortest; limit++) {
+      const cut = await client.chat.completions.create({ ...ask, max_tokens: limit })
+      expect(cut.choices.map(({ message }) => message.content)).toEqual(texts.map(text => prefix(text, limit)))
+      expect(cut.choices.every(({ finish_reason }) => finish_reason === 'length')).toBe(true)
+      expect(cut.usage!.completion_tokens).toBe(4 * limit)
+    }
+    const streamed = texts.map(() => '')
+    for await (const { choices } of await client.chat.completions.create({ ...ask, max_tokens: 5, stream: true })) {
+      for (const { index, delta } of choices) streamed[index] += delta.content ?? ''
+    }
+    expect(streamed).toEqual(texts.map(text => prefix(text, 5)))
   })
 
   test('is what a batch gives to the same messages', async () => {

@@ -1,6 +1,6 @@
 /** Completions, embeddings, the mirror, and answers that a test scripts. */
 
-import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { running } from '../serve/running.ts'
@@ -28,6 +28,8 @@ test('a completion is the same whole and streamed, for each prompt and n', async
   }
   expect(pieces).toEqual(whole.choices.map(({ text }) => text))
   expect(usage).toEqual(whole.usage)
+  const uncut = await client.completions.create({ ...ask, max_tokens: null })
+  expect(uncut.choices.map(({ text }) => decode(encode(text).slice(0, 12)))).toEqual(pieces)
   const echoed = await client.completions.create({ ...PROMPT, echo: true })
   expect(echoed.choices[0]!.text.startsWith('Once upon a time')).toBe(true)
 })
