@@ -152,7 +152,7 @@ export interface Simulator {
   readonly digest: string
   /** What clients have asked since it was made or reset, oldest first; the newest 1,000. */
   readonly requests: readonly ReceivedRequest[]
-  /** What of these nothing read; kept with `strictRequests` alone. */
+  /** What of these nothing read. Throws RangeError without `strictRequests`, which has it looked for. */
   readonly unread: readonly Unread[]
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
   reset(): void
@@ -380,6 +380,11 @@ class OneWorld implements Simulator {
   }
 
   get unread(): readonly Unread[] {
+    if (!this.options.strictRequests) {
+      throw new RangeError(
+        'Failed to tell what nothing reads: nobody looked for it. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
+      )
+    }
     return this.#requests.unread()
   }
 

@@ -249,7 +249,7 @@ export class SimulatorClock {
     console.warn(
       at === Number.POSITIVE_INFINITY
         ? `modelhost-sim: ${what} never comes. Its client has to give up: pass it a signal.`
-        : `modelhost-sim: ${what} comes at ${this.#host.world.clock.iso(at)}, and it is ${this.iso}. Move time: sim.clock.advance('${Math.max(1, Math.ceil((at - this.elapsed) / 1000))}ms').`,
+        : `modelhost-sim: ${what} comes at ${this.#host.world.clock.iso(at)}, and it is ${this.iso}. Move time: sim.clock.advance('${Math.max(1, Math.ceil((at - this.elapsed) / 1000))}ms'), or POST /_sim/clock/advance.`,
     )
   }
 

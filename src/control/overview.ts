@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Bytes } from '../api/endpoint.ts'
 import { shownBy, takenBy } from './describe.ts'
-import { control, OURS } from './endpoint.ts'
+import { attempt, control, OURS } from './endpoint.ts'
 import { VERSION } from './version.ts'
 
 export const getHealth = control({
@@ -64,8 +64,9 @@ export const getUnread = control({
   summary:
     'What clients sent that nothing reads, of the newest 1,000 requests: parameters, fields, whole bodies. Kept with ' +
     'serve --strict-requests alone',
+  refusals: { 400: 'a world that does not look for it' },
   returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
-  handle: ({ sim }) => [...sim.unread],
+  handle: ({ sim }) => attempt(() => [...sim.unread]),
 })
 
 export const getRoot = control({

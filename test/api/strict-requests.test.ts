@@ -122,7 +122,7 @@ test('a server tells it, world by world', async () => {
     await fetch(`${base}/deploy/ZULBVvLkUPftB8Mo/start`, { method: 'POST', headers })
   }
   const unread = async (base: string) => (await fetch(`${base}/_sim/unread`)).json()
-  expect(await unread(server.url)).toEqual([])
+  expect(await unread(server.url)).toEqual({ error: expect.stringContaining('Start with --strict-requests') })
   expect(await unread(base_url)).toEqual([{ operation: 'listDeployments', what: 'query x', times: 1 }])
 })
 

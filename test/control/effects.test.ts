@@ -312,7 +312,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     bad: [{ path: '/_sim/scenarios/of-nobody', status: 404, says: 'GET /_sim/scenarios lists them' }],
   },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
-  getUnread: { good: [{ path: '/_sim/unread' }], bad: [] },
+  getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
   listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
   scriptAnswer: {
     good: [
@@ -327,7 +327,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   },
   removeScriptedAnswer: {
     good: [{ path: '/_sim/inference/known' }],
-    bad: [{ path: '/_sim/inference/knwon', status: 404, says: "there is no rule 'knwon'" }],
+    bad: [{ path: '/_sim/inference/knwon', status: 404, says: "Did you mean 'known'?" }],
   },
   clearScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
   listSnapshots: { good: [{ path: '/_sim/snapshots' }], bad: [] },

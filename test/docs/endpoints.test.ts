@@ -40,7 +40,9 @@ test('every line of docs/control.md works on the default world as printed', asyn
   const page = readFileSync('docs/control.md', 'utf8')
   // The lines about a rule of a fault are for one that another line adds.
   const faults: FaultRule[] = [{ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }]
-  const sim = createSimulator({ seed: 1, faults, answers: [{ name: 'script-1', answer: { text: 'Yes.' } }] })
+  const answers = [{ name: 'script-1', answer: { text: 'Yes.' } }]
+  // What nothing reads is told where it is looked for.
+  const sim = createSimulator({ seed: 1, faults, answers, strictRequests: true })
   const server = await serve(sim, { port: 0, scenarios: new Library(['scenarios']) })
   onTestFinished(() => server.close())
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
