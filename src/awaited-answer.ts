@@ -62,7 +62,8 @@ export class AwaitedAnswer {
         this.#waits()
         try {
           const either = AbortSignal.any([signal, this.#leaving.signal])
-          await clock.hold(delay, { signal: either, what: 'the answer of a model', isInside: true })
+          const looksAgain = part === 'turn'
+          await clock.hold(delay, { signal: either, what: 'the answer of a model', isInside: true, looksAgain })
         } finally {
           this.#until = undefined
           this.#expectWait()

@@ -569,7 +569,8 @@ class OneWorld implements Simulator {
           await clock.advanceToInSlices(clock.elapsed + delay)
           return
         }
-        await clock.hold(delay, { signal, what: 'the answer of a model', isInside: part === 'head' })
+        const isInside = part !== 'body'
+        await clock.hold(delay, { signal, what: 'the answer of a model', isInside, looksAgain: part === 'turn' })
       },
     }
   })()

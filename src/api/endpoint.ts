@@ -117,9 +117,10 @@ export interface Patience {
   /**
    * Waits on that clock; rejects when `signal` is aborted, or the world is gone.
    *
-   * @param part of the answer: its head, without which the request is in flight, or its body
+   * @param part of the answer: its turn with an instance, for which it looks again when `delay` is over; its head,
+   *   without which the request is in flight; or its body
    */
-  wait(delay: Micros, signal: AbortSignal, part: 'head' | 'body'): Promise<void>
+  wait(delay: Micros, signal: AbortSignal, part: 'turn' | 'head' | 'body'): Promise<void>
 }
 
 /**

@@ -91,7 +91,7 @@ export async function started(
     // Whatever happens next in the world may be what it waits for.
     const { agenda, clock } = world
     const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
-    await waited(call, patience, delay, signal)
+    await waited(call, patience, delay, signal, 'turn')
   }
   if (call.state === 'turnedAway') throw new Refused(503, call.reason)
   if (call.state === 'broken') throw lost(call)
@@ -103,7 +103,7 @@ export async function waited(
   patience: Patience,
   delay: number,
   signal: AbortSignal,
-  part: 'head' | 'body' = 'head',
+  part: 'turn' | 'head' | 'body' = 'head',
 ): Promise<void> {
   if (delay <= 0 && call.state !== 'queued') return
   const state = call.state

@@ -25,4 +25,6 @@ export interface Holding {
   readonly what: string
   /** Whether its request is in flight meanwhile. */
   readonly isInside?: boolean
+  /** Whether it waits for an instance, and only looks again when the delay is over. */
+  readonly looksAgain?: boolean
 }

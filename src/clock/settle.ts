@@ -207,11 +207,11 @@ export class SimulatorClock {
    * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
    * gone. A scaled clock comes that far by itself; an infinite delay never ends by time.
    */
-  hold(delay: Micros, { signal, what, isInside = false }: Holding): Promise<void> {
+  hold(delay: Micros, { signal, what, isInside = false, looksAgain = false }: Holding): Promise<void> {
     const at = this.elapsed + delay
     return new Promise((resolve, reject) => {
       let look: unknown
-      const notice = soon(() => this.#notice(what, at), NOTICE_MS)
+      const notice = soon(() => this.#notice(what, at, looksAgain), NOTICE_MS)
       const end = (settle: () => void) => {
         forget(notice)
         forget(look)
@@ -244,12 +244,17 @@ export class SimulatorClock {
     })
   }
 
-  #notice(what: string, at: Micros): void {
+  #notice(what: string, at: Micros, looksAgain: boolean): void {
     if (this.speed !== undefined && at < Number.POSITIVE_INFINITY) return
+    if (at === Number.POSITIVE_INFINITY) {
+      console.warn(`modelhost-sim: ${what} never comes. Its client has to give up: pass it a signal.`)
+      return
+    }
+    const why = looksAgain ? 'waits for an instance' : `comes at ${this.#host.world.clock.iso(at)}`
+    const by = looksAgain ? '10m' : `${Math.max(1, Math.ceil((at - this.elapsed) / 1000))}ms`
     console.warn(
-      at === Number.POSITIVE_INFINITY
-        ? `modelhost-sim: ${what} never comes. Its client has to give up: pass it a signal.`
-        : `modelhost-sim: ${what} comes at ${this.#host.world.clock.iso(at)}, and it is ${this.iso}. Move time: sim.clock.advance('${Math.max(1, Math.ceil((at - this.elapsed) / 1000))}ms'), or POST /_sim/clock/advance.`,
+      `modelhost-sim: ${what} ${why}, and it is ${this.iso}. Move time: sim.clock.advance('${by}'), ` +
+        `on a server POST /_sim/clock/advance with {"by":"${by}"}.`,
     )
   }
 
