@@ -18,8 +18,8 @@ export const getDeploymentStats = endpoint({
   assumed: [
     ...WINDOW_ASSUMED,
     'from is now-5h unless given, to is now; the answer names the window in Unix seconds',
-    'requests are those of the load and of clients; waiting_before + arrived = served + refused + failed + waiting',
-    'a request of a client counts when it is over, to ten seconds: served also when the client left, failed when its instance was lost',
+    'requests are those of the load and of clients; waiting_before + arrived = served + refused + failed + left + waiting',
+    'a request of a client is waiting until it is over, to ten seconds: served also when the client left in the middle of the answer, left when it did before an instance took the request on, failed when its instance was lost',
     'refused: of the load, those that found the queue full; of clients, those that waited and were turned away; one that is refused at the door (402, 404, 429, 503 at once) is not counted',
     'utilisation, and serving at the end of the window, are those of the load and of batches',
     'tokens of the requests that were served; cost is the rent of the window in US dollars',
@@ -39,6 +39,7 @@ export const getDeploymentStats = endpoint({
         served: z.int(),
         refused: z.int(),
         failed: z.int(),
+        left: z.int(),
         waiting: z.int(),
       }),
       tokens: z.object({ input: z.int(), output: z.int() }),

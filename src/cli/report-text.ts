@@ -100,9 +100,9 @@ function deployments(report: Report): string {
     ],
   ]
   const asked = report.deployments.filter(hasRequests)
-  const columns = ['waiting_before', 'arrived', 'served', 'refused', 'failed', 'waiting'] as const
-  // Only requests of clients can fail.
-  const shown = columns.filter(column => column !== 'failed' || totals.requests.failed > 0)
+  const columns = ['waiting_before', 'arrived', 'served', 'refused', 'failed', 'left', 'waiting'] as const
+  // Only requests of clients can fail or be left.
+  const shown = columns.filter(column => (column !== 'failed' && column !== 'left') || totals.requests[column] > 0)
   const requests = [
     ['', ...shown.map(column => (column === 'waiting_before' ? 'waited before' : column))],
     ...asked.map(one => [one.model_name, ...shown.map(column => count(one.requests[column]))]),

@@ -67,7 +67,7 @@ export class Chronicle {
   readonly #servings: NumberLog
   /** The line before, each stage, the end, what it was lost to. */
   readonly #lives: NumberLog
-  /** The line before of the same deployment, at, and the totals then: served, refused, failed, prompt and answer tokens. */
+  /** The line before of the same deployment, at, and the totals then: arrived, served, refused, failed, left, prompt and answer tokens. */
   readonly #requests: NumberLog
   /** At, lines that were over then, those that failed. */
   readonly #lines: NumberLog
@@ -83,7 +83,7 @@ export class Chronicle {
     this.#statuses = from ? from.#statuses.fork() : new NumberLog(3)
     this.#servings = from ? from.#servings.fork() : new NumberLog(9)
     this.#lives = from ? from.#lives.fork() : new NumberLog(STAGES.length + 3)
-    this.#requests = from ? from.#requests.fork() : new NumberLog(7)
+    this.#requests = from ? from.#requests.fork() : new NumberLog(9)
     this.#lines = from ? from.#lines.fork() : new NumberLog(3)
     this.#noted = from ? from.#noted.fork() : new NumberLog(2)
     this.#capacities = from ? from.#capacities.fork() : new NumberLog(3)
@@ -139,15 +139,24 @@ export class Chronicle {
     row.toldLife = this.#lives.push(line)
   }
 
+  /** A request that was made by itself has come. */
+  requestCame(row: DeploymentRow): void {
+    this.#keepRequests(row)
+    row.requests = { ...row.requests, at: this.#world.clock.now, arrived: row.requests.arrived + 1 }
+  }
+
   /** A request that was made by itself is over. */
   requestOver(row: DeploymentRow, end: RequestEnd, tokens: { readonly prompt: number; readonly answer: number }): void {
+    this.#keepRequests(row)
+    row.requests = withRequest(row.requests, this.#world.clock.now, end, tokens)
+  }
+
+  #keepRequests(row: DeploymentRow): void {
     const { now } = this.#world.clock
-    const { at, served, refused, failed, promptTokens, answerTokens } = row.requests
-    if (at >= 0 && Math.floor(at / REQUESTS_TOLD_EVERY) !== Math.floor(now / REQUESTS_TOLD_EVERY)) {
-      const line = [row.toldRequests, at, served, refused, failed, promptTokens, answerTokens]
-      row.toldRequests = this.#requests.push(line)
-    }
-    row.requests = withRequest(row.requests, now, end, tokens)
+    const { at, arrived, served, refused, failed, left, promptTokens, answerTokens } = row.requests
+    if (at < 0 || Math.floor(at / REQUESTS_TOLD_EVERY) === Math.floor(now / REQUESTS_TOLD_EVERY)) return
+    const line = [row.toldRequests, at, arrived, served, refused, failed, left, promptTokens, answerTokens]
+    row.toldRequests = this.#requests.push(line)
   }
 
   /** What became of the requests of a deployment up to a moment, to ten seconds. */
@@ -156,14 +165,15 @@ export class Chronicle {
     const log = this.#requests
     for (let line = row.toldRequests; line >= 0; line = log.at(line, 0)) {
       if (log.at(line, 1) > at) continue
-      const [served, refused, failed, promptTokens, answerTokens] = [2, 3, 4, 5, 6].map(column => log.at(line, column))
       return {
         at: log.at(line, 1),
-        served: served!,
-        refused: refused!,
-        failed: failed!,
-        promptTokens: promptTokens!,
-        answerTokens: answerTokens!,
+        arrived: log.at(line, 2),
+        served: log.at(line, 3),
+        refused: log.at(line, 4),
+        failed: log.at(line, 5),
+        left: log.at(line, 6),
+        promptTokens: log.at(line, 7),
+        answerTokens: log.at(line, 8),
       }
     }
     return NO_REQUESTS

@@ -160,6 +160,9 @@ export class Inference {
     })
     this.#calls.set(ordinal, call)
     this.#countIn(ordinal, row)
+    for (const one of [plan.deployment, plan.adapter]) {
+      if (one >= 0) world.chronicle.requestCame(world.deployments.own(one))
+    }
     if (plan.deployment < 0) {
       this.#start(ordinal, row, -1, this.#sharedServing(target), 1)
       return call
@@ -359,9 +362,10 @@ export class Inference {
     const call = this.#calls.get(ordinal)
     this.#calls.delete(ordinal)
     if (plan.charged !== '' && startedAt >= 0) this.#charge(row, answered)
+    const end = state === 'left' && startedAt < 0 ? 'abandoned' : state
     const counted = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answered }
     for (const one of [plan.deployment, plan.adapter]) {
-      if (one >= 0) world.chronicle.requestOver(world.deployments.own(one), state, counted)
+      if (one >= 0) world.chronicle.requestOver(world.deployments.own(one), end, counted)
     }
     if (plan.deployment >= 0) {
       if (plan.adapter >= 0) world.adapters.slots.drop(plan.adapter)

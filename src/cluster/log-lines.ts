@@ -3,6 +3,7 @@ import { MINUTE, type Micros, readable } from '../kernel/duration.ts'
 import type { ServingChapter } from './chronicle.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { CONTROLLER, type LogLine } from './logs.ts'
+import { waitingOf } from './request-totals.ts'
 import { type ServingFigures, servingFigures } from './series.ts'
 import { NOTHING_SERVED, type Served, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
@@ -50,6 +51,7 @@ interface Counted {
   readonly served: number
   readonly refused: number
   readonly failed: number
+  readonly left: number
   readonly waiting: number
 }
 
@@ -69,7 +71,7 @@ function countsOf(world: World, row: Readonly<DeploymentRow>, { from, to, limit 
   let end = to - (to % COUNTED_EVERY)
   let offered = offeredAt(end)
   let counted = countedAt(world, row, end, offered)
-  while (end >= from && end > 0 && lines.length < limit && arrived(counted) > arrived(before)) {
+  while (end >= from && end > 0 && lines.length < limit && (counted.waiting > 0 || over(counted) > over(before))) {
     const figures = chapter && servingFigures(chapter, offered, end)
     const start = end - COUNTED_EVERY
     offered = offeredAt(start)
@@ -90,12 +92,13 @@ function countedAt({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micro
     served: whole.served + live.served,
     refused: whole.refused + live.refused,
     failed: live.failed,
-    waiting: whole.backlog,
+    left: live.left,
+    waiting: whole.backlog + waitingOf(live),
   }
 }
 
-function arrived({ served, refused, failed, waiting }: Counted): number {
-  return served + refused + failed + waiting
+function over({ served, refused, failed, left }: Counted): number {
+  return served + refused + failed + left
 }
 
 /** Undefined for a stretch without requests. */
@@ -103,10 +106,12 @@ function countText(before: Counted, after: Counted): string | undefined {
   const served = after.served - before.served
   const refused = after.refused - before.refused
   const failed = after.failed - before.failed
-  if (served + refused + failed + after.waiting === 0) return undefined
+  const left = after.left - before.left
+  if (served + refused + failed + left + after.waiting === 0) return undefined
   const level = refused + failed > 0 ? 'WARNING' : 'INFO'
   const cutOff = failed > 0 ? `, ${failed} cut off` : ''
-  return `${level} last ${readable(COUNTED_EVERY)}: ${served} requests served, ${refused} refused${cutOff}, ${after.waiting} waiting`
+  const gone = left > 0 ? `, ${left} left before their turn` : ''
+  return `${level} last ${readable(COUNTED_EVERY)}: ${served} requests served, ${refused} refused${cutOff}${gone}, ${after.waiting} waiting`
 }
 
 function pace(figures: ServingFigures): string {

@@ -11,6 +11,7 @@ import { INSTANCE_STATES, type InstanceState } from './instances.ts'
 import type { Metered } from './ledger.ts'
 import { LOST_TO, type LostTo, STAGES } from './life.ts'
 import type { RentalKind } from './rental-row.ts'
+import { waitingOf } from './request-totals.ts'
 import { type ReportStep, type ServingFigures, seriesOf, servingFigures } from './series.ts'
 import { type Served, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
@@ -27,7 +28,7 @@ export interface GpuHours {
   readonly wasted_gpu_hours: number
 }
 
-/** Whole requests: waiting_before + arrived = served + refused + failed + waiting. One that a client made counts when it is over. */
+/** Whole requests: waiting_before + arrived = served + refused + failed + left + waiting. One that a client made waits until it is over. */
 export interface RequestCounts {
   readonly waiting_before: number
   readonly arrived: number
@@ -35,6 +36,8 @@ export interface RequestCounts {
   readonly refused: number
   /** Cut off because the instance was lost. */
   readonly failed: number
+  /** Whose client left before an instance took them on. */
+  readonly left: number
   /** Waiting at the end of the window. */
   readonly waiting: number
 }
@@ -314,7 +317,7 @@ function deploymentTold(
     ...gpuHours(held, billed, used),
     seconds_in_status: statuses.seconds,
     instance_seconds_in_state: lives.seconds,
-    requests: withClients(requestsBetween(before.served, after.served), clientsBetween(world, row, from, to)),
+    requests: requestsTold([requestsBetween(before.served, after.served), clientsBetween(world, row, from, to)]),
     mean_utilisation: shareOf(used, able),
     serving: servingTold(world, row, to),
     cold_starts: totals.length,
@@ -517,28 +520,22 @@ function requestsBetween(from: Served, to: Served): RequestCounts {
     served: after.served - before.served,
     refused: after.refused - before.refused,
     failed: 0,
+    left: 0,
     waiting: after.backlog,
   }
 }
 
 /** What became of requests that clients made, after a moment and up to another. */
-function clientsBetween({ chronicle }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros) {
+function clientsBetween({ chronicle }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): RequestCounts {
   const [before, after] = [chronicle.requestsBy(row, from === 0 ? -1 : from), chronicle.requestsBy(row, to)]
   return {
+    waiting_before: waitingOf(before),
+    arrived: after.arrived - before.arrived,
     served: after.served - before.served,
     refused: after.refused - before.refused,
     failed: after.failed - before.failed,
-  }
-}
-
-function withClients(offered: RequestCounts, clients: ReturnType<typeof clientsBetween>): RequestCounts {
-  const { served, refused, failed } = clients
-  return {
-    ...offered,
-    arrived: offered.arrived + served + refused + failed,
-    served: offered.served + served,
-    refused: offered.refused + refused,
-    failed: offered.failed + failed,
+    left: after.left - before.left,
+    waiting: waitingOf(after),
   }
 }
 
@@ -549,6 +546,7 @@ function requestsTold(all: readonly RequestCounts[]): RequestCounts {
     served: sumOf(all, one => one.served),
     refused: sumOf(all, one => one.refused),
     failed: sumOf(all, one => one.failed),
+    left: sumOf(all, one => one.left),
     waiting: sumOf(all, one => one.waiting),
   }
 }

@@ -1,30 +1,35 @@
 import type { Micros } from '../kernel/duration.ts'
 
-/** What became of a deployment's requests that were made one by one, up to a moment. A request counts when it is over. */
+/** What became of a deployment's requests that were made one by one, up to a moment. What is in none of the ends is not over. */
 export interface RequestTotals {
-  /** When the last of them was over; before the world where none was. */
+  /** When the last of them came or was over; before the world where none did. */
   readonly at: Micros
-  /** Answered, to the end or until the client left. */
+  readonly arrived: number
+  /** Answered, to the end or until the client left in the middle. */
   readonly served: number
   /** Turned away after a wait. */
   readonly refused: number
   /** Cut off because the instance was lost. */
   readonly failed: number
+  /** Whose client left before an instance took them on. */
+  readonly left: number
   readonly promptTokens: number
   readonly answerTokens: number
 }
 
 export const NO_REQUESTS: RequestTotals = {
   at: -1,
+  arrived: 0,
   served: 0,
   refused: 0,
   failed: 0,
+  left: 0,
   promptTokens: 0,
   answerTokens: 0,
 }
 
-/** How a request can end. */
-export type RequestEnd = 'served' | 'left' | 'broken' | 'turnedAway'
+/** How a request can end; `abandoned` is left before an instance took it on. */
+export type RequestEnd = 'served' | 'left' | 'abandoned' | 'broken' | 'turnedAway'
 
 /** The same with one more that is over now. */
 export function withRequest(
@@ -35,10 +40,17 @@ export function withRequest(
 ): RequestTotals {
   return {
     at,
+    arrived: totals.arrived,
     served: totals.served + Number(end === 'served' || end === 'left'),
     refused: totals.refused + Number(end === 'turnedAway'),
     failed: totals.failed + Number(end === 'broken'),
+    left: totals.left + Number(end === 'abandoned'),
     promptTokens: totals.promptTokens + tokens.prompt,
     answerTokens: totals.answerTokens + tokens.answer,
   }
+}
+
+/** Requests that have come and are not over. */
+export function waitingOf({ arrived, served, refused, failed, left }: RequestTotals): number {
+  return arrived - served - refused - failed - left
 }

@@ -35,7 +35,15 @@ export interface DeploymentStats {
   readonly series: readonly StatsPoint[]
 }
 
-const NO_REQUESTS: RequestCounts = { waiting_before: 0, arrived: 0, served: 0, refused: 0, failed: 0, waiting: 0 }
+const NO_REQUESTS: RequestCounts = {
+  waiting_before: 0,
+  arrived: 0,
+  served: 0,
+  refused: 0,
+  failed: 0,
+  left: 0,
+  waiting: 0,
+}
 
 /** The same figures as a report's, of one deployment; reading changes nothing. */
 export function statsOf(world: World, deployment: number, window: { from: Micros; to: Micros }): DeploymentStats {

@@ -25,7 +25,7 @@ describe('stats of a deployment', () => {
       deploy_id,
       from: EPOCH + 3600,
       to: EPOCH + 7200,
-      requests: { waiting_before: 0, arrived: 72_000, served: 72_000, refused: 0, failed: 0, waiting: 0 },
+      requests: { waiting_before: 0, arrived: 72_000, served: 72_000, refused: 0, failed: 0, left: 0, waiting: 0 },
       tokens: { input: 36_000_000, output: 14_400_000 },
       instance_seconds: 3600,
       cost_usd: 2.2,
@@ -106,7 +106,10 @@ describe('stats of a deployment', () => {
     const { sim, deploy_id, stats } = loaded(null)
     const row = () => sim.world.deployments.own(sim.world.deployments.ordinalOf(deploy_id)!)
     for (let second = 0; second < 60; second++) {
-      for (let i = 0; i < 10; i++) sim.world.chronicle.requestOver(row(), 'served', { prompt: 3, answer: 5 })
+      for (let i = 0; i < 10; i++) {
+        sim.world.chronicle.requestCame(row())
+        sim.world.chronicle.requestOver(row(), 'served', { prompt: 3, answer: 5 })
+      }
       await sim.clock.advance('1s')
     }
     expect(row().toldRequests).toBe(4)

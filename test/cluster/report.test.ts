@@ -97,6 +97,7 @@ describe('a report', () => {
       served: 66_096,
       refused: 0,
       failed: 0,
+      left: 0,
       waiting: 0,
     })
     expect(one.used_gpu_hours).toBeCloseTo(18.36 / load!.speed.requestsPerSecond, 8)

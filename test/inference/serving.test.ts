@@ -305,7 +305,7 @@ test('requests of clients stand in the report and its series, those that were cu
   await lost
   await one.sim.clock.advance('1m')
   const { deployments, totals, series } = one.sim.report({ step: '30s' })
-  const requests = { waiting_before: 0, arrived: 3, served: 2, refused: 0, failed: 1, waiting: 0 }
+  const requests = { waiting_before: 0, arrived: 3, served: 2, refused: 0, failed: 1, left: 0, waiting: 0 }
   expect([deployments[0]!.requests, totals.requests]).toEqual([requests, requests])
   expect(series!.reduce((sum, { served }) => sum + served, 0)).toBe(2)
 })
@@ -339,4 +339,30 @@ test('a report tells the tokens of answers by their model, beside those of batch
   const text = reportText(sim.report())
   expect(text).toContain('- tokens of batches and answers')
   expect(text).toContain(`of it ${other}`)
+})
+
+test('a request waits until it is over, and is left, not served, when its client gives up before its turn', async () => {
+  const one = paced()
+  const [{ deploy_id }] = (await one.ask('/deploy/list')).body
+  const since = async () => (await one.ask(`/deploy/${deploy_id}/stats`)).body.requests
+  await one.sim.clock.advance('1m')
+  const answers = Array.from({ length: 4 }, () => one.client.chat.completions.create(ASK))
+  await one.sim.clock.advance('1ms')
+  const controller = new AbortController()
+  const impatient = one.client.chat.completions.create(ASK, { signal: controller.signal }).catch(() => {})
+  await one.sim.clock.advance('100ms')
+  expect(await since()).toMatchObject({ arrived: 5, served: 0, left: 0, waiting: 5 })
+  controller.abort()
+  await impatient
+  expect(await since()).toMatchObject({ arrived: 5, served: 0, left: 1, waiting: 4 })
+  await one.sim.clock.advance('5m')
+  await Promise.all(answers)
+  const over = { waiting_before: 0, arrived: 5, served: 4, refused: 0, failed: 0, left: 1, waiting: 0 }
+  expect(await since()).toEqual(over)
+  expect(one.sim.report().totals.requests).toEqual(over)
+  expect(reportText(one.sim.report())).toMatch(/refused {2}left {2}waiting/)
+  const { entries } = (await one.ask(`/v1/logs/query?deploy_id=${deploy_id}`)).body
+  expect(entries.map(([, text]: string[]) => text)).toContainEqual(
+    expect.stringMatching(/ 4 requests served, 0 refused, 1 left before their turn, 0 waiting/),
+  )
 })
