@@ -3,10 +3,9 @@ import { messageTokens } from '../cluster/batch-lines.ts'
 import type { JsonSchema } from '../cluster/schema-answers.ts'
 import type { World } from '../cluster/world.ts'
 import type { Key } from '../kernel/random.ts'
-import { Deferred, endpoint, invalid } from './endpoint.ts'
-import { eventStream, type Frame } from './event-stream.ts'
+import { endpoint, invalid } from './endpoint.ts'
 import { integer, pairs, text } from './fields.ts'
-import { boundsOf, INFERENCE_REFUSALS, requestHash, started, takeOn, Usage, usageOf, whole } from './inference.ts'
+import { INFERENCE_REFUSALS } from './inference.ts'
 import {
   type Bounds,
   chosenTool,
@@ -19,6 +18,7 @@ import {
   wordsReply,
 } from './replies.ts'
 import { Sampling } from './sampling.ts'
+import { generate, Usage } from './text-generation.ts'
 import { countTokens } from './tokenizer.ts'
 
 const Part = z.looseObject({ type: text(), text: text().optional() })
@@ -159,44 +159,29 @@ export const createChatCompletion = endpoint({
   returns: ChatCompletion,
   streams: ChatCompletionChunk,
   example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },
-  handle: ({ body, world, token, request, scripted }) => {
-    const { model, messages } = body
+  handle: ({ body, ...scope }) => {
     checkTools(body)
+    const { model, messages } = body
+    const { world, scripted } = scope
     const prompt = JSON.stringify(messages)
     const promptTokens = chatPromptTokens(body)
-    const limit = body.max_completion_tokens ?? body.max_tokens
     const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
-    let replies: Reply[] = []
-    const { call, longest } = takeOn(world, token, model, 'text-generation', promptTokens, context => {
-      const bounds = boundsOf(limit, context - promptTokens, body.stop)
+    const replies = (bounds: Bounds) => {
       const given = scripted(model, wordsOf(messages.at(-1)!))
-      replies = keys.map(key =>
+      return keys.map(key =>
         given === undefined ? replyOf(world, key, body, bounds) : scriptedReply(world.chance, key, given, bounds),
       )
-      return {
-        ...{ prefix: 'chatcmpl-', hash: requestHash(model, prompt), promptTokens },
-        answerTokens: replies.reduce((sum, { tokens }) => sum + tokens, 0),
-        longestAnswer: Math.max(...replies.map(({ tokens }) => tokens)),
-      }
-    })
-    const { signal } = request
-    const created = world.clock.unix()
-    const usage = usageOf(promptTokens, replies)
-    if (!body.stream) {
-      return new Deferred(patience =>
-        whole(world, call, longest, patience, signal, () => ({
-          ...{ id: call.id, object: 'chat.completion' as const, created, model },
-          choices: replies.map(choiceOf),
-          usage,
-        })),
-      )
     }
-    const includesUsage = body.stream_options?.include_usage === true
-    return new Deferred<never>(async patience => {
-      await started(world, call, patience, signal)
-      const head = { id: call.id, object: 'chat.completion.chunk', created, model }
-      const frames = framesOf(head, replies, includesUsage ? usage : undefined)
-      return eventStream({ world, call, key: keys[0]!, longest, patience, signal, frames })
+    const limit = body.max_completion_tokens ?? body.max_tokens
+    const asked = { model, prompt, promptTokens, longestPrompt: promptTokens, keys, limit, replies }
+    return generate(scope, body, asked, {
+      prefix: 'chatcmpl-',
+      object: { whole: 'chat.completion' as const, event: 'chat.completion.chunk' },
+      choice: choiceOf,
+      field: 'delta',
+      opening: ({ toolCalls }) => `{"role":"assistant","content":${toolCalls.length > 0 ? 'null' : '""'}}`,
+      pieces: deltasOf,
+      closing: '{}',
     })
   },
 })
@@ -281,36 +266,6 @@ function choiceOf({ text, toolCalls, finish_reason }: Reply, index: number) {
 
 function toolCallOf({ id, name, arguments: given }: Reply['toolCalls'][number]) {
   return { id, type: 'function' as const, function: { name, arguments: given } }
-}
-
-/** The events of a stream: who speaks, token by token what, why it ends, and what it took. */
-function* framesOf(
-  head: Readonly<Record<string, string | number>>,
-  replies: readonly Reply[],
-  usage: z.output<typeof Usage> | undefined,
-): Generator<Frame> {
-  // Made once: most of an event is the same in all of them.
-  const open = JSON.stringify(head).slice(0, -1)
-  const tail = usage === undefined ? '' : ',"usage":null'
-  const event = (index: number, delta: string, finish: string) =>
-    `${open},"choices":[{"index":${index},"delta":${delta},"logprobs":null,"finish_reason":${finish}}]${tail}}`
-  for (const [index, { toolCalls }] of replies.entries()) {
-    const content = toolCalls.length > 0 ? 'null' : '""'
-    yield { token: -1, data: event(index, `{"role":"assistant","content":${content}}`, 'null') }
-  }
-  const lines = replies.map(reply => [...deltasOf(reply)])
-  const longest = Math.max(...lines.map(deltas => deltas.length))
-  for (let token = 0; token < longest; token++) {
-    for (const [index, deltas] of lines.entries()) {
-      if (token < deltas.length) yield { token, data: event(index, deltas[token]!, 'null') }
-    }
-  }
-  const last = Math.max(0, longest - 1)
-  for (const [index, { finish_reason }] of replies.entries()) {
-    yield { token: last, data: event(index, '{}', JSON.stringify(finish_reason)) }
-  }
-  if (usage !== undefined) yield { token: last, data: `${open},"choices":[],"usage":${JSON.stringify(usage)}}` }
-  yield { token: last, data: '[DONE]' }
 }
 
 /** The deltas of an answer, as JSON. */

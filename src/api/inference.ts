@@ -1,5 +1,4 @@
 /** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
-import { z } from 'zod'
 import type { InferenceCall, InferenceSpec } from '../cluster/inference-row.ts'
 import { targetOf } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
@@ -7,7 +6,6 @@ import { hash32 } from '../kernel/random.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
 import { demandFunds } from './admission.ts'
 import { type Answer, type Patience, Refused, refuse } from './endpoint.ts'
-import type { Bounds } from './replies.ts'
 
 /** Why requests for answers are refused, beside what is wrong with them. */
 export const INFERENCE_REFUSALS = {
@@ -32,7 +30,7 @@ export function takeOn(
   task: ModelTask,
   longestPrompt: number,
   ask: (context: number) => Omit<InferenceSpec, 'token' | 'model'>,
-): { readonly call: InferenceCall; readonly longest: number } {
+): InferenceCall {
   demandFunds(world)
   const target = targetOf(world, model)
   const caller = token?.token_id ?? ''
@@ -49,8 +47,7 @@ export function takeOn(
   if (longestPrompt > context) {
     refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}`)
   }
-  const spec = { ...ask(context), model, token: caller }
-  return { call: world.inference.begin(spec, target), longest: spec.longestAnswer }
+  return world.inference.begin({ ...ask(context), model, token: caller }, target)
 }
 
 /** The whole answer, when it is there. */
@@ -129,35 +126,8 @@ function lost(call: InferenceCall): Refused {
   return new Refused(503, `the instance that answered was lost: ${call.reason}`)
 }
 
-/** What bounds an answer: what was asked for, and the room that the prompt leaves in the context. */
-export function boundsOf(
-  asked: number | null | undefined,
-  room: number,
-  stop: string | readonly string[] | null | undefined,
-): Bounds {
-  const limit = Math.max(1, Math.min(asked ?? room, room))
-  return {
-    limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
-    stop: typeof stop === 'string' ? [stop] : (stop ?? []),
-  }
-}
-
 /** What a request is known by to chance. */
 export function requestHash(model: string, prompt: string): string {
   const text = `${model}\u0000${prompt}`
   return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`
-}
-
-/** Tokens, by o200k_base. */
-export const Usage = z
-  .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
-  .meta({ id: 'Usage' })
-
-export function usageOf(promptTokens: number, replies: readonly { readonly tokens: number }[]): z.output<typeof Usage> {
-  const completionTokens = replies.reduce((sum, { tokens }) => sum + tokens, 0)
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-  }
 }

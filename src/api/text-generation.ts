@@ -1,0 +1,147 @@
+/** What chat and plain completions have in common: the answers to one request, whole or as a stream of their tokens. */
+import { z } from 'zod'
+import type { Key } from '../kernel/random.ts'
+import { type ApiScope, Deferred } from './endpoint.ts'
+import { eventStream, type Frame } from './event-stream.ts'
+import { requestHash, started, takeOn, whole } from './inference.ts'
+import type { Bounds, Reply } from './replies.ts'
+import type { Sampling } from './sampling.ts'
+
+/** Tokens, by o200k_base. */
+export const Usage = z
+  .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
+  .meta({ id: 'Usage' })
+
+/** What is asked of a model, its answers drawn from `keys`, one each. */
+interface Asked {
+  readonly model: string
+  /** All that it is asked, as text. */
+  readonly prompt: string
+  /** Tokens of it, and of the longest part that is answered by itself: that must have room in the context. */
+  readonly promptTokens: number
+  readonly longestPrompt: number
+  readonly keys: readonly Key[]
+  /** Tokens of an answer at most, as the request has it. */
+  readonly limit: number | null | undefined
+  /** The answers, by what bounds each. Ends the request where there can be none. */
+  readonly replies: (bounds: Bounds) => readonly Reply[]
+}
+
+/** How an endpoint shows its answers. */
+interface Shape<Whole extends string, Choice> {
+  /** What the wire id of an answer begins with, as in `chatcmpl-`. */
+  readonly prefix: string
+  /** What the whole answer calls itself, and an event. */
+  readonly object: { readonly whole: Whole; readonly event: string }
+  readonly choice: (reply: Reply, index: number) => Choice
+  /** The field of an event that holds a piece of an answer. */
+  readonly field: 'delta' | 'text'
+  /** The pieces, as JSON: what comes before the first token, if anything; the tokens; beside the reason why it ends. */
+  readonly opening: (reply: Reply, index: number) => string | undefined
+  readonly pieces: (reply: Reply) => Iterable<string>
+  readonly closing: string
+}
+
+interface Answered<Whole, Choice> {
+  id: string
+  object: Whole
+  created: number
+  model: string
+  choices: Choice[]
+  usage: z.output<typeof Usage>
+}
+
+type HowSent = z.output<z.ZodObject<Pick<typeof Sampling, 'stop' | 'stream' | 'stream_options'>>>
+
+/**
+ * Answers a request for text.
+ *
+ * @param how the request wants its answers bounded and sent
+ * @throws Refused, before anything has changed
+ */
+export function generate<Whole extends string, Choice>(
+  { world, token, request }: ApiScope & { readonly request: Request },
+  { stop, stream, stream_options: options }: HowSent,
+  asked: Asked,
+  shape: Shape<Whole, Choice>,
+): Deferred<Answered<Whole, Choice>> {
+  const { model, promptTokens, longestPrompt } = asked
+  let replies: readonly Reply[] = []
+  let longest = 0
+  let usage = usageOf(promptTokens, replies)
+  const call = takeOn(world, token, model, 'text-generation', longestPrompt, context => {
+    replies = asked.replies(boundsOf(asked.limit, context - longestPrompt, stop))
+    longest = Math.max(...replies.map(({ tokens }) => tokens))
+    usage = usageOf(promptTokens, replies)
+    return {
+      ...{ prefix: shape.prefix, hash: requestHash(model, asked.prompt), promptTokens },
+      ...{ answerTokens: usage.completion_tokens, longestAnswer: longest },
+    }
+  })
+  const { signal } = request
+  const created = world.clock.unix()
+  if (!stream) {
+    return new Deferred(patience =>
+      whole(world, call, longest, patience, signal, () => ({
+        ...{ id: call.id, object: shape.object.whole, created, model },
+        choices: replies.map(shape.choice),
+        usage,
+      })),
+    )
+  }
+  return new Deferred<never>(async patience => {
+    await started(world, call, patience, signal)
+    const head = { id: call.id, object: shape.object.event, created, model }
+    const frames = framesOf(shape, head, replies, options?.include_usage ? usage : undefined)
+    return eventStream({ world, call, key: asked.keys[0]!, longest, patience, signal, frames })
+  })
+}
+
+/** The events of a stream: how each answer opens, token by token what, why it ends, and what it took. */
+function* framesOf(
+  { field, opening, pieces, closing }: Shape<string, unknown>,
+  head: Readonly<Record<string, string | number>>,
+  replies: readonly Reply[],
+  usage: z.output<typeof Usage> | undefined,
+): Generator<Frame> {
+  // Made once: most of an event is the same in all of them.
+  const open = JSON.stringify(head).slice(0, -1)
+  const tail = usage === undefined ? '' : ',"usage":null'
+  const event = (index: number, piece: string, finish: string) =>
+    `${open},"choices":[{"index":${index},"${field}":${piece},"logprobs":null,"finish_reason":${finish}}]${tail}}`
+  for (const [index, reply] of replies.entries()) {
+    const piece = opening(reply, index)
+    if (piece !== undefined) yield { token: -1, data: event(index, piece, 'null') }
+  }
+  const lines = replies.map(reply => [...pieces(reply)])
+  const longest = Math.max(...lines.map(line => line.length))
+  for (let token = 0; token < longest; token++) {
+    for (const [index, line] of lines.entries()) {
+      if (token < line.length) yield { token, data: event(index, line[token]!, 'null') }
+    }
+  }
+  const last = Math.max(0, longest - 1)
+  for (const [index, { finish_reason }] of replies.entries()) {
+    yield { token: last, data: event(index, closing, JSON.stringify(finish_reason)) }
+  }
+  if (usage !== undefined) yield { token: last, data: `${open},"choices":[],"usage":${JSON.stringify(usage)}}` }
+  yield { token: last, data: '[DONE]' }
+}
+
+/** What bounds an answer: what was asked for, and the room that the prompt leaves in the context. */
+function boundsOf(asked: number | null | undefined, room: number, stop: HowSent['stop']): Bounds {
+  const limit = Math.max(1, Math.min(asked ?? room, room))
+  return {
+    limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
+    stop: typeof stop === 'string' ? [stop] : (stop ?? []),
+  }
+}
+
+function usageOf(promptTokens: number, replies: readonly Reply[]): z.output<typeof Usage> {
+  const completionTokens = replies.reduce((sum, { tokens }) => sum + tokens, 0)
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  }
+}
