@@ -63,22 +63,17 @@ export const createEmbeddings = endpoint({
     const inputs = inputsOf(input)
     const prompt = JSON.stringify(input)
     // Tokens that are sent are counted as they are.
-    const promptTokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length), 0)
-    const longestInput = inputs.reduce(
-      (most, one) => Math.max(most, typeof one === 'string' ? countTokens(one) : one.length),
-      0,
-    )
-    const { call, longest } = takeOn(world, token, model, 'embeddings', longestInput, () => {
+    const counts = inputs.map(one => (typeof one === 'string' ? countTokens(one) : one.length))
+    const promptTokens = counts.reduce((sum, count) => sum + count, 0)
+    const call = takeOn(world, token, model, 'embeddings', Math.max(...counts), () => {
       const given = scripted(model, typeof inputs[0] === 'string' ? inputs[0] : '')
       // Nothing but an error can be said in place of a vector.
       if (given !== undefined && 'error' in given) refuse(given.error.status, given.error.message)
-      return {
-        ...{ prefix: 'embd-', hash: requestHash(model, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 },
-      }
+      return { prefix: 'embd-', hash: requestHash(model, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
     })
     const dimensions = body.dimensions ?? USUAL_DIMENSIONS
     return new Deferred(patience =>
-      whole(world, call, longest, patience, request.signal, () => ({
+      whole(world, call, 0, patience, request.signal, () => ({
         object: 'list' as const,
         data: inputs.map((one, index) => {
           const known = typeof one === 'string' ? one : `tokens ${one.join(' ')}`
