@@ -108,6 +108,14 @@ export class Bytes {
   }
 }
 
+/** An answer of server-sent events, sent as they come. */
+export class Events {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
+  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
+    this.body = body
+  }
+}
+
 /** How a door's client waits for an answer that takes time. */
 export interface Patience {
   /** Answers come as soon as an instance works on them; otherwise in the time that they take. */
@@ -135,8 +143,7 @@ export class Deferred<Value> {
   }
 }
 
-/** A `Response` passes through as it is (event streams, pages). */
-export type Answer<Value> = Value | JsonText | Bytes | Response
+export type Answer<Value> = Value | JsonText | Bytes | Events
 
 /** What the service refuses; anything else thrown by a handler is a bug of ours. */
 export class Refused extends Error {

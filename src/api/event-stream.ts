@@ -2,7 +2,8 @@
 import type { InferenceCall } from '../cluster/inference-row.ts'
 import type { World } from '../cluster/world.ts'
 import { type Key, normalQuantile, purpose } from '../kernel/random.ts'
-import type { Patience } from './endpoint.ts'
+import { bodyCut } from './body-cut.ts'
+import { Events, type Patience } from './endpoint.ts'
 import { waited } from './inference.ts'
 
 const JITTER = purpose('answer.jitter')
@@ -35,17 +36,7 @@ interface Stream {
  * The answer to a request that an instance works on. Whoever stops reading, or leaves, gives its place back; when the
  * instance is lost, the body ends as a connection does that was cut.
  */
-export function eventStream(stream: Stream): Response {
-  const { world } = stream
-  const headers = {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    date: new Date(world.clock.epochMs + world.clock.now / 1000).toUTCString(),
-  }
-  return new Response(bodyOf(stream), { headers })
-}
-
-function bodyOf({ world, call, key, longest, patience, signal, frames }: Stream): ReadableStream<Uint8Array> {
+export function eventStream({ world, call, key, longest, patience, signal, frames }: Stream): Events {
   const encoder = new TextEncoder()
   const timeOf = timesOf(world, call, key, longest)
   let next = frames.next()
@@ -56,7 +47,7 @@ function bodyOf({ world, call, key, longest, patience, signal, frames }: Stream)
     isOver = true
     signal.removeEventListener('abort', abort)
   }
-  return new ReadableStream<Uint8Array>(
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       start(controller) {
         abort = () => {
@@ -85,7 +76,7 @@ function bodyOf({ world, call, key, longest, patience, signal, frames }: Stream)
         }
         if (call.state === 'broken' || call.state === 'turnedAway') {
           end()
-          controller.error(cut(call.reason))
+          controller.error(bodyCut(call.reason))
           return
         }
         const now = patience.isInstant ? Number.POSITIVE_INFINITY : patience.now()
@@ -111,6 +102,7 @@ function bodyOf({ world, call, key, longest, patience, signal, frames }: Stream)
     // Nothing is made before somebody reads.
     { highWaterMark: 0 },
   )
+  return new Events(body)
 }
 
 function isGoing(call: InferenceCall): boolean {
@@ -127,10 +119,4 @@ function timesOf(world: World, call: InferenceCall, key: Key, longest: number): 
     const late = Math.max(-MOST_JITTER, Math.min(MOST_JITTER, draw))
     return call.firstTokenAt + Math.ceil((last + late) * call.tokenTime)
   }
-}
-
-/** What a client's `fetch` says of a body whose connection was closed by the other side. */
-function cut(reason: string): TypeError {
-  const cause = Object.assign(new Error(`other side closed: ${reason}`), { code: 'UND_ERR_SOCKET' })
-  return new TypeError('terminated', { cause })
 }

@@ -11,6 +11,7 @@ import {
   Bytes,
   Deferred,
   type ErrorShape,
+  Events,
   type Fields,
   Invalid,
   JsonText,
@@ -382,7 +383,7 @@ export function createPipeline<Context, Scope extends object>(
 
   function success(context: Context, { endpoint, speaks }: Prepared, value: unknown): Response {
     if (value instanceof JsonText) return json(context, 200, speaks?.returns.outwardText(value.text) ?? value.text)
-    if (value instanceof Response) return value
+    if (value instanceof Events) return new Response(value.body, { headers: { ...EVENTS, date: dateOf(context) } })
     if (value instanceof Bytes) return bytes(value, { 'content-type': endpoint.produces, date: dateOf(context) })
     return json(context, 200, JSON.stringify(speaks === undefined ? value : speaks.returns.outward(value)))
   }
@@ -538,6 +539,8 @@ function spoken([place, ...steps]: readonly string[], { speaks }: Prepared): str
 }
 
 const EMPTY = Object.freeze({})
+
+const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' } as const
 
 /** What a client sent, for messages that may quote it. */
 export interface Sent {

@@ -1,4 +1,5 @@
 /** Bodies to which something happens on their way, each piece as it comes. Whoever leaves is heard where they come from. */
+import { bodyCut } from '../api/body-cut.ts'
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>
 
@@ -20,8 +21,7 @@ export function cutBody(body: Body, after: number): Body {
           left -= part.length
           if (part.length > 0) return controller.enqueue(part)
         }
-        const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
-        controller.error(new TypeError('terminated', { cause }))
+        controller.error(bodyCut())
         await reader.cancel()
       },
       cancel: reason => reader.cancel(reason),
