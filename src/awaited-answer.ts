@@ -1,5 +1,6 @@
 /** Answers that have to wait for the world's time, for whoever stands beside their client and moves that time. */
 import type { Patience } from './api/endpoint.ts'
+import type { ClientPatience } from './client-patience.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Simulator } from './simulator.ts'
 
@@ -20,7 +21,7 @@ export class AwaitedAnswer {
   #waiting!: Promise<void>
 
   /** @param ask sends the request, whose client waits in the way that is given */
-  constructor(ask: (patienceOf: (own: Patience, sim: Simulator) => Patience) => Response | Promise<Response>) {
+  constructor(ask: (patienceOf: (own: ClientPatience, sim: Simulator) => Patience) => Response | Promise<Response>) {
     this.#expectWait()
     this.#answered = Promise.resolve(ask((own, sim) => this.#over(own, sim)))
     // Told to whoever looks.
@@ -49,21 +50,19 @@ export class AwaitedAnswer {
     })
   }
 
-  #over(own: Patience, { clock }: Simulator): Patience {
+  #over(own: ClientPatience, { clock }: Simulator): Patience {
     this.#now = () => clock.elapsed
     return {
       get isInstant() {
         return own.isInstant
       },
       now: () => own.now(),
-      wait: async (delay, signal, part) => {
-        if (part === 'body') return own.wait(delay, signal, part)
+      wait: async (delay, signal, part, call) => {
+        if (part === 'body') return own.wait(delay, signal, part, call)
         this.#until = clock.elapsed + delay
         this.#waits()
         try {
-          const either = AbortSignal.any([signal, this.#leaving.signal])
-          const looksAgain = part === 'turn'
-          await clock.hold(delay, { signal: either, what: 'the answer of a model', isInside: true, looksAgain })
+          await own.hold(delay, AbortSignal.any([signal, this.#leaving.signal]), part, call)
         } finally {
           this.#until = undefined
           this.#expectWait()

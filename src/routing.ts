@@ -2,10 +2,11 @@
 
 import { KEY_HEADER, namedToken } from './api/auth.ts'
 import type { Patience } from './api/endpoint.ts'
+import type { ClientPatience } from './client-patience.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
 import { jsonValue } from './store/json-text.ts'
-import { type Destination, type ServedWorld, TooManyWorlds, type Worlds } from './worlds.ts'
+import { DEFAULT_WORLD, type Destination, type ServedWorld, TooManyWorlds, type Worlds } from './worlds.ts'
 
 const BELOW = /^\/_sim\/worlds\/([^/?]+)(\/[^?].*)$/
 const TOKENS_PATH = /^(\/v1\/api-tokens)(?:\/([^/?]+))?(\/?(?:\?.*)?)$/
@@ -15,7 +16,7 @@ export interface Arrival {
   readonly clientAddress: string | undefined
   readonly path: string
   /** How its client waits for answers of models, where it has another way than the world's own. */
-  readonly patienceOf?: ((own: Patience, sim: Simulator) => Patience) | undefined
+  readonly patienceOf?: ((own: ClientPatience, sim: Simulator) => Patience) | undefined
   /** Does to the connection what an answer of a simulator cannot say: the door's part of a fault of the wire. */
   readonly bringAbout?: (from: Simulator, answer: Response) => Response | Promise<Response>
 }
@@ -45,7 +46,7 @@ export function tokenOf(request: Request, worlds: Worlds): string | undefined {
  */
 export function answerAtRoot(worlds: Worlds, request: Request, arrival: Arrival): Response | Promise<Response> {
   if (worlds.isOne)
-    return worlds.default.using(() => delivered(worlds.default, arrival, worlds.default.sim.answer(request, arrival)))
+    return worlds.default.using(() => delivered(worlds.default, arrival, asked(worlds.default, request, arrival)))
   let to: Destination
   try {
     to = worlds.of(tokenOf(request, worlds))
@@ -54,11 +55,11 @@ export function answerAtRoot(worlds: Worlds, request: Request, arrival: Arrival)
     return told(worlds.default, 429, error.message)
   }
   const { world, isRouted, hint } = to
-  if (!isRouted) return world.using(() => delivered(world, arrival, hinted(world.sim.answer(request, arrival), hint)))
+  if (!isRouted) return world.using(() => delivered(world, arrival, hinted(asked(world, request, arrival), hint)))
   const read = (name: string) => request.headers.get(name)
   const header = (name: string) => (isCredential(name, world) ? inwardHeader(world, read(name)) : read(name))
   return world.using(() => {
-    const answered = world.sim.answer(request, { ...arrival, path: inwardPath(world, arrival.path), header })
+    const answered = asked(world, request, { ...arrival, path: inwardPath(world, arrival.path) }, header)
     const holdsTokens = TOKENS_PATH.test(arrival.path) && request.method !== 'HEAD'
     const told = holdsTokens ? Promise.resolve(answered).then(response => outwardAnswer(world, response)) : answered
     return delivered(world, arrival, told)
@@ -75,7 +76,19 @@ export function answerBelow(
   const hint = tokenOf(request, worlds)?.endsWith(`.${world.name}`)
     ? `leave .${world.name} out below base_url`
     : undefined
-  return world.using(() => delivered(world, arrival, hinted(world.sim.answer(request, arrival), hint)))
+  return world.using(() => delivered(world, arrival, hinted(asked(world, request, arrival), hint)))
+}
+
+function asked(
+  { name, sim }: ServedWorld,
+  request: Request,
+  { clientAddress, path, patienceOf }: Arrival,
+  header?: (name: string) => string | null,
+): Response | Promise<Response> {
+  const home = name === DEFAULT_WORLD ? '/_sim' : `/_sim/worlds/${name}/_sim`
+  // By the address that was asked, as for the base_url of a world.
+  const control = () => `${new URL(request.url).origin}${home}`
+  return sim.answer(request, { clientAddress, path, patienceOf, header, control })
 }
 
 function delivered(

@@ -7,6 +7,7 @@ import type { Patience } from './api/endpoint.ts'
 import { pathOf } from './api/pipeline.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import { AWAITED_HEADER, AwaitedAnswer } from './awaited-answer.ts'
+import type { ClientPatience } from './client-patience.ts'
 import { patience, pause } from './clock/turns.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
@@ -396,23 +397,41 @@ async function sendPieces(
   }
 }
 
-/** A client that waits real time for what takes simulated time. */
-function realPatience({ clock }: Simulator): Patience {
-  const [began, since] = [clock.elapsed, monotonicMs()]
+/** A client that waits real time for an answer that takes simulated time, once an instance works on it. */
+function realPatience(own: Patience, { clock }: Simulator): Patience {
+  // Not before the request has entered its world, which may have been behind.
+  let base: { readonly world: Micros; readonly ms: number } | undefined
   return {
     isInstant: false,
-    now: () => began + Math.floor((monotonicMs() - since) * 1000),
-    wait: async (delay, signal) => {
-      if (!(await patience(Math.max(1, delay / 1000), signal))) throw signal.reason
+    now: () => {
+      base ??= { world: clock.elapsed, ms: monotonicMs() }
+      return base.world + Math.floor((monotonicMs() - base.ms) * 1000)
+    },
+    wait: async (delay, signal, part, call) => {
+      if (part !== 'turn') {
+        if (!(await patience(Math.max(1, delay / 1000), signal))) throw signal.reason
+        return
+      }
+      try {
+        // No real time brings what is due in the world.
+        await own.wait(delay, signal, part, call)
+      } finally {
+        // A move by hand may have gone past the whole answer by the time this is heard.
+        if (call.isStarted) base = { world: call.startedAt, ms: monotonicMs() }
+      }
     },
   }
 }
 
 /** How clients wait for answers of models, by the latency that was asked for. */
-function patienceOver(latency: Latency | undefined): ((own: Patience, sim: Simulator) => Patience) | undefined {
+function patienceOver(latency: Latency | undefined): ((own: ClientPatience, sim: Simulator) => Patience) | undefined {
   if (latency === undefined) return undefined
-  if (latency === 'real') return (_, sim) => realPatience(sim)
-  return (own, { clock }) => ({ ...own, isInstant: latency === 'instant' || clock.speed === undefined })
+  if (latency === 'real') return realPatience
+  return (own, { clock }) => ({
+    isInstant: latency === 'instant' || clock.speed === undefined,
+    now: () => own.now(),
+    wait: (...what) => own.wait(...what),
+  })
 }
 
 /** On a clock that stands nothing can be waited for: the answer says how late it would have been. */

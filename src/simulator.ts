@@ -4,8 +4,10 @@ import { type Around, pathOf, type Received } from './api/pipeline.ts'
 import { ScriptedAnswers, type ScriptedState, type ScriptRule } from './api/scripted.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
+import { type AskedRequest, ClientPatience, type InferencePace } from './client-patience.ts'
 import type { ClockSetting } from './clock/setting.ts'
 import { SimulatorClock } from './clock/settle.ts'
+import type { WaitingRequest } from './clock/waits.ts'
 import type { LedgerEntry } from './cluster/ledger.ts'
 import { type Report, reportOf } from './cluster/report.ts'
 import { type ReportOptions, readWindow } from './cluster/report-window.ts'
@@ -21,6 +23,7 @@ import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
 import { nearest } from './kernel/nearest.ts'
+import { monotonicMs } from './kernel/pacer.ts'
 import { type ReceivedRequest, ReceivedRequests, type Unread } from './received.ts'
 import { demandFits } from './snapshot/contradictions.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
@@ -82,9 +85,6 @@ export interface SimulatorOptions {
   readonly onBug?: (error: unknown, operation: string) => void
 }
 
-/** Whether an answer of a model takes its time. */
-export type InferencePace = 'clock' | 'instant'
-
 /** What a door knows of a request beside the request. */
 export interface FetchOptions {
   /** The caller's address, which a token's `allowed_ips` is held against; 127.0.0.1 unless given. */
@@ -94,7 +94,15 @@ export interface FetchOptions {
   /** Reads a header, where the door rewrites some. */
   readonly header?: ((name: string) => string | null) | undefined
   /** How the client waits for answers of models, where it has another way than the simulator's own. */
-  readonly patienceOf?: ((own: Patience, sim: Simulator) => Patience) | undefined
+  readonly patienceOf?: ((own: ClientPatience, sim: Simulator) => Patience) | undefined
+  /** The address of the control plane of its world, for messages that tell how to move time. */
+  readonly control?: (() => string) | undefined
+}
+
+/** A request that waits, its times as the wire writes them; `until` is undefined where nothing that is planned brings it. */
+export type Waiting = Omit<WaitingRequest, 'since' | 'until'> & {
+  readonly since: string
+  readonly until: string | undefined
 }
 
 /** What differs in a fork of a simulator. */
@@ -152,6 +160,13 @@ export interface Simulator {
   readonly digest: string
   /** What clients have asked since it was made or reset, oldest first; the newest 1,000. */
   readonly requests: readonly ReceivedRequest[]
+  /**
+   * The requests that wait for time: for an instance, or, where answers take their time, for a token. Each with what it
+   * waits for and when that comes if nobody does anything until then.
+   *
+   * @example sim.waiting[0]?.until // 2026-01-01T00:12:40.000000+00:00: so far time has to be moved
+   */
+  readonly waiting: readonly Waiting[]
   /** What of these nothing read. Throws RangeError without `strictRequests`, which has it looked for. */
   readonly unread: readonly Unread[]
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
@@ -379,6 +394,15 @@ class OneWorld implements Simulator {
     return this.#requests.list(time => this.#world.clock.iso(time))
   }
 
+  get waiting(): readonly Waiting[] {
+    const { clock } = this.#world
+    return this.clock.waiting.map(({ since, until, ...one }) => ({
+      ...one,
+      since: clock.iso(since),
+      until: until === undefined ? undefined : clock.iso(until),
+    }))
+  }
+
   get unread(): readonly Unread[] {
     if (!this.options.strictRequests) {
       throw new RangeError(
@@ -499,16 +523,21 @@ class OneWorld implements Simulator {
   }
 
   arrive(answer: BrokenAnswer, request: Request): Promise<Response> {
-    const what = `the answer to ${nameOf(request)}`
-    return arrive(answer, delay => this.clock.hold(delay, { signal: request.signal, what }))
+    const { signal } = request
+    const { name, ...asked } = this.#asked(request, {})
+    const began = { since: this.clock.elapsed, sinceMs: monotonicMs() }
+    const wait = { request: name, ...asked, ...began, isTold: false }
+    return arrive(answer, delay => this.clock.hold(delay, { signal, wait }))
   }
 
   answer(
     request: Request,
-    { clientAddress, path, header, patienceOf }: FetchOptions = {},
+    { clientAddress, path, header, patienceOf, control }: FetchOptions = {},
   ): Response | Promise<Response> {
     this.#activity++
-    const patience = patienceOf?.(this.#patience, this) ?? this.#patience
+    const { inferencePace } = this.options
+    const own = new ClientPatience(this.clock, inferencePace, () => this.#asked(request, { path, control }))
+    const patience = patienceOf?.(own, this) ?? own
     const call = {
       clientAddress,
       path,
@@ -526,6 +555,15 @@ class OneWorld implements Simulator {
       return answered
     }
     return this.#afterwards(request, answered)
+  }
+
+  #asked(request: Request, { path, control }: Pick<FetchOptions, 'path' | 'control'>): AskedRequest {
+    const target = (path ?? pathOf(request.url)).split('?', 1)[0]!
+    return {
+      name: `${request.method} ${target}`,
+      operation: this.api.operationOf(request.method, target),
+      control: control?.(),
+    }
   }
 
   #afterwards(request: Request, answered: Promise<Response>): Promise<Response> {
@@ -549,31 +587,6 @@ class OneWorld implements Simulator {
     if (polled !== undefined) await this.clock.polled(polled)
     return response
   }
-
-  /** Clients that have no clock of their own wait on the simulator's. */
-  readonly #patience: Patience = (() => {
-    const simulator = this
-    return {
-      get isInstant() {
-        const { inferencePace } = simulator.options
-        return inferencePace === undefined ? simulator.clock.speed === undefined : inferencePace === 'instant'
-      },
-      now() {
-        simulator.clock.catchUp()
-        return simulator.clock.elapsed
-      },
-      async wait(delay, signal, part) {
-        const { clock } = simulator
-        // Who polls waits by asking, and this one asks but once.
-        if (clock.mode === 'on-poll' && !clock.isMoving && delay < Number.POSITIVE_INFINITY) {
-          await clock.advanceToInSlices(clock.elapsed + delay)
-          return
-        }
-        const isInside = part !== 'body'
-        await clock.hold(delay, { signal, what: 'the answer of a model', isInside, looksAgain: part === 'turn' })
-      },
-    }
-  })()
 
   /** Back to the answers that are scripted from the start. */
   #scriptAnew(): void {

@@ -5,6 +5,7 @@
  * journal are derived from it and from nothing else.
  */
 import type { z } from 'zod'
+import type { InferenceCall } from '../cluster/inference-row.ts'
 import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'
@@ -127,9 +128,13 @@ export interface Patience {
    *
    * @param part of the answer: its turn with an instance, for which it looks again when `delay` is over; its head,
    *   without which the request is in flight; or its body
+   * @param call what is waited for, for whoever wonders why no answer comes
    */
-  wait(delay: Micros, signal: AbortSignal, part: 'turn' | 'head' | 'body'): Promise<void>
+  wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceCall): Promise<void>
 }
+
+/** A part of an answer that its client may have to wait for. */
+export type AnswerPart = 'turn' | 'head' | 'body'
 
 /**
  * An answer that has to be waited for. The request has entered its world, in one step as ever; what comes of it is known

@@ -5,7 +5,7 @@ import type { World } from '../cluster/world.ts'
 import { hash32 } from '../kernel/random.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
 import { demandFunds } from './admission.ts'
-import { type Answer, type Patience, Refused, refuse } from './endpoint.ts'
+import { type Answer, type AnswerPart, type Patience, Refused, refuse } from './endpoint.ts'
 
 /** Why requests for answers are refused, beside what is wrong with them. */
 export const INFERENCE_REFUSALS = {
@@ -69,7 +69,10 @@ export function whole<Value>(
     await started(world, call, patience, signal)
     if (!patience.isInstant) {
       const end = call.firstTokenAt + Math.ceil((Math.max(1, longest) - 1) * call.tokenTime)
-      await waited(call, patience, end - patience.now(), signal)
+      // A client may be slower than its world, for which the answer is over then.
+      for (let now = patience.now(); now < end && call.isStarted; now = patience.now()) {
+        await waited(call, patience, end - now, signal)
+      }
       if (call.state === 'broken') throw lost(call)
     }
     call.served()
@@ -100,7 +103,7 @@ export async function waited(
   patience: Patience,
   delay: number,
   signal: AbortSignal,
-  part: 'turn' | 'head' | 'body' = 'head',
+  part: AnswerPart = 'head',
 ): Promise<void> {
   if (delay <= 0 && call.state !== 'queued') return
   const state = call.state
@@ -110,7 +113,7 @@ export async function waited(
   call.onChange(() => change.abort())
   try {
     if (signal.aborted) leave()
-    await patience.wait(delay, change.signal, part)
+    await patience.wait(delay, change.signal, part, call)
   } catch (error) {
     if (call.state === state || signal.aborted) {
       call.leave(0)

@@ -1,6 +1,8 @@
 /** `modelhost-sim report`: asks a running server what its world did and cost. */
 import type { Argv } from 'yargs'
+import type { z } from 'zod'
 import type { Report } from '../cluster/report.ts'
+import type { WaitingRequest } from '../control/waiting.ts'
 import { jsonValue } from '../store/json-text.ts'
 import { EXIT_CODES } from './command.ts'
 import { reportText } from './report-text.ts'
@@ -8,7 +10,7 @@ import { askServer, notOurs, type ServerArguments, serverFlags } from './running
 import { demandKnownVariables, flag, text, toggle } from './values.ts'
 
 export const command = 'report'
-export const describe = 'Ask a running server what its world did and cost'
+export const describe = 'Ask a running server what its world did and cost, and who waits in it for time'
 
 export interface ReportArguments extends ServerArguments {
   from?: string | undefined
@@ -46,6 +48,21 @@ function flags() {
 export async function handler(args: ReportArguments): Promise<void> {
   const report = await ask(args)
   process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+  // What is so now is nothing of a window, nor of a report that somebody reads by machine.
+  if (!args.json && args.to === undefined) process.stderr.write(await waiting(args))
+}
+
+/** Who waits in the world for its time to be moved, a line each. */
+async function waiting(server: ServerArguments): Promise<string> {
+  const answer = await askServer(server, '', 'who waits')
+  const { waiting = [] } = (jsonValue(await answer.text()) ?? {}) as { waiting?: z.output<typeof WaitingRequest>[] }
+  return waiting
+    .map(({ request, model, for: what, since, until }) => {
+      const who = model === null ? request : `${request} (${model})`
+      const when = until === null ? 'and nothing that is planned brings it' : `which comes at ${until}`
+      return `${who} waits since ${since} for ${what}, ${when}.\n`
+    })
+    .join('')
 }
 
 async function ask({ from, to, ...server }: ReportArguments): Promise<Report> {

@@ -1,5 +1,6 @@
 /** What a clock belongs to. */
 import type { World } from '../cluster/world.ts'
+import type { Wait } from './waits.ts'
 
 /** How a clock treats what it finds in its process. */
 export interface ClockOptions {
@@ -21,10 +22,8 @@ export interface ClockHost {
 /** Who waits for an answer that is held back. */
 export interface Holding {
   readonly signal: AbortSignal
-  /** What is said to wait, on stderr, when time has not been moved after a second. */
-  readonly what: string
+  /** What waits: it is listed, and told of on stderr when time stands. */
+  readonly wait?: Wait | undefined
   /** Whether its request is in flight meanwhile. */
   readonly isInside?: boolean
-  /** Whether it waits for an instance, and only looks again when the delay is over. */
-  readonly looksAgain?: boolean
 }

@@ -19,6 +19,7 @@ import { type ClockMode, type ClockSetting, type Drive, driveOf, settingOf } fro
 import { type Sleeper, Sleepers } from './sleepers.ts'
 import { forget, soon, turn } from './turns.ts'
 import { UntilError } from './until-error.ts'
+import { type WaitingRequest, Waits } from './waits.ts'
 
 /** How long one slice of an advance may hold a server's process. */
 const SLICE_MS = 20
@@ -28,8 +29,6 @@ const QUIET_TURNS = 3
 const UNSEEN_TURNS = 100
 /** Real time without a sign of life after which a request in flight is taken for stuck. */
 const STUCK_MS = 2000
-/** Real time after which somebody who waits for the clock is told what for. */
-const NOTICE_MS = 1000
 
 /**
  * The clock of a simulator.
@@ -55,6 +54,7 @@ export class SimulatorClock {
   /** Those of them whose request is in flight until they end. */
   #parkedInside = 0
   readonly #sleepers = new Sleepers()
+  readonly #waits: Waits
   #queue: Promise<unknown> = Promise.resolve()
   #slicing: Promise<void> | undefined
   #interrupted = false
@@ -65,6 +65,21 @@ export class SimulatorClock {
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     this.#host = host
     this.#drivesTimers = options.timers !== 'ignore'
+    const clock = this
+    this.#waits = new Waits({
+      get world() {
+        return host.world
+      },
+      get mode() {
+        return clock.mode
+      },
+      get pausedBy() {
+        return clock.pausedBy
+      },
+      get shown() {
+        return clock.pausedBy.length > 0 ? clock.elapsed : clock.due
+      },
+    })
     this.#drive = driveOf(setting, this.elapsed)
     this.#rebase()
     this.sleep = this.sleep.bind(this)
@@ -104,6 +119,11 @@ export class SimulatorClock {
   /** Microseconds since the epoch of the world. */
   get elapsed(): Micros {
     return this.#host.world.clock.now
+  }
+
+  /** The requests whose answers wait for time. */
+  get waiting(): readonly WaitingRequest[] {
+    return this.#waits.list()
   }
 
   /** Whether time is being moved, so that whoever waits for it only has to sleep. */
@@ -207,13 +227,13 @@ export class SimulatorClock {
    * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
    * gone. A scaled clock comes that far by itself; an infinite delay never ends by time.
    */
-  hold(delay: Micros, { signal, what, isInside = false, looksAgain = false }: Holding): Promise<void> {
+  hold(delay: Micros, { signal, wait, isInside = false }: Holding): Promise<void> {
     const at = this.elapsed + delay
     return new Promise((resolve, reject) => {
       let look: unknown
-      const notice = soon(() => this.#notice(what, at, looksAgain), NOTICE_MS)
+      const endWait = wait && this.#waits.begin(wait, at)
       const end = (settle: () => void) => {
-        forget(notice)
+        endWait?.()
         forget(look)
         signal.removeEventListener('abort', abort)
         this.#sleepers.remove(sleeper)
@@ -228,6 +248,7 @@ export class SimulatorClock {
         at,
         wake: () => end(resolve),
         reject: error => end(() => reject(error)),
+        looks: wait?.call !== undefined,
       }
       this.#sleepers.add(sleeper)
       if (signal.aborted) return abort()
@@ -242,20 +263,6 @@ export class SimulatorClock {
       pace()
       this.#held()
     })
-  }
-
-  #notice(what: string, at: Micros, looksAgain: boolean): void {
-    if (this.speed !== undefined && at < Number.POSITIVE_INFINITY) return
-    if (at === Number.POSITIVE_INFINITY) {
-      console.warn(`modelhost-sim: ${what} never comes. Its client has to give up: pass it a signal.`)
-      return
-    }
-    const why = looksAgain ? 'waits for an instance' : `comes at ${this.#host.world.clock.iso(at)}`
-    const by = looksAgain ? '10m' : `${Math.max(1, Math.ceil((at - this.elapsed) / 1000))}ms`
-    console.warn(
-      `modelhost-sim: ${what} ${why}, and it is ${this.iso}. Move time: sim.clock.advance('${by}'), ` +
-        `on a server POST /_sim/clock/advance with {"by":"${by}"}.`,
-    )
   }
 
   /** What a predicate says; where an answer that it awaits is held back, time is moved to it. */
@@ -292,9 +299,8 @@ export class SimulatorClock {
     const drive = driveOf(setting, this.due)
     if (!this.#host.world.needsTokenizer) this.#catchUpNow()
     this.#drive = drive
-    this.#rebase()
     this.#dropJump()
-    if (drive.mode === 'idle') this.#armJump(drive.after)
+    this.#goOn()
   }
 
   /**
@@ -320,6 +326,8 @@ export class SimulatorClock {
   #goOn(): void {
     this.#rebase()
     if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
+    // Whoever waits moves such a clock himself, and could not while it was held.
+    if (this.#drive.mode === 'on-poll') this.#sleepers.rouse()
   }
 
   /** Where the clock's mode says the world should be by now; where it is, when time moves by hand. */

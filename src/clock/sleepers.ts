@@ -5,6 +5,8 @@ export interface Sleeper {
   readonly at: Micros
   readonly wake: () => void
   readonly reject: (error: Error) => void
+  /** Whether it may be woken early: it looks for itself whether its moment has come. */
+  readonly looks?: boolean
 }
 
 /** Sleepers by the moment they wait for; of one moment, whoever came first. */
@@ -36,6 +38,13 @@ export class Sleepers {
       this.#list = rest
       first!.wake()
     }
+  }
+
+  /** Wakes whoever looks for himself: time may move in another way now. */
+  rouse(): void {
+    const roused = this.#list.filter(({ looks }) => looks)
+    this.#list = this.#list.filter(({ looks }) => !looks)
+    for (const { wake } of roused) wake()
   }
 
   /** Nobody is woken any more. */

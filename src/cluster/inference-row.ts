@@ -82,6 +82,9 @@ export type InferenceState =
  */
 export class InferenceCall {
   readonly id: string
+  readonly plan: InferencePlan
+  /** Its place in the table of its world. */
+  readonly ordinal: number
   state: InferenceState = 'queued'
   /** Why it was turned away or broken. */
   reason = ''
@@ -92,8 +95,14 @@ export class InferenceCall {
   readonly #end: (state: 'served' | 'left', tokens: number) => void
   #listener: (() => void) | undefined
 
-  constructor(id: string, end: (state: 'served' | 'left', tokens: number) => void) {
+  constructor(
+    { id, plan }: Readonly<InferenceRow>,
+    ordinal: number,
+    end: (state: 'served' | 'left', tokens: number) => void,
+  ) {
     this.id = id
+    this.plan = plan
+    this.ordinal = ordinal
     this.#end = end
   }
 

@@ -93,6 +93,24 @@ export class Inference {
     return { running: (this.#onDeployment.get(deployment) ?? 0) - waiting, waiting }
   }
 
+  /** Requests that wait, of every deployment. */
+  get waiting(): number {
+    let waiting = 0
+    for (const queue of this.#queues.values()) waiting += queue.length
+    return waiting
+  }
+
+  /** How many requests a deployment answers before one that waits for it; an adapter's wait with those of its base. */
+  placeOf({ ordinal, plan }: InferenceCall): number {
+    return this.#queues.get(plan.deployment)?.indexOf(ordinal) ?? -1
+  }
+
+  /** When an instance took a request on that waited; -1 while none has, undefined where it is over. */
+  startOf({ ordinal, id }: InferenceCall): Micros | undefined {
+    const row = this.#table.find(ordinal)
+    return row?.id === id ? row.startedAt : undefined
+  }
+
   /** Requests that an instance answers. */
   running(instance: number): number {
     return this.#onInstance.get(instance) ?? 0
@@ -154,7 +172,7 @@ export class Inference {
     const row = new InferenceRow(this.#table.generation, id, plan)
     const ordinal = this.#table.add(row)
     const use = this.#table.use(ordinal)
-    const call = new InferenceCall(id, (state, tokens) => {
+    const call = new InferenceCall(row, ordinal, (state, tokens) => {
       // Its slot may have been given to another request since.
       if (this.#table.use(ordinal) === use && this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
     })

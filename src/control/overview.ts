@@ -3,6 +3,7 @@ import { Bytes } from '../api/endpoint.ts'
 import { shownBy, takenBy } from './describe.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 import { VERSION } from './version.ts'
+import { WaitingRequest, waitingIn } from './waiting.ts'
 
 export const getHealth = control({
   ...OURS,
@@ -22,10 +23,13 @@ export const getHealth = control({
 export const getOverview = control({
   ...OURS,
   route: 'GET /_sim',
-  summary: 'What the control plane offers: every endpoint with what it takes and an example',
+  summary:
+    'What the control plane offers, every endpoint with what it takes and an example; and waiting, the requests of this ' +
+    'world whose answers wait for time: since when, for what, until when',
   returns: z.object({
     name: z.string(),
     version: z.string(),
+    waiting: z.array(WaitingRequest),
     endpoints: z.array(
       z.object({
         method: z.string(),
@@ -44,9 +48,10 @@ export const getOverview = control({
       }),
     ),
   }),
-  handle: ({ operations }) => ({
+  handle: ({ operations, sim }) => ({
     name: 'modelhost-sim',
     version: VERSION,
+    waiting: waitingIn(sim),
     endpoints: Object.entries(operations).map(([operation, endpoint]) => ({
       method: endpoint.method,
       path: endpoint.path,

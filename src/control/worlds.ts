@@ -7,6 +7,7 @@ import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
 import { control, OURS } from './endpoint.ts'
 import { keptIn } from './kept-snapshots.ts'
+import { WaitingRequest, waitingIn } from './waiting.ts'
 
 const Brief = z.object({
   world: z.string(),
@@ -21,7 +22,8 @@ const Brief = z.object({
 
 const Inspected = Brief.extend({
   profile: z.string(),
-  clock: z.object({ mode: z.enum(CLOCK_MODES), speed: z.number().nullable() }),
+  clock: z.object({ mode: z.enum(CLOCK_MODES), speed: z.number().nullable(), paused_by: z.array(z.string()) }),
+  waiting: z.array(WaitingRequest),
   digest: z.string(),
   age_seconds: z.number().describe('Real seconds since it was made'),
   counts: z.object({ deployments: z.int(), batches: z.int(), stored_bytes: z.int(), events: z.int() }),
@@ -105,7 +107,9 @@ export const listWorlds = control({
 export const getWorld = control({
   ...OURS,
   route: 'GET /_sim/worlds/{world}',
-  summary: 'One world: what it was made of, its time and digest, what it holds, and how long nobody used it',
+  summary:
+    'One world: what it was made of, its time and digest, what it holds, how long nobody used it, and the requests that ' +
+    'wait for its time: since when, for what, until when',
   example: { target: '/_sim/worlds/default' },
   refusals: { 404: 'an unknown world' },
   returns: Inspected,
@@ -119,7 +123,8 @@ export const getWorld = control({
     return {
       ...brief(world, request),
       profile: sim.world.profile.name,
-      clock: { mode: sim.clock.mode, speed: sim.clock.speed ?? null },
+      clock: { mode: sim.clock.mode, speed: sim.clock.speed ?? null, paused_by: [...sim.clock.pausedBy] },
+      waiting: waitingIn(sim),
       digest: sim.digest,
       age_seconds: world.ageMs / 1000,
       counts: {

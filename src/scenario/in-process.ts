@@ -96,7 +96,7 @@ export class InProcessStage implements Stage {
   /** Waits for time that somebody else moves, until it has come so far or they have ended. */
   async #meanwhile(span: Micros): Promise<void> {
     const over = new AbortController()
-    const come = this.#sim.clock.hold(span, { signal: over.signal, what: 'the answer of a model' }).catch(() => {})
+    const come = this.#sim.clock.hold(span, { signal: over.signal }).catch(() => {})
     await Promise.race([come, this.#moves])
     over.abort()
   }
@@ -117,9 +117,7 @@ export class InProcessStage implements Stage {
     const { clock } = this.#sim
     const { method, url, signal } = request
     return awaitAnswer(delay, `${method} ${new URL(url).pathname}`, span =>
-      clock.isMoving
-        ? clock.hold(span, { signal, what: `the answer to ${method} ${url}` })
-        : this.#moved(clock.advance(`${span}us`)),
+      clock.isMoving ? clock.hold(span, { signal }) : this.#moved(clock.advance(`${span}us`)),
     )
   }
 

@@ -1,9 +1,8 @@
 /** How requests are served: places, queues, waking, loss of an instance, clients that leave. */
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { reportText } from '../../src/cli/report-text.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator.ts'
 import { batchOf, CATALOG, many } from '../cluster/batch-stage.ts'
-import { running } from '../serve/running.ts'
 import { HELLO, type Stage, stage } from './stage.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO }
@@ -141,31 +140,6 @@ describe('a deployment that sleeps', () => {
     expect((await answer).choices).toHaveLength(1)
     expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(0)
     expect(one.fates()).toEqual(['queued', 'served'])
-  })
-
-  test('keeps a client waiting where nobody moves time, and says so once after a second, at every door', async () => {
-    const one = stage({ with: SLEEPS })
-    const { sim, ask } = await running({ fixtures: 'two-nodes', with: SLEEPS, clock: 'manual' })
-    for (const { clock } of [one.sim, sim]) await clock.advance('10m')
-    const warn = vi.spyOn(console, 'warn')
-    onTestFinished(() => warn.mockRestore())
-    const said = new Promise<void>(resolve => {
-      warn.mockImplementation(() => {
-        if (warn.mock.calls.length === 2) resolve()
-      })
-    })
-    const answers = [
-      one.client.chat.completions.create(ASK),
-      ask('/v1/chat/completions', { method: 'POST', body: JSON.stringify(ASK) }),
-    ]
-    await said
-    const notice =
-      'modelhost-sim: the answer of a model waits for an instance, and it is 2026-01-01T00:10:00.000000+00:00. ' +
-      `Move time: sim.clock.advance('10m'), on a server POST /_sim/clock/advance with {"by":"10m"}.`
-    expect(warn.mock.calls).toEqual([[notice], [notice]])
-    for (const { clock } of [one.sim, sim]) await clock.advance('10m')
-    await Promise.all(answers)
-    expect(warn).toHaveBeenCalledTimes(2)
   })
 
   test('is not woken over the GPU limit: 429, and nothing has changed', async () => {

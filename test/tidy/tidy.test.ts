@@ -68,6 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'index.ts',
   ],
   'simulator.ts': [
+    'client-patience.ts',
     'api',
     'cluster',
     'store',
@@ -90,11 +91,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'control/version.ts',
   ],
   clock: ['cluster', 'store', 'kernel'],
-  'awaited-answer.ts': ['simulator.ts', 'api', 'kernel'],
+  'client-patience.ts': ['clock', 'api', 'cluster', 'kernel'],
+  'awaited-answer.ts': ['simulator.ts', 'client-patience.ts', 'api', 'kernel'],
   'timelines.ts': ['cluster', 'faults', 'kernel'],
   'worlds.ts': ['simulator.ts', 'snapshot', 'api', 'kernel'],
   conform: ['simulator.ts', 'api', 'store', 'kernel'],
-  'routing.ts': ['worlds.ts', 'simulator.ts', 'faults', 'api', 'store/json-text.ts'],
+  'routing.ts': ['worlds.ts', 'simulator.ts', 'client-patience.ts', 'faults', 'api', 'store/json-text.ts'],
   'received.ts': ['api', 'kernel', 'store/json-text.ts'],
 }
 
