@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Bytes, endpointsOf, invalid, JsonText, refuse } from '../../src/api/endpoint.ts'
+import { Bytes, Events, endpointsOf, invalid, JsonText, refuse } from '../../src/api/endpoint.ts'
 import { type Around, type Call, createPipeline, pathOf } from '../../src/api/pipeline.ts'
 
 interface Context {
@@ -24,7 +24,11 @@ const operations = {
     handle: () => new Bytes([new Uint8Array([104, 105]), new Uint8Array([33])]),
   }),
   none: endpoint({ ...base, route: 'GET /none', produces: 'text/plain', handle: () => new Bytes([]) }),
-  whole: endpoint({ ...base, route: 'GET /whole', handle: () => new Response('x', { status: 203 }) }),
+  events: endpoint({
+    ...base,
+    route: 'GET /events',
+    handle: () => new Events(new Blob(['data: x\n\n']).stream() as ReadableStream<Uint8Array<ArrayBuffer>>),
+  }),
   post: endpoint({
     ...base,
     route: 'POST /post',
@@ -94,7 +98,7 @@ describe('answers', () => {
     ['/kept', 200, [{ a: 1 }, 2]],
     ['/bytes', 200, 'hi!'],
     ['/none', 200, ''],
-    ['/whole', 203, 'x'],
+    ['/events', 200, 'data: x\n\n'],
     ['/slow', 200, 'later'],
     ['/slow-refusal', 409, { error: 'too late' }],
     ['/simple', 404, { error: 'no such thing' }],
