@@ -614,7 +614,7 @@ function nameOfFixtures({ fixtures = 'default' }: SimulatorOptions): string {
 }
 
 function nameOf({ method, url }: Request): string {
-  return `${method} ${new URL(url).pathname}`
+  return `${method} ${pathOf(url).split('?', 1)[0]}`
 }
 
 const OPTIONS = [

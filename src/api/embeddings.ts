@@ -73,7 +73,7 @@ export const createEmbeddings = endpoint({
     })
     const dimensions = body.dimensions ?? USUAL_DIMENSIONS
     return new Deferred(patience =>
-      whole(world, call, 0, patience, request.signal, () => ({
+      whole(world, call, 0, patience, request, () => ({
         object: 'list' as const,
         data: inputs.map((one, index) => {
           const known = typeof one === 'string' ? one : `tokens ${one.join(' ')}`

@@ -4,7 +4,7 @@ import type { World } from '../cluster/world.ts'
 import { type Key, normalQuantile, purpose } from '../kernel/random.ts'
 import { bodyCut } from './body-cut.ts'
 import { Events, type Patience } from './endpoint.ts'
-import { waited } from './inference.ts'
+import { type Client, waited } from './inference.ts'
 
 const JITTER = purpose('answer.jitter')
 /** A token keeps its place among the others: none comes more than this share of a token's time early or late. */
@@ -27,7 +27,7 @@ interface Stream {
   /** Tokens of the longest answer. */
   readonly longest: number
   readonly patience: Patience
-  readonly signal: AbortSignal
+  readonly client: Client
   /** Events in order; made as they are sent. */
   readonly frames: Iterator<Frame>
 }
@@ -36,7 +36,8 @@ interface Stream {
  * The answer to a request that an instance works on. Whoever stops reading, or leaves, gives its place back; when the
  * instance is lost, the body ends as a connection does that was cut.
  */
-export function eventStream({ world, call, key, longest, patience, signal, frames }: Stream): Events {
+export function eventStream({ world, call, key, longest, patience, client, frames }: Stream): Events {
+  const { signal } = client
   const encoder = new TextEncoder()
   const timeOf = timesOf(world, call, key, longest)
   let next = frames.next()
@@ -65,7 +66,7 @@ export function eventStream({ world, call, key, longest, patience, signal, frame
           try {
             const due = timeOf(next.value.token)
             for (let now = patience.now(); now < due && isGoing(call); now = patience.now()) {
-              await waited(call, patience, due - now, signal, 'body')
+              await waited(call, patience, due - now, client, 'body')
             }
           } catch (error) {
             if (isOver) return
@@ -79,9 +80,9 @@ export function eventStream({ world, call, key, longest, patience, signal, frame
           controller.error(bodyCut(call.reason))
           return
         }
-        const now = patience.isInstant ? Number.POSITIVE_INFINITY : patience.now()
+        const now = patience.isInstant ? undefined : patience.now()
         let text = ''
-        while (!next.done && text.length < PIECE && timeOf(next.value.token) <= now) {
+        while (!next.done && text.length < PIECE && (now === undefined || timeOf(next.value.token) <= now)) {
           text += `data: ${next.value.data}\n\n`
           sent = next.value.token + 1
           next = frames.next()

@@ -50,13 +50,16 @@ export function takeOn(
   return world.inference.begin({ ...ask(context), model, token: caller }, target)
 }
 
+/** Who asked, and may leave. A door makes the signal when it is read for the first time: only who has to wait looks. */
+export type Client = Pick<Request, 'signal'>
+
 /** The whole answer, when it is there. */
 export function whole<Value>(
   world: World,
   call: InferenceCall,
   longest: number,
   patience: Patience,
-  signal: AbortSignal,
+  client: Client,
   answer: () => Answer<Value>,
 ): Answer<Value> | Promise<Answer<Value>> {
   if (patience.isInstant && call.isStarted) {
@@ -66,12 +69,12 @@ export function whole<Value>(
   return wholeLater()
 
   async function wholeLater(): Promise<Answer<Value>> {
-    await started(world, call, patience, signal)
+    await started(world, call, patience, client)
     if (!patience.isInstant) {
       const end = call.firstTokenAt + Math.ceil((Math.max(1, longest) - 1) * call.tokenTime)
       // A client may be slower than its world, for which the answer is over then.
       for (let now = patience.now(); now < end && call.isStarted; now = patience.now()) {
-        await waited(call, patience, end - now, signal)
+        await waited(call, patience, end - now, client)
       }
       if (call.state === 'broken') throw lost(call)
     }
@@ -81,17 +84,12 @@ export function whole<Value>(
 }
 
 /** Waits until an instance works on a request. Throws Refused when none ever will. */
-export async function started(
-  world: World,
-  call: InferenceCall,
-  patience: Patience,
-  signal: AbortSignal,
-): Promise<void> {
+export async function started(world: World, call: InferenceCall, patience: Patience, client: Client): Promise<void> {
   while (call.state === 'queued') {
     // Whatever happens next in the world may be what it waits for.
     const { agenda, clock } = world
     const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
-    await waited(call, patience, delay, signal, 'turn')
+    await waited(call, patience, delay, client, 'turn')
   }
   if (call.state === 'turnedAway') throw new Refused(503, call.reason)
   if (call.state === 'broken') throw lost(call)
@@ -102,11 +100,12 @@ export async function waited(
   call: InferenceCall,
   patience: Patience,
   delay: number,
-  signal: AbortSignal,
+  client: Client,
   part: AnswerPart = 'head',
 ): Promise<void> {
   if (delay <= 0 && call.state !== 'queued') return
-  const state = call.state
+  const { state } = call
+  const { signal } = client
   const change = new AbortController()
   const leave = () => change.abort(signal.reason)
   signal.addEventListener('abort', leave, { once: true })

@@ -78,11 +78,10 @@ export function generate<Whole extends string, Choice>(
       ...{ answerTokens: usage.completion_tokens, longestAnswer: longest },
     }
   })
-  const { signal } = request
   const created = world.clock.unix()
   if (!stream) {
     return new Deferred(patience =>
-      whole(world, call, longest, patience, signal, () => ({
+      whole(world, call, longest, patience, request, () => ({
         ...{ id: call.id, object: shape.object.whole, created, model },
         choices: replies.map(shape.choice),
         usage,
@@ -90,10 +89,10 @@ export function generate<Whole extends string, Choice>(
     )
   }
   return new Deferred<never>(async patience => {
-    await started(world, call, patience, signal)
+    await started(world, call, patience, request)
     const head = { id: call.id, object: shape.object.event, created, model }
     const frames = framesOf(shape, head, replies, options?.include_usage ? usage : undefined)
-    return eventStream({ world, call, key: asked.keys[0]!, longest, patience, signal, frames })
+    return eventStream({ world, call, key: asked.keys[0]!, longest, patience, client: request, frames })
   })
 }
 

@@ -28,7 +28,7 @@ export async function loadTokenizer(): Promise<TokenCounter> {
     // Text that spells a special token is text here: the caller's words are never instructions to the encoder.
     const plain = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
     counter = text => {
-      if (!LONG_RUN.test(text)) return countTokens(text, plain)
+      if (text.length < MOST_UNBROKEN || !LONG_RUN.test(text)) return countTokens(text, plain)
       let sum = 0
       for (const piece of piecesOf(text)) sum += countTokens(piece, plain)
       return sum
