@@ -34,8 +34,23 @@ await build({
   conditions: ['modelhost-sim-source'],
   // Heavy and seldom needed, or the user's own: loaded from node_modules when somebody asks for them.
   external: ['gpt-tokenizer', '@faker-js/faker', 'tsx', 'esbuild', 'msw', 'vitest'],
-  // Zod's messages in fifty languages are a fifth of the file, and ours are English.
   plugins: [
+    {
+      // What lays out the help makes an Intl.Segmenter when it is loaded, which takes 10 ms, and few starts show any.
+      name: 'help on demand',
+      setup: build => {
+        build.onResolve({ filter: /^(cliui|string-width)$/ }, ({ path, importer, resolveDir }) =>
+          /[\\/]platform-shims[\\/]esm\.mjs$/.test(importer)
+            ? { path, namespace: 'on demand', pluginData: resolveDir }
+            : undefined,
+        )
+        build.onLoad({ filter: /./, namespace: 'on demand' }, ({ path, pluginData }) => ({
+          contents: `export default (...args) => require('${path}').default(...args)`,
+          resolveDir: pluginData,
+        }))
+      },
+    },
+    // Zod's messages in fifty languages are a fifth of the file, and ours are English.
     {
       name: 'english',
       setup: build =>

@@ -74,6 +74,8 @@ async function dispatch(args: readonly string[]): Promise<void> {
     })
   parser = parser.middleware(() => demandSwitches(args, (parser as unknown as Inside).getOptions().boolean))
   for (const command of commands) parser = parser.command(command as unknown as CommandModule)
+  // Once a command has begun, what goes wrong is told in a line: laying out its help for that takes a sixth of a start.
+  ;(parser as unknown as Inside).getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
   await parser.parseAsync()
 }
 
@@ -125,5 +127,6 @@ function unknownChoice(flag: string, given: string, choices: string): string {
 
 /** yargs tells the flags of a command by its usage text and by this alone. */
 interface Inside {
+  getInternalMethods(): { getUsageInstance(): { cacheHelpMessage: () => void } }
   getOptions(): { key: Readonly<Record<string, boolean>>; boolean: readonly string[] }
 }
