@@ -4,7 +4,6 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 
@@ -49,15 +48,6 @@ await build({
           resolveDir: pluginData,
         }))
       },
-    },
-    // Zod's messages in fifty languages are a fifth of the file, and ours are English.
-    {
-      name: 'english',
-      setup: build =>
-        build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, ({ path }) => ({
-          contents: "export { default as en } from './en.js'",
-          resolveDir: dirname(path),
-        })),
     },
   ],
   minifySyntax: true,

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AggregatorModel } from '../store/records.ts'
 import { AggregatorEntry } from './answers.ts'
 import { endpoint, JsonText } from './endpoint.ts'

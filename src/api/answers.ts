@@ -1,5 +1,5 @@
 /** The records that the service answers with, field by field as part 2 of the interface document has them. */
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   BATCH_STATUSES,
   CONTAINER_STATES,

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { demandFunds } from './admission.ts'
 import { BatchRecord, listOf } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'

@@ -1,5 +1,5 @@
 /** The typed client, derived from the declarations: a method an operation, named as its export. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { jsonOrText } from '../store/json-text.ts'
 import {
   type AnyEndpoint,

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import { GPU_TYPES, parseGpuConfig } from '../store/records.ts'
 import { demandFunds, demandRentalRoom, demandWithinLimit } from './admission.ts'

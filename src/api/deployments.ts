@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { isOver } from '../cluster/deployment-row.ts'
 import type { World } from '../cluster/world.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES } from '../store/records.ts'

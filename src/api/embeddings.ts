@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { embed } from '../cluster/embeddings.ts'
 import { Deferred, endpoint, refuse } from './endpoint.ts'
 import { integer, text } from './fields.ts'

@@ -4,7 +4,7 @@
  * Types, validation, routing, the OpenAPI document, the typed client, the endpoint table and the name in faults and
  * journal are derived from it and from nothing else.
  */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { InferenceCall } from '../cluster/inference-row.ts'
 import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'

@@ -1,5 +1,5 @@
 /** The building blocks of requests: what the wire allows, with bounds that also show in the OpenAPI document. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { NOT_AN_INTEGER } from './validation.ts'
 
 /** A string whose length is counted in code points, so that an emoji is one. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { FileHandle } from '../cluster/files.ts'
 import type { World } from '../cluster/world.ts'
 import { FileRecord, listOf } from './answers.ts'

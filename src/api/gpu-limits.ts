@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import { Nothing } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'

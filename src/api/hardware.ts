@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import type { GpuType } from '../store/records.ts'
 import { HardwareRecord } from './answers.ts'

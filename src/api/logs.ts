@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { logLines, type ToldLine } from '../cluster/log-lines.ts'
 import type { World } from '../cluster/world.ts'
 import { MESSAGE } from './answers.ts'

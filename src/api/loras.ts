@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Deployment } from '../cluster/deployment.ts'
 import type { World } from '../cluster/world.ts'
 import { demandFunds } from './admission.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { endpoint, refuse } from './endpoint.ts'
 import { text } from './fields.ts'
 import { ownName } from './model-names.ts'

@@ -1,5 +1,5 @@
 /** Names of models: `owner/name`, and a bare name for the account's own. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'

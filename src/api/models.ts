@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { OwnModel } from '../cluster/models.ts'
 import type { World } from '../cluster/world.ts'
 import { type CatalogModel, type ModelTask, VARIANT_KEYS } from '../store/records.ts'

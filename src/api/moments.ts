@@ -1,5 +1,5 @@
 /** Moments of queries: Unix seconds, or so long before now. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import { DAY, HOUR, MINUTE, type Micros, SECOND } from '../kernel/duration.ts'
 import { invalid } from './endpoint.ts'

@@ -2,7 +2,7 @@
  * Names profiles: the words that a user's provider has for the neutral words of the interface document, and how texts,
  * paths and bodies go from one to the other.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { openNames } from '#fixture-files'
 import { nearest } from '../kernel/nearest.ts'
 import { parseJsonText } from '../store/json-text.ts'

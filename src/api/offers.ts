@@ -1,5 +1,5 @@
 /** What to ask before a deployment is created: which GPUs are to be had, and which name is free. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { catalogWeights, estimateWeights, memoryShortage } from '../cluster/hub.ts'
 import type { World } from '../cluster/world.ts'
 import { GPU_TYPES, gpuConfigOf } from '../store/records.ts'

@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document, from the declarations alone. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type AnyEndpoint, type Fields, type Operations, routeNames } from './endpoint.ts'
 
 export interface Info {

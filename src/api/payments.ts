@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Nothing, RentUsage } from './answers.ts'
 import { endpoint, invalid, refuse } from './endpoint.ts'
 import { integer, queryInteger } from './fields.ts'

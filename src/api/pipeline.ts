@@ -4,7 +4,7 @@
  * A request enters its world in one synchronous step, when its body is complete. What takes no body is answered
  * without a promise.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Polled } from '../cluster/unfinished.ts'
 import {
   type AnyEndpoint,

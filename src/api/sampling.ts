@@ -1,5 +1,5 @@
 /** What bounds and shapes an answer, of chat and plain completions alike. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { integer, text } from './fields.ts'
 
 /** The most answers to one request. */

@@ -1,5 +1,5 @@
 /** Answers that a test gives in place of those that are drawn: by rules, in order, the first that fits. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { nearest } from '../kernel/nearest.ts'
 import { text } from './fields.ts'
 

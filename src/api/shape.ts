@@ -2,7 +2,7 @@
  * What a schema declares, as a tree of places: which fields an object has, where a list goes on, which words a text may
  * be. Whoever walks a body by its declaration walks this; what a declaration leaves free stays free.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What a text is, beside data: our own prose, or the path of an endpoint. */
 export type Holds = 'message' | 'path'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { statsOf } from '../cluster/stats.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { moment, WINDOW_ASSUMED, windowOf } from './moments.ts'

@@ -1,5 +1,5 @@
 /** What chat and plain completions have in common: the answers to one request, whole or as a stream of their tokens. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Key } from '../kernel/random.ts'
 import { type ApiScope, Deferred } from './endpoint.ts'
 import { eventStream, type Frame } from './event-stream.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import { ApiTokenRecord, Nothing } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'

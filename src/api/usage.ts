@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { monthlyUsage, monthOf, periodOf, startOf } from '../cluster/months.ts'
 import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'

@@ -1,5 +1,5 @@
 /** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { nearest } from '../kernel/nearest.ts'
 
 export interface Detail {

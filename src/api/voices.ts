@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import { Nothing, VoiceRecord } from './answers.ts'
 import { endpoint, invalid, refuse, type SizeLimit } from './endpoint.ts'

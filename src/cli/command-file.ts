@@ -1,6 +1,6 @@
 /** Commands from a file: what goes wrong in a simulation, and when. */
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Simulator } from '../simulator.ts'
 import { parseJsonText } from '../store/json-text.ts'

@@ -69,13 +69,14 @@ async function dispatch(args: readonly string[]): Promise<void> {
     .fail((message, error) => {
       // Its own complaints, coerced values aside, come as a message or as an error of its own class.
       if (error && error.name !== 'YError') throw error
-      const { key } = (parser as unknown as Inside).getOptions()
+      const { key } = inside.getOptions()
       throw new UsageError(explained(message ?? error.message, args, Object.keys(key)))
     })
-  parser = parser.middleware(() => demandSwitches(args, (parser as unknown as Inside).getOptions().boolean))
+  const inside = parser as unknown as Inside
+  // What goes wrong once a command has begun is told in a line: to lay out its help for that takes a sixth of a start.
+  inside.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
+  parser = parser.middleware(() => demandSwitches(args, inside.getOptions().boolean))
   for (const command of commands) parser = parser.command(command as unknown as CommandModule)
-  // Once a command has begun, what goes wrong is told in a line: laying out its help for that takes a sixth of a start.
-  ;(parser as unknown as Inside).getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
   await parser.parseAsync()
 }
 
@@ -125,7 +126,7 @@ function unknownChoice(flag: string, given: string, choices: string): string {
   return `Failed to read --${flag} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
 }
 
-/** yargs tells the flags of a command by its usage text and by this alone. */
+/** yargs tells the flags of a command by its usage text and by this alone, and lets nobody leave its help out. */
 interface Inside {
   getInternalMethods(): { getUsageInstance(): { cacheHelpMessage: () => void } }
   getOptions(): { key: Readonly<Record<string, boolean>>; boolean: readonly string[] }

@@ -1,6 +1,6 @@
 /** `modelhost-sim report`: asks a running server what its world did and cost. */
 import type { Argv } from 'yargs'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Report } from '../cluster/report.ts'
 import type { WaitingRequest } from '../control/waiting.ts'
 import { jsonValue } from '../store/json-text.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import type { Happened } from '../clock/happened.ts'
 import { momentToCome } from '../clock/moves.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { VERBS } from '../cluster/commands.ts'
 import { micros } from '../kernel/duration.ts'
 import type { Simulator } from '../simulator.ts'

@@ -1,5 +1,5 @@
 /** The control plane by its declarations: what `GET /_sim` lists, and the page `docs/control.md`. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type AnyEndpoint, type Fields, type Operations, routeNames } from '../api/endpoint.ts'
 import { targetOf } from '../api/examples.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { FaultView as View } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import { attempt, control, OURS } from './endpoint.ts'

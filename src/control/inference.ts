@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { ScriptRule } from '../api/scripted.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import { queryInteger } from '../api/fields.ts'
 import type { Entry } from '../kernel/journal.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { control, OURS } from './endpoint.ts'
 import { moment } from './moment.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Bytes } from '../api/endpoint.ts'
 import { shownBy, takenBy } from './describe.ts'
 import { attempt, control, OURS } from './endpoint.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Report } from '../cluster/report.ts'
 import type { Moment } from '../cluster/report-window.ts'
 import { DAY, type Micros } from '../kernel/duration.ts'

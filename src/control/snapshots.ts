@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Bytes, refuse } from '../api/endpoint.ts'
 import { join } from '../snapshot/bytes.ts'
 import { Snapshot } from '../snapshot/snapshot.ts'

@@ -1,5 +1,5 @@
 /** Who waits for time in a world, as the control plane tells it. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Simulator } from '../simulator.ts'
 
 export const WaitingRequest = z

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import type { NamesProfile } from '../api/names.ts'
 import { CLOCK_MODES } from '../clock/setting.ts'

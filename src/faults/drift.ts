@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { nearest } from '../kernel/nearest.ts'
 import { changedBody } from './bodies.ts'
 import { isStream } from './broken.ts'

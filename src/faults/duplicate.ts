@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { kind } from './kind.ts'
 
 /** The request is carried out twice; the client sees the first answer, or the second. */

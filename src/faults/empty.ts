@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { kind } from './kind.ts'
 
 /** The answer with nothing in it, though its status and content type are as ever. */

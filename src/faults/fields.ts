@@ -1,5 +1,5 @@
 /** The building blocks of rules. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Duration, micros } from '../kernel/duration.ts'
 
 /** A length of time, never negative. */

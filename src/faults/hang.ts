@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { BrokenAnswer } from './broken.ts'
 import { effect } from './fields.ts'
 import { inPlace, kind } from './kind.ts'

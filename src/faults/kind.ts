@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { AnyEndpoint } from '../api/endpoint.ts'
 import type { Passage, Proceed } from '../api/pipeline.ts'
 import type { Clock } from '../kernel/clock.ts'

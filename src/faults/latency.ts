@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { micros } from '../kernel/duration.ts'
 import { BrokenAnswer } from './broken.ts'
 import { duration } from './fields.ts'

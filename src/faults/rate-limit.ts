@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { micros, SECOND } from '../kernel/duration.ts'
 import { duration, message } from './fields.ts'
 import { kind } from './kind.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { BrokenAnswer } from './broken.ts'
 import { kind } from './kind.ts'
 

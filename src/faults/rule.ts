@@ -1,5 +1,5 @@
 /** A rule of a fault: what it befalls, when, and which fault it is. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type AnyEndpoint, type Operations, routeNames } from '../api/endpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'

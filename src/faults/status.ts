@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { effect, message } from './fields.ts'
 import { inPlace, kind } from './kind.ts'
 

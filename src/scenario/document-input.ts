@@ -1,5 +1,5 @@
 /** What an operation takes, as a scenario in YAML or JSON writes it: the fields of path, query and body in one map. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type AnyEndpoint, routeNames } from '../api/endpoint.ts'
 import { operations } from '../api/index.ts'
 import { isDuration } from '../faults/fields.ts'

@@ -1,5 +1,5 @@
 /** Scenarios as data: what may stand in a YAML or JSON file. The one schema for reading it and for editors. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { operations } from '../api/index.ts'
 import { VERBS } from '../cluster/commands.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'

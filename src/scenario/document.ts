@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document as YamlDocument } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { openFixture, openProfile } from '#fixture-files'
 import { documented, operations } from '../api/index.ts'
 import { createApi } from '../api/serve-request.ts'

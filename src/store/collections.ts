@@ -6,7 +6,7 @@
  * write asynchronously: `settled()` waits for it.
  */
 import type { Collection } from '@msw/data'
-import { z } from 'zod'
+import * as z from 'zod'
 import { AggregatorModel, ApiToken, CatalogModel, HubRepository, ModelHardware, ModelSchema, Voice } from './records.ts'
 import type { Index, Store } from './store.ts'
 

@@ -1,5 +1,5 @@
 /** Offered load as data: how many requests/s a deployment is asked for, and of what size. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { DAY, type Micros, micros, readable, SECOND } from '../kernel/duration.ts'
 import { shown } from './problems.ts'
 

@@ -1,5 +1,5 @@
 /** A zod schema's complaints in the words of this project: where, what was expected, what to do. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { nearest } from '../kernel/nearest.ts'
 
 /** One thing wrong with a record: where, and `expected …, got …. Fix that value.` */

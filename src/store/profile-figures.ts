@@ -1,5 +1,5 @@
 /** What a figure of a profile can be: a time, a rate, a share, a distribution. Each kind reads, checks and merges itself. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Chance, Key, Purpose } from '../kernel/random.ts'
 import { type Problem, problemsOf } from './problems.ts'

@@ -1,6 +1,6 @@
 /** Provider profiles: the figures and policies of a service, as data. Read and checked once, then shared frozen. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { openProfile } from '#fixture-files'
 import { nearest } from '../kernel/nearest.ts'
 import type { ProfileFile } from './fixture-files.ts'

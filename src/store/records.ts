@@ -4,7 +4,7 @@
  * Wire fields keep the names and types of the interface document, so a fixture reads like an answer of the API. What
  * only the simulation needs (sizes, placement, prices) stands beside them under names of its own and never leaves it.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { isRange } from './ip-ranges.ts'
 import { OfferedLoad } from './load.ts'
 

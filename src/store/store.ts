@@ -2,7 +2,7 @@
  * The reference data of one world: what the service offers and what the account was given. Records are frozen and
  * replaced, never edited, so worlds share them.
  */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Tape } from '../kernel/tape.ts'
 import { deepFreeze } from './freeze.ts'
 import { jsonPath, problemsOf } from './problems.ts'
