@@ -7,7 +7,7 @@ import type { FixtureFiles } from './fixture-files.ts'
 import { deepFreeze } from './freeze.ts'
 import { parseJsonText } from './json-text.ts'
 import { LoadTraceError, OfferedLoad, parseLoadTrace } from './load.ts'
-import { jsonPath, problemsOf } from './problems.ts'
+import { jsonPath, problemsOf, READ_ONCE } from './problems.ts'
 import { Fixture, type FixtureInput } from './records.ts'
 
 const MOST_PROBLEMS = 10
@@ -184,7 +184,7 @@ function parsed(raw: Partial<Record<Key, unknown>>, report: Report): Fixture {
       continue
     }
     const schema = Fixture.shape[key]
-    const result = schema.safeParse(raw[key])
+    const result = schema.safeParse(raw[key], READ_ONCE)
     if (result.success) values[key] = result.data
     else for (const { path, text } of problemsOf(schema, raw[key], result.error)) report.add(key, path, text)
   }
@@ -234,7 +234,7 @@ function readContents(fixture: Fixture, files: FixtureFiles, report: Report): vo
       report.line(`${path}: line ${error.line}: ${error.reason}. ${error.advice}.`)
       return seed
     }
-    const load = OfferedLoad.safeParse({ ...seed.load, text })
+    const load = OfferedLoad.safeParse({ ...seed.load, text }, READ_ONCE)
     if (load.success) return { ...seed, load: load.data }
     for (const problem of problemsOf(OfferedLoad, seed.load, load.error)) {
       report.add('deployments', [position, 'load', ...problem.path], problem.text)
@@ -259,7 +259,7 @@ function patched(base: Fixture, patch: FixturePatch, report: Report): Fixture {
     } else if (added !== undefined) {
       const own = mergedKey(key, base[key], added)
       const schema = Fixture.shape[key]
-      const result = schema.safeParse(own)
+      const result = schema.safeParse(own, READ_ONCE)
       if (result.success) merged[key] = result.data
       else for (const { path, text } of problemsOf(schema, own, result.error)) report.add(key, path, text)
     }

@@ -2,6 +2,9 @@
 import * as z from 'zod'
 import { nearest } from '../kernel/nearest.ts'
 
+/** For what is read once and kept: zod else compiles a parser for each kind of object, which 20,000 of it do not make up for. */
+export const READ_ONCE = Object.freeze({ jitless: true })
+
 /** One thing wrong with a record: where, and `expected …, got …. Fix that value.` */
 export interface Problem {
   path: readonly PropertyKey[]

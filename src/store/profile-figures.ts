@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Chance, Key, Purpose } from '../kernel/random.ts'
-import { type Problem, problemsOf } from './problems.ts'
+import { type Problem, problemsOf, READ_ONCE } from './problems.ts'
 
 /** Around `median`, by the sigma of its logarithm, cut at `cap`. A sigma of 0 is a constant. */
 export interface Lognormal {
@@ -64,7 +64,7 @@ export function readFigure<Out>(
   raw: unknown,
 ): { readonly value: Out } | { readonly problems: readonly Problem[] } {
   const form = kind.formOf(raw)
-  const result = form.safeParse(raw)
+  const result = form.safeParse(raw, READ_ONCE)
   if (result.success) return { value: result.data as Out }
   const problems = result.error.issues.flatMap(issue => {
     const text = issue.code === 'custom' ? (issue.params?.text as string | undefined) : undefined
