@@ -1,6 +1,7 @@
 import type { Micros } from '../kernel/duration.ts'
 import type { Fields } from '../kernel/journal.ts'
-import { RecentLog } from '../kernel/recent-log.ts'
+import { AppendLog } from '../kernel/layers.ts'
+import { NumberLog } from '../kernel/number-log.ts'
 import type { Row } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import { DEPLOYMENT_STATUSES } from '../store/records.ts'
@@ -16,8 +17,6 @@ export const CONTROLLER = -1
 /** Something that happened to a deployment, before it is put into words. */
 export interface LogLine {
   readonly at: Micros
-  /** Ordinal of the deployment. */
-  readonly deployment: number
   /** Which instance of it, from 0; `CONTROLLER` for none. */
   readonly nth: number
   readonly kind: string
@@ -31,17 +30,27 @@ const LOGGED: ReadonlySet<string> = new Set([
   ...['adapter.created', 'adapter.resident', 'adapter.evicted'],
 ])
 
+/** What is told in words that need nothing but the deployment. */
+const NEEDS_NO_FIELDS: ReadonlySet<string> = new Set(['deployment.created', 'instance.pending'])
+
 /**
  * The logs of the deployments: what the simulation did to them, kept as it happened and put into words when somebody
  * reads it. Bounded whatever happens; a fork goes on with the lines of its origin. The digest does not know of them.
  */
 export class Logs {
   readonly #world: World
-  readonly #lines: RecentLog<LogLine>
+  /** At, deployment, nth, which kind, and the position of its fields; -1 for none. */
+  readonly #lines: NumberLog
+  readonly #fields: AppendLog<Fields>
+  /** The kinds that there have been. */
+  #kinds: readonly string[] = []
 
   constructor(world: World, from?: Logs) {
     this.#world = world
-    this.#lines = from ? from.#lines.fork() : new RecentLog(KEPT)
+    this.#lines = from ? from.#lines.fork() : new NumberLog(5, KEPT)
+    // Of lines a block more is kept, too.
+    this.#fields = from ? from.#fields.fork() : new AppendLog(KEPT + 1024)
+    if (from) this.#kinds = from.#kinds
   }
 
   fork(world: World): Logs {
@@ -50,6 +59,8 @@ export class Logs {
 
   keep(tape: Tape): void {
     this.#lines.keep(tape)
+    this.#fields.keep(tape)
+    this.#kinds = tape.value(this.#kinds)
   }
 
   /** An event of the journal. */
@@ -63,11 +74,23 @@ export class Logs {
 
   /** A line of a deployment, of an instance of it or of its controller. */
   tell(deployment: number, nth: number, kind: string, fields?: Fields): void {
-    this.#lines.push({ at: this.#world.clock.now, deployment, nth, kind, fields })
+    let which = this.#kinds.indexOf(kind)
+    if (which < 0) {
+      which = this.#kinds.length
+      this.#kinds = [...this.#kinds, kind]
+    }
+    const told = fields === undefined || NEEDS_NO_FIELDS.has(kind) ? -1 : this.#fields.push(fields)
+    this.#lines.push([this.#world.clock.now, deployment, nth, which, told])
   }
 
   /** What is kept of a deployment, oldest first. */
   *of(deployment: number): Generator<LogLine> {
-    for (const line of this.#lines) if (line.deployment === deployment) yield line
+    const lines = this.#lines
+    for (let line = lines.oldest; line < lines.length; line++) {
+      if (lines.at(line, 1) !== deployment) continue
+      const kind = this.#kinds[lines.at(line, 3)]!
+      const fields = this.#fields.at(lines.at(line, 4))
+      yield { at: lines.at(line, 0), nth: lines.at(line, 2), kind, fields }
+    }
   }
 }

@@ -65,30 +65,51 @@ export class Layers<V> {
   }
 }
 
+/** Items in a block: what a fork copies at most of each log, and what a log lets go of at once. */
+const BLOCK = 1024
+
 /** A list that only grows and forks by sharing: whole blocks are shared, the last one is copied. */
 export class AppendLog<T> {
-  static readonly #block = 1024
+  /** The newest items that are kept, and at most a block more; the others are let go of. */
+  readonly most: number
   #full: readonly (readonly T[])[] = []
   #last: T[] = []
+  /** Items that were let go of. */
+  #gone = 0
 
+  /** @param most a multiple of 1,024 */
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.most = most
+  }
+
+  /** How many there have been. */
   get length(): number {
-    return this.#full.length * AppendLog.#block + this.#last.length
+    return this.#gone + this.#full.length * BLOCK + this.#last.length
   }
 
-  /** The item at a position, from 0. */
+  /** The item at a position, from 0, while it is kept. */
   at(position: number): T | undefined {
-    const block = this.#full[Math.floor(position / AppendLog.#block)] ?? this.#last
-    return block[position % AppendLog.#block]
+    const kept = position - this.#gone
+    if (kept < 0) return undefined
+    const block = this.#full[Math.floor(kept / BLOCK)] ?? this.#last
+    return block[kept % BLOCK]
   }
 
-  push(item: T): void {
-    if (this.#last.length === AppendLog.#block) {
+  /** Adds an item; its position. */
+  push(item: T): number {
+    if (this.#last.length === BLOCK) {
       this.#full = [...this.#full, this.#last]
       this.#last = []
+      if (this.#full.length * BLOCK > this.most) {
+        this.#full = this.#full.slice(1)
+        this.#gone += BLOCK
+      }
     }
     this.#last.push(item)
+    return this.length - 1
   }
 
+  /** Those that are kept, oldest first. */
   *[Symbol.iterator](): Generator<T> {
     for (const block of this.#full) yield* block
     yield* this.#last
@@ -97,12 +118,14 @@ export class AppendLog<T> {
   keep(tape: Tape): void {
     this.#full = tape.value(this.#full)
     this.#last = tape.value(this.#last)
+    this.#gone = tape.value(this.#gone)
   }
 
   fork(): AppendLog<T> {
-    const copy = new AppendLog<T>()
+    const copy = new AppendLog<T>(this.most)
     copy.#full = this.#full
     copy.#last = this.#last.slice()
+    copy.#gone = this.#gone
     return copy
   }
 }

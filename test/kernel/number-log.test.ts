@@ -22,3 +22,26 @@ test('rows are read as they were pushed, by both sides of a fork, whatever eithe
     { numRuns: 30 },
   )
 })
+
+test('the newest rows are kept, and at most a block more, on both sides of a fork', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), fc.nat(2_000), fc.nat(2_000), (blocks, count, more) => {
+      const log = new NumberLog(2, blocks * 256)
+      for (let i = 0; i < count; i++) log.push([i, -i])
+      const fork = log.fork()
+      for (let i = count; i < count + more; i++) fork.push([i, -i])
+      for (const [one, length] of [
+        [log, count],
+        [fork, count + more],
+      ] as const) {
+        expect(one.length).toBe(length)
+        expect(length - one.oldest).toBeGreaterThanOrEqual(Math.min(length, blocks * 256))
+        expect(length - one.oldest).toBeLessThanOrEqual((blocks + 1) * 256)
+        const rows = Array.from({ length: length - one.oldest }, (_, i) => one.oldest + i)
+        expect(rows.map(row => one.at(row, 0))).toEqual(rows)
+        expect(rows.map(row => -one.at(row, 1))).toEqual(rows)
+      }
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -21,7 +21,7 @@ const NOT_KEPT: Readonly<Record<string, readonly string[]>> = {
   Batches: ['texts'],
   // What follows from its table, and the doors that hold clients.
   Inference: ['inFlight', 'queues', 'onInstance', 'onDeployment', 'calls'],
-  NumberLog: ['width'],
+  NumberLog: ['width', 'most'],
   World: ['loop', 'causeIsFresh', 'visibleChanges', 'watch'],
 }
 

@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { AppendLog } from '../../src/kernel/layers.ts'
+
+test('the newest items are kept in order and at their positions, and at most a block more', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 9_000 }), (blocks, count) => {
+      const log = new AppendLog<number>(blocks * 1024)
+      const positions = Array.from({ length: count }, (_, i) => log.push(i))
+      expect(positions).toEqual(Array.from({ length: count }, (_, i) => i))
+      const kept = [...log]
+      expect(kept).toEqual(Array.from({ length: kept.length }, (_, i) => count - kept.length + i))
+      expect(kept.length).toBeGreaterThanOrEqual(Math.min(count, log.most))
+      expect(kept.length).toBeLessThanOrEqual(log.most + 1024)
+      expect(log.length).toBe(count)
+      for (const i of [0, count - kept.length - 1, count - kept.length, count >> 1, count - 1]) {
+        expect(log.at(i)).toBe(kept.includes(i) ? i : undefined)
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a fork goes on by itself, and lets go of as much', () => {
+  const log = new AppendLog<number>(1024)
+  for (let i = 0; i < 2500; i++) log.push(i)
+  const before = [...log]
+  const fork = log.fork()
+  for (let i = 0; i < 3000; i++) fork.push(-i)
+  expect([...log]).toEqual(before)
+  log.push(7)
+  expect([...fork]).not.toContain(7)
+  expect([...log]).toEqual([...before, 7])
+  expect([fork.length, fork.at(5499), [...fork].length]).toEqual([5500, -2999, 1404])
+})
