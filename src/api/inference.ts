@@ -42,7 +42,7 @@ export function takeOn(
   if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
   const context =
     target.kind === 'own'
-      ? world.deployments.read(target.deployment).size.context
+      ? world.deployments.read(target.deployment).weights.context
       : (world.store.models.get(target.model)?.max_tokens ?? Number.POSITIVE_INFINITY)
   if (longestPrompt > context) {
     refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}`)

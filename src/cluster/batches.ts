@@ -621,7 +621,7 @@ export class Batches {
       return world.clock.now < row.waitsUntil ? 0 : world.profile.timings.batchSharedTokensPerSecond
     }
     const base = world.deployments.read(target.deployment)
-    const { gpu, numGpus: gpus, maxBatchSize, size } = base
+    const { gpu, numGpus: gpus, maxBatchSize, weights } = base
     const share = target.adapter === undefined ? base.servingShare : world.adapters.slots.servingShare(target.adapter)
     // Batches on one deployment share it evenly.
     const sharers = this.#runningOn(target.deployment).length || 1
@@ -629,7 +629,7 @@ export class Batches {
     const speed = batchTokensPerSecond({
       gpu,
       gpus,
-      parametersB: size.parametersB,
+      parametersB: weights.parametersB,
       maxBatchSize,
       promptTokens: promptBefore[lines.length]! / good,
       outputTokens: Math.max(1, answerBefore[lines.length]! / good),

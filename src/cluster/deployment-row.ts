@@ -14,8 +14,8 @@ export function isOver(status: DeploymentStatus): boolean {
   return OVER.has(status)
 }
 
-/** Where weights come from: a hub repository, or a model of the catalog (`source: 'catalog'`). */
-export interface WeightsSource {
+/** The weights of a deployment: of a hub repository, or of a model of the catalog (`source: 'catalog'`). */
+export interface DeployedWeights extends Weights {
   readonly source: 'hub' | 'catalog'
   readonly repo: string
   readonly revision: string
@@ -78,8 +78,7 @@ export interface DeploymentPlan {
   readonly gpu: GpuType
   readonly numGpus: number
   readonly maxBatchSize: number
-  readonly weights: WeightsSource
-  readonly size: Weights
+  readonly weights: DeployedWeights
   readonly containerImage: string
   readonly extraArgs: readonly string[]
   /** Adapters: their base; -1 when it is a model of the catalog, -2 for what is no adapter. */
@@ -88,6 +87,9 @@ export interface DeploymentPlan {
   readonly modelhubUrl: string
 }
 
+/** One for all: a list of its own for each would be most of what a row takes. */
+export const NONE: readonly never[] = Object.freeze([])
+
 export class DeploymentRow extends Row {
   readonly plan: DeploymentPlan
   status: DeploymentStatus = 'initializing'
@@ -95,7 +97,7 @@ export class DeploymentRow extends Row {
   updatedAt: Micros
   minInstances = 1
   maxInstances = 1
-  instances: readonly number[] = []
+  instances: readonly number[] = NONE
   nextInstance = 0
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
   wasReady = false
@@ -142,7 +144,7 @@ export class DeploymentRow extends Row {
   holders = 0
   heldSince: Micros = 0
   /** Bases: their adapters that are not deleted. */
-  adapters: readonly number[] = []
+  adapters: readonly number[] = NONE
   /** What its owner says of it. */
   isPrivate = true
   description = ''
@@ -151,7 +153,7 @@ export class DeploymentRow extends Row {
   toldServing = -1
   toldLife = -1
   toldRequests = -1
-  loads: readonly Load[] = []
+  loads: readonly Load[] = NONE
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
     super(generation, id)
@@ -171,11 +173,8 @@ export class DeploymentRow extends Row {
   get maxBatchSize(): number {
     return this.plan.maxBatchSize
   }
-  get weights(): WeightsSource {
+  get weights(): DeployedWeights {
     return this.plan.weights
-  }
-  get size(): Weights {
-    return this.plan.size
   }
 
   copy(generation: Generation): DeploymentRow {

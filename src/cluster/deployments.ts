@@ -8,17 +8,18 @@ import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../sto
 import { Deployment } from './deployment.ts'
 import {
   type AdapterSpec,
+  type DeployedWeights,
   type DeploymentPlan,
   type DeploymentRecord,
   DeploymentRow,
   type GivenIdentity,
   isOver,
   type LlmSpec,
-  type WeightsSource,
+  NONE,
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { EventName } from './events.ts'
-import { badImage, catalogWeights, hubRefusal, repositoryWeights, type Weights } from './hub.ts'
+import { badImage, catalogWeights, hubRefusal, repositoryWeights } from './hub.ts'
 import { ENGINE_CRASH, type InstanceState } from './instances.ts'
 import { LoadCurve } from './load-curve.ts'
 import { instanceSpeed } from './serving.ts'
@@ -124,7 +125,6 @@ export class Deployments {
   /** Puts a deployment in without setting anything in motion. */
   add(spec: LlmSpec, given: GivenIdentity = {}): number {
     const world = this.#world
-    const { weights, size } = this.#weightsOf(spec)
     const ordinal = this.insert(
       {
         modelName: spec.model_name,
@@ -133,10 +133,9 @@ export class Deployments {
         gpu: spec.gpu,
         numGpus: spec.num_gpus,
         maxBatchSize: spec.max_batch_size,
-        weights,
-        size,
+        weights: this.#weightsOf(spec),
         containerImage: spec.container_image ?? '',
-        extraArgs: spec.extra_args ?? [],
+        extraArgs: spec.extra_args ?? NONE,
         base: -2,
         baseModel: spec.base_model ?? '',
         modelhubUrl: '',
@@ -209,13 +208,13 @@ export class Deployments {
   offer(ordinal: number, load: OfferedLoad): void {
     const { chance, clock } = this.#world
     const row = this.#table.own(ordinal)
-    const { gpu, numGpus: gpus, maxBatchSize, size } = row
+    const { gpu, numGpus: gpus, maxBatchSize, weights } = row
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
     const speed = instanceSpeed({
       gpu,
       gpus,
-      parametersB: size.parametersB,
+      parametersB: weights.parametersB,
       maxBatchSize,
       promptTokens,
       outputTokens,
@@ -639,26 +638,19 @@ export class Deployments {
     if (row.plan.base >= 0 && isOver(status)) this.#world.adapters.slots.ended(ordinal)
   }
 
-  #weightsOf(spec: LlmSpec): { weights: WeightsSource; size: Weights } {
+  #weightsOf(spec: LlmSpec): DeployedWeights {
     const { store } = this.#world
     if (spec.weights) {
-      return {
-        weights: { source: 'hub', ...spec.weights },
-        size: repositoryWeights(store.hub.get(spec.weights.repo), spec.weights.repo),
-      }
+      const { repo } = spec.weights
+      return { source: 'hub', ...spec.weights, ...repositoryWeights(store.hub.get(repo), repo) }
     }
     const base = spec.base_model === undefined ? undefined : store.models.get(spec.base_model)
     const repo = spec.base_model ?? spec.model_name
     if (!base) {
-      return {
-        weights: { source: 'hub', repo, revision: 'main', token: '' },
-        size: repositoryWeights(store.hub.get(repo), repo),
-      }
+      return { source: 'hub', repo, revision: 'main', token: '', ...repositoryWeights(store.hub.get(repo), repo) }
     }
-    return {
-      weights: { source: 'catalog', repo, revision: base.versions[base.versions.length - 1] ?? '', token: '' },
-      size: catalogWeights(base),
-    }
+    const revision = base.versions[base.versions.length - 1] ?? ''
+    return { source: 'catalog', repo, revision, token: '', ...catalogWeights(base) }
   }
 }
 

@@ -229,11 +229,11 @@ export class Inference {
   }
 
   /** What an instance can do with the load that a deployment has, or with short chats. */
-  speedOf({ load, gpu, numGpus: gpus, size, maxBatchSize }: Readonly<DeploymentRow>): InstanceSpeed {
+  speedOf({ load, gpu, numGpus: gpus, weights, maxBatchSize }: Readonly<DeploymentRow>): InstanceSpeed {
     return (
       load?.speed ??
       instanceSpeed({
-        ...{ gpu, gpus, parametersB: size.parametersB, maxBatchSize },
+        ...{ gpu, gpus, parametersB: weights.parametersB, maxBatchSize },
         ...{ promptTokens: TYPICAL_PROMPT, outputTokens: TYPICAL_ANSWER },
       })
     )
@@ -312,8 +312,8 @@ export class Inference {
       // Who waits for an adapter to be loaded holds up nobody else.
       if (instance < 0 && waiting.plan.adapter < 0) return
       if (instance < 0) continue
-      const { gpu, numGpus: gpus, size, maxBatchSize } = row
-      const serving = { gpu, gpus, parametersB: size.parametersB, maxBatchSize }
+      const { gpu, numGpus: gpus, weights, maxBatchSize } = row
+      const serving = { gpu, gpus, parametersB: weights.parametersB, maxBatchSize }
       const { slowdown } = nodes.read(instances.read(instance).node)
       this.#leaveQueue(deployment, ordinal)
       this.#start(ordinal, this.#table.own(ordinal), instance, serving, slowdown)

@@ -346,7 +346,7 @@ export class Instances {
     if (cached) instance.next = this.plan(ordinal, 0, 'instance.weightsPulled')
     else {
       const rate = draw(timings.downloadRate, world.chance, deployment.key, DOWNLOAD, instance.nth)
-      world.downloads.begin(ordinal, deployment.size.bytes, rate)
+      world.downloads.begin(ordinal, deployment.weights.bytes, rate)
     }
   }
 
@@ -361,15 +361,15 @@ export class Instances {
     const { nodes } = this.#world
     const { timings } = this.#world.profile
     const deployment = this.#deploymentOf(ordinal)
-    nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.size.bytes)
+    nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
     this.#enter(instance, 'loading')
     instance.overdue = this.plan(ordinal, timings.readyWithin, 'instance.overdue')
     if (deployment.crashesToCome > 0 || this.#world.deployments.badArguments(deployment) !== undefined) {
       instance.next = this.plan(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
-    const duration = timings.loadFixed + (deployment.size.bytes / timings.loadRate) * 1e6
-    const short = memoryShortage(deployment.size, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
+    const duration = timings.loadFixed + (deployment.weights.bytes / timings.loadRate) * 1e6
+    const short = memoryShortage(deployment.weights, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
     instance.next = this.plan(ordinal, duration, short === undefined ? 'instance.loaded' : 'instance.outOfMemory')
   }
 
@@ -382,8 +382,8 @@ export class Instances {
   }
 
   #outOfMemory(instance: InstanceRow): void {
-    const { size, gpu, numGpus, maxBatchSize } = this.#world.deployments.read(instance.deployment)
-    const reason = memoryShortage(size, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
+    const { weights, gpu, numGpus, maxBatchSize } = this.#world.deployments.read(instance.deployment)
+    const reason = memoryShortage(weights, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
     this.#fail(instance, 'instance.outOfMemory', reason)
   }
 
@@ -396,10 +396,10 @@ export class Instances {
   #warm(ordinal: number, instance: InstanceRow): void {
     const { chance } = this.#world
     const { timings } = this.#world.profile
-    const { size, key } = this.#deploymentOf(ordinal)
+    const { weights, key } = this.#deploymentOf(ordinal)
     this.#enter(instance, 'warming')
     const { median, perGigabyte, sigma } = timings.warmUp
-    const middle = median + (size.bytes / 1e9) * perGigabyte
+    const middle = median + (weights.bytes / 1e9) * perGigabyte
     instance.next = this.plan(ordinal, chance.lognormal(middle, sigma, key, WARM_UP, instance.nth), 'instance.warmed')
   }
 

@@ -122,10 +122,10 @@ function pace(figures: ServingFigures): string {
 
 function textOf(world: World, row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | undefined): string {
   const { kind, fields = {}, at } = line
-  const { plan, weights, size, numGpus, gpu } = row
+  const { plan, weights, numGpus, gpu } = row
   const repo = weights.repo || plan.modelName
   const image = plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`
-  const gigabytes = `${(size.bytes / 1e9).toFixed(1)} GB`
+  const gigabytes = `${(weights.bytes / 1e9).toFixed(1)} GB`
   const after = (...kinds: string[]) =>
     before !== undefined && before.at < at && kinds.includes(before.kind) ? ` after ${readable(at - before.at)}` : ''
   // What a fixture has is older than the world.

@@ -1,11 +1,29 @@
 import { purpose } from '../kernel/random.ts'
 import { draw } from '../store/profile-figures.ts'
 import { AdapterSlots } from './adapter-slots.ts'
-import { type AdapterSpec, type DeploymentRow, type GivenIdentity, isOver } from './deployment-row.ts'
+import {
+  type AdapterSpec,
+  type DeployedWeights,
+  type DeploymentRow,
+  type GivenIdentity,
+  isOver,
+  NONE,
+} from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
 
 const DOWNLOAD = purpose('adapter.download')
+
+/** Of an adapter whose base is a model of the catalog. */
+const NO_WEIGHTS: DeployedWeights = {
+  source: 'catalog',
+  repo: '',
+  revision: '',
+  token: '',
+  bytes: 0,
+  parametersB: 0,
+  context: 0,
+}
 
 /**
  * LoRA adapters: rows of the deployment table whose GPU time is their base's. The base is the account's newest live
@@ -36,10 +54,9 @@ export class Adapters {
         gpu: baseRow?.gpu ?? 'other',
         numGpus: baseRow?.numGpus ?? 0,
         maxBatchSize: baseRow?.maxBatchSize ?? 0,
-        weights: baseRow?.weights ?? { source: 'catalog', repo: '', revision: '', token: '' },
-        size: baseRow?.size ?? { bytes: 0, parametersB: 0, context: 0 },
+        weights: baseRow?.weights ?? NO_WEIGHTS,
         containerImage: '',
-        extraArgs: [],
+        extraArgs: NONE,
         base: base?.ordinal ?? -1,
         baseModel: spec.base_model,
         modelhubUrl: spec.modelhub_url,

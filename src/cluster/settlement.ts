@@ -116,8 +116,8 @@ function settleDeployment(world: World, seed: DeploymentSeed): string | undefine
     return undefined
   }
   if (state === 'loading' || state === 'ready') {
-    const { size } = deployments.read(ordinal)
-    const short = memoryShortage(size, seed.gpu, seed.num_gpus, seed.max_batch_size)
+    const { weights } = deployments.read(ordinal)
+    const short = memoryShortage(weights, seed.gpu, seed.num_gpus, seed.max_batch_size)
     const bad = deployments.badArguments(deployments.read(ordinal))
     if (bad) return `it can not be ${seed.status}: its engine exits with ${bad}. Mend extra_args.`
     if (short)

@@ -103,8 +103,8 @@ export class FleetLaws {
       }
     }
     if (row.state === 'ready' && before?.state !== 'ready') {
-      const { size, gpu, numGpus, maxBatchSize } = deployment
-      const short = memoryShortage(size, gpu, numGpus, maxBatchSize)
+      const { weights, gpu, numGpus, maxBatchSize } = deployment
+      const short = memoryShortage(weights, gpu, numGpus, maxBatchSize)
       if (short !== undefined) broken('I4', `instance ${row.id} is ready: ${short}`, row.id)
     }
     if (row.adapters !== before?.adapters) {
