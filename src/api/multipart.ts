@@ -64,7 +64,7 @@ export async function readForm(
   const fields = emptyForm().fields
   if (contentType === null && request.body === null) return { fields }
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
-    return { refused: new Refused(415, 'Unsupported Media Type', undefined, { detail: 'Unsupported Media Type' }) }
+    return { refused: unreadable(['application/x-www-form-urlencoded', 'multipart/form-data']) }
   }
   const text = await request.text()
   if (text.length > MAX_FIELD) {
@@ -72,6 +72,12 @@ export async function readForm(
   }
   for (const [name, value] of new URLSearchParams(text)) fields[name] = value
   return { fields }
+}
+
+/** The refusal of a body of a content type that is not read, which names those that are. */
+export function unreadable(types: readonly string[]): Refused {
+  const detail = `Unsupported Media Type: send ${types.join(' or ')}`
+  return new Refused(415, detail, { accept: types.join(', ') }, { detail })
 }
 
 function partOf({ part = 'file' }: UploadLimits): string {

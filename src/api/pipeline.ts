@@ -21,7 +21,7 @@ import {
   Refused,
 } from './endpoint.ts'
 import { parseBody } from './json-body.ts'
-import { readForm, readUpload, type Upload } from './multipart.ts'
+import { readForm, readUpload, type Upload, unreadable } from './multipart.ts'
 import { Router } from './router.ts'
 import type { ScriptedAnswer } from './scripted.ts'
 import { strangersIn } from './strangers.ts'
@@ -570,13 +570,8 @@ function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]
   if (result.success) return result.data
   // Reporting the input costs; only a refusal needs it.
   const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
-  issues.push(...details(place, found, fieldNames(schema)))
+  issues.push(...details(place, found, schema))
   return undefined
-}
-
-function fieldNames(schema: z.ZodType): string[] {
-  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema
-  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : []
 }
 
 function parseText({ endpoint, hears }: Prepared, text: string, issues: Detail[]): unknown {
@@ -625,13 +620,16 @@ function queryOf(search: string, { endpoint, hears }: Prepared): unknown {
 function unknownParameters(search: string, fields: Fields): Detail[] {
   const known = Object.keys(fields)
   const unknown = [...new Set(new URLSearchParams(search).keys())].filter(name => !known.includes(name))
-  return unknown.map(name => ({ loc: ['query', name], ...notPermitted([name], known) }))
+  return unknown.map(name => ({ loc: ['query', name], ...notPermitted(name, known) }))
 }
 
 async function read(request: Request, call: Call, endpoint: AnyEndpoint, scope: unknown): Promise<Payload> {
   const header = headerReader(request, call)
   const encoding = header('content-encoding') ?? 'identity'
-  if (encoding !== 'identity') return { refused: detail(415, 'Unsupported Media Type') }
+  if (encoding !== 'identity') {
+    const told = 'Unsupported Media Type: send the body as it is, not compressed'
+    return { refused: detail(415, told, { 'accept-encoding': 'identity' }) }
+  }
   const contentType = header('content-type')
   if (endpoint.upload !== undefined) {
     const { part, fields, limit, limitFor } = endpoint.upload
@@ -640,7 +638,7 @@ async function read(request: Request, call: Call, endpoint: AnyEndpoint, scope: 
   }
   if (endpoint.consumes === 'form') return readForm(request, contentType)
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
-    return { refused: detail(415, 'Unsupported Media Type') }
+    return { refused: unreadable(['application/json']) }
   }
   if (Number(header('content-length') ?? 0) > MAX_JSON_BYTES)
     return { refused: detail(413, 'Request Entity Too Large') }
@@ -683,8 +681,8 @@ function headerReader(request: Request, call: Call): (name: string) => string | 
   return call.header ?? (name => request.headers.get(name))
 }
 
-function detail(status: number, message: string): Refused {
-  return new Refused(status, message, undefined, { detail: message })
+function detail(status: number, message: string, headers?: Readonly<Record<string, string>>): Refused {
+  return new Refused(status, message, headers, { detail: message })
 }
 
 function errorBody(shape: ErrorShape, message: string): unknown {

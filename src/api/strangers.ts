@@ -68,5 +68,5 @@ function known(fields: readonly string[], names: ReadonlyMap<string, string>, ow
 }
 
 function stranger(loc: string[], taken: readonly string[]): Detail {
-  return { loc, ...notPermitted([loc.at(-1)!], taken) }
+  return { loc, ...notPermitted(loc.at(-1)!, taken) }
 }

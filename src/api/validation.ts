@@ -1,5 +1,5 @@
 /** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
-import type * as z from 'zod'
+import * as z from 'zod'
 import { nearest } from '../kernel/nearest.ts'
 
 export interface Detail {
@@ -19,24 +19,35 @@ export const NOT_AN_INTEGER = 'Input should be a valid integer'
 /**
  * Every issue of one place, in the order of the fields. The parse must have run with `reportInput`.
  *
- * @param known the names that the place takes, for the hint where it takes no other
+ * @param schema what the place takes, for the hint where it takes no other names
  */
-export function details(place: Place, issues: readonly Issue[], known: readonly string[] = []): Detail[] {
+export function details(place: Place, issues: readonly Issue[], schema: z.ZodType): Detail[] {
   return issues
     .filter(issue => !isImplied(issue, issues))
-    .flatMap(issue =>
-      issue.code === 'unrecognized_keys' && issue.path.length === 0
-        ? [{ loc: [place], ...notPermitted(issue.keys, known) }]
-        : explain([place], issue),
-    )
+    .flatMap(issue => explain([place], issue, path => namesAt(schema, path)))
 }
 
-/** Names that a place does not take, where it is strict about them, and the one that was meant. */
-export function notPermitted(names: readonly string[], known: readonly string[]): { msg: string; type: string } {
-  const meant = nearest(names[0]!, known)
+/** A name that a place does not take, where it is strict about them, and the one that was meant. */
+export function notPermitted(name: string, known: readonly string[]): { msg: string; type: string } {
+  const meant = nearest(name, known)
   const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
   const hint = meant === undefined ? taken : `Did you mean '${meant}'?`
-  return { msg: `Extra inputs are not permitted: ${names.join(', ')}. ${hint}`, type: 'extra_forbidden' }
+  return { msg: `Extra inputs are not permitted: ${name}. ${hint}`, type: 'extra_forbidden' }
+}
+
+/** The names that a schema takes at a place within it, in all of its forms. */
+function namesAt(schema: unknown, [step, ...below]: readonly string[]): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return namesAt(schema.unwrap(), step === undefined ? [] : [step, ...below])
+  }
+  if (schema instanceof z.ZodUnion) {
+    const path = step === undefined ? [] : [step, ...below]
+    return [...new Set(schema.options.flatMap(option => namesAt(option, path)))]
+  }
+  if (step === undefined) return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  if (schema instanceof z.ZodObject) return namesAt(schema.shape[step], below)
+  if (schema instanceof z.ZodArray) return namesAt(schema.element, below)
+  return schema instanceof z.ZodRecord ? namesAt(schema.valueType, below) : []
 }
 
 /** Out of the safe range of integers says nothing new where the field has a bound of its own. */
@@ -48,11 +59,18 @@ function isImplied(issue: Issue, all: readonly Issue[]): boolean {
   )
 }
 
-function explain(prefix: readonly string[], issue: Issue): Detail[] {
+/** Names that are taken at a place, from the outside in. */
+type NamesAt = (path: readonly string[]) => string[]
+
+function explain(prefix: readonly string[], issue: Issue, namesAt: NamesAt): Detail[] {
   const loc = [...prefix, ...issue.path.map(String)]
-  if (issue.code === 'invalid_union') return explainUnion(loc, issue)
-  if (issue.code === 'invalid_key') return issue.issues.flatMap(inner => explain([...loc, '[key]'], inner))
-  if (issue.code === 'invalid_element') return issue.issues.flatMap(inner => explain(loc, inner))
+  if (issue.code === 'invalid_union') return explainUnion(loc, issue, namesAt)
+  if (issue.code === 'invalid_key') return issue.issues.flatMap(inner => explain([...loc, '[key]'], inner, namesAt))
+  if (issue.code === 'invalid_element') return issue.issues.flatMap(inner => explain(loc, inner, namesAt))
+  if (issue.code === 'unrecognized_keys') {
+    const known = namesAt(loc.slice(1))
+    return issue.keys.map(key => ({ loc: [...loc, key], ...notPermitted(key, known) }))
+  }
   return [{ loc, ...describe(issue) }]
 }
 
@@ -60,7 +78,7 @@ function explain(prefix: readonly string[], issue: Issue): Detail[] {
 const UNSAID = 'Invalid input'
 
 /** The branch that got furthest into the value is the one the caller meant. */
-function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_union' }>): Detail[] {
+function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_union' }>, namesAt: NamesAt): Detail[] {
   const input = issue.input
   if (input === undefined) return [{ loc, ...MISSING }]
   if ('options' in issue && issue.discriminator !== undefined) {
@@ -73,7 +91,7 @@ function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_unio
     return [{ loc, msg: `Input should be ${issue.message}`, type: 'value_error' }]
   }
   const branch = meant ?? issue.errors[0] ?? []
-  return branch.flatMap(inner => explain(loc, inner))
+  return branch.flatMap(inner => explain(loc, inner, namesAt))
 }
 
 function isType(issue: Issue): boolean {
@@ -98,8 +116,6 @@ function describe(issue: Issue): { msg: string; type: string } {
         return { msg: `String should match pattern '${unslashed(issue.pattern)}'`, type: 'string_pattern_mismatch' }
       }
       return { msg: `Value error, ${issue.message}`, type: 'value_error' }
-    case 'unrecognized_keys':
-      return { msg: `Extra inputs are not permitted: ${issue.keys.join(', ')}`, type: 'extra_forbidden' }
     default:
       return { msg: `Value error, ${issue.message}`, type: 'value_error' }
   }

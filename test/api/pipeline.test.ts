@@ -214,6 +214,18 @@ describe('a request with a body', () => {
     expect((await post(body, headers).answer).status).toBe(status)
   })
 
+  test('a body of a kind that is not read is told which is, in words and in the header for it', async () => {
+    const refusal = async (headers: Record<string, string>) => {
+      const answer = await post('{}', headers).answer
+      const { detail } = await answer.json()
+      return [detail, answer.headers.get('accept'), answer.headers.get('accept-encoding')]
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    expect(await refusal(form)).toEqual(['Unsupported Media Type: send application/json', 'application/json', null])
+    const packed = 'Unsupported Media Type: send the body as it is, not compressed'
+    expect(await refusal({ 'content-encoding': 'gzip' })).toEqual([packed, null, 'identity'])
+  })
+
   test('a chunked body is counted', async () => {
     const piece = new Uint8Array(4_000_000).fill(32)
     let sent = 0

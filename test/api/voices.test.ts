@@ -101,7 +101,10 @@ describe('the form of a voice', () => {
     expect(await name(form)).toBe('By multipart')
     expect(await name()).toBe('By multipart')
     const json = await send(path, '{"name":"x"}', { 'content-type': 'application/json' })
-    expect(json).toEqual({ status: 415, body: { detail: 'Unsupported Media Type' } })
+    expect(json).toEqual({
+      status: 415,
+      body: { detail: 'Unsupported Media Type: send application/x-www-form-urlencoded or multipart/form-data' },
+    })
     expect((await send(path, new URLSearchParams({ name: 'x'.repeat(1_100_000) }))).status).toBe(413)
     expect(await name()).toBe('By multipart')
   })

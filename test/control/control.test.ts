@@ -124,9 +124,19 @@ describe('the clock', () => {
 
   test('refuses a field that does not exist, and a body that is no JSON', async () => {
     const world = await running()
-    expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail[0]).toMatchObject({
-      msg: "Extra inputs are not permitted: bye. Did you mean 'by'?",
-    })
+    expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail).toEqual([
+      {
+        loc: ['body', 'bye'],
+        msg: "Extra inputs are not permitted: bye. Did you mean 'by'?",
+        type: 'extra_forbidden',
+      },
+    ])
+    const made = await world.command('/_sim/worlds', { seeed: 7, clock: { mode: 'scaled', sped: 60 }, nams: {} })
+    expect(made.body.detail.map(({ loc, msg }: { loc: string[]; msg: string }) => [loc.join('.'), msg])).toEqual([
+      ['body.clock.sped', "Extra inputs are not permitted: sped. Did you mean 'speed'?"],
+      ['body.seeed', "Extra inputs are not permitted: seeed. Did you mean 'seed'?"],
+      ['body.nams', "Extra inputs are not permitted: nams. Did you mean 'names'?"],
+    ])
     for (const by of ['1e400', 'null', 'true']) {
       const wrong = await world.ask('/_sim/clock/advance', {
         method: 'POST',

@@ -234,7 +234,9 @@ describe('what stands in the request line and the headers', () => {
       const line = await dial(world)
       const framing = { ...MULTIPART, 'Content-Encoding': encoding, 'Content-Length': Buffer.byteLength(FORM) }
       line.socket.write(head('POST /v1/files HTTP/1.1', framing) + FORM)
-      expect(await line.until(/Unsupported Media Type"/), encoding).toMatch(/^HTTP\/1.1 415 /)
+      expect(await line.until(/Unsupported Media Type: send the body as it is, not compressed"/), encoding).toMatch(
+        /^HTTP\/1.1 415 /,
+      )
     }
     expect(world.sim.world.files.storedBytes).toBe(0)
   })
