@@ -24,9 +24,9 @@ export interface WorldsOptions {
 export interface WorldSpec {
   /** Differs from what the server was started with; nothing given is a world as that one began. */
   readonly options?: Partial<SimulatorOptions>
-  /** The world to go on from instead. */
+  /** The world to go on from instead; with a snapshot the one that keeps it. */
   readonly from?: ServedWorld
-  /** The snapshot to go on from instead. */
+  /** The snapshot to go on from instead. What differs then is about the doors of the new world, and of what it keeps. */
   readonly snapshot?: Snapshot
   readonly clock?: ForkOptions['clock'] | undefined
   /** A further word for the world's first token, at the root address. */
@@ -185,7 +185,9 @@ export class Worlds {
         `Failed to make a world: the token '${alias}' leads to another one already. Give it another, or none.`,
       )
     }
-    const sim = snapshot ? this.#putBack(snapshot, clock) : this.#simulator(options, from, clock)
+    const sim = snapshot
+      ? putBack(snapshot, from ?? this.default, options, clock)
+      : this.#simulator(options, from, clock)
     if (alias !== undefined && sim.token === '') {
       throw new RangeError(
         `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
@@ -265,20 +267,6 @@ export class Worlds {
     return [this.default, ...this.#worlds.values()].find(world => world.sim === sim)
   }
 
-  #putBack(snapshot: Snapshot, clock: WorldSpec['clock']): Simulator {
-    // The world is the snapshot's; its doors are this server's.
-    const { documentedOnly, names, strictRequests, timers, check, onBug } = this.default.sim.options
-    const doors = {
-      ...(documentedOnly !== undefined && { documentedOnly }),
-      ...(names !== undefined && { names }),
-      ...(strictRequests !== undefined && { strictRequests }),
-      ...(timers !== undefined && { timers }),
-      ...(check !== undefined && { check }),
-      ...(onBug !== undefined && { onBug }),
-    }
-    return createSimulator({ ...doors, fixtures: snapshot, ...(clock !== undefined && { clock }) })
-  }
-
   #simulator(
     options: Partial<SimulatorOptions> | undefined,
     from: ServedWorld | undefined,
@@ -301,6 +289,25 @@ export class Worlds {
   #sweep(): void {
     for (const world of this.#worlds.values()) if (this.#isOver(world)) this.delete(world)
   }
+}
+
+/** A world that goes on from a snapshot: what is in it is the snapshot's, its doors are like those of whoever keeps that. */
+function putBack(
+  snapshot: Snapshot,
+  { sim }: ServedWorld,
+  options: WorldSpec['options'],
+  clock: WorldSpec['clock'],
+): Simulator {
+  const { documentedOnly, names, strictRequests, timers, check, onBug } = sim.options
+  const doors = {
+    ...(documentedOnly !== undefined && { documentedOnly }),
+    ...(names !== undefined && { names }),
+    ...(strictRequests !== undefined && { strictRequests }),
+    ...(timers !== undefined && { timers }),
+    ...(check !== undefined && { check }),
+    ...(onBug !== undefined && { onBug }),
+  }
+  return createSimulator({ ...doors, ...options, fixtures: snapshot, ...(clock !== undefined && { clock }) })
 }
 
 function end({ sim }: ServedWorld): void {

@@ -1,5 +1,8 @@
 /** `modelhost-sim run`: plays scenarios and holds them to their traces. */
+import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
+import { readNames } from '../api/names.ts'
+import { createApi } from '../api/serve-request.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
 import { dryRun } from '../scenario/dry-run.ts'
 import { LoadError } from '../scenario/files.ts'
@@ -27,6 +30,7 @@ export interface RunArguments {
   bail?: boolean | undefined
   workers?: number | undefined
   against?: string | undefined
+  names?: string | undefined
   watch?: boolean | undefined
   dryRun?: boolean | undefined
   check?: boolean | undefined
@@ -80,6 +84,12 @@ export function builder(argv: Argv): Argv<RunArguments> {
         requiresArg: true,
         coerce: text('against'),
         describe: 'Play on the server at this address, each scenario in a world of its own',
+      },
+      names: {
+        type: 'string',
+        requiresArg: true,
+        coerce: text('names'),
+        describe: "File with the words that clients on a scenario's fetch have for the interface's neutral ones",
       },
       watch: { type: 'boolean', default: false, describe: 'Play again whenever a file changes' },
       'dry-run': {
@@ -190,6 +200,15 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     doors.error(`Failed to run scenarios: ${contradiction}\n`)
     return 2
   }
+  const names = args.names === undefined || !doors.folder ? args.names : resolve(doors.folder, args.names)
+  try {
+    // Asked once before anything is played: names that make no sense would fail every scenario in the same words.
+    if (names !== undefined) createApi({ names: readNames(names) })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    doors.error(`${error.message}\n`)
+    return 2
+  }
   const silence = args.against === undefined ? undefined : await noServerAt(args.against)
   if (silence !== undefined) {
     doors.error(`Failed to run scenarios: ${silence}\n`)
@@ -205,6 +224,7 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     update: args.update,
     bail: args.bail,
     against: args.against,
+    names,
     check: args.check,
     workers: args.workers,
     entry: doors.entry,

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Argv } from 'yargs'
 import { LoadError } from '../scenario/files.ts'
-import { loadFiles } from '../scenario/runner.ts'
+import { demandTags, isMeant, loadFiles, type ScenarioFile } from '../scenario/runner.ts'
+import type { Scenario } from '../scenario/scenario.ts'
 import { shippedFolder } from '../scenario/shipped.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { tableRow } from './markdown.ts'
@@ -88,34 +89,42 @@ export async function list(
   const local = own.length > 0 ? own : ['scenarios']
   const folders = [...local.map(one => resolve(folder, one)), shippedFolder()].filter(existsSync)
   let broken = false
-  const { tag, filter } = args
+  const { tag = [], filter } = args
   const onLoadError = (problem: LoadError) => {
     broken = true
     error(`${problem.message}\n`)
   }
-  const found = new Map<string, Listed>()
+  const files = new Map<string, ScenarioFile>()
   for (const one of new Set(folders)) {
     try {
-      const files = await loadFiles([join(one, '**/*')], {
-        filter,
-        folder,
-        onLoadError,
-        ...(tag !== undefined && tag.length > 0 && { tags: tag }),
-      })
-      for (const { file, scenarios } of files) {
-        for (const { title, options } of scenarios) {
-          const { tags = [], teaches = '', client = '' } = options
-          found.set(`${file}\n${title}`, { file: relative(folder, file), title, tags, teaches, client })
-        }
-      }
+      for (const file of await loadFiles([join(one, '**/*')], { folder, onLoadError })) files.set(file.file, file)
     } catch (problem) {
       // A folder without any scenario.
       if (!(problem instanceof LoadError)) throw problem
     }
   }
-  const listed = [...found.values()]
+  try {
+    demandTags(tag, [...files.values()])
+  } catch (problem) {
+    if (!(problem instanceof LoadError)) throw problem
+    error(`${problem.message}\n`)
+    return 2
+  }
+  const words = { filter, ...(tag.length > 0 && { tags: tag }) }
+  const listed = [...files.values()].flatMap(({ file, all }) =>
+    all.filter(one => isMeant(one, file, words)).map(one => listedOf(one, relative(folder, file))),
+  )
+  if (listed.length === 0 && filter !== undefined) {
+    error(`Failed to find scenarios: none matches '${filter}' in title, file or tags. Try a shorter word.\n`)
+    return 2
+  }
   out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : args.markdown ? tables(listed) : told(listed))
   return broken ? 2 : 0
+}
+
+function listedOf({ title, options }: Scenario, file: string): Listed {
+  const { tags = [], teaches = '', client = '' } = options
+  return { file, title, tags, teaches, client }
 }
 
 interface Listed {

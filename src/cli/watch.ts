@@ -8,7 +8,7 @@ import { findScenarioFiles, LoadError } from '../scenario/files.ts'
 /** How long files have to be quiet: an editor writes one in several steps. */
 const QUIET_MS = 120
 /** Flags of `run` that take a value, which may read like a pattern. */
-const VALUED = ['--seed', '--seeds', '--reporter', '--filter', '--tag', '--workers', '--against']
+const VALUED = ['--seed', '--seeds', '--reporter', '--filter', '--tag', '--workers', '--against', '--names']
 /** Files that scenarios are made of; what a run itself writes is a draft first. */
 const MATTERS = /\.(m?[jt]s|ya?ml|json|trace)$/
 

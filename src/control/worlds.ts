@@ -37,7 +37,7 @@ export const createWorld = control({
   route: 'POST /_sim/worlds',
   summary:
     'Make a world: an account of its own with its clock, seed, journal and limits. What is left out is as the server ' +
-    'was started; from names a world to go on from, snapshot a snapshot that it keeps (the default world unless from is given), token a further word for its first token',
+    'was started; from names a world to go on from, snapshot a snapshot that it keeps (the default world unless from is given), which names and the other fields about doors may go with, token a further word for its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
     400: 'a fixture, profile, names, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from or snapshot beside what a fork has of its origin',
@@ -72,16 +72,7 @@ export const createWorld = control({
     const { clock, from, snapshot, token } = body
     demandOwnTime(clock)
     const options = optionsOf(body)
-    const origin = from ?? snapshot
-    if (origin !== undefined && options !== undefined) {
-      const [first] = Object.keys(body).filter(name => !['from', 'snapshot', 'clock', 'token'].includes(name))
-      const what = snapshot === undefined ? 'a fork has the' : 'a snapshot brings the'
-      const whose = snapshot === undefined ? 'of its origin' : 'of its world'
-      refuse(
-        400,
-        `Failed to make a world: ${what} ${first} ${whose}. Leave ${first} or ${snapshot === undefined ? 'from' : 'snapshot'} out.`,
-      )
-    }
+    demandOwn(body)
     const forked = from === undefined ? undefined : found(worlds, from)
     const kept = snapshot === undefined ? undefined : keptIn(forked ?? worlds.default, snapshot)
     await forked?.sim.clock.catchUp()
@@ -155,6 +146,25 @@ export const deleteWorld = control({
 })
 
 type Body = NonNullable<z.output<typeof createWorld.body>>
+
+/** Fields that are about what is made, and not about what is in it. */
+const ASKED = ['from', 'snapshot', 'clock', 'token']
+/** What a snapshot has nothing of: how its world is spoken to, and how much that may keep. */
+const BESIDE_SNAPSHOT = ['names', 'documented_only', 'strict_requests', 'journal_limit', 'max_storage_bytes']
+
+/** That nothing is asked for which a world that goes on from another one has already. */
+function demandOwn(body: Body): void {
+  const { from, snapshot } = body
+  if (from === undefined && snapshot === undefined) return
+  const free = snapshot === undefined ? ASKED : [...ASKED, ...BESIDE_SNAPSHOT]
+  const first = Object.keys(body).find(name => !free.includes(name))
+  if (first === undefined) return
+  const told =
+    snapshot === undefined
+      ? `a fork has the ${first} of its origin. Leave ${first} or from out.`
+      : `a snapshot brings the ${first} of its world. Leave ${first} or snapshot out.`
+  refuse(400, `Failed to make a world: ${told}`)
+}
 
 /** What differs from what the server was started with; undefined when nothing does. */
 function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {

@@ -1,6 +1,6 @@
 /** The building blocks of rules. */
 import * as z from 'zod'
-import { type Duration, micros } from '../kernel/duration.ts'
+import { DURATION_PATTERN, type Duration, micros } from '../kernel/duration.ts'
 
 /** A length of time, never negative. */
 export const duration = z
@@ -8,7 +8,10 @@ export const duration = z
     abort: true,
     error: "a duration of at least 0, like '500ms' or '10m'",
   })
-  .meta({ type: ['string', 'number'] as never, description: "As in '500ms' or '10m'; a number is milliseconds" })
+  .meta({
+    ...{ type: ['string', 'number'] as never, pattern: DURATION_PATTERN, minimum: 0 },
+    description: "As in '500ms' or '10m'; a number is milliseconds",
+  })
 
 /** Whether the request does its work before its answer is lost. */
 export const effect = z.enum(['none', 'done']).default('none')

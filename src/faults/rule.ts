@@ -2,13 +2,16 @@
 import * as z from 'zod'
 import { type AnyEndpoint, type Operations, routeNames } from '../api/endpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { type Duration, type Micros, micros } from '../kernel/duration.ts'
+import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { jsonPath, problemsOf } from '../store/problems.ts'
 import { isDuration } from './fields.ts'
 import type { Kind } from './kind.ts'
 import { KINDS } from './kinds.ts'
 
+const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
+/** The texts that are a moment, as the source of a pattern for JSON Schema. */
+export const MOMENT_PATTERN = `${DURATION_PATTERN}|^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+([Zz]|[+-]\\d\\d:?\\d\\d)$`
 /** A moment: a duration from now, ISO 8601 with an offset, or a Date. */
 const moment = z
   .custom<Duration | Date>(
@@ -18,8 +21,10 @@ const moment = z
       (typeof value === 'string' && ISO.test(value) && Number.isFinite(Date.parse(value))),
     { error: "a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'" },
   )
-  .meta({ type: ['string', 'number'] as never, description: "As in '10m', or ISO 8601 with an offset" })
-const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
+  .meta({
+    ...{ type: ['string', 'number'] as never, pattern: MOMENT_PATTERN, minimum: 0 },
+    description: "As in '10m', or ISO 8601 with an offset",
+  })
 
 const pattern = z.string().min(1)
 const count = z.int().min(1)

@@ -23,6 +23,12 @@ const PARTS = /(\d+(?:\.\d+)?)(us|ms|s|m|h|d|w)/y
 const ISO =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 
+const NUMBER = '\\d+(?:\\.\\d+)?'
+/** The texts that are a duration, as the source of a pattern for JSON Schema; their 100 years at most it cannot say. */
+export const DURATION_PATTERN =
+  `^\\s*(?:(?:${NUMBER}(?:us|ms|s|m|h|d|w) *)+|P(?=\\d|T\\d)(?:${NUMBER}W)?(?:${NUMBER}D)?` +
+  `(?:T(?:${NUMBER}H)?(?:${NUMBER}M)?(?:${NUMBER}S)?)?)\\s*$`
+
 /**
  * Microseconds of a duration.
  *

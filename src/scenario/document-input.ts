@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { type AnyEndpoint, routeNames } from '../api/endpoint.ts'
 import { operations } from '../api/index.ts'
 import { isDuration } from '../faults/fields.ts'
+import { DURATION_PATTERN } from '../kernel/duration.ts'
 
 /** `${made.deploy_id}`: what stands there is known when the step is played. */
 const REFERENCE = /\$\{/
@@ -12,7 +13,10 @@ export const Span = z
   .custom<string | number>(value => isDuration(value) || isReference(value), {
     error: "a duration of at least 0, like '90s', '10m' or '1h30m'",
   })
-  .meta({ type: ['string', 'number'] as never, description: "As in '90s', '10m', '1h30m'; a number is milliseconds" })
+  .meta({
+    ...{ type: ['string', 'number'] as never, pattern: `${DURATION_PATTERN}|${REFERENCE.source}`, minimum: 0 },
+    description: "As in '90s', '10m', '1h30m'; a number is milliseconds",
+  })
 
 /** Strict at every depth: the service passes over what it does not know, and so would whoever mistypes a word. */
 export const INPUTS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(

@@ -3,7 +3,8 @@ import * as z from 'zod'
 import { operations } from '../api/index.ts'
 import { VERBS } from '../cluster/commands.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
-import { RuleSchema } from '../faults/rule.ts'
+import { MOMENT_PATTERN, RuleSchema } from '../faults/rule.ts'
+import { DURATION_PATTERN } from '../kernel/duration.ts'
 import { inputSchemas, isReference, Span } from './document-input.ts'
 import { isCountRange } from './events.ts'
 
@@ -96,7 +97,7 @@ interface StepKinds {
 }
 
 const Steps: z.ZodType = z.lazy(() => z.array(Step))
-const Planned = z.record(z.string(), Steps)
+const plannedBy = (pattern: string) => z.record(z.string().meta({ pattern }), Steps)
 
 /** The kinds of steps, each by the key that only it has. */
 export const STEPS = {
@@ -124,9 +125,14 @@ export const STEPS = {
   never: z.strictObject({ never: Held, token: Token.optional() }).describe('Never comes to hold from now on'),
   leadsTo: z.strictObject({ leadsTo: LeadsTo }).describe('After every event of one kind another, in time'),
   countOf: z.strictObject({ countOf: CountOf }).describe('How often something has happened so far'),
-  at: z.strictObject({ at: Planned.describe('Steps by how long from now they are done') }).describe('Plans steps'),
+  at: z
+    .strictObject({ at: plannedBy(MOMENT_PATTERN).describe('Steps by how long from now they are done') })
+    .describe('Plans steps'),
   every: z
-    .strictObject({ every: Planned.describe('Steps by their interval'), times: z.int().min(1).optional() })
+    .strictObject({
+      every: plannedBy(DURATION_PATTERN).describe('Steps by their interval'),
+      times: z.int().min(1).optional(),
+    })
     .describe('Plans steps again and again'),
 } as const satisfies StepKinds
 
@@ -144,6 +150,11 @@ export const Given = z
     seed: z.union([z.string(), z.number()]).optional(),
     epoch: z.string().optional(),
     documentedOnly: z.boolean().optional(),
+    names: z
+      .union([z.string(), z.record(z.string(), Anything)])
+      .optional()
+      .describe('The words of a provider that clients of the world speak; a path with a dot first is beside the file'),
+    strictRequests: z.boolean().optional().describe('Answer 422 to fields of a body that no declaration names'),
     maxStorageBytes: z.int().optional(),
   })
   .describe('The world that the scenario begins in: the options of createSimulator')

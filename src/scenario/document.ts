@@ -1,10 +1,11 @@
 /** Reads scenarios from YAML and JSON: what is wrong is said with its line, its column and the nearest word. */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document as YamlDocument } from 'yaml'
+import { LineCounter, parseDocument, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
 import { openFixture, openProfile } from '#fixture-files'
 import { documented, operations } from '../api/index.ts'
+import { type NamesProfile, readNames } from '../api/names.ts'
 import { createApi } from '../api/serve-request.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
 import { isDuration } from '../faults/fields.ts'
@@ -14,10 +15,12 @@ import { nearest } from '../kernel/nearest.ts'
 import { type ProfileInput, underWeather } from '../store/profile.ts'
 import { beside } from './beside.ts'
 import { asSent, INPUTS, isCertain, isReference } from './document-input.ts'
+import { DocumentError, Mistakes, mistakesIn, type Path, valueAt } from './document-mistakes.ts'
 import {
   CountOf,
   EventFields,
   EventKind,
+  Given,
   LeadsTo,
   ScenarioDocument,
   STEPS,
@@ -40,23 +43,16 @@ export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 's
   readonly steps: readonly DocumentStep[]
 }
 
-/** A mistake in a file, with its place. */
-export class DocumentError extends Error {
-  override readonly name = 'DocumentError'
-}
-
 /** Most bytes of a file: far beyond a scenario, and far below what a reader of YAML can be made to choke on. */
 const MOST_BYTES = 256 * 1024
 /** Most uses of anchors: a few lines of them can stand for gigabytes. */
 const MOST_ALIASES = 50
 
-type Path = readonly (string | number)[]
-
 /**
  * Reads a scenario from a YAML or JSON file.
  *
  * @param name what the file is called in errors
- * @throws DocumentError for the first mistake: `name:line:column: what is wrong. What to do.`
+ * @throws DocumentError with a line for each mistake: `name:line:column: what is wrong. What to do.`
  */
 export function readDocument(file: string, name: string): ScenarioData {
   if (statSync(file).size > MOST_BYTES) {
@@ -66,115 +62,159 @@ export function readDocument(file: string, name: string): ScenarioData {
 }
 
 class Reader {
-  readonly #name: string
   readonly #lines = new LineCounter()
   readonly #document: YamlDocument.Parsed
   readonly #home: string
+  readonly #mistakes: Mistakes
   #neighbours = true
 
   /** @param home the folder that the file lies in */
   constructor(text: string, name: string, home: string) {
-    this.#name = name
     this.#home = home
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+    this.#mistakes = new Mistakes(name, this.#document, this.#lines)
   }
 
   read(): ScenarioData {
-    const [error] = this.#document.errors
-    if (error?.code === 'MULTIPLE_DOCS') {
-      this.#fail(error.pos[0], 'a second document begins here', 'Keep one scenario a file')
-    }
-    if (error) this.#fail(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Mend that line')
-    let value: unknown
-    try {
-      value = this.#document.toJS({ maxAliasCount: MOST_ALIASES })
-    } catch (cause) {
-      this.#fail(0, (cause as Error).message.toLowerCase(), `Use at most ${MOST_ALIASES} aliases`)
-    }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.#fail(0, 'the file holds no scenario', 'Give a map of title, steps and what else docs/scenarios.md has')
-    }
+    const value = this.#value()
     // The steps each by their own kind, or a mistake in one would be told as a mistake against all kinds.
     const { steps: _, ...top } = ScenarioDocument.shape
     this.#demand(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
     const { steps, ...rest } = value as z.output<typeof ScenarioDocument> & { steps: unknown[] }
-    this.#neighbours = rest.given?.documentedOnly !== true
-    if (rest.given !== undefined) this.#demandWorld(rest.given)
-    for (const [i, rule] of (rest.given?.faults ?? []).entries()) this.#demandRule(rule, ['given', 'faults', i])
-    const saved: string[] = []
-    return { ...rest, steps: this.#steps(steps, ['steps'], saved) }
+    this.#demandGiven(rest.given)
+    const read = Array.isArray(steps) ? this.#steps(steps, ['steps'], []) : []
+    this.#mistakes.demandNone()
+    return { ...rest, steps: read }
+  }
+
+  /** The world to begin in, as far as each of its options is one. */
+  #demandGiven(given: unknown): void {
+    if (!isMap(given)) return
+    const isSound = ([name, value]: [string, unknown]) => {
+      const schema = Given.shape[name as keyof typeof Given.shape]
+      return schema?.safeParse(value).success
+    }
+    const sound: NonNullable<ScenarioData['given']> = Object.fromEntries(
+      Object.entries(given as object).filter(isSound),
+    )
+    this.#neighbours = sound.documentedOnly !== true
+    this.#demandWorld(sound)
+    for (const [i, rule] of (sound.faults ?? []).entries()) this.#demandRule(rule, ['given', 'faults', i])
+  }
+
+  /** What the file holds. What is no YAML is told by its first mistake: the others may be of its making. */
+  #value(): object {
+    const value = this.#parsed()
+    if (!isMap(value)) {
+      this.#mistakes.addAt(
+        0,
+        'the file holds no scenario',
+        'Give a map of title, steps and what else docs/scenarios.md has',
+      )
+    }
+    this.#mistakes.demandNone()
+    return value as object
+  }
+
+  #parsed(): unknown {
+    const [error] = this.#document.errors
+    if (error?.code === 'MULTIPLE_DOCS') {
+      this.#mistakes.addAt(error.pos[0], 'a second document begins here', 'Keep one scenario a file')
+    } else if (error) {
+      this.#mistakes.addAt(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Mend that line')
+    }
+    this.#mistakes.demandNone()
+    try {
+      return this.#document.toJS({ maxAliasCount: MOST_ALIASES })
+    } catch (cause) {
+      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${MOST_ALIASES} aliases`)
+      this.#mistakes.demandNone()
+    }
   }
 
   #steps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
-    if (!Array.isArray(value)) return this.#failAt(path, 'steps are a list', 'Begin each with a dash')
-    return value.map((step, i) => this.#step(step, [...path, i], saved))
+    if (Array.isArray(value)) return value.flatMap((step, i) => this.#step(step, [...path, i], saved))
+    this.#tell(path, 'steps are a list', 'Begin each with a dash')
+    return []
   }
 
-  #step(value: unknown, path: Path, saved: string[]): DocumentStep {
-    const kinds = Object.keys(STEPS) as StepKind[]
-    const keys = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
-    const found = kinds.filter(kind => keys.includes(kind))
-    const [kind] = found
-    if (kind === undefined) {
-      const hints = keys.map(key => nearest(key, kinds))
-      const meant = hints.find(hint => hint !== undefined)
-      const stranger = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
-      const what = stranger === undefined ? 'a step is a map' : `there is no step '${stranger}'`
-      this.#failAt(
-        stranger === undefined ? path : [...path, stranger],
-        what,
-        meant ? `Did you mean '${meant}'?` : `Steps are ${kinds.join(', ')}`,
-      )
-    }
-    if (found.length > 1) {
-      this.#failAt([...path, found[1]!], `one step has both '${kind}' and '${found[1]}'`, 'Make two steps of it')
-    }
-    const body = value as Record<string, unknown>
-    const inner = kind === 'at' || kind === 'every' ? (body[kind] as Record<string, unknown>) : undefined
-    // Their steps are looked at one by one.
-    this.#demand(narrowed(kind, body), inner === undefined ? body : { ...body, [kind]: emptied(inner) }, path)
-    this.#demandCall(kind, body, path)
-    if (kind === 'fault' && isRule(body.fault)) this.#demandRule(body.fault, [...path, kind])
-    this.#demandReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
+  #step(value: unknown, path: Path, saved: string[]): DocumentStep[] {
+    const kind = this.#kindOf(value, path)
+    const body = (isMap(value) ? value : {}) as Record<string, unknown>
+    const planned = kind === undefined ? [] : this.#partsOf(kind, body, path, saved)
+    // Of a step that is mistaken, too: those that name what it saves are none the worse for it.
     if (typeof body.as === 'string') saved.push(body.as)
-    for (const when of Object.keys(inner ?? {})) this.#demandMoment(kind, when, [...path, kind, when])
-    const planned = Object.entries(inner ?? {}).map(([when, steps]) => [
-      when,
-      this.#steps(steps, [...path, kind, when], saved),
-    ])
-    return { kind, body, place: this.#placeOf(path), planned: Object.fromEntries(planned) }
+    return kind === undefined
+      ? []
+      : [{ kind, body, place: this.#mistakes.placeOf(path), planned: Object.fromEntries(planned) }]
+  }
+
+  /** Looks through a step, and returns those that it plans. */
+  #partsOf(kind: StepKind, body: Record<string, unknown>, path: Path, saved: string[]): [string, DocumentStep[]][] {
+    const planner = kind === 'at' || kind === 'every' ? body[kind] : undefined
+    const inner = isMap(planner) ? (planner as Record<string, unknown>) : undefined
+    // Their steps are looked at one by one.
+    const own = inner === undefined ? body : { ...body, [kind]: emptied(inner) }
+    if (this.#demand(narrowed(kind, body), own, path)) {
+      this.#demandCall(kind, body, path)
+      if (kind === 'fault' && isRule(body.fault)) this.#demandRule(body.fault, [...path, kind])
+    }
+    this.#demandReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
+    return Object.entries(inner ?? {}).map(([when, steps]) => {
+      const here = [...path, kind, when]
+      this.#demandMoment(kind, when, here)
+      return [when, this.#steps(steps, here, saved)]
+    })
+  }
+
+  /** Which kind of step it is, by the key that only that has. */
+  #kindOf(value: unknown, path: Path): StepKind | undefined {
+    const kinds = Object.keys(STEPS) as StepKind[]
+    const keys = isMap(value) ? Object.keys(value as object) : []
+    const [kind, second] = kinds.filter(one => keys.includes(one))
+    if (second !== undefined) {
+      this.#tell([...path, second], `one step has both '${kind}' and '${second}'`, 'Make two steps of it')
+      return undefined
+    }
+    if (kind !== undefined) return kind
+    const hints = keys.map(key => nearest(key, kinds))
+    const meant = hints.find(hint => hint !== undefined)
+    const stranger = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
+    const what = stranger === undefined ? 'a step is a map' : `there is no step '${stranger}'`
+    const advice = meant ? `Did you mean '${meant}'?` : `Steps are ${kinds.join(', ')}`
+    this.#tell(stranger === undefined ? path : [...path, stranger], what, advice)
+    return undefined
   }
 
   /** An operation and its input are a map of one key. */
   #demandCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
     const at = kind === 'do' ? ['do'] : LOOKING.includes(kind) ? [kind, 'get'] : undefined
     if (at === undefined) return
-    const call = at.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body)
-    const names = Object.keys(call as object)
+    const call = valueAt(body, at) as Record<string, unknown>
+    const names = Object.keys(call)
     if (names.length !== 1) {
-      this.#failAt(
-        [...path, ...at],
-        `it names ${names.length} operations`,
-        'Give one, as in getDeployment: { deploy_id: … }',
-      )
+      const what = `it names ${names.length} operations`
+      this.#tell([...path, ...at], what, 'Give one, as in getDeployment: { deploy_id: … }')
+      return
     }
     const [name] = names as [string]
-    const input = (call as Record<string, unknown>)[name]
+    const input = call[name]
     if (isReference(input)) return
     const here = [...path, ...at, name]
     if (Object.hasOwn(INPUTS, name)) this.#demandInput(name, input, here, body.refused !== undefined)
     else if (NAMING.includes(name) && (typeof input !== 'string' || input === '')) {
-      this.#failAt(here, `'${name}' names nothing`, `Give a name or an id, as in ${name}: …`)
+      this.#tell(here, `'${name}' names nothing`, `Give a name or an id, as in ${name}: …`)
     } else if (!NAMING.includes(name) && name !== 'value' && input !== null) {
-      this.#failAt(here, `'${name}' takes nothing`, `Leave what is behind it out`)
+      this.#tell(here, `'${name}' takes nothing`, `Leave what is behind it out`)
     }
   }
 
   /** The input of an operation, as far as it can be judged before the step is played. */
   #demandInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
     const input = given ?? {}
-    if (typeof input !== 'object' || Array.isArray(input)) {
-      this.#failAt(path, `what '${operation}' takes is a map`, 'Give its fields by their names')
+    if (!isMap(input)) {
+      this.#tell(path, `what '${operation}' takes is a map`, 'Give its fields by their names')
+      return
     }
     const sent = asSent(operation, input as Record<string, unknown>)
     this.#demand(INPUTS[operation]!, sent, path, issue =>
@@ -190,38 +230,40 @@ class Reader {
       kind === 'at'
         ? "Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'"
         : "Give a duration above 0, as in '1h'"
-    this.#failAt(path, `'${when}' is no ${kind === 'at' ? 'moment' : 'interval'}`, advice)
+    this.#tell(path, `'${when}' is no ${kind === 'at' ? 'moment' : 'interval'}`, advice)
   }
 
-  /** That there are such a fixture, profile and weather. */
-  #demandWorld({ fixtures, profile, weather }: NonNullable<ScenarioData['given']>): void {
+  /** That there are such a fixture, profile, weather and names. */
+  #demandWorld({ fixtures, profile, weather, names }: NonNullable<ScenarioData['given']>): void {
     if (typeof fixtures === 'string') {
       try {
         openFixture(beside(fixtures, this.#home))
       } catch (error) {
-        this.#failWith(['given', 'fixtures'], (error as Error).message.replace(/^Failed to read /, ''))
+        this.#tellOf(['given', 'fixtures'], (error as Error).message.replace(/^Failed to read /, ''))
       }
     }
     const source = beside(profile, this.#home)
-    if (typeof source === 'string') {
-      const found = openProfile(source)
-      if ('problem' in found) this.#failWith(['given', 'profile'], found.problem)
-    }
-    if (weather === undefined) return
+    const found = typeof source === 'string' ? openProfile(source) : undefined
+    if (found !== undefined && 'problem' in found) this.#tellOf(['given', 'profile'], found.problem)
+    else if (weather !== undefined) this.#demandWeather(weather, source as ProfileInput)
+    if (names === undefined) return
     try {
-      underWeather(source as ProfileInput, { weather })
+      createApi({ neighbours: this.#neighbours, names: readNames(beside(names, this.#home) as string | NamesProfile) })
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      this.#tellOf(['given', 'names'], error.message.replace(/^Failed to read /, ''))
+    }
+  }
+
+  #demandWeather(weather: string, profile: ProfileInput): void {
+    try {
+      underWeather(profile, { weather })
     } catch (error) {
       // What is wrong with a profile is told by who reads it.
       if (!(error instanceof RangeError)) return
       const [, advice] = /: (.*)$/s.exec(error.message)!
-      this.#failAt(['given', 'weather'], `there is no weather '${weather}'`, upperFirst(advice!))
+      this.#tell(['given', 'weather'], `there is no weather '${weather}'`, upperFirst(advice!))
     }
-  }
-
-  /** A message of somebody else, as what is wrong and what to do. */
-  #failWith(path: Path, message: string): never {
-    const end = message.search(/\. (?=[A-Z'])/)
-    return this.#failAt(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Mend it' : message.slice(end + 2))
   }
 
   /** What of a rule its schema cannot say: that there is such an operation, such a kind of event. */
@@ -232,7 +274,7 @@ class Reader {
       demandRule(rule, around)
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
-      this.#failWith([...path, ...(error.path as Path)], error.reason)
+      this.#tellOf([...path, ...(error.path as Path)], error.reason)
     }
   }
 
@@ -247,7 +289,7 @@ class Reader {
           : saved.length > 0
             ? `Saved so far: ${saved.join(', ')}`
             : "Save an answer with 'as: name' first"
-        this.#failAt(path, `${whole} names nothing that an earlier step saved`, advice)
+        this.#tell(path, `${whole} names nothing that an earlier step saved`, advice)
       }
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, item] of Object.entries(value)) {
@@ -256,73 +298,21 @@ class Reader {
     }
   }
 
-  #demand(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): void {
+  /** Whether a schema takes a value; what it does not is told. */
+  #demand(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): boolean {
     const issues = schema.safeParse(value).error?.issues.filter(counts) ?? []
-    if (issues.length === 0) return
-    // A word that is mistyped is lacking as well, and the mistyping is what to mend.
-    const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
-    const at = [...path, ...(issue!.path as Path)]
-    if (issue!.code === 'unrecognized_keys') {
-      const [key] = issue!.keys
-      this.#unknownKey(key!, allowedAt(schema, value, issue!.path as Path), [...at, key!])
-    }
-    if (issue!.code === 'invalid_key') {
-      const key = String(issue!.path.at(-1))
-      this.#unknownKey(key, allowedAt(schema, value, issue!.path.slice(0, -1) as Path), at)
-    }
-    const missing = valueAt(value, issue!.path as Path) === undefined
-    const words = wordsOf(issue!)
-    if (words !== undefined && !missing) {
-      const found = String(valueAt(value, issue!.path as Path))
-      const meant = nearest(found, words)
-      this.#failAt(
-        at,
-        `'${found}' is none of the words there are`,
-        meant ? `Did you mean '${meant}'?` : `Words are ${words.join(', ')}`,
-      )
-    }
-    const key = issue!.path.at(-1)
-    if (missing) this.#failAt(at.slice(0, -1), `'${String(key)}' is missing`, 'Add it')
-    const named = key === undefined ? 'the file' : `'${String(key)}'`
-    // A type that is judged by a function is told in the function's own words.
-    if (issue!.code === 'custom') this.#failAt(at, `${named} is no such value`, `Give ${issue!.message}`)
-    this.#failAt(at, `${named}: ${saidOf(issue!, valueAt(value, issue!.path as Path))}`, 'Mend it')
+    this.#mistakes.add(...mistakesIn(schema, value, path, issues))
+    return issues.length === 0
   }
 
-  #unknownKey(key: string, allowed: readonly string[], path: Path): never {
-    const meant = nearest(key, allowed)
-    const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
-    return this.#failAt(path, `there is no key '${key}' here`, meant ? `Did you mean '${meant}'?` : list)
+  #tell(path: Path, what: string, advice: string): void {
+    this.#mistakes.add({ path, what, advice })
   }
 
-  #failAt(path: Path, what: string, advice: string): never {
-    return this.#fail(this.#offsetOf(path), what, advice)
-  }
-
-  #fail(offset: number, what: string, advice: string): never {
-    const { line, col } = this.#lines.linePos(offset)
-    throw new DocumentError(`${this.#name}:${line}:${col}: ${what}. ${advice}${/[?.]$/.test(advice) ? '' : '.'}`)
-  }
-
-  #placeOf(path: Path): string {
-    const { line, col } = this.#lines.linePos(this.#offsetOf(path))
-    return `${line}:${col}`
-  }
-
-  /** Where a path begins: its key where it has one, else the nearest thing around it. */
-  #offsetOf(path: Path): number {
-    for (let length = path.length; length > 0; length--) {
-      const holder = this.#document.getIn(path.slice(0, length - 1), true)
-      const last = path[length - 1]
-      if (isMap(holder)) {
-        const pair = holder.items.find(({ key }) => String((key as { value?: unknown }).value ?? key) === String(last))
-        const key = (pair as Pair<Node> | undefined)?.key
-        if (key?.range) return key.range[0]
-      }
-      const node = this.#document.getIn(path.slice(0, length), true) as Node | undefined
-      if (node?.range) return node.range[0]
-    }
-    return this.#document.contents?.range?.[0] ?? 0
+  /** A message of somebody else, as what is wrong and what to do. */
+  #tellOf(path: Path, message: string): void {
+    const end = message.search(/\. (?=[A-Z'])/)
+    this.#tell(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Mend it' : message.slice(end + 2))
   }
 }
 
@@ -356,65 +346,14 @@ function narrowed(kind: StepKind, body: Record<string, unknown>): z.ZodObject {
   }
 }
 
-/** The words that would do, where only words do. */
-function wordsOf(issue: z.core.$ZodIssue): string[] | undefined {
-  if (issue.code === 'invalid_value') return issue.values.map(String)
-  const words = issue.code === 'invalid_union' && 'options' in issue ? issue.options : undefined
-  return Array.isArray(words) ? words.map(String) : undefined
-}
-
-/** Names that may stand at a path of a schema. */
-function allowedAt(schema: z.ZodType, value: unknown, path: Path): string[] {
-  let at: unknown = opened(schema, value)
-  for (const [i, step] of path.entries()) {
-    at =
-      at instanceof z.ZodObject
-        ? at.shape[String(step)]
-        : at instanceof z.ZodRecord
-          ? at.valueType
-          : at instanceof z.ZodArray
-            ? at.element
-            : undefined
-    at = opened(at, valueAt(value, path.slice(0, i + 1)))
-  }
-  if (at instanceof z.ZodObject) return Object.keys(at.shape)
-  return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
-}
-
-/** What stands in a wrapper; of the kinds of a fault, the one that the value names. */
-function opened(schema: unknown, value: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return opened(schema.unwrap(), value)
-  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
-  const { discriminator } = schema.def
-  const kind = valueAt(value, [discriminator])
-  return schema.options.find(
-    option => option instanceof z.ZodObject && (option.shape[discriminator] as z.ZodType).safeParse(kind).success,
-  )
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (at, step) => (typeof at === 'object' && at !== null ? at[step as keyof typeof at] : undefined),
-    value,
-  )
-}
-
-/** What is wrong; of a value that may be of several types, which these are. */
-function saidOf(issue: z.core.$ZodIssue, found: unknown): string {
-  const types = issue.code === 'invalid_union' ? issue.errors.map(([only]) => only) : []
-  const names = types.flatMap(only => (only?.code === 'invalid_type' && only.path.length === 0 ? [only.expected] : []))
-  if (names.length > 0 && names.length === types.length) {
-    const received = found === null ? 'null' : Array.isArray(found) ? 'array' : typeof found
-    return `expected ${names.join(' or ')}, received ${received}`
-  }
-  return issue.message.replace(/^Invalid input: /, '')
-}
-
 function upperFirst(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
-function emptied(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function emptied(value: object): object {
   return Object.fromEntries(Object.keys(value).map(key => [key, []]))
 }

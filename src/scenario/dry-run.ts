@@ -16,7 +16,7 @@ export async function dryRun(
   patterns: readonly string[],
   options: RunFilesOptions & { write(text: string): void },
 ): Promise<number> {
-  const { folder = process.cwd(), seed, write } = options
+  const { folder = process.cwd(), seed, names, write } = options
   let count = 0
   for (const { file, scenarios } of await loadFiles(patterns, options)) {
     for (const scenario of scenarios) {
@@ -25,7 +25,7 @@ export async function dryRun(
       for (const [name, value] of Object.entries(scenario.options)) write(`  ${name}: ${shown(value)}\n`)
       let steps = 0
       const onStep = (step: string, at: number) => write(`  ${++steps}. ${timeOf(at)} ${step}\n`)
-      const { failure } = await runScenario(anchored(scenario, dirname(file)), { seed, file, onStep })
+      const { failure } = await runScenario(anchored(scenario, dirname(file)), { seed, names, file, onStep })
       if (failure) write(`  fails there: ${failure.message.replaceAll('\n', '\n  ')}\n`)
     }
   }

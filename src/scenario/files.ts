@@ -85,8 +85,9 @@ export async function loadScenarios(file: string, folder = process.cwd(), isFoun
 
 async function loadData(file: string, name: string): Promise<Scenario> {
   // Loaded when there is something for it to read: most runs have none.
-  const [{ readDocument, DocumentError }, { scenarioOf }] = await Promise.all([
+  const [{ readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
     import('./document.ts'),
+    import('./document-mistakes.ts'),
     import('./document-play.ts'),
   ])
   try {

@@ -26,7 +26,8 @@ export class Library implements TimelineLibrary {
     const file = this.#files().get(name)
     if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': there is none of that name.`)
     // Most servers never play one: their start does not pay for a reader of YAML.
-    const { DocumentError, readDocument } = await import('./document.ts')
+    const { readDocument } = await import('./document.ts')
+    const { DocumentError } = await import('./document-mistakes.ts')
     const { timelineOf } = await import('./document-timeline.ts')
     try {
       return timelineOf(readDocument(file, basename(file)), name)

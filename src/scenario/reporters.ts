@@ -32,10 +32,11 @@ export function reporter(name: ReporterName, options: ReporterOptions): Reporter
 }
 
 /** The command that plays a scenario again as it was. */
-export function replayCommand({ file, seed, title, isOneOfMany, against }: FileResult): string {
+export function replayCommand({ file, seed, title, isOneOfMany, names, against }: FileResult): string {
   const one = isOneOfMany ? ` --filter ${quoted(title)}` : ''
   const place = against === undefined ? '' : ` --against ${quoted(against)}`
-  return `npx modelhost-sim run ${quoted(file)}${one} --seed ${quoted(seed)}${place}`
+  const words = names === undefined ? '' : ` --names ${quoted(names)}`
+  return `npx modelhost-sim run ${quoted(file)}${one} --seed ${quoted(seed)}${words}${place}`
 }
 
 function pretty({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {

@@ -1,6 +1,7 @@
 import { createClient } from '../api/client.ts'
 import type { Operations } from '../api/endpoint.ts'
 import { operations } from '../api/index.ts'
+import type { NamesProfile } from '../api/names.ts'
 import { pause, turn } from '../clock/turns.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Fields } from '../kernel/journal.ts'
@@ -27,6 +28,8 @@ const NAPS = 25
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
+  /** Instead of the scenario's own names: the path of a file, or the names themselves. Clients on its `fetch` speak them. */
+  readonly names?: string | NamesProfile | undefined
   /** Holds the world to its laws after every event. */
   readonly check?: boolean | undefined
   /** Path of the script, to say in which of its lines a failure happened. */
@@ -60,7 +63,11 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   const { seed = scenario.options.seed } = options
   let stage: Stage
   try {
-    const asked = { ...(seed !== undefined && { seed }), ...(options.check && { check: true }) }
+    const asked = {
+      ...(seed !== undefined && { seed }),
+      ...(options.names !== undefined && { names: options.names }),
+      ...(options.check && { check: true }),
+    }
     stage = await stageFor({ ...scenario.options, ...asked }, options)
   } catch (error) {
     if (error instanceof LoadError) throw error
@@ -418,9 +425,10 @@ function unawaited(call: string): string {
   return `${call} is not awaited, so the script goes on before time has moved. Write await ${call}(…).`
 }
 
-function unreachedError({ name, at, from }: PlannedStep, now: Micros): Error {
+function unreachedError({ name, at, runs, left, from }: PlannedStep, now: Micros): Error {
+  const done = runs === 0 ? 'never done, for it' : `done ${runs} of ${runs + left} times, for the next`
   const error = new Error(
-    `Failed to end: '${name}' was never done, for it is due at ${timeOf(at)} and the scenario ends at ${timeOf(now)}. ` +
+    `Failed to end: '${name}' was ${done} is due at ${timeOf(at)} and the scenario ends at ${timeOf(now)}. ` +
       'Move the clock past it, or take it off with its stop().',
   )
   error.stack = from.stack ?? ''

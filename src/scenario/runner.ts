@@ -1,6 +1,7 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
+import { nearest } from '../kernel/nearest.ts'
 import { beginsWithSnapshot } from '../simulator.ts'
 import { beside } from './beside.ts'
 import { findScenarioFiles, LoadError, loadScenarios, noScenarioIn } from './files.ts'
@@ -9,7 +10,7 @@ import { hasOneSeed, type Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
 import { Workers, workersFor } from './workers.ts'
 
-export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'patienceMs' | 'against' | 'check'> {
+export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
   /** Plays each scenario with each of these seeds. A trace is compared only with a scenario's own. */
   readonly seeds?: readonly string[] | undefined
   /** Writes the traces instead of comparing with them. */
@@ -44,6 +45,8 @@ export interface FileResult extends Result {
   readonly isOneOfMany?: boolean | undefined
   /** The server that it was played on. */
   readonly against?: string | undefined
+  /** The file of names that it was played under. */
+  readonly names?: string | undefined
 }
 
 /** A file and those of its scenarios that are meant. */
@@ -55,7 +58,7 @@ export interface ScenarioFile {
 }
 
 /** One scenario to play with some seeds, as a worker is told. */
-export interface Job extends Pick<RunFilesOptions, 'patienceMs' | 'against' | 'check' | 'update'> {
+export interface Job extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
   readonly file: string
   readonly title: string
   readonly folder: string
@@ -120,11 +123,22 @@ export async function loadFiles(
     }
   }
   if (parts === found.length) throw new LoadError(noScenarioIn(patterns, folder))
+  demandTags(options.tags ?? [], files)
   return files
 }
 
+/** @throws LoadError for a tag that no scenario of these files has, with the nearest that one has */
+export function demandTags(tags: readonly string[], files: readonly ScenarioFile[]): void {
+  const known = new Set(files.flatMap(({ all }) => all.flatMap(({ options }) => options.tags ?? [])))
+  const stranger = tags.find(tag => !known.has(tag))
+  if (stranger === undefined) return
+  const meant = nearest(stranger, known)
+  const advice = meant === undefined ? "'modelhost-sim scenarios' lists the tags." : `Did you mean '${meant}'?`
+  throw new LoadError(`Failed to find scenarios: none is tagged '${stranger}'. ${advice}`)
+}
+
 function jobsOf(file: string, { title, options: own }: Scenario, options: RunFilesOptions): Job[] {
-  const { folder = process.cwd(), seed, patienceMs, against, check, update, bail = false } = options
+  const { folder = process.cwd(), seed, names, patienceMs, against, check, update, bail = false } = options
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
   const seeds = hasOneSeed(own) && options.seeds !== undefined ? [undefined] : asked
   const jobs: Job[] = []
@@ -135,6 +149,7 @@ function jobsOf(file: string, { title, options: own }: Scenario, options: RunFil
       folder,
       seeds: seeds.slice(from, from + SEEDS_AT_ONCE),
       bail,
+      names,
       patienceMs,
       against,
       check,
@@ -146,17 +161,19 @@ function jobsOf(file: string, { title, options: own }: Scenario, options: RunFil
 
 /** Plays one scenario with each of its seeds. */
 export async function playJob(job: Job, played?: () => void): Promise<FileResult[]> {
-  const { file, title, folder, seeds, patienceMs, against, check } = job
+  const { file, title, folder, seeds, names, patienceMs, against, check } = job
   const scenarios = await loadScenarios(file, folder)
   const scenario = scenarios.find(one => one.title === title)!
   const traces = new TraceKeeper(file, job)
   const results: FileResult[] = []
   for (const seed of seeds) {
-    const result = await runScenario(anchored(scenario, dirname(file)), { seed, patienceMs, against, check, file })
+    const how = { seed, names, patienceMs, against, check, file }
+    const result = await runScenario(anchored(scenario, dirname(file)), how)
     const place = {
       file: relative(folder, file),
       isOneOfMany: scenarios.length > 1,
       ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
+      ...(typeof names === 'string' && { names }),
     }
     results.push(traces.judge(scenario, seed, { ...result, ...place, traceWas: 'not compared' }))
     played?.()
@@ -168,13 +185,14 @@ export async function playJob(job: Job, played?: () => void): Promise<FileResult
 
 /** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
 export function anchored(scenario: Scenario, home: string): Scenario {
-  const { fixtures, profile } = scenario.options
+  const { fixtures, profile, names } = scenario.options
   return {
     ...scenario,
     options: {
       ...scenario.options,
       ...(fixtures !== undefined && { fixtures: beside(fixtures, home) }),
       ...(profile !== undefined && { profile: beside(profile, home) }),
+      ...(names !== undefined && { names: beside(names, home) }),
     },
   }
 }
@@ -249,7 +267,8 @@ function write(path: string, text: string, before: string | undefined): void {
   renameSync(draft, path)
 }
 
-function isMeant(
+/** Whether a scenario is among those that the words of `filter` and `tags` leave. */
+export function isMeant(
   { title, options }: Scenario,
   file: string,
   { filter, tags }: Pick<RunFilesOptions, 'filter' | 'tags'>,

@@ -12,8 +12,8 @@ import type { At, Every } from './timeline.ts'
 import type { Always, Condition, LeadsTo } from './watches.ts'
 
 /**
- * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures` or
- * `profile` that begins with a dot is relative to the script.
+ * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures`,
+ * `profile` or `names` that begins with a dot is relative to the script.
  */
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
   /** Words that `--tag` and `--filter` find it by. */

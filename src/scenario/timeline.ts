@@ -108,9 +108,9 @@ export class Timeline {
     return first
   }
 
-  /** The first step that time was never moved to. */
+  /** The first step that time was never moved to, or not as often as it says. */
   get unreached(): PlannedStep | undefined {
-    return this.#steps.find(step => step.runs === 0)
+    return this.#steps.find(({ runs, left }) => runs === 0 || left !== Number.POSITIVE_INFINITY)
   }
 
   #plan(step: PlannedStep): Planned {

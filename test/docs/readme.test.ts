@@ -123,6 +123,28 @@ describe('the README', () => {
     expect(readme).toContain('53 models')
   })
 
+  test('says what an account may hold, which is less than what is free', async () => {
+    const of = async (fixtures: string) => {
+      const { fetch, token, world } = createSimulator({ fixtures })
+      const headers = { authorization: `Bearer ${token}` }
+      const { limits } = (await (await fetch('http://sim/v1/me/gpu_limit', { headers })).json()) as {
+        limits: Record<string, number>
+      }
+      return { limits, held: world.limits.held('H100-80GB') }
+    }
+    const [usual, empty, nodes, fleet] = await Promise.all(['default', 'empty', 'two-nodes', 'fleet'].map(of))
+    expect([...new Set(Object.values(empty!.limits))]).toEqual([4])
+    const eights = Object.keys(usual!.limits).filter(gpu => usual!.limits[gpu] === 8)
+    expect(eights).toEqual(['L4-24GB', 'L40S-48GB', 'A100-80GB', 'H200-141GB'])
+    expect([usual!.limits['H100-80GB'], usual!.held]).toEqual([4, 2])
+    expect(nodes!.limits['H100-80GB']).toBe(16)
+    for (const gpu of ['H100-80GB', 'A100-80GB', 'L40S-48GB']) expect(fleet!.limits).not.toHaveProperty(gpu)
+    expect(readme).toContain('The account may hold 4 GPUs of a type')
+    expect(readme).toContain(
+      'allows 8 L4, L40S, A100\nand H200, and has 2 of its 4 H100 in use; `two-nodes` allows 16 H100',
+    )
+  })
+
   test('names no page that the package would not hold', () => {
     const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
     const linked = [...readme.matchAll(/\]\(([\w./-]+)\)/g)].map(found => found[1]!)

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { micros, readable } from '../../src/kernel/duration.ts'
+import { DURATION_PATTERN, micros, readable } from '../../src/kernel/duration.ts'
 
 describe('durations', () => {
   test.each([
@@ -48,5 +49,26 @@ describe('durations', () => {
       '1h 30m',
       '1d 1h',
     ])
+  })
+
+  test('are the texts that the pattern for JSON Schema lets through, and no others', () => {
+    const pattern = new RegExp(DURATION_PATTERN)
+    const piece = fc.oneof(
+      fc.constantFrom('us', 'ms', 's', 'm', 'h', 'd', 'w', 'P', 'T', 'H', 'M', 'S', 'D', 'W', ' ', '\n', '.', '-', 'x'),
+      fc.integer({ min: 0, max: 99 }).map(String),
+    )
+    const told = fc.array(piece, { maxLength: 7 }).map(pieces => pieces.join(''))
+    fc.assert(
+      fc.property(told, text => {
+        let reason = ''
+        try {
+          micros(text)
+        } catch (error) {
+          reason = (error as Error).message
+        }
+        expect(pattern.test(text)).toBe(reason === '' || /longer than/.test(reason))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })

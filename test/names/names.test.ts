@@ -8,6 +8,7 @@ import { handler as endpoints } from '../../src/cli/endpoints.ts'
 import { handlers } from '../../src/msw.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
+import { Snapshot } from '../../src/snapshot/snapshot.ts'
 import { ask, ROWS, WORLDS, type WorldName } from '../serve/requests.ts'
 import { namedBody, namedHeaders, namedTarget, neutralText, neutralWords, PROFILE } from './words.ts'
 
@@ -209,6 +210,19 @@ describe('what is whose', () => {
     expect((await keyed).status).toBe(503)
   })
 
+  test('a snapshot has none: whoever goes on from it has names of its own', async () => {
+    const { named, neutral } = pair()
+    const other = createSimulator({ onBug, names: { fields: { account_balance: 'owed' } } })
+    for (const taken of [named.snapshot(), Snapshot.from(named.snapshot().toBytes())]) {
+      const word = async (sim: Simulator) => Object.keys(await (await get(sim, '/payment/checklist')).json())[0]
+      for (const sim of [named, neutral, other]) sim.restore(taken)
+      expect(await Promise.all([named, neutral, other].map(word))).toEqual(['qqOwed', 'account_balance', 'owed'])
+      const made = [{}, { names: PROFILE }].map(options => createSimulator({ fixtures: taken, ...options }))
+      expect(await Promise.all(made.map(word))).toEqual(['account_balance', 'qqOwed'])
+      expect(new Set([named, neutral, other, ...made].map(({ digest }) => digest)).size).toBe(1)
+    }
+  })
+
   test('a fork and a reset keep the names', async () => {
     const { named } = pair()
     const twin = named.fork({ fresh: true })
@@ -294,6 +308,48 @@ describe('worlds of one process', () => {
       "Failed to read the names of the world: paths.hostd: there is no such word. Did you mean 'hosted'?",
     ])
   })
+})
+
+test('a world of a server that goes on from a snapshot has the names of the world that keeps it, or others', async () => {
+  const server = await serve(createSimulator({ names: { fields: { account_balance: 'first' } } }), { port: 0 })
+  onTestFinished(() => server.close())
+  const send = async (path: string, body: unknown) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const answer = await fetch(`${path.startsWith('http') ? '' : server.url}${path}`, init)
+    return { status: answer.status, body: await answer.json() }
+  }
+  const word = async ({ base_url, token }: { base_url: string; token: string }) => {
+    const headers = { authorization: `Bearer ${token.slice(0, token.lastIndexOf('.'))}` }
+    return Object.keys(await (await fetch(`${base_url}/payment/checklist`, { headers })).json())[0]
+  }
+  const made = async (body: object) => word((await send('/_sim/worlds', body)).body)
+  const keeper = (await send('/_sim/worlds', { names: { fields: { account_balance: 'kept' } } })).body
+  await send('/_sim/snapshots', { name: 'mine' })
+  await send(`${keeper.base_url}/_sim/snapshots`, { name: 'mine' })
+  const from = keeper.world
+  expect(await made({ snapshot: 'mine' })).toBe('first')
+  expect(await made({ snapshot: 'mine', from })).toBe('kept')
+  expect(await made({ from })).toBe('kept')
+  expect(await made({ snapshot: 'mine', from, names: { fields: { account_balance: 'own' } } })).toBe('own')
+  expect(await made({ snapshot: 'mine', from, names: {} })).toBe('account_balance')
+  // Carried out of one world and into another.
+  const file = await (await fetch(`${keeper.base_url}/_sim/snapshots/mine/export`)).blob()
+  const form = new FormData()
+  form.set('file', file, 'mine.snapshot')
+  expect((await fetch(`${server.url}/_sim/snapshots/brought/import`, { method: 'POST', body: form })).status).toBe(200)
+  expect(await made({ snapshot: 'brought' })).toBe('first')
+  expect((await send(`${keeper.base_url}/_sim/snapshots/mine/restore`, {})).status).toBe(200)
+  expect(await word(keeper)).toBe('kept')
+  const refused = await send('/_sim/worlds', { snapshot: 'mine', seed: 7, names: {} })
+  expect([refused.status, refused.body.error]).toEqual([
+    400,
+    'Failed to make a world: a snapshot brings the seed of its world. Leave seed or snapshot out.',
+  ])
+  const forked = await send('/_sim/worlds', { from, names: {} })
+  expect([forked.status, forked.body.error]).toEqual([
+    400,
+    'Failed to make a world: a fork has the names of its origin. Leave names or from out.',
+  ])
 })
 
 describe('names that make no sense', () => {

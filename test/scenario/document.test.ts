@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scenarioJsonSchema } from '../../src/scenario/document-schema.ts'
 import { loadScenarios } from '../../src/scenario/files.ts'
@@ -47,9 +48,55 @@ const STEP = `title: a story
 steps:
 `
 
+test('every mistake of a file is told, in the order of its lines, and none that follows from another', async () => {
+  const text = `titel: a story
+given: { fixtures: emty, seeed: 7, names: { fields: { hbu: x } } }
+steps:
+  - do: { createLlmDeployment: { modelname: acme/chat, gpus: 2, gpu: H100 } }
+    as: made
+  - advnace: 10m
+  - until: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, wehre: { status: running }, within: soon }
+    as: seen
+  - at:
+      1x:
+        - fault: { verb: node.crsh, nodeOf: '\${maed.deploy_id}' }
+        - advance: 1m
+          fault: { verb: hub.down }
+  - fault: { on: createLlmDeploymnt, fault: { kind: reset } }
+`
+  const said = (await mistake(text)).split('\n').map(line => line.replace(/^(Failed to load )?story\.yaml:/, ''))
+  expect(said).toEqual([
+    "1:1: there is no key 'titel' here. Did you mean 'title'?",
+    expect.stringMatching(/^2:10: .*'emty'.* Did you mean 'empty'\? /),
+    "2:26: there is no key 'seeed' here. Did you mean 'seed'?",
+    "2:36: the names of the world: fields.hbu: there is no such word. Did you mean 'hub'?",
+    "4:34: there is no key 'modelname' here. Did you mean 'model_name'?",
+    "4:56: there is no key 'gpus' here. Did you mean 'gpu'?",
+    "4:65: 'H100' is none of the words there are. Did you mean 'H100-80GB'?",
+    "6:5: there is no step 'advnace'. Did you mean 'advance'?",
+    "7:74: there is no key 'wehre' here. Did you mean 'where'?",
+    "7:102: 'within' is no such value. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
+    "8:5: there is no key 'as' here. Keys are until, token.",
+    "10:7: '1x' is no moment. Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'.",
+    "11:20: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
+    `11:37: \${maed.deploy_id} names nothing that an earlier step saved. Did you mean 'made'?`,
+    "13:11: one step has both 'advance' and 'fault'. Make two steps of it.",
+    "14:14: there is no operation 'createLlmDeploymnt'. Did you mean 'createLlmDeployment'?",
+  ])
+})
+
+test('of a file that is nothing but mistakes the first are told, and how many more there are', async () => {
+  const said = (await mistake(`${STEP}${'  - advnace: 1m\n'.repeat(60)}`)).split('\n')
+  expect(said).toHaveLength(41)
+  expect(said.at(-1)).toBe('and 20 more')
+})
+
 describe('a mistake is told with its line, its column and the nearest word', () => {
   test.each([
-    ['titel: a story\nsteps: []\n', "story.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?"],
+    [
+      'titel: a story\nsteps:\n  - advance: 1m\n',
+      "story.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?",
+    ],
     ['title: a story\n', "story.yaml:1:1: 'steps' is missing. Add it."],
     [
       'title: a\ngiven:\n  fixture: empty\nsteps:\n  - advance: 1m\n',
@@ -206,6 +253,25 @@ test('a reference to what an answer does not have says what it has', async () =>
   expect((await runScenario(story!)).failure!.message).toMatch(
     /^Failed to fill in \$\{all\[0\]\.nothing\}: 'nothing' is not there\. There is /,
   )
+})
+
+test('an editor marks what is no duration, where one is wanted, and what an earlier step saved is fine', () => {
+  const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema() as object)
+  const takes = (...steps: object[]) => validate({ title: 'a', steps })
+  const get = { balance: null }
+  for (const span of ['90s', '1h 30m', 'PT1H', 1500, `\${made.span}`]) {
+    expect([span, takes({ advance: span }, { until: { get, where: 1, within: span } })]).toEqual([span, true])
+  }
+  const fault = { kind: 'latency', delay: '1s', jitter: '2s' }
+  expect(takes({ at: { '5m': [{ advance: '1m' }], '2026-01-01T01:00:00Z': [] } }, { fault: { on: '*', fault } })).toBe(
+    true,
+  )
+  expect(takes({ advance: 'soon' })).toBe(false)
+  expect(takes({ advance: -1 })).toBe(false)
+  expect(takes({ until: { get, where: 1, within: '10 minutes' } })).toBe(false)
+  expect(takes({ at: { tomorrow: [] } })).toBe(false)
+  expect(takes({ every: { '2026-01-01T01:00:00Z': [] } })).toBe(false)
+  expect(takes({ fault: { on: '*', fault: { ...fault, jitter: 'long' } } })).toBe(false)
 })
 
 test('the published schema is the one that files are read by', () => {

@@ -372,6 +372,26 @@ describe('a timeline', () => {
     expect(never.message).toMatch(/^Failed to end: 'every 1h' was never done, for it is due at 1h /)
   })
 
+  test('a step that was done less often than it says is one, too; without a number once is enough', async () => {
+    const { message } = await failure(async ({ clock, every }) => {
+      every('1h', () => {}, { times: 3, what: 'the watch' })
+      await clock.advance('2h')
+    })
+    expect(message).toBe(
+      "Failed to end: 'every 1h (the watch)' was done 2 of 3 times, for the next is due at 3h (10800.000000) and the scenario ends at 2h (7200.000000). " +
+        'Move the clock past it, or take it off with its stop().',
+    )
+    const { failure: none } = await runScenario(
+      scenario('enough', { fixtures: 'empty' }, async ({ clock, every }) => {
+        every('1h', () => {})
+        const watch = every('1h', () => {}, { times: 3 })
+        await clock.advance('2h')
+        watch.stop()
+      }),
+    )
+    expect(none).toBeUndefined()
+  })
+
   test('a step does not move time', async () => {
     const { message } = await failure(async ({ clock, at }) => {
       at('5m', () => clock.advance('1m'))

@@ -109,10 +109,17 @@ test('--tag takes those that have one of the tags', async () => {
   const titles = async (...tag: string[]) => (await play({ scenarios: ['.'], tag, seed: '1' })).out.match(/(?<=✓ )\w+/g)
   expect(await titles('money')).toEqual(['one'])
   expect(await titles('batches', 'slow')).toEqual(['one', 'two'])
-  expect(await play({ scenarios: ['.'], tag: ['mony'] })).toMatchObject({
-    code: 2,
-    error: "Failed to run scenarios: none is tagged 'mony'. 'modelhost-sim scenarios' lists the tags.\n",
-  })
+  const refused = async (...tag: string[]) => {
+    const { code, out, error } = await play({ scenarios: ['.'], tag })
+    return [code, out, error]
+  }
+  const mistyped = [2, '', "Failed to find scenarios: none is tagged 'mony'. Did you mean 'money'?\n"]
+  expect(await refused('mony')).toEqual(mistyped)
+  expect(await refused('slow', 'mony')).toEqual(mistyped)
+  expect(await refused('unheard')).toEqual([
+    ...[2, ''],
+    "Failed to find scenarios: none is tagged 'unheard'. 'modelhost-sim scenarios' lists the tags.\n",
+  ])
 })
 
 test('a pattern is shown as it is written, however deep', () => {
@@ -226,9 +233,23 @@ describe('modelhost-sim scenarios', () => {
     ])
   })
 
+  test('words that no scenario has are a mistake, a tag with the nearest', async () => {
+    expect(await told({ tag: ['mony'] })).toEqual({
+      ...{ code: 2, out: '' },
+      error: "Failed to find scenarios: none is tagged 'mony'. Did you mean 'money'?\n",
+    })
+    expect(await told({ filter: 'no such story', json: true })).toEqual({
+      ...{ code: 2, out: '' },
+      error: "Failed to find scenarios: none matches 'no such story' in title, file or tags. Try a shorter word.\n",
+    })
+    const money = JSON.parse((await told({ tag: ['money'], json: true })).out)
+    expect(money.length).toBeGreaterThan(5)
+    expect(money.every(({ tags }: { tags: string[] }) => tags.includes('money'))).toBe(true)
+  })
+
   test('says what can not be read', async () => {
     mkdirSync(join(folder, 'scenarios'))
-    write('scenarios/a.yaml', 'titel: a\nsteps: []\n')
+    write('scenarios/a.yaml', 'titel: a\nsteps: [{ advance: 1m }]\n')
     expect(await told({ filter: 'cold-start' })).toMatchObject({
       code: 2,
       error: "Failed to load scenarios/a.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?\n",
