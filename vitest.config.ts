@@ -1,7 +1,14 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const tests = readdirSync(source('test'), { recursive: true, encoding: 'utf8' })
+  .map(path => join('test', path))
+  .filter(path => path.endsWith('.test.ts'))
+/** Those that put a module of their own in the place of one of ours. */
+const mocking = tests.filter(path => readFileSync(source(path), 'utf8').includes('vi.mock('))
 const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
 
 export default defineConfig({
@@ -22,6 +29,10 @@ export default defineConfig({
     testTimeout: 30_000,
     pool: 'forks',
     maxWorkers: 2,
-    include: ['test/**/*.test.ts'],
+    projects: [
+      // No module holds anything that changes, so the files of a worker share them: loaded once, and warm.
+      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: mocking, isolate: false } },
+      { extends: true, test: { name: 'isolated', include: mocking } },
+    ],
   },
 })

@@ -260,3 +260,40 @@ test('the global fetch is left as it was found', async () => {
   other.reset()
   expect(globalThis.fetch).toBe(found)
 })
+
+test('in whatever order MSW and simulators come and go, the global fetch reaches whom it should', async () => {
+  const base = 'http://127.0.0.1:1'
+  const served = createSimulator({ fixtures: 'empty', timers: 'ignore' })
+  const names = ['msw', 'one', 'other']
+  const platform = fetch
+  for (const [comes, goes] of orders(names).flatMap(comes => orders(names).map(goes => [comes, goes] as const))) {
+    vi.useFakeTimers()
+    const server = setupServer(...handlers(served, { baseUrl: base }))
+    const leave: Record<string, () => unknown> = {}
+    for (const name of comes) {
+      if (name === 'msw') {
+        server.listen()
+        leave[name] = () => server.close()
+        continue
+      }
+      const sim = createSimulator({ fixtures: 'empty' })
+      await sim.clock.advance('1s')
+      leave[name] = () => sim[Symbol.asyncDispose]()
+    }
+    let isListening = true
+    for (const name of goes) {
+      await leave[name]!()
+      isListening &&= name !== 'msw'
+      const reached = await fetch(`${base}/v1/models`).then(({ status }) => status, String)
+      const how = `${comes}; without ${goes.slice(0, goes.indexOf(name) + 1)}`
+      expect(reached, how).toBe(isListening ? 401 : 'TypeError: fetch failed')
+    }
+    vi.useRealTimers()
+    globalThis.fetch = platform
+  }
+})
+
+function orders(names: readonly string[]): string[][] {
+  if (names.length === 0) return [[]]
+  return names.flatMap(first => orders(names.filter(name => name !== first)).map(rest => [first, ...rest]))
+}

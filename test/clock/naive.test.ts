@@ -10,6 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.useRealTimers()
+  vi.unstubAllGlobals()
 })
 
 /** A simulator whose every answer takes real turns of the event loop, as decompression or a file does. */
@@ -65,12 +66,12 @@ test('a fixed number of turns between timers is overtaken by an answer that take
 test('in step, the turns an answer takes do not show', async () => {
   const seen = new Set<string>()
   for (const turns of [1, 40]) {
-    const sim = createSimulator({ fixtures: 'two-nodes' })
     const fetch: typeof globalThis.fetch = async (input, init) => {
       for (let turn = 0; turn < turns; turn++) await new Promise(resolve => realTimers.setImmediate(resolve))
       return sim.fetch(input as string, init)
     }
-    globalThis.fetch = fetch
+    vi.stubGlobal('fetch', fetch)
+    const sim = createSimulator({ fixtures: 'two-nodes' })
     const waiting = pollingClient({
       fetch: (...args) => globalThis.fetch(...args),
       baseUrl: 'http://sim',
