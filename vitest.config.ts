@@ -28,7 +28,7 @@ export default defineConfig({
     // A process that a test starts shares two cores with the other workers.
     testTimeout: 30_000,
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: '100%',
     projects: [
       // No module holds anything that changes, so the files of a worker share them: loaded once, and warm.
       { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: mocking, isolate: false } },

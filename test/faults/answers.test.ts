@@ -1,14 +1,10 @@
 /** Faults of the wire on answers of models, whole and streamed, at three doors: no stream is waited for before it goes on. */
-import { setupServer } from 'msw/node'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { turn } from '../../src/clock/turns.ts'
 import type { Fault } from '../../src/faults/rule.ts'
-import { handlers, listenOptions } from '../../src/msw.ts'
-import { type Server, serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
+import { DOORS, type Door, openDoors } from '../doors.ts'
 
-const unwatchedFetch = globalThis.fetch
-const BASE = 'http://answers.example.test'
 const MESSAGES = [{ role: 'user', content: 'Tell me about rivers.' }]
 
 // Answers take their time, and time is moved by hand.
@@ -16,28 +12,11 @@ const sim = createSimulator({
   ...{ fixtures: 'two-nodes', seed: 1, check: true, inferencePace: 'clock' },
   with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
 })
-const msw = setupServer(...handlers(sim, { baseUrl: BASE }))
-let server: Server
-
-beforeAll(async () => {
-  server = await serve(sim, { port: 0 })
-  msw.listen(listenOptions)
-})
+const at = openDoors(sim, { base: 'http://answers.example.test' })
 beforeEach(() => sim.reset())
-afterAll(async () => {
-  msw.close()
-  await server.close()
-})
-
-const DOORS = ['sim.fetch', 'MSW', 'server'] as const
-type Door = (typeof DOORS)[number]
 
 function ask(door: Door, stream: boolean, signal?: AbortSignal): Promise<Response> {
-  const [fetch, url] = {
-    'sim.fetch': [sim.fetch, 'http://sim'] as const,
-    MSW: [globalThis.fetch, BASE] as const,
-    server: [unwatchedFetch, server.url] as const,
-  }[door]
+  const { fetch, url } = at(door)
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${sim.token}` },

@@ -3,32 +3,17 @@
  * server. All at one world and one server, with rules that come and go.
  */
 import plainHttp, { request as unwatchedRequest } from 'node:http'
-import { setupServer } from 'msw/node'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/index.ts'
 import { KINDS } from '../../src/faults/kinds.ts'
 import type { Fault } from '../../src/faults/rule.ts'
-import { handlers, listenOptions } from '../../src/msw.ts'
-import { type Server, serve } from '../../src/serve.ts'
+import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
-
-/** The platform's own, from before MSW put itself in its place; so is `unwatchedRequest`. */
-const unwatchedFetch = globalThis.fetch
-const BASE = 'http://clients.example.test'
+import { type Door, openDoors } from '../doors.ts'
 
 const sim = createSimulator({ seed: 1 })
-const msw = setupServer(...handlers(sim, { baseUrl: BASE }))
-let server: Server
-
-beforeAll(async () => {
-  server = await serve(sim, { port: 0, latency: 'real' })
-  msw.listen(listenOptions)
-})
+const at = openDoors(sim, { base: 'http://clients.example.test', latency: 'real' })
 beforeEach(() => sim.reset())
-afterAll(async () => {
-  msw.close()
-  await server.close()
-})
 
 interface Ask {
   readonly method?: string
@@ -45,19 +30,20 @@ interface Head {
 
 type Send = (ask: Ask, signal?: AbortSignal) => Promise<Head>
 
-function throughFetch(fetch: () => typeof globalThis.fetch, base: () => string): Send {
+function throughFetch(door: Door, behind = () => at(door).url): Send {
   return async ({ path, ...init }, signal) => {
+    const { fetch } = at(door)
     const headers = { authorization: `Bearer ${sim.token}` }
-    const answer = await fetch()(`${base()}${path}`, { ...init, headers, signal: signal ?? null })
+    const answer = await fetch(`${behind()}${path}`, { ...init, headers, signal: signal ?? null })
     return { status: answer.status, header: name => answer.headers.get(name), text: () => answer.text() }
   }
 }
 
-function throughHttp(request: () => typeof unwatchedRequest, base: () => string): Send {
+function throughHttp(request: () => typeof unwatchedRequest, door: Door): Send {
   return ({ method = 'GET', path, body }, signal) =>
     new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${sim.token}` }
-      const outgoing = request()(`${base()}${path}`, { method, headers, ...(signal && { signal }) }, incoming => {
+      const outgoing = request()(`${at(door).url}${path}`, { method, headers, ...(signal && { signal }) }, incoming => {
         const text = new Promise<string>((resolve, reject) => {
           const parts: Buffer[] = []
           incoming.on('data', (part: Buffer) => parts.push(part))
@@ -75,27 +61,13 @@ function throughHttp(request: () => typeof unwatchedRequest, base: () => string)
     })
 }
 
+/** The platform's own request is `unwatchedRequest`: `plainHttp.request` is what MSW puts itself in the place of. */
 const CLIENTS = {
-  'sim.fetch': throughFetch(
-    () => sim.fetch,
-    () => 'http://sim',
-  ),
-  'fetch, MSW': throughFetch(
-    () => globalThis.fetch,
-    () => BASE,
-  ),
-  'node:http, MSW': throughHttp(
-    () => plainHttp.request as typeof unwatchedRequest,
-    () => BASE,
-  ),
-  'fetch, server': throughFetch(
-    () => unwatchedFetch,
-    () => server.url,
-  ),
-  'node:http, server': throughHttp(
-    () => unwatchedRequest,
-    () => server.url,
-  ),
+  'sim.fetch': throughFetch('sim.fetch'),
+  'fetch, MSW': throughFetch('MSW'),
+  'node:http, MSW': throughHttp(() => plainHttp.request as typeof unwatchedRequest, 'MSW'),
+  'fetch, server': throughFetch('server'),
+  'node:http, server': throughHttp(() => unwatchedRequest, 'server'),
 } as const
 type ClientName = keyof typeof CLIENTS
 const NAMES = Object.keys(CLIENTS) as ClientName[]
@@ -349,19 +321,13 @@ function differences(one: unknown, other: unknown, place = ''): string[] {
 
 test('a refused connection is one: others go on, and a server that is closed is what truly refuses', async () => {
   const other = await serve(createSimulator(), { port: 0 })
-  const at = (url: string) =>
-    outcomeOf(
-      throughFetch(
-        () => unwatchedFetch,
-        () => url,
-      )({ path: '/_sim/health' }),
-    )
+  const healthAt = (url: string) => outcomeOf(throughFetch('server', () => url)({ path: '/_sim/health' }))
   sim.faults.add({ on: '*', fault: { kind: 'refused' } })
   expect(await outcomeOf(CLIENTS['fetch, server']({ path: '/v1/voices' }))).toEqual({ threw: 'ECONNRESET' })
-  expect(await at(server.url)).toMatchObject({ status: 200 })
+  expect(await healthAt(at('server').url)).toMatchObject({ status: 200 })
   expect(sim.journal.entries().at(-1)).toMatchObject({ kind: 'request', fields: { status: 0 } })
   await other.close()
-  expect(await at(other.url)).toEqual({ threw: 'ECONNREFUSED' })
+  expect(await healthAt(other.url)).toEqual({ threw: 'ECONNREFUSED' })
 })
 
 /** Time as the client waits: at a server it is real, in a process it is moved. */

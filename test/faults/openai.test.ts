@@ -1,40 +1,19 @@
 /** What the `openai` package makes of faults, on its default settings but for the number of retries. */
-import { setupServer } from 'msw/node'
 import OpenAI, { type ClientOptions } from 'openai'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
-import { handlers, listenOptions } from '../../src/msw.ts'
-import { type Server, serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
+import { DOORS, type Door, openDoors } from '../doors.ts'
 
-const unwatchedFetch = globalThis.fetch
-const BASE = 'https://openai.example.test'
 const ID = 'batch_4bszUZ9REqRnzm2DdbW5wBgB'
 
 const sim = createSimulator({ seed: 1 })
-const msw = setupServer(...handlers(sim, { baseUrl: BASE }))
-let server: Server
-
-beforeAll(async () => {
-  server = await serve(sim, { port: 0, latency: 'real' })
-  msw.listen(listenOptions)
-})
+const at = openDoors(sim, { base: 'https://openai.example.test', latency: 'real' })
 beforeEach(() => sim.reset())
-afterAll(async () => {
-  msw.close()
-  await server.close()
-})
-
-const DOORS = ['sim.fetch', 'MSW', 'server'] as const
-type Door = (typeof DOORS)[number]
 
 function clientAt(door: Door, options: ClientOptions = {}): OpenAI {
-  const [url, fetch] = {
-    'sim.fetch': ['http://sim', sim.fetch] as const,
-    MSW: [BASE, globalThis.fetch] as const,
-    server: [server.url, unwatchedFetch] as const,
-  }[door]
+  const { fetch, url } = at(door)
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch, maxRetries: 0, ...options })
 }
 

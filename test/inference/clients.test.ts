@@ -1,16 +1,13 @@
 /** Programs as the documentation of the openai package shows them: nothing but the base URL is another. */
-import { setupServer } from 'msw/node'
 import OpenAI, { toFile } from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { handlers, listenOptions } from '../../src/msw.ts'
-import { type Server, serve } from '../../src/serve.ts'
+import { handlers } from '../../src/msw.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
+import { openDoors } from '../doors.ts'
 import { HELLO } from './stage.ts'
 
-const unwatchedFetch = globalThis.fetch
-const BASE = 'https://api.openai.example.test'
 const PACED = 'https://paced.example.test'
 const deployments = [{ model_name: 'acme/chat', max_batch_size: 4 }]
 
@@ -18,20 +15,10 @@ const world = { fixtures: 'two-nodes', seed: 1, check: true, with: { deployments
 // Whoever asks for the state of a batch finds it a step further.
 const sim = createSimulator({ ...world, clock: 'on-poll' })
 const paced = createSimulator({ ...world, inferencePace: 'clock' })
-const msw = setupServer(...handlers(sim, { baseUrl: BASE }), ...handlers(paced, { baseUrl: PACED }))
-let server: Server
-
-beforeAll(async () => {
-  server = await serve(sim, { port: 0 })
-  msw.listen(listenOptions)
-})
+const at = openDoors(sim, { base: 'https://api.openai.example.test', others: handlers(paced, { baseUrl: PACED }) })
 beforeEach(() => {
   sim.reset()
   paced.reset()
-})
-afterAll(async () => {
-  msw.close()
-  await server.close()
 })
 
 const fates = ({ journal }: Simulator) =>
@@ -43,8 +30,8 @@ const fates = ({ journal }: Simulator) =>
 describe.each(['server', 'MSW'] as const)('at the door %s', door => {
   let client: OpenAI
   beforeAll(() => {
-    const fetch = door === 'server' ? unwatchedFetch : globalThis.fetch
-    client = new OpenAI({ baseURL: `${door === 'server' ? server.url : BASE}/v1`, apiKey: sim.token, fetch })
+    const { fetch, url } = at(door)
+    client = new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch })
   })
 
   test('a batch is uploaded, made, polled and read', async () => {
