@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { embed } from '../cluster/embeddings.ts'
+import { dimensionsOf, embed } from '../cluster/embeddings.ts'
 import { Deferred, endpoint, refuse } from './endpoint.ts'
 import { integer, text } from './fields.ts'
 import { INFERENCE_REFUSALS, requestHash, takeOn, whole } from './inference.ts'
 import { countTokens } from './tokenizer.ts'
 
-/** Texts of one request, and numbers of a vector, at most. */
+/** Texts of one request at most. */
 const MOST_INPUTS = 2_048
-const MOST_DIMENSIONS = 4_096
-const USUAL_DIMENSIONS = 1_024
+/** To so many numbers a vector may be shortened: what the schemas of embedding models in the fixtures say. */
+const LEAST_DIMENSIONS = 32
 
 const Tokens = z.array(integer({ min: 0 })).min(1)
 
@@ -35,10 +35,14 @@ export const createEmbeddings = endpoint({
   assumed: [
     'model is one whose task is embeddings: a deployment of the account or a current model of the catalog',
     'unit vectors drawn from seed, model and text: equal texts have equal ones, texts that share words are alike',
-    `input is a text, tokens, or up to ${MOST_INPUTS} of either; dimensions from 1 to ${MOST_DIMENSIONS}, ${USUAL_DIMENSIONS} unless given`,
+    `input is a text, tokens, or up to ${MOST_INPUTS} of either`,
+    `a vector is as long as the tag of the model says (768-dimensions), or as models of its size have it; dimensions shortens it, to ${LEAST_DIMENSIONS} at least, and more is 400`,
     'encoding_format base64: 32-bit floats, little-endian',
   ],
-  refusals: INFERENCE_REFUSALS,
+  refusals: {
+    ...INFERENCE_REFUSALS,
+    400: `${INFERENCE_REFUSALS[400]}, or dimensions asks for more than the model has`,
+  },
   alt: true,
   needs: ['tokenizer'],
   body: z.object({
@@ -53,7 +57,7 @@ export const createEmbeddings = endpoint({
       z.array(Tokens).min(1).max(MOST_INPUTS),
     ]),
     encoding_format: z.enum(['float', 'base64']).nullable().optional(),
-    dimensions: integer({ min: 1, max: MOST_DIMENSIONS }).nullable().optional(),
+    dimensions: integer({ min: LEAST_DIMENSIONS }).nullable().optional(),
     user: text().nullable().optional(),
   }),
   returns: EmbeddingList,
@@ -65,13 +69,17 @@ export const createEmbeddings = endpoint({
     // Tokens that are sent are counted as they are.
     const counts = inputs.map(one => (typeof one === 'string' ? countTokens(one) : one.length))
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
-    const call = takeOn(world, token, model, 'embeddings', Math.max(...counts), () => {
+    let dimensions = 0
+    const call = takeOn(world, token, model, 'embeddings', Math.max(...counts), (_, target) => {
+      const own = dimensionsOf(world, target)
+      dimensions = body.dimensions ?? own
+      if (dimensions > own)
+        refuse(400, `a vector of ${model} has ${own} numbers, and dimensions asks for ${dimensions}`)
       const given = scripted(model, typeof inputs[0] === 'string' ? inputs[0] : '')
       // Nothing but an error can be said in place of a vector.
       if (given !== undefined && 'error' in given) refuse(given.error.status, given.error.message)
       return { prefix: 'embd-', hash: requestHash(model, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
     })
-    const dimensions = body.dimensions ?? USUAL_DIMENSIONS
     return new Deferred(patience =>
       whole(world, call, 0, patience, request, () => ({
         object: 'list' as const,

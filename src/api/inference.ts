@@ -1,6 +1,6 @@
 /** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
 import type { InferenceCall, InferenceSpec } from '../cluster/inference-row.ts'
-import { targetOf } from '../cluster/targets.ts'
+import { type Target, targetOf } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
 import { hash32 } from '../kernel/random.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
@@ -20,7 +20,7 @@ export const INFERENCE_REFUSALS = {
  * Takes a request on.
  *
  * @param longestPrompt tokens that must have room in the context
- * @param ask what to ask of the model, once its context is known
+ * @param ask what to ask of the model, once its context is known and what answers for it
  * @throws Refused, before anything has changed
  */
 export function takeOn(
@@ -29,7 +29,7 @@ export function takeOn(
   model: string,
   task: ModelTask,
   longestPrompt: number,
-  ask: (context: number) => Omit<InferenceSpec, 'token' | 'model'>,
+  ask: (context: number, target: Target) => Omit<InferenceSpec, 'token' | 'model'>,
 ): InferenceCall {
   demandFunds(world)
   const target = targetOf(world, model)
@@ -47,7 +47,7 @@ export function takeOn(
   if (longestPrompt > context) {
     refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}`)
   }
-  return world.inference.begin({ ...ask(context), model, token: caller }, target)
+  return world.inference.begin({ ...ask(context, target), model, token: caller }, target)
 }
 
 /** Who asked, and may leave. A door makes the signal when it is read for the first time: only who has to wait looks. */

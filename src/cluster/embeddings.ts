@@ -1,8 +1,41 @@
 import { type Chance, hash32, purpose } from '../kernel/random.ts'
+import type { CatalogModel } from '../store/records.ts'
+import type { Target } from './targets.ts'
+import type { World } from './world.ts'
 
 const SALT = purpose('embedding.words')
 /** What a text has of its own, beside the words that it shares with others. */
 const OWN_SHARE = 0.25
+
+/** Numbers in a vector of models up to so many billions of parameters (A: MiniLM, BGE, E5, GTE and Qwen3 Embedding). */
+const DIMENSIONS_BY_SIZE: readonly (readonly [number, number])[] = [
+  [0.05, 384],
+  [0.2, 768],
+  [1, 1024],
+  [2, 1536],
+  [5, 2560],
+  [Number.POSITIVE_INFINITY, 4096],
+]
+
+/**
+ * Numbers in a vector of a model: what its tag in the catalog says, as in `768-dimensions`; without one, what embedding
+ * models of its size have.
+ */
+export function dimensionsOf({ deployments, store }: World, target: Target): number {
+  if (target.kind === 'catalog') return tagged(store.models.get(target.model)!)
+  const { source, repo, parametersB } = deployments.read(target.deployment).weights
+  const base = source === 'catalog' ? store.models.get(repo) : undefined
+  return base === undefined ? usualDimensions(parametersB) : tagged(base)
+}
+
+function tagged({ tags, parameters_b }: CatalogModel): number {
+  const found = tags.map(tag => /^(\d{1,5})-dimensions$/.exec(tag)).find(match => match !== null)
+  return found ? Number(found[1]) : usualDimensions(parameters_b)
+}
+
+function usualDimensions(parametersB: number): number {
+  return DIMENSIONS_BY_SIZE.find(([most]) => parametersB <= most)![1]
+}
 
 /**
  * A unit vector for a text: equal texts have equal ones, and texts that share words lie nearer to each other than those

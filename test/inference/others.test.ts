@@ -2,11 +2,12 @@
 
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { running } from '../serve/running.ts'
 import { clientOf, HELLO, stage } from './stage.ts'
 
 const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
+const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 const EMBED = { model: 'cedarline/cedar-embed-base' }
 
 test('a completion is the same whole and streamed, for each prompt and n', async () => {
@@ -37,29 +38,76 @@ test('a completion is the same whole and streamed, for each prompt and n', async
 test('embeddings are unit vectors, equal for equal texts and alike for texts that share words', async () => {
   const { client, ask } = stage({ fixtures: 'default', with: {} })
   // The openai package asks for base64 unless told otherwise, and decodes it.
-  const vectors = async (input: string[], more: object = {}) =>
-    (await client.embeddings.create({ ...EMBED, input, ...more })).data.map(({ embedding }) => embedding)
-  const [rivers, again, near, far] = await vectors([
-    'a wide river',
-    'a wide river',
-    'the river is wide',
-    'bread and butter',
-  ])
-  const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
-  expect(rivers).toHaveLength(1024)
+  const { data } = await client.embeddings.create({
+    ...EMBED,
+    input: ['a wide river', 'a wide river', 'the river is wide', 'bread and butter'],
+  })
+  const [rivers, again, near, far] = data.map(({ embedding }) => embedding)
   expect(dot(rivers!, rivers!)).toBeCloseTo(1, 5)
   expect(again).toEqual(rivers)
   expect(dot(rivers!, near!)).toBeGreaterThan(0.4)
   expect(Math.abs(dot(rivers!, far!))).toBeLessThan(0.2)
-  const [short] = await vectors(['a wide river'], { dimensions: 8, encoding_format: 'float' })
-  expect(short).toHaveLength(8)
-  expect(dot(short!, short!)).toBeCloseTo(1, 10)
   const { body } = await ask('/v1/embeddings', { ...EMBED, input: [[1, 2, 3], [4]] })
   expect(body.usage).toEqual({ prompt_tokens: 4, total_tokens: 4 })
   expect(body.data.map(({ index }: { index: number }) => index)).toEqual([0, 1])
   const wrong = await ask('/v1/embeddings', { model: 'acme/assistant', input: 'a' })
   expect([wrong.status, wrong.body.error]).toEqual([400, 'model acme/assistant does text-generation, not embeddings'])
   expect((await ask('/v1/embeddings', { ...EMBED, input: [] })).status).toBe(422)
+})
+
+describe('a vector', () => {
+  test.each([
+    ['cedarline/cedar-embed-small', 384],
+    ['cedarline/cedar-embed-base', 768],
+    ['aurora-labs/aurora-embed-large', 1024],
+    ['quillworks/quill-code-embed', 1536],
+  ])('of %s is as long as its tag in the catalog says: %i', async (model, dimensions) => {
+    const { sim, client } = stage({ fixtures: 'default', with: {} })
+    expect(sim.world.store.models.get(model)!.tags).toContain(`${dimensions}-dimensions`)
+    expect((await client.embeddings.create({ model, input: 'a' })).data[0]!.embedding).toHaveLength(dimensions)
+  })
+
+  test('of a model without such a tag is as long as those of models of its size', async () => {
+    const sizes = [
+      ['acme/embed-33m', 384],
+      ['acme/embed-110m', 768],
+      ['acme/embed-560m', 1024],
+      ['acme/embed-1.5b', 1536],
+      ['acme/embed-4b', 2560],
+      ['acme/embed-8b', 4096],
+    ] as const
+    const deployments = sizes.map(([model_name]) => ({
+      ...{ model_name, task: 'embeddings' as const, gpu: 'L4-24GB' as const, max_batch_size: 8 },
+    }))
+    const { client } = stage({
+      fixtures: 'default',
+      with: { deployments, account: { gpu_limits: { 'L4-24GB': null } } },
+    })
+    for (const [model, dimensions] of sizes) {
+      const { data } = await client.embeddings.create({ model, input: 'a' })
+      expect([model, data[0]!.embedding.length]).toEqual([model, dimensions])
+    }
+  })
+
+  test('is shortened by dimensions: the beginning of the whole one, at length 1', async () => {
+    const { client, ask } = stage({ fixtures: 'default', with: {} })
+    const vector = async (more: object = {}) =>
+      (await client.embeddings.create({ ...EMBED, input: 'a wide river', encoding_format: 'float', ...more })).data[0]!
+        .embedding
+    const [whole, short] = [await vector(), await vector({ dimensions: 32 })]
+    expect(short).toHaveLength(32)
+    expect(dot(short, short)).toBeCloseTo(1, 10)
+    const begin = whole.slice(0, 32)
+    expect(dot(begin, short) / Math.sqrt(dot(begin, begin))).toBeCloseTo(1, 10)
+    expect(await vector({ dimensions: 768 })).toEqual(whole)
+    const long = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 769 })
+    expect([long.status, long.body.error]).toEqual([
+      400,
+      'a vector of cedarline/cedar-embed-base has 768 numbers, and dimensions asks for 769',
+    ])
+    const none = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 31 })
+    expect([none.status, none.body.detail[0]]).toMatchObject([422, { type: 'greater_than_equal' }])
+  })
 })
 
 test('files, batches, models and inference are served under /v1/compat too, in the words of a names profile as well', async () => {
