@@ -1,6 +1,6 @@
 /** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
 import { http } from 'msw'
-import { pathOf } from './api/pipeline.ts'
+import { pathOf } from './api/asked.ts'
 import { withCopiedBody } from './copied-body.ts'
 import { BrokenAnswer } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'

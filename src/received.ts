@@ -1,5 +1,5 @@
 /** What clients have asked a simulator: for tests that look at their own client. */
-import type { Received } from './api/pipeline.ts'
+import type { Received } from './api/asked.ts'
 import type { Micros } from './kernel/duration.ts'
 import { jsonOrText } from './store/json-text.ts'
 

@@ -1,6 +1,7 @@
+import { pathOf, type Received } from './api/asked.ts'
 import type { Patience } from './api/endpoint.ts'
 import { type Names, type NamesProfile, readNames } from './api/names.ts'
-import { type Around, pathOf, type Received } from './api/pipeline.ts'
+import type { Around } from './api/pipeline.ts'
 import { ScriptedAnswers, type ScriptedState, type ScriptRule } from './api/scripted.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'

@@ -1,6 +1,7 @@
 /** The typed client, derived from the declarations: a method an operation, named as its export. */
 import type * as z from 'zod'
 import { jsonOrText } from '../store/json-text.ts'
+import { NAMES_HEADER } from './asked.ts'
 import {
   type AnyEndpoint,
   type Endpoint,
@@ -10,7 +11,6 @@ import {
   routeNames,
 } from './endpoint.ts'
 import { operations } from './index.ts'
-import { NAMES_HEADER } from './pipeline.ts'
 import { Refusal } from './refusal.ts'
 
 /** The content of a file to upload; a string is sent as UTF-8. */

@@ -1,13 +1,14 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import type { Polled } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
+import { type Call, NAMES_HEADER, pathOf } from './asked.ts'
 import { authenticate, KEY_HEADER } from './auth.ts'
 import type { ApiScope, Operations } from './endpoint.ts'
 import { documented, operations } from './index.ts'
 import { namedDocument } from './named-document.ts'
 import type { Names } from './names.ts'
 import { openapi } from './openapi.ts'
-import { type Around, type Call, createPipeline, NAMES_HEADER, pathOf } from './pipeline.ts'
+import { type Around, createPipeline } from './pipeline.ts'
 import { Wording } from './wording.ts'
 
 export interface ApiOptions {

@@ -3,9 +3,9 @@
  * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
  */
 import { parseJsonText } from '../store/json-text.ts'
+import type { Sent } from './asked.ts'
 import { type AnyEndpoint, type Operations, pathsOf, routeNames } from './endpoint.ts'
 import { type Names, refused } from './names.ts'
-import type { Sent } from './pipeline.ts'
 import { inputShape, outputShape, type Shape } from './shape.ts'
 import type { Detail } from './validation.ts'
 

@@ -1,6 +1,8 @@
 /** The simulator's own endpoints: `Request` in, `Response` out, like the service's. */
+
+import type { Call } from '../api/asked.ts'
 import { byPath, type Operations } from '../api/endpoint.ts'
-import { type Call, createPipeline } from '../api/pipeline.ts'
+import { createPipeline } from '../api/pipeline.ts'
 import { nearest } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
 import type { TimelineLibrary } from '../timelines.ts'

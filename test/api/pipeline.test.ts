@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { type Call, pathOf } from '../../src/api/asked.ts'
 import { Bytes, Events, endpointsOf, invalid, JsonText, refuse } from '../../src/api/endpoint.ts'
-import { type Around, type Call, createPipeline, pathOf } from '../../src/api/pipeline.ts'
+import { type Around, createPipeline } from '../../src/api/pipeline.ts'
 
 interface Context {
   now: number

@@ -224,7 +224,7 @@ const ALLOWED_WORDS: readonly string[] = []
 const WORKED_OUT: readonly string[] = [
   'api/aggregator.ts texts',
   'api/models.ts texts',
-  'api/pipeline.ts routers',
+  'api/prepared.ts routers',
   'api/serve-request.ts wordings',
   'api/shape.ts inputs',
   'api/shape.ts outputs',

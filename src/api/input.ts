@@ -1,0 +1,139 @@
+/** The input of an endpoint, from the path, the query and the body of a request: or every issue with them. */
+import * as z from 'zod'
+import { type Asked, headerReader } from './asked.ts'
+import type { Fields } from './endpoint.ts'
+import { parseBody } from './json-body.ts'
+import type { Upload } from './multipart.ts'
+import type { Payload } from './payload.ts'
+import type { Prepared } from './prepared.ts'
+import { strangersIn } from './strangers.ts'
+import { type Detail, details, notPermitted, type Place } from './validation.ts'
+
+/** The input of `handle`, or every issue: path, query, body. */
+export function validate(
+  { one, params, search }: Asked,
+  payload: Payload,
+  strictQuery: boolean,
+): { params: unknown; query: unknown; body: unknown; upload: unknown } | Detail[] {
+  const { rules } = one
+  const issues: Detail[] = []
+  let typedParams: unknown = params
+  if (rules.params !== undefined) {
+    typedParams = { ...params, ...(parse('path', rules.params, params, issues) as object) }
+  }
+  let query: unknown = EMPTY
+  if (strictQuery && search !== '') issues.push(...unknownParameters(search, one.endpoint.query))
+  if (rules.query !== undefined) {
+    query =
+      search === '' && rules.emptyQuery !== undefined
+        ? rules.emptyQuery
+        : parse('query', rules.query, queryOf(search, one), issues)
+  }
+  let body: unknown
+  let upload: unknown
+  if (payload !== undefined) {
+    if ('refused' in payload) throw payload.refused
+    if ('issues' in payload) issues.push(...payload.issues)
+    else if ('fields' in payload) body = parseFields(one, payload.fields, issues)
+    else if ('form' in payload) upload = parseForm(one, payload.form, issues)
+    else body = parseText(one, payload.text, issues)
+  }
+  return issues.length > 0 ? issues : { params: typedParams, query, body, upload }
+}
+
+/** All that a client sent and nothing reads. */
+export function strangers(asked: Asked, payload: Payload): Detail[] {
+  const { one, request, search } = asked
+  const fields = payload !== undefined && 'fields' in payload ? JSON.stringify(payload.fields) : undefined
+  const text = payload !== undefined && 'text' in payload ? payload.text : fields
+  const form = payload !== undefined && 'form' in payload ? payload.form.fields : undefined
+  const found = strangersIn(one.endpoint, { search, text, form }, one.hears)
+  if (one.readsBody || request.method === 'GET' || request.method === 'HEAD') return found
+  return hasBody(request, headerReader(asked))
+    ? [...found, { loc: ['body'], msg: 'no body is read here', type: 'extra_forbidden' }]
+    : found
+}
+
+function hasBody(request: Request, header: (name: string) => string | null): boolean {
+  const length = header('content-length')
+  if (length !== null) return Number(length) > 0
+  // What came over a connection has a host, and announces its body; the server has a body for every POST all the same.
+  return header('host') === null ? request.body !== null : header('transfer-encoding') !== null
+}
+
+/** A body with fields that nothing reads is refused; what else is not read is only told of. */
+export function strictly(
+  input: ReturnType<typeof validate>,
+  strange: readonly Detail[],
+  { readsBody }: Prepared,
+): typeof input {
+  const fields = readsBody ? strange.filter(({ loc }) => loc[0] === 'body') : []
+  if (fields.length === 0) return input
+  return Array.isArray(input) ? [...input, ...fields] : [...fields]
+}
+
+/** `body hub.repo`, by the names that the client has. */
+export function spoken([place, ...steps]: readonly string[], { speaks }: Prepared): string {
+  const spelled = place === 'body' && speaks !== undefined ? (speaks.body?.spelled(steps) ?? steps) : steps
+  return [place, ...(spelled.length > 0 ? [spelled.join('.')] : [])].join(' ')
+}
+
+const EMPTY = Object.freeze({})
+
+function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  // Reporting the input costs; only a refusal needs it.
+  const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+  issues.push(...details(place, found, schema))
+  return undefined
+}
+
+function parseText({ endpoint, hears }: Prepared, text: string, issues: Detail[]): unknown {
+  const parsed = parseBody(text)
+  if ('value' in parsed) {
+    const value = hears === undefined ? parsed.value : hears.body!.inward(parsed.value)
+    return parse('body', endpoint.body!, value, issues)
+  }
+  issues.push(parsed.issue)
+  return undefined
+}
+
+function parseFields({ endpoint, hears }: Prepared, fields: Record<string, string>, issues: Detail[]): unknown {
+  return parse('body', endpoint.body!, hears === undefined ? fields : hears.body!.inward(fields), issues)
+}
+
+function parseForm(
+  { endpoint, hears }: Prepared,
+  form: Extract<Upload, { form: unknown }>['form'],
+  issues: Detail[],
+): unknown {
+  const fields = hears === undefined ? form.fields : hears.form!.inward(form.fields)
+  const values = parse('body', z.object(endpoint.upload!.fields as Fields), fields, issues)
+  if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
+  const { part = 'file' } = endpoint.upload!
+  const msg = 'Value error, the part should be a file: give it a filename'
+  issues.push(
+    form.fileAsText
+      ? { loc: ['body', part], msg, type: 'value_error' }
+      : { loc: ['body', part], msg: 'Field required', type: 'missing' },
+  )
+  return undefined
+}
+
+/** The declared parameters; of one that is given twice the last counts. */
+function queryOf(search: string, { endpoint, hears }: Prepared): unknown {
+  const query: Record<string, string> = {}
+  const fields = endpoint.query
+  if (hears === undefined) {
+    for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
+    return query
+  }
+  return hears.query.inward(Object.fromEntries(new URLSearchParams(search)))
+}
+
+function unknownParameters(search: string, fields: Fields): Detail[] {
+  const known = Object.keys(fields)
+  const unknown = [...new Set(new URLSearchParams(search).keys())].filter(name => !known.includes(name))
+  return unknown.map(name => ({ loc: ['query', name], ...notPermitted(name, known) }))
+}
