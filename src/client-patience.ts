@@ -48,16 +48,20 @@ export class ClientPatience implements Patience {
     else await this.hold(delay, signal, part, call)
   }
 
-  /** Waits, and is seen to wait, until somebody has moved time. */
-  hold(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceCall): Promise<void> {
-    return this.#clock.hold(delay, { signal, isInside: part !== 'body', wait: this.#waiting(part, call) })
+  /**
+   * Waits, and is seen to wait, until somebody has moved time.
+   *
+   * @param isKnown nobody has to be told: who asks moves time
+   */
+  hold(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceCall, isKnown = false): Promise<void> {
+    return this.#clock.hold(delay, { signal, isInside: part !== 'body', wait: this.#waiting(part, call, isKnown) })
   }
 
-  #waiting(part: AnswerPart, call: InferenceCall): Wait {
+  #waiting(part: AnswerPart, call: InferenceCall, isKnown: boolean): Wait {
     if (this.#wait?.part === part) return this.#wait
     const { name, operation, control } = this.#asked()
     const began = { since: this.#clock.elapsed, sinceMs: monotonicMs() }
-    this.#wait = { request: name, operation, call, part, control, isTold: false, ...began }
+    this.#wait = { request: name, operation, call, part, control, isTold: isKnown, ...began }
     return this.#wait
   }
 }

@@ -6,7 +6,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { pathOf } from './api/asked.ts'
 import type { Patience } from './api/endpoint.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
-import { AWAITED_HEADER, AwaitedAnswer } from './awaited-answer.ts'
+import { AWAITED_HEADER, AwaitedAnswer, NO_PIECE_HEADER, PIECES_HEADER } from './awaited-answer.ts'
 import type { ClientPatience } from './client-patience.ts'
 import { patience, pause } from './clock/turns.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
@@ -147,8 +147,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
 
-  /** Answers that stages wait for, by the world and the number that they ask for them by. */
-  const awaited = new WeakMap<Simulator, Map<string, AwaitedAnswer>>()
+  /** Answers that stages wait for, and bodies that they read, by the world and the number that they ask for them by. */
+  const awaited = new WeakMap<Simulator, { held: Map<string, AwaitedAnswer>; bodies: Map<string, PacedBody> }>()
   let numbered = 0
 
   /** A stage moves the time of its world itself, so it is told at once what has to wait, and asks again. */
@@ -159,8 +159,10 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     bringAbout: (from: Simulator, answer: Response) => Response | Promise<Response>,
   ): Promise<Response> {
     const { sim } = world
-    const known = awaited.get(sim) ?? new Map<string, AwaitedAnswer>()
-    awaited.set(sim, known)
+    const { held: known, bodies } = awaited.get(sim) ?? { held: new Map(), bodies: new Map() }
+    awaited.set(sim, { held: known, bodies })
+    const pieces = request.headers.get(PIECES_HEADER)
+    if (pieces !== null) return world.using(() => nextPiece(world, bodies, pieces, request.method))
     const asked = request.headers.get(AWAITED_HEADER)
     const number = asked ?? String(++numbered)
     const one =
@@ -174,7 +176,14 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       return new Response(null, { status: 204 })
     }
     const seen = await world.using(() => one.look())
-    if ('answer' in seen) return bringAbout(sim, seen.answer)
+    if ('answer' in seen) {
+      const body = one.isPaced ? pacedBody(seen.answer) : undefined
+      if (body === undefined) return bringAbout(sim, seen.answer)
+      bodies.set(number, { one, body })
+      const headers = new Headers(seen.answer.headers)
+      headers.set(PIECES_HEADER, number)
+      return new Response(null, { status: seen.answer.status, headers })
+    }
     known.set(number, one)
     return new Response(null, {
       status: 204,
@@ -394,6 +403,47 @@ async function sendPieces(
     return true
   } catch {
     return false
+  }
+}
+
+/** A body that a stage reads as it moves time. */
+interface PacedBody {
+  readonly one: AwaitedAnswer
+  readonly body: ReadableStream<Uint8Array>
+}
+
+/** The body of a stream as its client gets to see it; undefined for an answer that is none, or of which nothing comes. */
+function pacedBody(answer: Response): ReadableStream<Uint8Array> | undefined {
+  if (!isStream(answer)) return undefined
+  if (!(answer instanceof BrokenAnswer)) return answer.body!
+  return answer.fate.kind === 'cut' ? cutBody(answer.body!, answer.fate.after) : undefined
+}
+
+/** What a stage that comes back for a piece of a body gets. */
+async function nextPiece(
+  world: ServedWorld,
+  bodies: Map<string, PacedBody>,
+  number: string,
+  method: string,
+): Promise<Response> {
+  const found = bodies.get(number)
+  if (found === undefined) return told(world, 404, `Failed to find the body ${number}: nobody reads it.`)
+  const { one, body } = found
+  const none = (how: 'over' | 'broken') => {
+    bodies.delete(number)
+    return new Response(null, { status: 204, headers: { [NO_PIECE_HEADER]: how } })
+  }
+  if (method === 'DELETE') {
+    await one.leave(new Error('its client has stopped reading'))
+    return none('over')
+  }
+  try {
+    const seen = await one.read(body)
+    if ('isOver' in seen) return none('over')
+    if ('delay' in seen) return new Response(null, { status: 204, headers: { 'x-sim-delay': String(seen.delay) } })
+    return new Response(seen.piece as Uint8Array<ArrayBuffer>)
+  } catch {
+    return none('broken')
   }
 }
 

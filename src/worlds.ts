@@ -298,12 +298,13 @@ function putBack(
   options: WorldSpec['options'],
   clock: WorldSpec['clock'],
 ): Simulator {
-  const { documentedOnly, names, strictRequests, timers, check, onBug } = sim.options
+  const { documentedOnly, names, strictRequests, timers, inferencePace, check, onBug } = sim.options
   const doors = {
     ...(documentedOnly !== undefined && { documentedOnly }),
     ...(names !== undefined && { names }),
     ...(strictRequests !== undefined && { strictRequests }),
     ...(timers !== undefined && { timers }),
+    ...(inferencePace !== undefined && { inferencePace }),
     ...(check !== undefined && { check }),
     ...(onBug !== undefined && { onBug }),
   }

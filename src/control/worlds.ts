@@ -57,6 +57,7 @@ export const createWorld = control({
       epoch: z.string().optional(),
       documented_only: z.boolean().optional(),
       strict_requests: z.boolean().optional(),
+      inference_pace: z.enum(['clock', 'instant']).nullable().optional(),
       journal_limit: z.number().optional(),
       max_storage_bytes: z.number().optional(),
       from: z.string().optional(),
@@ -185,6 +186,8 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
     ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
     ...(body.strict_requests !== undefined && { strictRequests: body.strict_requests }),
     ...(body.names !== undefined && { names: body.names as NamesProfile }),
+    // null is as the clock moves, where the server was started with another.
+    ...(body.inference_pace !== undefined && { inferencePace: body.inference_pace ?? undefined }),
     ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),
     ...(body.max_storage_bytes !== undefined && { maxStorageBytes: body.max_storage_bytes }),
   } as Partial<SimulatorOptions>

@@ -1,7 +1,7 @@
 /** A stage on a running server: a world made for one scenario, played over HTTP, and taken away when it is over. */
 
 import { readNames } from '../api/names.ts'
-import { AWAITED_HEADER } from '../awaited-answer.ts'
+import { AWAITED_HEADER, NO_PIECE_HEADER, PIECES_HEADER } from '../awaited-answer.ts'
 import { type Happened, type Transition, transitionOf } from '../clock/happened.ts'
 import { turn } from '../clock/turns.ts'
 import { UntilError } from '../clock/until-error.ts'
@@ -15,9 +15,9 @@ import { monotonicMs } from '../kernel/pacer.ts'
 import { beginsWithSnapshot } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import { isLook, noVerb, unmoved } from './in-process.ts'
-import { awaitAnswer, awaitHeld } from './patience.ts'
+import { awaitAnswer, awaitHeld, readAsTimeGoes } from './patience.ts'
 import type { ScenarioOptions } from './scenario.ts'
-import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
+import type { Order, Pass, Stage, StageClock, StageFaults } from './stage.ts'
 
 /** A running server. */
 export interface ServerAddress {
@@ -90,6 +90,7 @@ function worldSpec({ fixtures = 'default', seed = 1, profile = 'realistic', epoc
     strict_requests: more.strictRequests ?? false,
     names: more.names === undefined ? {} : readNames(more.names).profile,
     journal_limit: JOURNAL_LIMIT,
+    inference_pace: more.inferencePace ?? null,
     ...(more.maxStorageBytes !== undefined && { max_storage_bytes: more.maxStorageBytes }),
   }
 }
@@ -210,17 +211,19 @@ export class AgainstStage implements Stage {
     return first && unmoved(first.duration, first.at - this.#time.now)
   }
 
-  async send(request: Request): Promise<Response> {
+  async send(request: Request, pass: Pass): Promise<Response> {
     const before = this.#read
     const first = await this.#sent(request)
     const number = first.headers.get(AWAITED_HEADER)
-    const response = number === null ? first : await this.#held(first, number, request)
+    const response = number === null ? first : await this.#held(first, number, request, pass)
     // It was put down as a success while its answer was waited for.
     if (number !== null && !response.ok) await this.#inOrder(() => this.#correct(before))
     const hangs = response.headers.has('x-sim-hang')
     const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
-    if (delay > 0) await awaitAnswer(delay, this.#nameOf(request), span => this.#moveTo(this.#time.now + span))
-    return response
+    const wait = (span: Micros) => (this.#movesUnderWay > 0 ? this.#moveTo(this.#time.now + span) : pass(span))
+    if (delay > 0) await awaitAnswer(delay, this.#nameOf(request), wait, this.clock)
+    const pieces = response.headers.get(PIECES_HEADER)
+    return pieces === null ? response : this.#readAsTimeGoes(response, pieces, request, pass)
   }
 
   async #sent(request: Request): Promise<Response> {
@@ -235,7 +238,7 @@ export class AgainstStage implements Stage {
   }
 
   /** Comes back for an answer that the world holds, and moves its time meanwhile. */
-  #held(first: Response, number: string, request: Request): Promise<Response> {
+  #held(first: Response, number: string, request: Request, pass: Pass): Promise<Response> {
     const again = (method: string) =>
       this.#sent(new Request(request.url, { method, headers: { [AWAITED_HEADER]: number }, signal: request.signal }))
     let known: Response | undefined = first
@@ -246,28 +249,34 @@ export class AgainstStage implements Stage {
         return answer.headers.has(AWAITED_HEADER) ? { delay: Number(answer.headers.get('x-sim-delay')) } : { answer }
       },
       leave: () => again('DELETE'),
-      wait: (span: Micros) => {
-        const at = this.#time.now + span
-        return this.#movesUnderWay > 0 ? this.#meanwhile(at) : this.#inTurn(() => this.#moveTo(at))
-      },
+      pass,
     }
-    const stage = this
-    const clock = {
-      get elapsed() {
-        return stage.#time.now
-      },
-    }
-    return awaitHeld(held, this.#nameOf(request), clock)
+    return awaitHeld(held, this.#nameOf(request), this.clock)
   }
 
-  /** Waits for time that somebody else moves, until it has come so far or they have ended. */
-  async #meanwhile(at: Micros): Promise<void> {
+  /** Comes back for each piece of a body that comes as time goes. */
+  #readAsTimeGoes(response: Response, number: string, request: Request, pass: Pass): Response {
+    const again = (method: string) =>
+      this.#sent(new Request(request.url, { method, headers: { [PIECES_HEADER]: number } }))
+    const read = async () => {
+      const piece = await again('GET')
+      const none = piece.headers.get(NO_PIECE_HEADER)
+      if (none === 'over') return { isOver: true as const }
+      if (none !== null) throw new BrokenConnection(`the connection broke during ${this.#nameOf(request)}`)
+      const delay = piece.headers.get('x-sim-delay')
+      return delay === null ? { piece: new Uint8Array(await piece.arrayBuffer()) } : { delay: Number(delay) }
+    }
+    const leave = () => again('DELETE')
+    return readAsTimeGoes(response, { read, leave, pass }, request, this.#nameOf(request))
+  }
+
+  async meanwhile(span: Micros, over: Promise<unknown>): Promise<void> {
     let sleeper: Sleeper | undefined
     const come = new Promise<void>(wake => {
-      sleeper = { at, duration: `${at - this.#time.now}us`, wake }
+      sleeper = { at: this.#time.now + span, duration: `${span}us`, wake }
       this.#lay(sleeper)
     })
-    await Promise.race([come, this.#moves])
+    await Promise.race([come, over])
     this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
   }
 

@@ -155,6 +155,10 @@ export const Given = z
       .optional()
       .describe('The words of a provider that clients of the world speak; a path with a dot first is beside the file'),
     strictRequests: z.boolean().optional().describe('Answer 422 to fields of a body that no declaration names'),
+    inferencePace: z
+      .enum(['clock', 'instant'])
+      .optional()
+      .describe('How answers of models come: in the time that they take, or as soon as an instance works on them'),
     maxStorageBytes: z.int().optional(),
   })
   .describe('The world that the scenario begins in: the options of createSimulator')

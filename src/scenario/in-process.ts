@@ -2,14 +2,14 @@ import { operations } from '../api/index.ts'
 import { AwaitedAnswer } from '../awaited-answer.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import { arrive } from '../faults/arrival.ts'
-import { BrokenAnswer } from '../faults/broken.ts'
+import { BrokenAnswer, isStream } from '../faults/broken.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Entry, Fields } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import { awaitAnswer, awaitHeld } from './patience.ts'
+import { awaitAnswer, awaitHeld, readAsTimeGoes } from './patience.ts'
 import { type ScenarioOptions, worldOf } from './scenario.ts'
-import type { Order, Stage, StageClock, StageFaults } from './stage.ts'
+import type { Order, Pass, Stage, StageClock, StageFaults } from './stage.ts'
 
 /** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
 const MOST_LOOKS = 20_000
@@ -26,9 +26,6 @@ export class InProcessStage implements Stage {
   #changes = 0
   #looks = 0
   #pulseAtLook = 0
-  /** Moves of the clock that were asked for. */
-  #moves: Promise<unknown> = Promise.resolve()
-  #movesUnderWay = 0
 
   /** @throws FixtureError or RangeError for options that make no world */
   constructor(options: ScenarioOptions) {
@@ -72,33 +69,30 @@ export class InProcessStage implements Stage {
     return unmoved(first.duration, first.at - now)
   }
 
-  async send(request: Request): Promise<Response> {
+  async send(request: Request, pass: Pass): Promise<Response> {
     this.#look()
-    const answer = await this.#served(request)
+    const what = `${request.method} ${new URL(request.url).pathname}`
+    const awaited = new AwaitedAnswer(patienceOf => this.#sim.answer(request, { patienceOf }))
+    const leave = (reason: Error) => awaited.leave(reason)
+    const answer = await awaitHeld({ look: () => awaited.look(), leave, pass }, what, this.#sim.clock)
+    const come = await this.#arrived(answer, request, pass)
+    if (!awaited.isPaced || !isStream(come)) return come
+    const { body } = come
+    return readAsTimeGoes(come, { read: () => awaited.read(body!), leave, pass }, request, what)
+  }
+
+  async #arrived(answer: Response, request: Request, pass: Pass): Promise<Response> {
     if (!(answer instanceof BrokenAnswer)) return answer
-    return arrive(answer, delay => this.#wait(delay, request)).catch((error: unknown) => {
+    return arrive(answer, delay => this.#wait(delay, request, pass)).catch((error: unknown) => {
       throw error instanceof Error ? Object.assign(error, { broken: true }) : error
     })
   }
 
-  async #served(request: Request): Promise<Response> {
-    const { clock } = this.#sim
-    const awaited = new AwaitedAnswer(patienceOf => this.#sim.answer(request, { patienceOf }))
-    const held = {
-      look: () => awaited.look(),
-      leave: (reason: Error) => awaited.leave(reason),
-      wait: (span: Micros) =>
-        this.#movesUnderWay > 0 ? this.#meanwhile(span) : this.#moved(clock.advance(`${span}us`)),
-    }
-    return awaitHeld(held, `${request.method} ${new URL(request.url).pathname}`, clock)
-  }
-
-  /** Waits for time that somebody else moves, until it has come so far or they have ended. */
-  async #meanwhile(span: Micros): Promise<void> {
-    const over = new AbortController()
-    const come = this.#sim.clock.hold(span, { signal: over.signal }).catch(() => {})
-    await Promise.race([come, this.#moves])
-    over.abort()
+  async meanwhile(span: Micros, over: Promise<unknown>): Promise<void> {
+    const leaving = new AbortController()
+    const come = this.#sim.clock.hold(span, { signal: leaving.signal }).catch(() => {})
+    await Promise.race([come, over])
+    leaving.abort()
   }
 
   get faults(): StageFaults {
@@ -112,13 +106,11 @@ export class InProcessStage implements Stage {
     }
   }
 
-  /** Moves time to what the client waits for; sleeps where time is being moved already. */
-  #wait(delay: Micros, request: Request): Promise<void> {
+  /** Lets time come to what the client waits for; sleeps where time is being moved already. */
+  #wait(delay: Micros, { method, url, signal }: Request, pass: Pass): Promise<void> {
     const { clock } = this.#sim
-    const { method, url, signal } = request
-    return awaitAnswer(delay, `${method} ${new URL(url).pathname}`, span =>
-      clock.isMoving ? clock.hold(span, { signal }) : this.#moved(clock.advance(`${span}us`)),
-    )
+    const wait = (span: Micros) => (clock.isMoving ? clock.hold(span, { signal }) : pass(span))
+    return awaitAnswer(delay, `${method} ${new URL(url).pathname}`, wait, clock)
   }
 
   async command(order: Order): Promise<unknown> {
@@ -172,10 +164,10 @@ export class InProcessStage implements Stage {
       get elapsed() {
         return clock.elapsed
       },
-      advance: duration => this.#moved(clock.advance(duration)),
-      advanceTo: moment => this.#moved(clock.advanceTo(moment)),
-      next: options => this.#moved(clock.next(options)),
-      until: (predicate, options) => this.#moved(clock.until(predicate, options)),
+      advance: duration => clock.advance(duration),
+      advanceTo: moment => clock.advanceTo(moment),
+      next: options => clock.next(options),
+      until: (predicate, options) => clock.until(predicate, options),
       sleep: async duration => {
         const sleep = { at: clock.elapsed + micros(duration), duration }
         this.#sleeps.push(sleep)
@@ -186,15 +178,6 @@ export class InProcessStage implements Stage {
         }
       },
     }
-  }
-
-  #moved<T>(move: Promise<T>): Promise<T> {
-    this.#movesUnderWay++
-    const over = () => {
-      this.#movesUnderWay--
-    }
-    this.#moves = move.then(over, over)
-    return move
   }
 
   /** Answers come without a turn of the event loop, so a script that polls a standing clock would never let go. */

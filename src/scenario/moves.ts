@@ -1,5 +1,5 @@
 /** How a scenario moves time: past its own timeline, and past every change that it watches. */
-
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Happened } from '../clock/happened.ts'
 import { UntilError } from '../clock/until-error.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
@@ -8,6 +8,9 @@ import { type DueStep, elapsedAt, part, type Timeline } from './timeline.ts'
 import type { Watches } from './watches.ts'
 
 type Predicate = () => boolean | Promise<boolean>
+
+/** The predicate of a move that the present call is made by. */
+const asking = new AsyncLocalStorage<{ isOver: boolean }>()
 
 /**
  * The clock of a stage as a script moves it. A move rests at the moments of planned steps and at the deadlines of what
@@ -80,6 +83,28 @@ export class Moves {
     })
   }
 
+  /**
+   * Moves time for an answer that is awaited: so far at most, and no further than to the next step that is planned or
+   * change that is watched, for the answer may be there then. While time is moved already it waits for that to end.
+   */
+  pass(span: Micros): Promise<unknown> {
+    const asked = asking.getStore()
+    // A move that asks whether it has come far enough waits for the answer itself.
+    if (asked !== undefined && !asked.isOver) return this.#passNow(span)
+    if (this.underWay > 0) return this.#stage.meanwhile(span, this.#tail)
+    return this.#inTurn(() => this.#passNow(span))
+  }
+
+  async #passNow(span: Micros): Promise<void> {
+    const { clock } = this.#stage
+    const stop = Math.min(clock.elapsed + span, this.#rest)
+    const within = `${Math.max(0, stop - clock.elapsed)}us`
+    await (this.#watches.any ? clock.next({ visible: true, within }) : clock.advance(within))
+    if (this.#isPlain) return
+    if (clock.elapsed >= stop) await clock.advance('0us')
+    await this.#arrive()
+  }
+
   /** Nothing planned and nothing watched: a move is the stage's own. */
   get #isPlain(): boolean {
     return !this.#watches.any && this.#timeline.next === Number.POSITIVE_INFINITY
@@ -96,7 +121,7 @@ export class Moves {
     const parts: Happened[] = [await clock.advance('0us')]
     for (;;) {
       await this.#arrive()
-      if (predicate && (await predicate())) break
+      if (predicate && (await asked(predicate))) break
       if (clock.elapsed >= limit) break
       const stop = Math.min(limit, this.#rest)
       const within = `${Math.max(0, stop - clock.elapsed)}us`
@@ -134,6 +159,16 @@ export class Moves {
     })
     this.#tail = result.catch(() => {})
     return result
+  }
+}
+
+/** What a predicate says; what it awaits on the way is for the move that asks it to bring. */
+async function asked(predicate: Predicate): Promise<boolean> {
+  const now = { isOver: false }
+  try {
+    return await asking.run(now, async () => predicate())
+  } finally {
+    now.isOver = true
   }
 }
 

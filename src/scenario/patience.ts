@@ -1,6 +1,7 @@
 /** How the client of a scenario waits for an answer: one that a fault delays, and one that its world holds. */
-import type { Whereabouts } from '../awaited-answer.ts'
+import type { PieceWhereabouts, Whereabouts } from '../awaited-answer.ts'
 import { type Micros, readable, SECOND } from '../kernel/duration.ts'
+import type { Pass } from './stage.ts'
 import { part } from './timeline.ts'
 
 /** Virtual time after which the client gives up. */
@@ -11,16 +12,17 @@ const CLIENT_TIMEOUT = 60 * SECOND
  * that would be late comes at once then.
  *
  * @param what the request, as in `GET /deploy/list`
- * @param wait moves time by so much, or lets it pass
+ * @param wait lets time come so far, or less far
  * @throws Error with `broken: true` for an answer later than the client's patience, and one that never comes
  */
 export async function awaitAnswer(
   delay: Micros,
   what: string,
-  wait: (span: Micros) => Promise<unknown>,
+  wait: Pass,
+  clock: { readonly elapsed: Micros },
 ): Promise<void> {
-  const inside = part.getStore()
-  if (inside === undefined || inside.isOver) await wait(Math.min(delay, CLIENT_TIMEOUT))
+  const at = clock.elapsed + Math.min(delay, CLIENT_TIMEOUT)
+  while (standsIn() === undefined && clock.elapsed < at) await wait(at - clock.elapsed)
   if (delay <= CLIENT_TIMEOUT) return
   const error = new Error(`no answer to ${what} within ${readable(CLIENT_TIMEOUT)}`)
   throw Object.assign(error, { broken: true })
@@ -30,16 +32,16 @@ export async function awaitAnswer(
 export interface Held {
   /** Where the answer is. */
   look(): Promise<Whereabouts>
-  /** Lets the world's time come so far, or to the end of the move that is under way. */
-  wait(span: Micros): Promise<unknown>
   /** Gives up. */
   leave(reason: Error): unknown
+  readonly pass: Pass
 }
 
 /**
  * Waits until the world answers, and moves its time meanwhile: a chat whose deployment sleeps is answered when an
  * instance has started.
  *
+ * @param what the request, as in `POST /v1/chat/completions`
  * @param clock the world's
  * @throws Error with `broken: true` when nothing came within the client's patience, or time stands: its place is free then
  */
@@ -48,17 +50,90 @@ export async function awaitHeld(held: Held, what: string, clock: { readonly elap
   for (;;) {
     const seen = await held.look()
     if ('answer' in seen) return seen.answer
-    const inside = part.getStore()
-    const stands = inside !== undefined && !inside.isOver
+    const stands = standsIn()
     const left = deadline - clock.elapsed
-    if (stands || left <= 0) {
-      const why = stands
-        ? `: it waits for an instance, and time stands in '${inside.name}'`
-        : ` within ${readable(CLIENT_TIMEOUT)}`
-      const error = Object.assign(new Error(`no answer to ${what}${why}`), { broken: true })
+    if (stands !== undefined || left <= 0) {
+      const why = stands ? waitsInVain(stands) : ` within ${readable(CLIENT_TIMEOUT)}`
+      const error = broken(`no answer to ${what}${why}`)
       await held.leave(error)
       throw error
     }
-    await held.wait(Math.min(seen.delay, left))
+    await held.pass(Math.min(seen.delay, left))
   }
+}
+
+/** A body that comes as the world's time goes, as the client of a scenario reads it. */
+export interface HeldBody {
+  /** Where its next piece is. Throws when it breaks off. */
+  read(): Promise<PieceWhereabouts>
+  /** Stops reading. */
+  leave(reason: Error): unknown
+  readonly pass: Pass
+}
+
+/**
+ * An answer whose reader lets time come to each piece of it. Where time stands, or the body breaks off, it fails with an
+ * error that says `broken: true`.
+ */
+export function readAsTimeGoes(
+  { status, headers }: Response,
+  held: HeldBody,
+  request: Request,
+  what: string,
+): Response {
+  const { signal } = request
+  let leave = () => {}
+  const end = () => signal.removeEventListener('abort', leave)
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        leave = () => {
+          controller.error(signal.reason)
+          held.leave(signal.reason)
+        }
+        signal.addEventListener('abort', leave, { once: true })
+      },
+      async pull(controller) {
+        for (;;) {
+          const seen = await held.read().catch((error: unknown) => {
+            end()
+            throw broken(`the answer to ${what} broke off`, error)
+          })
+          if ('piece' in seen) return controller.enqueue(seen.piece)
+          if ('isOver' in seen) {
+            end()
+            return controller.close()
+          }
+          const stands = standsIn()
+          if (stands !== undefined) {
+            const error = broken(`no more of the answer to ${what}${waitsInVain(stands)}`)
+            end()
+            await held.leave(error)
+            throw error
+          }
+          await held.pass(seen.delay)
+        }
+      },
+      cancel: async reason => {
+        end()
+        await held.leave(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { status, headers })
+}
+
+/** The step or the look in which time stands; undefined where it can be moved. */
+function standsIn(): string | undefined {
+  const inside = part.getStore()
+  return inside === undefined || inside.isOver ? undefined : inside.name
+}
+
+function waitsInVain(name: string): string {
+  return `: it waits for time, and time stands in '${name}'`
+}
+
+function broken(message: string, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { broken: true })
 }

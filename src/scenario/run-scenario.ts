@@ -14,7 +14,7 @@ import { LoadError } from './files.ts'
 import { Moves } from './moves.ts'
 import { clientOf, clusterOf, isAwaited, Orders } from './orders.ts'
 import type { Props, Scenario } from './scenario.ts'
-import type { Order, Stage } from './stage.ts'
+import type { Order, Pass, Stage } from './stage.ts'
 import { stageFor } from './stages.ts'
 import { type DueStep, type Part, type PlannedStep, part, Timeline } from './timeline.ts'
 import { lineOf, traceOf } from './trace.ts'
@@ -127,6 +127,9 @@ class Script {
   /** Moves of the clock that have been asked for, each with the place in the script. */
   #asked: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
 
+  /** What went wrong while time was moved for an answer that was awaited. */
+  #failedInPassing: { readonly error: unknown } | undefined
+
   constructor(stage: Stage, onStep: RunOptions['onStep']) {
     this.#stage = stage
     this.#onStep = onStep
@@ -151,12 +154,14 @@ class Script {
       await scenario.play(this.#props())
     } catch (error) {
       if (this.#watches.breach) throw this.#watches.breach
+      if (this.#failedInPassing) throw this.#failedInPassing.error
       // What failed unseen came first, and may be why the rest went wrong.
       const stray = this.#orders.stray
       throw stray && stray.error !== error ? stray.error : error
     }
     const stray = await this.#orders.settled()
     if (this.#watches.breach) throw this.#watches.breach
+    if (this.#failedInPassing) throw this.#failedInPassing.error
     if (stray) throw stray.error
     const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
     if (loose) throw loose.from
@@ -171,7 +176,7 @@ class Script {
     const orders = this.#orders
     const moving = this.#moving
     const { clock } = stage
-    const client = createClient(request => stage.send(request), stage)
+    const client = createClient(request => stage.send(request, this.#pass), stage)
     return {
       api: clientOf(client, orders, (name, args) =>
         this.#tell(`api.${name}`, args, isLookOf(name) && this.#moving.underWay > 0),
@@ -253,9 +258,19 @@ class Script {
       at: (moment, act, what) => this.#planning('at', [moment, what], () => this.#timeline.at(moment, act, what)),
       every: (interval, act, options) =>
         this.#planning('every', [interval, options], () => this.#timeline.every(interval, act, options)),
-      fetch: (input, init) => orders.after(() => stage.send(new Request(input, init))),
+      fetch: (input, init) => orders.after(() => stage.send(new Request(input, init), this.#pass)),
       baseUrl: stage.baseUrl,
       token: stage.token,
+    }
+  }
+
+  readonly #pass: Pass = async span => {
+    try {
+      await this.#moving.pass(span)
+    } catch (error) {
+      // What a step of the timeline fails with is not for the client that awaits an answer to get over.
+      this.#failedInPassing ??= { error }
+      throw error
     }
   }
 

@@ -57,6 +57,12 @@ export interface Step {
 /** What is asked of the fleet. */
 export type Order = readonly Step[]
 
+/**
+ * Lets time come so far for an answer that is awaited. It may be less: to the next step that is planned, or the end of a
+ * move that is under way.
+ */
+export type Pass = (span: Micros) => Promise<unknown>
+
 /** A world that a scenario is played in. */
 export interface Stage {
   readonly seed: string
@@ -76,8 +82,12 @@ export interface Stage {
   /**
    * Hands a request to the service. What a fault delays comes when time has been moved to it, 60 s at most; where
    * nothing comes, it fails with an error that says `broken: true`.
+   *
+   * @param pass how the script lets time come for what it awaits
    */
-  send(request: Request): Promise<Response>
+  send(request: Request, pass: Pass): Promise<Response>
+  /** Waits for time that somebody else moves, until it has come so far or `over` is settled. */
+  meanwhile(span: Micros, over: Promise<unknown>): Promise<void>
   /** Does something to the fleet, or looks at it. */
   command(order: Order): Promise<unknown>
   /** Remaining funds in micro-cents, computed to now. */

@@ -206,6 +206,8 @@ describe('createSimulator', () => {
     [{ journalLimit: 0 }, 'journalLimit is 0'],
     [{ timers: 'ignor' }, `timers is "ignor". Give 'drive' or 'ignore'.`],
     [{ check: 'yes' }, 'check is "yes". Give true or false.'],
+    [{ inferencePac: 'clock' }, "there is no option 'inferencePac'. Did you mean 'inferencePace'?"],
+    [{ inferencePace: 'clok' }, `inferencePace is "clok". Give 'clock' or 'instant'.`],
     [{ documentedOnly: 1 }, 'documentedOnly is 1. Give true or false.'],
     [{ profile: 'qick' }, "Did you mean 'quick'?"],
   ] as const)('refuses %j', (options, message) => {

@@ -16,7 +16,7 @@ let said = ''
 /** Between a script and its world: what the script asks is written in the user's words, and what comes back is read. */
 function listen() {
   const { send } = InProcessStage.prototype
-  vi.spyOn(InProcessStage.prototype, 'send').mockImplementation(async function (this: InProcessStage, request) {
+  vi.spyOn(InProcessStage.prototype, 'send').mockImplementation(async function (this: InProcessStage, request, pass) {
     const { pathname, search } = new URL(request.url)
     const headers = namedHeaders(request.headers)
     headers.delete('x-sim-names')
@@ -28,6 +28,7 @@ function listen() {
         ...{ method: request.method, headers, signal: request.signal },
         ...(body !== null && { body, duplex: 'half' }),
       } as RequestInit),
+      pass,
     )
     const text = await answer.text()
     answers.push(text)

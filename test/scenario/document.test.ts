@@ -123,6 +123,14 @@ describe('a mistake is told with its line, its column and the nearest word', () 
       `${STEP}  - countOf: { event: instance.ready, range: 1.5 }\n`,
       "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
     ],
+    [
+      'title: a\ngiven: { inferencePac: clock }\nsteps:\n  - advance: 1m\n',
+      "story.yaml:2:10: there is no key 'inferencePac' here. Did you mean 'inferencePace'?",
+    ],
+    [
+      'title: a\ngiven: { inferencePace: clok }\nsteps:\n  - advance: 1m\n',
+      "story.yaml:2:10: 'clok' is none of the words there are. Did you mean 'clock'?",
+    ],
     [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: there is no step 'advnace'. Did you mean 'advance'?"],
     [
       `${STEP}  - sleep: 10m\n`,

@@ -111,4 +111,17 @@ const wire = scenario(
   },
 )
 
-export default [crash, refusals, money, timeline, limit, wire]
+const paced = scenario(
+  'a chat takes its time and breaks off with its node',
+  { fixtures: 'two-nodes', seed: 7, inferencePace: 'clock', with: { deployments: [{ model_name: 'acme/chat' }] } },
+  async ({ api, at, cluster, check, countOf, expectRefusal }) => {
+    const all = await api.listDeployments()
+    check(all, [{ status: 'running' }])
+    at('200ms', () => cluster.nodeOf(all[0]!.deploy_id).crash())
+    const ask = { model: 'acme/chat', messages: [{ role: 'user' as const, content: 'Hello!' }] }
+    await expectRefusal(api.createChatCompletion(ask), 503, /was lost/)
+    await countOf('inference.broken', 1)
+  },
+)
+
+export default [crash, refusals, money, timeline, limit, wire, paced]
