@@ -90,7 +90,7 @@ export class Waits {
   /** Who waits, in the order in which they began; of one moment, in which they came. */
   list(): WaitingRequest[] {
     const nth = ({ wait }: Held) => wait.call?.plan.nth ?? Number.POSITIVE_INFINITY
-    const all = [...this.#held].sort((a, b) => a.wait.since - b.wait.since || (nth(a) < nth(b) ? -1 : 1))
+    const all = [...this.#held].sort((a, b) => a.wait.since - b.wait.since || nth(a) - nth(b) || 0)
     const calls = all.flatMap(({ wait }) => callThatWaits(wait) ?? [])
     const outlooks = new Map(outlooksOf(this.#clock.world, calls).map((outlook, i) => [calls[i]!, outlook]))
     return all.map(held => {
