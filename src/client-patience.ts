@@ -1,6 +1,6 @@
 /** How the client of a simulator waits for answers of models, where it has no way of its own: on the clock of its world. */
 import type { AnswerPart, Patience } from './api/endpoint.ts'
-import type { SimulatorClock } from './clock/settle.ts'
+import type { SimulatorClock } from './clock/simulator-clock.ts'
 import type { Wait } from './clock/waits.ts'
 import type { InferenceCall } from './cluster/inference-row.ts'
 import type { Micros } from './kernel/duration.ts'

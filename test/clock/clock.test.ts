@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SimulatorClock } from '../../src/clock/settle.ts'
+import type { SimulatorClock } from '../../src/clock/simulator-clock.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
 const arranged = (status = 'deploying') =>

@@ -1,6 +1,6 @@
 /**
  * Moving time for clients that wait: the public clock. The kernel's advance is synchronous; the public one also lets
- * whoever it woke go on before the next step. With kernel/pacer.ts the only file that may name timers.
+ * whoever it woke go on before the next step.
  */
 
 import { EVENTS, HOUSEKEEPING } from '../cluster/events.ts'
@@ -8,27 +8,18 @@ import { eventsToNextChange, type Polled, unfinished } from '../cluster/unfinish
 import type { World } from '../cluster/world.ts'
 import { LONGEST_LIFE } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
-import { monotonicMs } from '../kernel/pacer.ts'
 import { type Awaited, type Began, began, type Happened, happenedSince } from './happened.ts'
 import type { ClockHost, ClockOptions, Holding } from './host.ts'
-import { FlightWatch } from './in-flight.ts'
 import { FakeTimers, warn } from './lockstep.ts'
 import { demandOptions, demandPredicate, momentToCome, withinLife } from './moves.ts'
 import { Pauses } from './pauses.ts'
+import { Quiet } from './quiet.ts'
 import { type ClockMode, type ClockSetting, type Drive, driveOf, settingOf } from './setting.ts'
 import { type Sleeper, Sleepers } from './sleepers.ts'
-import { forget, soon, turn } from './turns.ts'
+import { Slices } from './slices.ts'
+import { forget, soon } from './turns.ts'
 import { UntilError } from './until-error.ts'
 import { type WaitingRequest, Waits } from './waits.ts'
-
-/** How long one slice of an advance may hold a server's process. */
-const SLICE_MS = 20
-/** Turns of the event loop without a sign of the client after which it counts as waiting. */
-const QUIET_TURNS = 3
-/** The same where calls may be under way that began before anybody looked. */
-const UNSEEN_TURNS = 100
-/** Real time without a sign of life after which a request in flight is taken for stuck. */
-const STUCK_MS = 2000
 
 /**
  * The clock of a simulator.
@@ -41,23 +32,17 @@ export class SimulatorClock {
   readonly #host: ClockHost
   readonly #drivesTimers: boolean
   readonly #timers = new FakeTimers()
-  readonly #flights = new FlightWatch()
+  readonly #quiet: Quiet
+  readonly #slices: Slices
   #drive: Drive
   /** Where the followed clock and the world stood when time was moved last. */
   #followed = { world: 0, now: 0 }
   readonly #pauses = new Pauses()
   #saidNothingToFollow = false
   #jump: unknown
-  #quietTurns = QUIET_TURNS
-  /** Answers that are held back: their clients wait for time, and are quiet. */
-  #parked = 0
-  /** Those of them whose request is in flight until they end. */
-  #parkedInside = 0
   readonly #sleepers = new Sleepers()
   readonly #waits: Waits
   #queue: Promise<unknown> = Promise.resolve()
-  #slicing: Promise<void> | undefined
-  #interrupted = false
   #moves = 0
   /** Tells who waits for a predicate that an answer to it may be held back. */
   #held = () => {}
@@ -65,6 +50,8 @@ export class SimulatorClock {
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     this.#host = host
     this.#drivesTimers = options.timers !== 'ignore'
+    this.#quiet = new Quiet(host, this.#timers)
+    this.#slices = new Slices(this.#movable())
     const clock = this
     this.#waits = new Waits({
       get world() {
@@ -83,7 +70,7 @@ export class SimulatorClock {
     this.#drive = driveOf(setting, this.elapsed)
     this.#rebase()
     this.sleep = this.sleep.bind(this)
-    if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#watchFlights()
+    if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#quiet.watch()
   }
 
   get mode(): ClockMode {
@@ -237,13 +224,11 @@ export class SimulatorClock {
         forget(look)
         signal.removeEventListener('abort', abort)
         this.#sleepers.remove(sleeper)
-        this.#parked--
-        if (isInside) this.#parkedInside--
+        leave()
         settle()
       }
       const abort = () => end(() => reject(signal.reason))
-      this.#parked++
-      if (isInside) this.#parkedInside++
+      const leave = this.#quiet.park(isInside)
       const sleeper: Sleeper = {
         at,
         wake: () => end(resolve),
@@ -346,7 +331,7 @@ export class SimulatorClock {
       return this.#followed.world + Math.floor((drive.now() - this.#followed.now) * 1000)
     }
     if (this.#drivesTimers && this.#timers.look(this.elapsed)) {
-      this.#watchFlights()
+      this.#quiet.watch()
       return this.#timers.target
     }
     if (drive.mode === 'follow' && !this.#saidNothingToFollow) {
@@ -400,7 +385,7 @@ export class SimulatorClock {
     this.#jump = soon(() => {
       this.#jump = undefined
       if (this.#drive.mode !== 'idle') return
-      const quiet = this.#host.activity === activity && this.#host.inFlight.length <= this.#parkedInside
+      const quiet = this.#host.activity === activity && this.#quiet.isEveryoneServed
       if (!quiet) this.#armJump(after)
       else if (Number.isFinite(this.#nextWork())) {
         this.#toWork().then(
@@ -423,7 +408,7 @@ export class SimulatorClock {
   /** Jumps from work to work until a client could see something new, or there is none. */
   #toWork(): Promise<void> {
     return this.#inTurn(() =>
-      this.#holding(async breathe => {
+      this.#slices.move(async breathe => {
         const { world } = this.#host
         const seen = world.visibleChanges
         for (;;) {
@@ -442,7 +427,8 @@ export class SimulatorClock {
 
   /** Brings a world up to where its clock says: at once, unless a slice or a tokenizer is in the way. */
   catchUp(): void | Promise<void> {
-    if (this.#slicing) return this.#slicing.then(() => this.catchUp())
+    const { underWay } = this.#slices
+    if (underWay) return underWay.then(() => this.catchUp())
     const { due } = this
     if (due === this.elapsed) return
     if (this.#host.world.needsTokenizer) {
@@ -455,14 +441,14 @@ export class SimulatorClock {
 
   /** Ends a sliced move early, where it is: the server is closing and its client shall have an answer. */
   interrupt(): void {
-    this.#interrupted = true
+    this.#slices.interrupt()
   }
 
   /** Rejects whoever sleeps or is moving time: the world they did it in is gone. */
   reset(): void {
     this.#sleepers.reject(() => new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
     this.#timers.forget()
-    this.#flights.detach()
+    this.#quiet.unwatch()
     this.#rebase()
   }
 
@@ -479,13 +465,13 @@ export class SimulatorClock {
   advanceInSlices(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
     return this.#inTurn(() =>
-      this.#holding(breathe => this.#runInSlices(() => withinLife(this.elapsed + delta), breathe)),
+      this.#slices.move(breathe => this.#slices.runTo(withinLife(this.elapsed + delta), breathe)),
     )
   }
 
   /** The same as `advanceTo`, for a server. */
   advanceToInSlices(target: Micros): Promise<Happened> {
-    return this.#inTurn(() => this.#holding(breathe => this.#runInSlices(() => target, breathe)))
+    return this.#inTurn(() => this.#slices.move(breathe => this.#slices.runTo(target, breathe)))
   }
 
   /** The same as `until`, for a server: in slices, and giving up is an outcome. */
@@ -495,11 +481,11 @@ export class SimulatorClock {
   ): Promise<Awaited> {
     const within = micros(options.within ?? '24h')
     return this.#inTurn(() =>
-      this.#holding(async breathe => {
+      this.#slices.move(async breathe => {
         const limit = withinLife(this.elapsed + within)
         const start = began(this.#host.world)
         let reached = await predicate()
-        while (!reached && (await this.#changeInSlices(limit, breathe))) reached = await predicate()
+        while (!reached && (await this.#slices.toNextChange(limit, breathe))) reached = await predicate()
         return { reached, happened: this.#end(start) }
       }),
     )
@@ -514,11 +500,11 @@ export class SimulatorClock {
   ): Promise<Awaited> {
     const within = options.within === undefined ? undefined : micros(options.within)
     return this.#inTurn(() =>
-      this.#holding(async breathe => {
+      this.#slices.move(async breathe => {
         const limit = within === undefined ? Number.POSITIVE_INFINITY : withinLife(this.elapsed + within)
         const start = began(this.#host.world)
         let reached = false
-        if (options.visible) reached = await this.#changeInSlices(limit, breathe)
+        if (options.visible) reached = await this.#slices.toNextChange(limit, breathe)
         else {
           reached = this.#nextThing(limit)
           if (!reached && within !== undefined) this.#fire(limit)
@@ -537,56 +523,19 @@ export class SimulatorClock {
     return false
   }
 
-  /** Holds the world's queue while `move` runs; `breathe` lets the process go on where a slice is over. */
-  async #holding<T>(move: (breathe: () => Promise<void> | undefined) => Promise<T>): Promise<T> {
-    await this.#host.prepare()
-    let release = () => {}
-    this.#slicing = new Promise(resolve => {
-      release = resolve
-    })
-    let since = monotonicMs()
-    const breathe = () => {
-      if (monotonicMs() - since < SLICE_MS) return undefined
-      return turn().then(() => {
-        since = monotonicMs()
-      })
+  /** What moves in slices is this clock, in its own ways. */
+  #movable(): ConstructorParameters<typeof Slices>[0] {
+    const host = this.#host
+    return {
+      get world() {
+        return host.world
+      },
+      prepare: () => host.prepare(),
+      catchUp: () => this.#catchUpNow(),
+      fire: target => this.#fire(target),
+      moved: () => this.#rebase(),
+      demandSame: world => this.#sameWorld(world),
     }
-    try {
-      this.#catchUpNow()
-      return await move(breathe)
-    } finally {
-      this.#rebase()
-      this.#slicing = undefined
-      release()
-    }
-  }
-
-  async #runInSlices(target: () => Micros, breathe: () => Promise<void> | undefined): Promise<Happened> {
-    const start = began(this.#host.world)
-    const end = target()
-    while (this.#host.world.next(end)) {
-      const pause = breathe()
-      if (pause) await pause
-      this.#sameWorld(start.world)
-      if (this.#interrupted) return this.#end(start)
-    }
-    this.#fire(end)
-    return this.#end(start)
-  }
-
-  /** Goes to the next change that a client could see; false, with time at `limit`, when none comes. */
-  async #changeInSlices(limit: Micros, breathe: () => Promise<void> | undefined): Promise<boolean> {
-    const seen = this.#host.world.visibleChanges
-    while (this.#host.world.visibleChanges === seen) {
-      if (!this.#host.world.next(limit)) {
-        if (limit < Number.POSITIVE_INFINITY) this.#fire(limit)
-        return false
-      }
-      const pause = breathe()
-      if (pause) await pause
-      if (this.#interrupted) return false
-    }
-    return true
   }
 
   async #moveTo(target: Micros): Promise<Happened> {
@@ -674,39 +623,9 @@ export class SimulatorClock {
     this.#catchUpNow()
     if (this.#drivesTimers) {
       this.#timers.demandDrivable()
-      if (this.#timers.look(this.elapsed)) this.#watchFlights()
+      if (this.#timers.look(this.elapsed)) this.#quiet.watch()
     }
-    const turns = this.#quietTurns
-    this.#quietTurns = QUIET_TURNS
-    let calm = 0
-    let seen = this.#signsOfLife()
-    let since = monotonicMs()
-    while (calm < turns) {
-      await turn()
-      const signs = this.#signsOfLife()
-      const calls = this.#flights.inFlight
-      const entered = this.#host.inFlight.length > this.#parkedInside ? this.#host.inFlight : []
-      const inFlight = calls.length > this.#parked ? [...entered, ...calls] : entered
-      calm = signs === seen && inFlight.length === 0 ? calm + 1 : 0
-      if (signs !== seen) since = monotonicMs()
-      // A process that got no time for a while is not a client that hangs.
-      else if (inFlight.length > 0 && monotonicMs() - since > STUCK_MS) {
-        throw new Error(
-          `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without a sign of life. ` +
-            'End its body, or await its answer before you move time. An address that no handler answers is a real one, and takes real time.',
-        )
-      }
-      seen = signs
-    }
-  }
-
-  #watchFlights(): void {
-    if (this.#flights.attach()) this.#quietTurns = UNSEEN_TURNS
-  }
-
-  /** Changes whenever a client does something: asks, reads, sets a timer. */
-  #signsOfLife(): string {
-    return `${this.#host.activity} ${this.#flights.activity} ${this.#timers.waiting}`
+    await this.#quiet.settled()
   }
 
   /** A reset in the middle of a move: the move belongs to a world that is gone. */
