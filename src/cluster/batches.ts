@@ -11,8 +11,8 @@ import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, rea
 import type { EventName } from './events.ts'
 import type { Content } from './files.ts'
 import { readInput } from './given-files.ts'
-import { tokenWeight } from './ledger.ts'
 import { CONTROLLER } from './logs.ts'
+import { tokenCost, tokenWeight } from './money.ts'
 import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
 import { type Target, targetOf } from './targets.ts'
 import type { TokenCounter, World } from './world.ts'
@@ -455,7 +455,7 @@ export class Batches {
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const share = this.#world.profile.prices.batchShare * target.priceShare
     row.weighted += tokenWeight(prompt, input * share) + tokenWeight(answer, output * share)
-    const total = Number(row.weighted / 1_000_000n)
+    const total = tokenCost(row.weighted)
     ledger.chargeTokens(row.id, total - row.charged)
     row.charged = total
   }

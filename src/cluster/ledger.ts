@@ -1,18 +1,24 @@
 import { HOUR, type Micros } from '../kernel/duration.ts'
 import { AppendLog, Layers } from '../kernel/layers.ts'
 import { NumberLog } from '../kernel/number-log.ts'
-import { type Generation, Row, Table } from '../kernel/table.ts'
+import { type Generation, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import { Accrual } from './accrual.ts'
 import type { EventName } from './events.ts'
 import { gpuIndex } from './gpus.ts'
+import { AccountRow, MeterRow } from './ledger-row.ts'
+import {
+  costOf,
+  MICROCENTS_PER_CENT,
+  type Microcents,
+  overlap,
+  type Ran,
+  tokenCost,
+  tokenWeight,
+  weightOf,
+} from './money.ts'
 import type { World } from './world.ts'
-
-/** Micro-cents: the ledger's only unit, an integer. 1 cent is 1,000,000 of them. */
-export type Microcents = number
-
-export const MICROCENTS_PER_CENT = 1_000_000
 
 export interface TopupRule {
   /** Cents that are added. */
@@ -43,17 +49,6 @@ export interface Books {
   readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
 }
 
-/** A stretch of time in which a constant number of GPUs was billed. */
-export interface Ran {
-  readonly from: Micros
-  readonly to: Micros
-  readonly gpus: number
-  /** Micro-cents per hour of one GPU. */
-  readonly price: number
-  /** It goes on. */
-  readonly isOpen: boolean
-}
-
 /** What one thing ran and cost between two moments. */
 export interface Metered {
   readonly id: string
@@ -62,44 +57,6 @@ export interface Metered {
   readonly microcents: Microcents
   /** GPU-microseconds that were billed. */
   readonly gpuMicros: number
-}
-
-/** Counts the GPU time of one thing that is billed. */
-export class MeterRow extends Row {
-  readonly kind: 'deployment' | 'hosted' | 'container'
-  readonly gpu: GpuType
-  readonly gpusPerUnit: number
-  units = 0
-  since: Micros = 0
-  /** Σ GPU-time × price up to `since`. */
-  accrued = new Accrual()
-  posted: Microcents = 0
-  /** Its newest stretch that is over; -1 for none. */
-  stretches = -1
-
-  constructor(generation: Generation, id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number) {
-    super(generation, id)
-    this.kind = kind
-    this.gpu = gpu
-    this.gpusPerUnit = gpusPerUnit
-  }
-
-  copy(generation: Generation): MeterRow {
-    const copy = new MeterRow(generation, this.id, this.kind, this.gpu, this.gpusPerUnit)
-    copy.units = this.units
-    copy.since = this.since
-    copy.accrued = this.accrued.copy()
-    copy.posted = this.posted
-    copy.stretches = this.stretches
-    return copy.takeHash(this)
-  }
-}
-
-/** The account itself, as a thing that events happen to. */
-export class AccountRow extends Row {
-  copy(generation: Generation): AccountRow {
-    return new AccountRow(generation, this.id).takeHash(this)
-  }
 }
 
 /** Why an account is suspended. */
@@ -421,7 +378,7 @@ export class Ledger {
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const { weighted, charged } = this.#tokenMeters.get(model) ?? { weighted: 0n, charged: 0 }
     const sum = weighted + tokenWeight(promptTokens, input * share) + tokenWeight(answerTokens, output * share)
-    const total = Number(sum / TOKEN_WEIGHT)
+    const total = tokenCost(sum)
     this.#tokenMeters.set(model, { weighted: sum, charged: total })
     this.chargeTokens(model, total - charged)
   }
@@ -698,30 +655,4 @@ export class Ledger {
     if (exact <= 0 || this.#rate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
     return now + Math.floor((exact * HOUR) / this.#rate) + 1
   }
-}
-
-/** Millionths of a micro-cent: what prices of tokens are kept to. */
-const TOKEN_WEIGHT = 1_000_000n
-
-/**
- * What tokens cost, in millionths of a micro-cent. A cent per million tokens is a micro-cent per token.
- *
- * @example tokenWeight(1000, 15) / 1_000_000n // 15,000 micro-cents
- */
-export function tokenWeight(tokens: number, centsPerMillion: number): bigint {
-  return BigInt(tokens) * BigInt(Math.round(centsPerMillion * 1e6))
-}
-
-/** GPU-microseconds × micro-cents per hour of the part of a stretch that lies between two moments. */
-export function weightOf({ from, to, gpus, price }: Ran, since: Micros, until: Micros): bigint {
-  return BigInt(overlap(from, to, since, until)) * BigInt(gpus) * BigInt(price)
-}
-
-/** Micro-cents of such a weight, floored. */
-export function costOf(weight: bigint): Microcents {
-  return Number(weight / BigInt(HOUR))
-}
-
-function overlap(from: Micros, to: Micros, windowFrom: Micros, windowTo: Micros): Micros {
-  return Math.max(0, Math.min(to, windowTo) - Math.max(from, windowFrom))
 }

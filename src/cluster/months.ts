@@ -1,7 +1,7 @@
 import { HOUR, type Micros } from '../kernel/duration.ts'
 import { purpose } from '../kernel/random.ts'
 import type { GpuType } from '../store/records.ts'
-import type { Microcents } from './ledger.ts'
+import type { Microcents } from './money.ts'
 import type { World } from './world.ts'
 
 const INVOICE = purpose('invoice.id')

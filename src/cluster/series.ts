@@ -3,7 +3,7 @@ import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../store/records.ts'
 import type { ServingChapter } from './chronicle.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeploymentRow } from './deployment-row.ts'
-import { costOf, type Ran, weightOf } from './ledger.ts'
+import { costOf, type Ran, weightOf } from './money.ts'
 import { type Served, snapshot, wholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 

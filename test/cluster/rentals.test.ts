@@ -1,7 +1,7 @@
 /** Hosted instances and containers as tenants of the fleet. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MICROCENTS_PER_CENT as CENT } from '../../src/cluster/ledger.ts'
+import { MICROCENTS_PER_CENT as CENT } from '../../src/cluster/money.ts'
 import type { Simulator } from '../../src/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './stage.ts'
 

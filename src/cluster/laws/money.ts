@@ -1,7 +1,9 @@
 import type { Micros } from '../../kernel/duration.ts'
 import { GPU_TYPES } from '../../store/records.ts'
 import { gpuIndex } from '../gpus.ts'
-import { type Ledger, type LedgerEntry, type MeterRow, MICROCENTS_PER_CENT, type Microcents } from '../ledger.ts'
+import type { Ledger, LedgerEntry } from '../ledger.ts'
+import type { MeterRow } from '../ledger-row.ts'
+import { MICROCENTS_PER_CENT, type Microcents } from '../money.ts'
 import type { World } from '../world.ts'
 import type { Broken } from './law.ts'
 
