@@ -20,7 +20,7 @@ export function builder(argv: Argv): Argv<ConformArguments> {
       openapi: {
         type: 'string',
         requiresArg: true,
-        describe: 'File with the document: OpenAPI 3.0 or 3.1, JSON or YAML',
+        describe: 'File or address of the document: OpenAPI 3.0 to 3.2, JSON or YAML',
         coerce: text('openapi'),
       },
       names: {
@@ -33,6 +33,7 @@ export function builder(argv: Argv): Argv<ConformArguments> {
     })
     .example('$0 conform --openapi provider.yaml', 'what differs, breaks first')
     .example('$0 conform --openapi provider.yaml --names names.json', 'the same in the words of the provider')
+    .example('$0 conform --openapi https://api.example.test/openapi.json', 'a document where the provider has it')
     .epilogue(
       `A break is what a client written for the document fails at; with one the exit code is 1.\n${EXIT_CODES}`,
     ) as unknown as Argv<ConformArguments>
@@ -40,14 +41,16 @@ export function builder(argv: Argv): Argv<ConformArguments> {
 
 export async function handler({ openapi, names, json }: ConformArguments): Promise<void> {
   if (openapi === undefined) {
-    throw new UsageError('Failed to check: there is no document. Give the file of one, as in --openapi provider.yaml.')
+    throw new UsageError(
+      'Failed to check: there is no document. Give the file or the address of one, as in --openapi provider.yaml.',
+    )
   }
-  const { conform, DocumentError, readDocument, titleOf } = await import('../conform/index.ts')
+  const { conform, DocumentError, parsed, readDocument, titleOf } = await import('../conform/index.ts')
   const profile = names === undefined ? {} : { names: readNames(names).profile }
   let document: unknown
   let found: Conformance
   try {
-    document = readDocument(openapi)
+    document = isAddress(openapi) ? parsed(await textAt(openapi)) : readDocument(openapi)
     found = await conform(document, profile)
   } catch (error) {
     if (error instanceof DocumentError) throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
@@ -55,6 +58,26 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
   }
   process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : told(found, titleOf(document)))
   if (found.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
+}
+
+function isAddress(openapi: string): boolean {
+  return /^https?:\/\//i.test(openapi)
+}
+
+/** The one thing that the command asks of anybody else; what a document refers to is never fetched. */
+async function textAt(address: string): Promise<string> {
+  const refused = (why: string) =>
+    new UsageError(`Failed to read --openapi '${address}': ${why}. Download the document, and give its file.`)
+  if (!URL.canParse(address)) throw refused('it is no address')
+  try {
+    const answer = await fetch(address, { headers: { accept: 'application/json, application/yaml, */*' } })
+    if (!answer.ok) throw refused(`what answers there refuses it (${answer.status})`)
+    return await answer.text()
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const { cause, message } = error as { cause?: { code?: string }; message: string }
+    throw refused(`nobody answers there (${cause?.code ?? message})`)
+  }
 }
 
 const MARKS = { break: 'break  ', warning: 'warning', note: 'note   ' } as const

@@ -1,13 +1,23 @@
 /** The simulator's answers against an OpenAPI document of somebody else. */
 import type { AnyEndpoint, Operations } from '../api/endpoint.ts'
-import { routeNames } from '../api/endpoint.ts'
 import { exampleOf } from '../api/examples.ts'
 import type { NamesProfile } from '../api/names.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import { Bodies } from './bodies.ts'
-import { type DocumentOperation, jsonSchemaOf, mediaOf, OpenapiDocument, objectOf, type Part } from './document.ts'
+import {
+  contentOf,
+  type DocumentOperation,
+  isMedia,
+  jsonSchemaOf,
+  mediaOf,
+  OpenapiDocument,
+  objectOf,
+  type Part,
+} from './document.ts'
 import { type Difference, differences } from './schemas.ts'
+import { altered, type Story, storiesOf } from './stories.ts'
+import { EVENT_STREAM, eventForms, eventSchemaOf, streamBreaches } from './streams.ts'
 
 /**
  * Something in which the simulator is not what the document says.
@@ -36,12 +46,13 @@ export interface Conformance {
   readonly served: number
   /** Requests that were asked. */
   readonly requests: number
+  /** The statuses that these were answered with, by operation: what of each was judged. */
+  readonly answers: Readonly<Record<string, readonly number[]>>
   /** Operations that are served and that the document does not have. */
   readonly beyond: readonly string[]
 }
 
 const SEVERITIES = ['break', 'warning', 'note'] as const
-const NOBODY = 'none-of-the-kind'
 
 /**
  * Asks every operation of a document of a world in this process, for a success and for refusals, and holds what comes
@@ -62,6 +73,7 @@ export async function conform(document: unknown, options: { names?: NamesProfile
     operations: theirs.operations.length,
     served: check.served.size,
     requests: check.requests,
+    answers: check.answers,
     beyond: ours.operations.filter(one => !check.served.has(one.name)).map(({ name }) => name),
   }
 }
@@ -71,6 +83,9 @@ class Check {
   /** Operations of ours that the document has. */
   readonly served = new Set<string>()
   requests = 0
+  readonly answers: Record<string, readonly number[]> = {}
+  /** Answers that nothing but a fault of the wire has brought about. */
+  readonly #byFault = new Set<string>()
   readonly #theirs: OpenapiDocument
   readonly #ours: OpenapiDocument
   readonly #sim: Simulator
@@ -125,27 +140,22 @@ class Check {
     return undefined
   }
 
-  /** Asks for a success, and for what every endpoint of its kind refuses. */
+  /** Asks for a success, and for all that it can be brought to refuse. */
   async #asked(theirs: DocumentOperation, found: DocumentOperation, tell: Tell): Promise<void> {
-    const unlisted = new Set<number>()
-    for (const answer of await this.#answersOf(found)) {
-      this.requests++
-      const response = responseFor(theirs, answer.status)
-      if (response === undefined) {
-        if (answer.status === 200) {
-          const listed = [...theirs.responses.keys()].join(', ') || 'none'
-          tell({
-            ...{ severity: 'break', kind: 'status', place: 'answer 200', pointer: theirs.at.pointer },
-            ...{ says: `answers are ${listed}`, ours: '200' },
-          })
-        } else unlisted.add(answer.status)
-        continue
-      }
-      await this.#answer(answer, response, tell)
+    const seen = new Set<number>()
+    for (const answer of await this.#answersOf(found, streamOf(this.#theirs, theirs) !== undefined)) {
+      seen.add(answer.status)
+      await this.#given(answer, theirs, tell)
     }
-    for (const status of found.responses.keys()) {
-      const code = Number(status)
-      if (code >= 400 && responseFor(theirs, code) === undefined) unlisted.add(code)
+    for (const answer of await this.#faultsOf(theirs, found, seen)) {
+      seen.add(answer.status)
+      this.#byFault.add(`${theirs.name} ${answer.status}`)
+      await this.#given(answer, theirs, tell)
+    }
+    this.answers[theirs.name] = [...seen].sort((a, b) => a - b)
+    const unlisted = new Set<number>()
+    for (const status of [...seen, ...[...found.responses.keys()].map(Number)]) {
+      if (status >= 400 && responseFor(theirs, status) === undefined) unlisted.add(status)
     }
     // One finding for all of them: most documents list few refusals.
     const codes = [...unlisted].sort((a, b) => a - b)
@@ -157,6 +167,19 @@ class Check {
     })
   }
 
+  async #given(answer: Response, theirs: DocumentOperation, tell: Tell): Promise<void> {
+    this.requests++
+    const response = responseFor(theirs, answer.status)
+    if (response !== undefined) await this.#answer(answer, response, tell)
+    else if (answer.status === 200) {
+      const listed = [...theirs.responses.keys()].join(', ') || 'none'
+      tell({
+        ...{ severity: 'break', kind: 'status', place: 'answer 200', pointer: theirs.at.pointer },
+        ...{ says: `answers are ${listed}`, ours: '200' },
+      })
+    }
+  }
+
   async #answer(answer: Response, response: Part, tell: Tell): Promise<void> {
     const place = `answer ${answer.status}`
     const media = mediaOf(response)
@@ -166,6 +189,12 @@ class Check {
       const severity = 'break'
       const pointer = `${response.pointer}/content`
       tell({ severity, kind: 'media', place, pointer, says: `the content is ${media.join(' or ')}`, ours: type })
+      return
+    }
+    if (type === EVENT_STREAM) {
+      const said = contentOf(this.#theirs, response, EVENT_STREAM)
+      const breaches = said === undefined ? [] : streamBreaches(this.#theirs, this.#bodies, said, text)
+      for (const breach of breaches) tell(placed(breach, place))
       return
     }
     const schema = jsonSchemaOf(this.#theirs, response)
@@ -235,49 +264,90 @@ class Check {
   #responses(theirs: DocumentOperation, found: DocumentOperation, tell: Tell): void {
     for (const [status, ours] of found.responses) {
       const response = responseFor(theirs, Number(status))
-      const media = response && mediaOf(response).find(type => mediaOf(ours).includes(type))
-      if (response && media) this.#compare('answered', [response, ours], media, `answer ${status}`, tell)
+      const shared = response === undefined ? [] : mediaOf(response).filter(type => mediaOf(ours).includes(type))
+      for (const media of shared) {
+        this.#compare('answered', [response!, ours], media, `answer ${status}`, tell)
+      }
     }
     for (const [status, { pointer }] of theirs.responses) {
       // Another success in the place of ours is told already.
       const isTold = status.startsWith('2') && responseFor(theirs, 200) === undefined
       if (!/^\d+$/.test(status) || found.responses.has(status) || isTold) continue
       const says = `${status} is an answer`
-      tell({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours: 'it is never given' })
+      const isFault = this.#byFault.has(`${theirs.name} ${status}`)
+      const ours = isFault ? 'a fault of the wire alone gives it' : 'it is never given'
+      tell({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
     }
+    const stream = streamOf(this.#theirs, theirs)
+    if (stream === undefined || streamOf(this.#ours, found) !== undefined) return
+    const at = { severity: 'break', kind: 'media', place: 'answer 200', pointer: stream.pointer } as const
+    tell({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
   }
 
   #compare(way: 'asked' | 'answered', parts: readonly [Part, Part], media: string, place: string, tell: Tell): void {
-    const theirs = this.#theirs.below(parts[0], 'content', media, 'schema')
-    const ours = this.#ours.below(parts[1], 'content', media, 'schema')
+    const [theirs, ours] = [bodySchemaOf(this.#theirs, parts[0], media), bodySchemaOf(this.#ours, parts[1], media)]
     if (theirs === undefined || ours === undefined) return
     const sides = [
       { document: this.#theirs, schema: theirs },
       { document: this.#ours, schema: ours },
     ] as const
-    for (const difference of differences(sides[0], sides[1], way)) tell(placed(difference, place))
+    const within = media === EVENT_STREAM ? `${place}, each event` : place
+    for (const difference of differences(sides[0], sides[1], way)) tell(placed(difference, within))
   }
 
-  /** What a world as it begins answers to each. */
-  async #answersOf(found: DocumentOperation): Promise<Response[]> {
-    const operations = this.#sim.api.operations as Operations
-    const mirrored = found.at.value['x-mirror-of']
-    const operation = String(mirrored ?? found.at.value.operationId)
-    const endpoint = operations[operation] as AnyEndpoint
-    const changes: Change[] = [{}]
-    if (endpoint.auth === 'token') changes.push({ headers: { authorization: '' } })
-    if (routeNames(endpoint.path).length > 0) changes.push({ path: endpoint.path.replaceAll(/\{\w+\}/g, NOBODY) })
-    if (endpoint.body !== undefined) changes.push({ body: '"text"' })
-    if (Object.values(endpoint.query).some(schema => !schema.safeParse(undefined).success)) changes.push({ search: '' })
-    return Promise.all(
-      changes.map(async change => {
-        const sim = this.#sim.fork()
-        const usual = await exampleOf(operations, operation, sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-        const request = altered(usual, change)
-        return sim.fetch(mirrored === undefined ? request : altered(request, { path: mirrorOf(endpoint, request) }))
-      }),
-    )
+  /** What a world answers to each story of an operation, and to what asks for a stream. */
+  async #answersOf(found: DocumentOperation, streams: boolean): Promise<Response[]> {
+    const { operation, endpoint, operations } = this.#declared(found)
+    const stories = storiesOf(operations, operation)
+    if (streams && endpoint.streams !== undefined) {
+      const usage = { stream_options: { include_usage: true } }
+      stories.push(...[{}, usage].map(more => ({ change: { fields: { stream: true, ...more } } })))
+    }
+    return Promise.all(stories.map(story => this.#told(found, story)))
   }
+
+  /** What is answered where a fault of the wire gives a status that nothing else has brought about. */
+  async #faultsOf(
+    theirs: DocumentOperation,
+    found: DocumentOperation,
+    seen: ReadonlySet<number>,
+  ): Promise<readonly Response[]> {
+    const listed = [...theirs.responses.keys(), ...found.responses.keys()].filter(one => /^(?:429|5\d\d)$/.test(one))
+    const statuses = [...new Set(listed.map(Number))].filter(
+      status => !seen.has(status) && responseFor(theirs, status) !== undefined,
+    )
+    const { operation } = this.#declared(found)
+    const story = (status: number): Story => ({
+      before: sim => sim.faults.add({ on: operation, fault: { kind: 'status', status } }),
+    })
+    return Promise.all(statuses.map(status => this.#told(found, story(status))))
+  }
+
+  /** The answer to one story in a world of its own. */
+  async #told(found: DocumentOperation, { change = {}, before }: Story): Promise<Response> {
+    const { operation, endpoint, operations, isMirror } = this.#declared(found)
+    const sim = this.#sim.fork()
+    const usual = await exampleOf(operations, operation, sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+    const kept = usual.clone()
+    await before?.(sim, () => kept.clone())
+    const request = await altered(usual, change)
+    return sim.fetch(isMirror ? await altered(request, { path: mirrorOf(endpoint, request) }) : request)
+  }
+
+  #declared({ at }: DocumentOperation) {
+    const operations = this.#sim.api.operations as Operations
+    const mirrored = at.value['x-mirror-of']
+    const operation = String(mirrored ?? at.value.operationId)
+    return { operations, operation, endpoint: operations[operation] as AnyEndpoint, isMirror: mirrored !== undefined }
+  }
+}
+
+/** What a document says of a body of one content type, or of each event of one. */
+function bodySchemaOf(document: OpenapiDocument, part: Part, media: string): Part | undefined {
+  const said = document.below(part, 'content', media)
+  if (said === undefined || media !== EVENT_STREAM) return said && document.below(said, 'schema')
+  const schema = eventSchemaOf(document, said)
+  return schema && eventForms(document, said, schema).length === 0 ? schema : undefined
 }
 
 type Tell = (finding: Omit<Finding, 'operation'>) => void
@@ -292,24 +362,10 @@ function mirrorOf({ path, mirror }: AnyEndpoint, request: Request): string {
   return new URL(request.url).pathname.replace(home!, second!)
 }
 
-/** What a request has in place of what its example has. */
-interface Change {
-  readonly path?: string
-  readonly search?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-}
-
-function altered(usual: Request, change: Change): Request {
-  const url = new URL(usual.url)
-  url.pathname = change.path ?? url.pathname
-  url.search = change.search ?? url.search
-  const content = change.body ?? usual.body
-  return new Request(url, {
-    method: usual.method,
-    headers: { ...Object.fromEntries(usual.headers), ...change.headers },
-    ...(content !== null && { body: content, duplex: 'half' }),
-  } as RequestInit)
+/** Where a document says that an operation may answer with a stream of events. */
+function streamOf(document: OpenapiDocument, operation: DocumentOperation): Part | undefined {
+  const response = responseFor(operation, 200)
+  return response && contentOf(document, response, EVENT_STREAM)
 }
 
 /** Literal words are the same, parameters may have any names; a name of a model may hold a slash. */
@@ -326,11 +382,6 @@ function isSamePath(theirs: string, ours: string): boolean {
 
 function responseFor({ responses }: DocumentOperation, status: number): Part | undefined {
   return responses.get(String(status)) ?? responses.get(`${Math.floor(status / 100)}XX`) ?? responses.get('default')
-}
-
-function isMedia(declared: string, type: string): boolean {
-  const plain = declared.split(';', 1)[0]!.trim().toLowerCase()
-  return plain === '*/*' || plain === type || (plain.endsWith('/*') && type.startsWith(plain.slice(0, -1)))
 }
 
 function sameName(one: Part['value'], other: Part['value']): boolean {

@@ -1,4 +1,4 @@
-/** An OpenAPI document, 3.0 or 3.1: read, brought to one dialect, its references followed. */
+/** An OpenAPI document, 3.0 to 3.2: read, brought to one dialect, its references followed. */
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -25,7 +25,7 @@ export class DocumentError extends Error {
   override readonly name = 'DocumentError'
 }
 
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'] as const
 
 export class OpenapiDocument {
   readonly root: Json
@@ -33,13 +33,13 @@ export class OpenapiDocument {
   readonly base: string
   readonly operations: readonly DocumentOperation[]
 
-  /** @throws DocumentError for what is no OpenAPI document of 3.0 or 3.1, or points where nothing is */
+  /** @throws DocumentError for what is no OpenAPI document of 3.0 to 3.2, or points where nothing is */
   constructor(value: unknown) {
     if (!isObject(value)) throw new DocumentError('it is no OpenAPI document: there is no object in it.')
     const version = String(value.openapi ?? value.swagger ?? '')
-    if (!/^3\.[01](\.|$)/.test(version)) {
+    if (!/^3\.[0-2](\.|$)/.test(version)) {
       const found = version === '' ? "it has no field 'openapi'" : `it is of version ${version}`
-      throw new DocumentError(`${found}. Give an OpenAPI document of 3.0 or 3.1.`)
+      throw new DocumentError(`${found}. Give an OpenAPI document of 3.0, 3.1 or 3.2.`)
     }
     this.root = version.startsWith('3.0') ? (modern(value) as Json) : value
     this.base = baseOf(this.root)
@@ -119,6 +119,18 @@ export class OpenapiDocument {
 export function jsonSchemaOf(document: OpenapiDocument, part: Part): Part | undefined {
   const media = mediaOf(part).find(type => /[/+]json\b/i.test(type) || type === '*/*')
   return media === undefined ? undefined : document.below(part, 'content', media, 'schema')
+}
+
+/** What a request body or a response says of a content type; undefined where it does not name it. */
+export function contentOf(document: OpenapiDocument, part: Part, type: string): Part | undefined {
+  const media = mediaOf(part).find(one => !one.startsWith('*/') && isMedia(one, type))
+  return media === undefined ? undefined : document.below(part, 'content', media)
+}
+
+/** Whether a content type is one that a document names, ranges included. */
+export function isMedia(declared: string, type: string): boolean {
+  const plain = declared.split(';', 1)[0]!.trim().toLowerCase()
+  return plain === '*/*' || plain === type || (plain.endsWith('/*') && type.startsWith(plain.slice(0, -1)))
 }
 
 export function mediaOf({ value }: Part): string[] {

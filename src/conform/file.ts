@@ -10,11 +10,19 @@ export function readDocument(path: string): unknown {
   if (!entry?.isFile()) {
     throw new DocumentError(`${entry ? 'it is no file' : 'there is no such file'}. Give an OpenAPI document.`)
   }
-  const content = readFileSync(path, 'utf8')
+  return parsed(readFileSync(path, 'utf8'))
+}
+
+/**
+ * The document in a text, JSON or YAML.
+ *
+ * @throws DocumentError for a text that is neither
+ */
+export function parsed(content: string): unknown {
   if (/^\s*\{/.test(content)) {
-    const parsed = parseJsonText(content)
-    if ('value' in parsed) return parsed.value
-    const { line, column, reason } = parsed.fault
+    const json = parseJsonText(content)
+    if ('value' in json) return json.value
+    const { line, column, reason } = json.fault
     throw new DocumentError(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
   }
   const document = parseDocument(content)

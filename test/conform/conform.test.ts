@@ -1,9 +1,13 @@
 /** The simulator against documents of others: what differs is found, and nothing else. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { type ConformArguments, handler } from '../../src/cli/conform.ts'
 import { conform } from '../../src/conform/conform.ts'
+import { OpenapiDocument } from '../../src/conform/document.ts'
+import { eventsOf } from '../../src/conform/streams.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { PROFILE } from '../names/words.ts'
 
@@ -71,10 +75,19 @@ test('each planted difference is found, and nothing else', async () => {
       'break type · GET /v1/voices: answer 200, voices[].created_at · string | 1755129600',
       'note field · GET /v1/voices: answer 200, voices[].updated_at · nothing of it | it may be there',
       'break value · GET /deploy/list/: answer 200, [].status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | "deploying"',
+      'break field · GET /v1/voices: answer 429, retry_after · it is always there | it is not there',
+      'note status · GET /v1/voices: answer 429 · 429 is an answer | a fault of the wire alone gives it',
+      expect.stringMatching(
+        /^break value · POST \/deploy\/\{id\}\/stop: answer 400, error · it is one of "not_running" \| "/,
+      ),
+      'warning status · POST /v1/api-tokens: refusals · answers are 200, 401, 403, 415, 422 | it may be 409',
+      'break media · GET /v1/batches: answer 200 · the content may be text/event-stream | it is never streamed',
+      'break field · POST /v1/chat/completions: answer 200, each event, provider · it is always there | it is not there',
+      'break type · POST /v1/chat/completions: answer 200, each event, created · string | 1767225600',
       'warning value · POST /deploy/llm: answer 200, status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | it may be "deploying"',
     ].sort(byText),
   )
-  expect([operations, served]).toEqual([10, 8])
+  expect([operations, served]).toEqual([14, 12])
 })
 
 /** As texts and patterns sort beside one another. */
@@ -88,9 +101,22 @@ function byText(one: unknown, other: unknown): number {
 }
 
 test('a document that the simulator tells of itself has no difference: in other names, and the half of it', async () => {
-  const own = await conform(await ownDocument({ names: PROFILE }), { names: PROFILE })
+  const document = await ownDocument({ names: PROFILE })
+  const own = await conform(document, { names: PROFILE })
   expect(own.findings).toEqual([])
   expect(own.beyond).toEqual([])
+  // And every answer that it declares was brought about, but for these.
+  const unseen = new OpenapiDocument(document).operations.flatMap(({ name, responses }) =>
+    [...responses.keys()]
+      .filter(status => !own.answers[name]!.includes(Number(status)))
+      .map(status => `${name} ${status}`),
+  )
+  expect(unseen.sort()).toEqual([
+    'GET /deploy/list 422',
+    'GET /deploy/llm/gpu_availability 422',
+    'GET /models/list 405',
+    'GET /qq-router/models 405',
+  ])
   const half = await conform(await ownDocument({ documentedOnly: true }))
   expect(half.findings).toEqual([])
   expect(half.beyond).toContain('GET /deploy/{deploy_id}')
@@ -120,6 +146,70 @@ test('bounds of a request that go beyond ours break, narrower ones and none at a
   expect(await values({ temperature: { type: 'number', minimum: 0, maximum: 1 }, top_p: { type: 'number' } })).toEqual(
     [],
   )
+})
+
+describe('streams of events', () => {
+  const ASKED = {
+    ...{ type: 'object', required: ['model', 'messages'] },
+    properties: { model: { type: 'string' }, messages: { type: 'array' } },
+  }
+  const streaming = (media: object, openapi = '3.2.0') => ({
+    ...{ openapi, info: { title: 'streaming', version: '1' } },
+    paths: {
+      '/v1/chat/completions': {
+        post: {
+          requestBody: {
+            content: { 'application/json': { schema: ASKED } },
+          },
+          responses: {
+            200: { description: '', content: { 'application/json': {}, 'text/event-stream': media } },
+            ...{ '4XX': { description: '' }, '5XX': { description: '' } },
+          },
+        },
+      },
+    },
+  })
+  const told = async (media: object) =>
+    (await conform(streaming(media))).findings
+      .filter(({ severity, kind }) => severity === 'break' && kind !== 'field')
+      .map(({ kind, place, says, ours, pointer }) => [kind, place, says, ours, pointer.split('/').slice(-3).join('/')])
+  const chunk = (created: object) => ({ type: 'object', additionalProperties: true, properties: { created } })
+  const whole = ['type', 'answer 200, each event, created', 'string', '1767225600', 'properties/created/type']
+
+  test('are held to the schema of an event by itself, in a list, or as OpenAPI 3.2 has it', async () => {
+    const [right, wrong] = [chunk({ type: 'integer' }), chunk({ type: 'string' })]
+    const event = (contentSchema: object) => ({
+      ...{ type: 'object', required: ['data'], additionalProperties: false },
+      properties: { data: { type: 'string', contentMediaType: 'application/json', contentSchema } },
+    })
+    const forms = (schema: object) => [
+      { schema },
+      { schema: { type: 'array', items: schema } },
+      { itemSchema: schema },
+      { itemSchema: event(schema) },
+      { itemSchema: { oneOf: [{ ...event({}), required: ['event'], properties: { event: {} } }, event(schema)] } },
+    ]
+    for (const media of forms(right)) expect([media, await told(media)]).toEqual([media, []])
+    for (const media of forms(wrong)) expect([media, await told(media)]).toEqual([media, [whole]])
+    const named = { ...event(right), required: ['data', 'event'] }
+    expect((await conform(streaming({ itemSchema: named }))).findings).toMatchObject([
+      { severity: 'break', kind: 'field', place: 'answer 200, each event, event', says: 'it is always there' },
+    ])
+  })
+
+  test('a schema of the text as a whole says nothing of its events', async () => {
+    expect(await told({ schema: { type: 'string' } })).toEqual([])
+  })
+
+  test('an event is what the format says: fields, comments, data in several lines, any ends of lines', () => {
+    const text =
+      ': hello\r\n\r\nevent: a\r\nid: 7\r\nretry: 10\r\ndata: {"x":\r\ndata:1}\r\n\r\nid: 8\n\ndata\n\ndata: [DONE]\n\n'
+    expect(eventsOf(text)).toEqual([
+      { event: 'a', id: '7', retry: 10, data: '{"x":\n1}' },
+      { data: '' },
+      { data: '[DONE]' },
+    ])
+  })
 })
 
 describe('documents of 3.0', () => {
@@ -183,7 +273,7 @@ describe('the command', () => {
          at #/components/schemas/Voice/properties/created_at/type
 `)
     expect(said).toMatch(
-      /Cloud of another 7: 8 of 10 operations served, asked with \d+ requests: 11 breaks, 4 warnings, 2 notes\n/,
+      /Cloud of another 7: 12 of 14 operations served, asked with \d+ requests: 16 breaks, 5 warnings, 3 notes\n/,
     )
     expect(said.indexOf('break  ')).toBeLessThan(said.indexOf('warning  '))
   })
@@ -207,7 +297,7 @@ describe('the command', () => {
     'a text': ['hello', /it is no OpenAPI document/],
     'an older version': [
       'swagger: "2.0"\npaths: {}',
-      /it is of version 2\.0\. Give an OpenAPI document of 3\.0 or 3\.1/,
+      /it is of version 2\.0\. Give an OpenAPI document of 3\.0, 3\.1 or 3\.2/,
     ],
     'no version': ['{}', /it has no field 'openapi'/],
     'no operations': ['openapi: 3.1.0\npaths: {}', /it has no operations/],
@@ -226,7 +316,28 @@ describe('the command', () => {
   }
 
   test('without a document there is nothing to check', async () => {
-    await expect(handler({})).rejects.toThrow('Failed to check: there is no document. Give the file of one')
+    await expect(handler({})).rejects.toThrow(
+      'Failed to check: there is no document. Give the file or the address of one',
+    )
+  })
+
+  test('a document where somebody serves it, and what is none', async () => {
+    const document = JSON.stringify(small('/v1/voices', { responses: { 200: { description: '' } } }))
+    const server = createServer(({ url }, answer) => {
+      answer.statusCode = url === '/none' ? 404 : 200
+      answer.end(url === '/page' ? '<html></html>' : document)
+    })
+    await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+    onTestFinished(() => void server.close())
+    const home = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect((await run({ openapi: `${home}/openapi.json` })).said).toContain('small 1: 1 of 1 operations served')
+    const said = async (openapi: string) => (await handler({ openapi }).catch(error => error)).message
+    expect(await said(`${home}/none`)).toBe(
+      `Failed to read --openapi '${home}/none': what answers there refuses it (404). Download the document, and give its file.`,
+    )
+    expect(await said(`${home}/page`)).toMatch(/\/page': it is no OpenAPI document: there is no object in it/)
+    expect(await said('http://127.0.0.1:1/openapi.json')).toMatch(/nobody answers there \(.+\)\. Download the document/)
+    expect(await said('https://')).toMatch(/it is no address/)
   })
 
   test.each(Object.entries(bad))('%s could not be looked at', async (name, [content, message]) => {
