@@ -2,17 +2,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { pathOf } from './api/asked.ts'
 import type { Patience } from './api/endpoint.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import { AWAITED_HEADER, AwaitedAnswer, NO_PIECE_HEADER, PIECES_HEADER } from './awaited-answer.ts'
+import { breakAnswer } from './broken-connection.ts'
 import type { ClientPatience } from './client-patience.ts'
 import { patience, pause } from './clock/turns.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
 import { cutBody } from './faults/bodies.ts'
-import { BrokenAnswer, isStream, piecesOf, transferTime } from './faults/broken.ts'
+import { BrokenAnswer, isStream } from './faults/broken.ts'
+import { HalfClosed } from './half-closed.ts'
 import type { Micros } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
@@ -27,7 +28,8 @@ export const DEFAULT_HOST = '127.0.0.1'
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
-  keepAliveTimeout: 5_000,
+  // Longer than clients leave a connection idle: one that is closed while its client sends on it loses the request.
+  keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 2_000,
 } as const
 const MOST_CONNECTIONS = 1_024
@@ -123,6 +125,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       const clientAddress = addressOf(incoming, trustProxy)
       const outgoing = env.outgoing as ServerResponse
       const bringAbout = (from: Simulator, answer: Response) => broughtAbout(from, answer, incoming, outgoing)
+      const patienceOf = (own: ClientPatience, sim: Simulator) => noticing(incoming.socket, patienceFor(own, sim))
       if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout, patienceOf })
       const below = worldBelow(path)
       if (below !== undefined && !isControl(below.path)) {
@@ -204,10 +207,23 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     const { speed } = from.clock
     const latency = options.latency ?? (speed === undefined ? 'instant' : 'scaled')
     const pace = latency === 'real' ? 1 : latency === 'scaled' ? speed : undefined
-    return breakAnswer(answer, incoming, outgoing, { pace, hanging })
+    const waits = <Value>(wait: Promise<Value>) => halfClosed.during(incoming.socket, wait)
+    return breakAnswer(answer, incoming, outgoing, { pace, hanging, waits })
   }
 
-  const patienceOf = patienceOver(options.latency)
+  const patienceFor = patienceOver(options.latency)
+
+  /** A client that waits, until it closes its side of the connection. */
+  function noticing(socket: Socket, patience: Patience): Patience {
+    return {
+      get isInstant() {
+        return patience.isInstant
+      },
+      now: () => patience.now(),
+      wait: (...what) => halfClosed.during(socket, patience.wait(...what)),
+    }
+  }
+
   let inFlight = 0
   const connections: Connections = new Map()
   const server = createServer({ ...TIMEOUTS }, (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -225,6 +241,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     outgoing.writeHead(away.status, { 'content-type': 'application/json', connection: 'close' })
     outgoing.end(JSON.stringify({ error: away.message }))
   })
+  const halfClosed = new HalfClosed(server)
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', (socket: Socket) => {
     connections.set(socket, 0)
@@ -305,107 +322,6 @@ async function closed(server: HttpServer, connections: Connections): Promise<voi
   await end
 }
 
-interface Breaking {
-  /** Simulated seconds in a real one; undefined where nobody waits. */
-  readonly pace: number | undefined
-  readonly hanging: Set<Socket>
-}
-
-/** Does to the connection what the fault says. What a client would have to wait for says so in a header where it comes at once. */
-async function breakAnswer(
-  answer: BrokenAnswer,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { pace, hanging }: Breaking,
-): Promise<Response> {
-  const { fate } = answer
-  const { socket } = incoming
-  switch (fate.kind) {
-    case 'reset':
-    case 'refused':
-      // A connection that was taken cannot be refused any more: the nearest to it is one that ends at once.
-      socket.resetAndDestroy()
-      return RESPONSE_ALREADY_SENT
-    case 'hang':
-      if (pace === undefined && incoming.headers['x-sim-client'] === 'scenario') {
-        return new Response(null, { status: 204, headers: { 'x-sim-hang': '1' } })
-      }
-      hanging.add(socket)
-      outgoing.once('close', () => hanging.delete(socket))
-      return RESPONSE_ALREADY_SENT
-    case 'delayed': {
-      if (pace === undefined) return inNoTime(answer, fate.by)
-      await patience(fate.by / 1000 / pace, gone(outgoing))
-      return answer.mended
-    }
-    case 'cut': {
-      if (isStream(answer)) {
-        await sendPieces(outgoing, answer, cutBody(answer.body!, fate.after), piece => outgoing.write(piece))
-        // Of a chunk that is announced nothing comes.
-        if (fate.chunked) socket.write('400\r\n')
-        socket.destroySoon()
-        return RESPONSE_ALREADY_SENT
-      }
-      const bytes = new Uint8Array(await answer.arrayBuffer())
-      const framing = fate.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
-      const part = bytes.subarray(0, fate.after)
-      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...framing })
-      outgoing.flushHeaders()
-      if (fate.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
-      if (part.length > 0) socket.write(part)
-      socket.destroySoon()
-      return RESPONSE_ALREADY_SENT
-    }
-    case 'slow': {
-      if (isStream(answer)) {
-        if (pace === undefined) return answer.mended
-        const signal = gone(outgoing)
-        const isWhole = await sendPieces(outgoing, answer, answer.body!, async piece => {
-          const { size, each } = piecesOf(piece.length, fate.bytesPerSecond)
-          for (let at = 0; at < piece.length; at += size) {
-            if (await patience(each / 1000 / pace, signal)) outgoing.write(piece.subarray(at, at + size))
-          }
-        })
-        if (isWhole) outgoing.end()
-        else socket.destroySoon()
-        return RESPONSE_ALREADY_SENT
-      }
-      const bytes = new Uint8Array(await answer.arrayBuffer())
-      const whole = new Response(bytes, { status: answer.status, headers: answer.headers })
-      if (pace === undefined) return inNoTime(whole, transferTime(bytes.length, fate.bytesPerSecond))
-      const { size, each } = piecesOf(bytes.length, fate.bytesPerSecond)
-      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length })
-      outgoing.flushHeaders()
-      const signal = gone(outgoing)
-      for (let at = 0; at < bytes.length; at += size) {
-        if (!(await patience(each / 1000 / pace, signal))) return RESPONSE_ALREADY_SENT
-        outgoing.write(bytes.subarray(at, at + size))
-      }
-      outgoing.end()
-      return RESPONSE_ALREADY_SENT
-    }
-  }
-}
-
-/** Sends a body as it comes; says whether it came to its end. A client that leaves is heard where the body comes from. */
-async function sendPieces(
-  outgoing: ServerResponse,
-  { status, headers }: Response,
-  body: ReadableStream<Uint8Array>,
-  send: (piece: Uint8Array) => unknown,
-): Promise<boolean> {
-  const reader = body.getReader()
-  outgoing.once('close', () => reader.cancel().catch(() => {}))
-  outgoing.writeHead(status, Object.fromEntries(headers))
-  outgoing.flushHeaders()
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) await send(next.value)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** A body that a stage reads as it moves time. */
 interface PacedBody {
   readonly one: AwaitedAnswer
@@ -474,28 +390,14 @@ function realPatience(own: Patience, { clock }: Simulator): Patience {
 }
 
 /** How clients wait for answers of models, by the latency that was asked for. */
-function patienceOver(latency: Latency | undefined): ((own: ClientPatience, sim: Simulator) => Patience) | undefined {
-  if (latency === undefined) return undefined
+function patienceOver(latency: Latency | undefined): (own: ClientPatience, sim: Simulator) => Patience {
+  if (latency === undefined) return own => own
   if (latency === 'real') return realPatience
   return (own, { clock }) => ({
     isInstant: latency === 'instant' || clock.speed === undefined,
     now: () => own.now(),
     wait: (...what) => own.wait(...what),
   })
-}
-
-/** On a clock that stands nothing can be waited for: the answer says how late it would have been. */
-function inNoTime(answer: Response, by: Micros): Response {
-  const headers = new Headers(answer.headers)
-  headers.set('x-sim-delay', String(by))
-  return new Response(answer.body, { status: answer.status, headers })
-}
-
-/** Aborted when the client leaves. */
-function gone(outgoing: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  outgoing.once('close', () => controller.abort())
-  return controller.signal
 }
 
 /** The one place that tells the control plane from the service. */

@@ -143,6 +143,67 @@ describe('a client that hangs up in the middle', () => {
   })
 })
 
+describe('a client that closes its side when it has sent all', () => {
+  const json = (line: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
+    head(line, { 'Content-Type': 'application/json', 'Content-Length': body.length, ...headers }) + body
+  const upload = head('POST /v1/files HTTP/1.1', { ...MULTIPART, 'Content-Length': Buffer.byteLength(FORM) }) + FORM
+  const chat = (more: object) =>
+    json(
+      'POST /v1/chat/completions HTTP/1.1',
+      JSON.stringify({ model: 'acme/chat', messages: [{ role: 'user', content: 'Hello!' }], ...more }),
+    )
+  const CHAT: SimulatorOptions = {
+    fixtures: 'two-nodes',
+    with: { ...EMPTY.with, deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
+  }
+
+  test.each([
+    ['a GET', EMPTY, head('GET /deploy/list HTTP/1.1'), /\[\]$/],
+    [
+      'two in one go',
+      EMPTY,
+      head('GET /deploy/list HTTP/1.1') + head('GET /v1/files HTTP/1.1'),
+      /\[\]HTTP[\s\S]*"data":\[\]/,
+    ],
+    ['an upload', EMPTY, upload, /"object":"file"/],
+    [
+      'an upload in chunks',
+      EMPTY,
+      head('POST /v1/files HTTP/1.1', { ...MULTIPART, 'Transfer-Encoding': 'chunked' }) + chunked([FORM]),
+      /"object":"file"/,
+    ],
+    ['a command', EMPTY, json('POST /_sim/clock/advance HTTP/1.1', '{"by":"1h"}'), /"now"/],
+    ['a chat', CHAT, chat({}), /"finish_reason":"stop"/],
+    ['a stream', CHAT, chat({ stream: true }), /data: \[DONE\]/],
+  ])('gets the answer to %s, and the connection ends', async (_, options, bytes, answer) => {
+    const world = await running(options)
+    const line = await dial(world)
+    line.socket.end(bytes)
+    const text = await line.until(/never/)
+    expect(text).toMatch(/^HTTP\/1.1 200 /)
+    expect(text).toMatch(answer)
+    expect(world.server.inFlight).toBe(0)
+  })
+
+  test.each([
+    // As many others as the deployment has places for.
+    ['for its turn', 4, {}, []],
+    ['for its tokens', 0, { stream: true }, []],
+    ['for an answer that never comes', 0, {}, [{ on: 'createChatCompletion', fault: { kind: 'hang' as const } }]],
+  ])('has left where it has to wait %s', async (_, others, more, faults) => {
+    const world = await running({ ...CHAT, inferencePace: 'clock', faults })
+    for (let i = 0; i < others; i++) (await dial(world)).socket.write(chat({}))
+    await vi.waitFor(() => expect(world.sim.world.inference.underWay).toBe(others))
+
+    const line = await dial(world)
+    line.socket.end(chat(more))
+
+    expect(await line.until(/never/)).not.toContain('"content":"')
+    await vi.waitFor(() => expect(world.server.inFlight).toBe(others))
+    expect(world.sim.world.inference.underWay).toBe(others)
+  })
+})
+
 describe('too large a body', () => {
   const REFUSED = /^HTTP\/1.1 413 [\s\S]*?"detail"/
 
@@ -290,6 +351,11 @@ describe('what stands in the request line and the headers', () => {
 })
 
 describe('closing', () => {
+  test('has told its clients that it keeps a connection for longer than they leave it idle', async () => {
+    const { ask } = await running(EMPTY)
+    expect((await ask('/deploy/list')).headers.get('keep-alive')).toBe('timeout=75')
+  })
+
   test('hangs up on idle connections at once, while a request is still in flight', async () => {
     const world = await running(EMPTY)
     const agent = new Agent({ keepAlive: true })
