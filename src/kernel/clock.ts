@@ -15,6 +15,9 @@ export const LONGEST_LIFE: Micros = 200 * 365 * DAY
 export class Clock {
   readonly epochMs: number
   #now: Micros
+  /** The moment that was told last, for it is often asked again: what is made is updated then, too. */
+  #toldAt: Micros = Number.NaN
+  #told = ''
 
   constructor(epochMs: number = DEFAULT_EPOCH_MS, now: Micros = 0) {
     this.epochMs = epochMs
@@ -40,10 +43,14 @@ export class Clock {
 
   /** ISO 8601 with microseconds and offset, the wire's form of a time. */
   iso(at: Micros = this.#now): string {
-    const total = this.epochMs * 1000 + at
-    const seconds = Math.floor(total / 1_000_000)
-    const fraction = total - seconds * 1_000_000
-    return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}+00:00`
+    if (at !== this.#toldAt) {
+      const total = this.epochMs * 1000 + at
+      const seconds = Math.floor(total / 1_000_000)
+      const fraction = total - seconds * 1_000_000
+      this.#told = `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}+00:00`
+      this.#toldAt = at
+    }
+    return this.#told
   }
 
   /** Microseconds since the epoch of the world, of integer Unix seconds. */

@@ -101,12 +101,13 @@ export class Chance {
   }
 
   #text(alphabet: string, length: number, key: Key, what: Purpose): string {
-    let text = ''
+    const codes: number[] = []
     for (let i = 0; i < length; i++) {
       if (i % 4 === 0) this.#draw(key, what, i >> 2)
-      text += alphabet[Math.floor((this.#out[i % 4]! / 4_294_967_296) * alphabet.length)]
+      codes.push(alphabet.charCodeAt(Math.floor((this.#out[i % 4]! / 4_294_967_296) * alphabet.length)))
     }
-    return text
+    // At once: a text that grows letter by letter is a chain, which whoever reads it first has to walk.
+    return String.fromCharCode(...codes)
   }
 
   #draw(key: Key, what: Purpose, index: number): void {
@@ -158,7 +159,7 @@ function multiplyHigh(a: number, b: number): number {
   const bLow = b & 0xffff
   const middle = aHigh * bLow + ((aLow * bLow) >>> 16)
   const carry = aLow * bHigh + (middle & 0xffff)
-  return aHigh * bHigh + Math.floor(middle / 65_536) + Math.floor(carry / 65_536)
+  return aHigh * bHigh + (middle >>> 16) + (carry >>> 16)
 }
 
 // Math.exp and Math.log may differ in their last bit from engine to engine; these use only + − × ÷, which IEEE 754 fixes.
