@@ -16,6 +16,8 @@ const NOT_KEPT: Readonly<Record<string, readonly string[]>> = {
     // The hash of the row that an event is happening to.
     ...['h0', 'h1', 'h2', 'h3'],
   ],
+  // What was told last.
+  Clock: ['toldAt', 'told'],
   // JSON that was made before.
   Deployments: ['texts'],
   Batches: ['texts'],
