@@ -8,7 +8,7 @@ export const listAggregatorModels = endpoint({
   summary: 'The models as an aggregator lists them',
   provenance: 'documented',
   assumed: [
-    'the path word aggregator is served literally',
+    'the path begins with /aggregator literally',
     'prices are decimal strings in USD per token',
     "deprecation_date is '' when there is none",
     'aggregator is a map of strings',

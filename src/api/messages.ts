@@ -18,7 +18,7 @@ export const countTokens = endpoint({
   summary: 'Count the input tokens of a message request',
   provenance: 'documented',
   assumed: [
-    'the path word vendor_a is served literally',
+    'the path begins with /vendor_a literally',
     '200 {"input_tokens": n}, by o200k_base over the texts of messages, system and tools',
     'model and messages are required; content is a string or an array of blocks, system too',
     'thinking and tool_choice are accepted and not counted',

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { articleOf, singular } from '../../src/api/grammar.ts'
+
+test.each([
+  [
+    'a',
+    'machine',
+    'repository',
+    'unit',
+    'usage',
+    'one',
+    'European',
+    'GPU',
+    'qqDepot',
+    'gpu-box',
+    'user',
+    'utility',
+    'UI',
+  ],
+  [
+    'an',
+    'endpoint',
+    'aggregator',
+    'index',
+    'object',
+    'hour',
+    'LLM',
+    'SSD',
+    'x-api-key',
+    'umbrella',
+    'instance',
+    'ML-box',
+  ],
+])('%s', (article, ...words) => {
+  const expected = words.map(word => `${article} ${word}`)
+  expect(words.map(word => `${articleOf(word)} ${word}`)).toEqual(expected)
+})
+
+test.each([
+  ['machines', 'machine'],
+  ['qq-boxes', 'qq-box'],
+  ['instances', 'instance'],
+  ['batches', 'batch'],
+  ['repositories', 'repository'],
+  ['databases', 'database'],
+  ['caches', 'cache'],
+  ['nodes', 'node'],
+  ['status', 'status'],
+  ['access', 'access'],
+  ['analysis', 'analysis'],
+  ['hub', 'hub'],
+  ['series2', 'series2'],
+])('one of %s is %s', (many, one) => {
+  expect(singular(many)).toBe(one)
+})
