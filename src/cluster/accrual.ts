@@ -1,5 +1,4 @@
 import { HOUR, type Micros } from '../kernel/duration.ts'
-import type { Tape } from '../kernel/tape.ts'
 
 /**
  * An exact sum of rates × times, as the ledger meters it: the rate in micro-cents an hour, the time in microseconds.
@@ -8,13 +7,22 @@ import type { Tape } from '../kernel/tape.ts'
  * parts that stay below it. BigInt says the same and costs eight times as much, at every start and stop of an instance.
  */
 export class Accrual {
-  #whole = 0
-  /** What is missing of one more, in micro-cents × microseconds an hour: below `HOUR`. */
-  #rest = 0
+  #whole: number
+  #rest: number
+
+  constructor(whole = 0, rest = 0) {
+    this.#whole = whole
+    this.#rest = rest
+  }
 
   /** Whole micro-cents, rounded down. */
   get whole(): number {
     return this.#whole
+  }
+
+  /** What is missing of one more, in micro-cents × microseconds an hour: below `HOUR`. */
+  get rest(): number {
+    return this.#rest
   }
 
   /** All of it, in micro-cents × microseconds an hour. */
@@ -57,15 +65,7 @@ export class Accrual {
     return micros
   }
 
-  keep(tape: Tape): void {
-    this.#whole = tape.value(this.#whole)
-    this.#rest = tape.value(this.#rest)
-  }
-
   copy(): Accrual {
-    const copy = new Accrual()
-    copy.#whole = this.#whole
-    copy.#rest = this.#rest
-    return copy
+    return new Accrual(this.#whole, this.#rest)
   }
 }

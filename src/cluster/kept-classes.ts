@@ -4,7 +4,6 @@
  */
 import { Chance } from '../kernel/random.ts'
 import { Generation } from '../kernel/table.ts'
-import { Player, Recorder } from '../kernel/tape.ts'
 import type { OfferedLoad } from '../store/load.ts'
 import { Accrual } from './accrual.ts'
 import { BatchRow } from './batch-row.ts'
@@ -44,16 +43,8 @@ export const KEPT_BY_FIELDS = {
 export const KEPT_IN_PARTS = {
   Accrual: {
     of: Accrual,
-    take(accrual: Accrual): readonly unknown[] {
-      const tape = new Recorder()
-      accrual.keep(tape)
-      return tape.values
-    },
-    make(parts: readonly unknown[]): Accrual {
-      const accrual = new Accrual()
-      accrual.keep(new Player(parts))
-      return accrual
-    },
+    take: ({ whole, rest }: Accrual): readonly unknown[] => [whole, rest],
+    make: ([whole, rest]: readonly unknown[]): Accrual => new Accrual(whole as number, rest as number),
   },
   Chance: {
     of: Chance,

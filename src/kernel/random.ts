@@ -244,10 +244,11 @@ export class ByteHash {
     let at = 0
     while (this.#pendingBytes > 0 && at < bytes.length) this.#push(bytes[at++]!)
     const end = bytes.length - ((bytes.length - at) & 3)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     let hi = this.#hi
     let lo = this.#lo
     for (; at < end; at += 4) {
-      const value = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+      const value = view.getInt32(at, true)
       hi = word(hi, value)
       lo = Math.imul(lo ^ value, 0x01000193) ^ (lo >>> 15)
     }

@@ -46,6 +46,17 @@ export class Writer {
     this.#end += byteLength
   }
 
+  text(value: string): void {
+    // UTF-8 has no halves of surrogate pairs, and a user's JSON may.
+    const isWellFormed = value.isWellFormed()
+    this.u8(isWellFormed ? 1 : 0)
+    const bytes = isWellFormed
+      ? new TextEncoder().encode(value)
+      : Uint16Array.from({ length: value.length }, (_, i) => value.charCodeAt(i))
+    this.count(bytes.byteLength)
+    this.raw(bytes)
+  }
+
   finish(): readonly Uint8Array[] {
     this.#cut()
     return this.#pieces
@@ -114,6 +125,15 @@ export class Reader {
     const value = this.#view.getFloat64(this.#at, true)
     this.#at += 8
     return value
+  }
+
+  text(): string {
+    const isWellFormed = this.u8() === 1
+    const bytes = this.raw(this.count())
+    if (isWellFormed) return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    let text = ''
+    for (const unit of new Uint16Array(bytes.buffer)) text += String.fromCharCode(unit)
+    return text
   }
 
   /** A copy, so that whoever gets it may write it. */

@@ -1,306 +1,242 @@
 /** Values of one field of many things, side by side: most are equal, or small numbers, and take few bytes. */
 import type { Reader, Writer } from './bytes.ts'
 
-/** Texts in the order in which they were written, joined. */
-export class Texts {
-  readonly #texts: string[] = []
+/** By how many bytes a number takes. */
+const WIDTHS = [Int8Array, Int16Array, Int32Array, Float64Array] as const
 
-  add(text: string): void {
-    this.#texts.push(text)
+/** Added to a width where one number stands for all. */
+const SAME = 4
+
+/** Numbers in a row. As long as they are equal only how many there are is kept. */
+export class Numbers {
+  #count = 0
+  #first = 0
+  #items: Int32Array | Float64Array | undefined
+
+  push(value: number, times = 1): void {
+    const start = this.#count
+    this.#count += times
+    if (this.#items === undefined) {
+      if (start === 0) this.#first = value
+      if (Object.is(value, this.#first)) return
+      this.#items = (isInt32(this.#first) ? new Int32Array(start) : new Float64Array(start)).fill(this.#first)
+    }
+    if (this.#items instanceof Int32Array && !isInt32(value)) this.#items = new Float64Array(this.#items)
+    if (this.#count > this.#items.length) this.#items = wider(this.#items, this.#count)
+    for (let i = start; i < this.#count; i++) this.#items[i] = value
+  }
+
+  get values(): ArrayLike<number> {
+    return (this.#items ?? new Float64Array(this.#count).fill(this.#first)).subarray(0, this.#count)
   }
 
   write(out: Writer): void {
-    const lengths: number[] = []
-    for (const text of this.#texts) lengths.push(text.length)
-    writeNumbers(out, lengths)
-    const joined = this.#texts.join('')
-    // UTF-8 has no halves of surrogate pairs, and a user's JSON may.
-    const isWellFormed = joined.isWellFormed()
-    out.u8(isWellFormed ? 1 : 0)
-    const bytes = isWellFormed
-      ? new TextEncoder().encode(joined)
-      : Uint16Array.from({ length: joined.length }, (_, i) => joined.charCodeAt(i))
-    out.count(bytes.byteLength)
-    out.raw(bytes)
+    const isSame = this.#items === undefined
+    const items = this.#items?.subarray(0, this.#count) ?? [this.#first].slice(0, this.#count)
+    const width = items instanceof Float64Array ? 3 : widthOf(items)
+    out.count(this.#count)
+    out.u8(isSame ? width + SAME : width)
+    out.raw(new WIDTHS[width]!(items))
   }
 }
 
-/** Reads them again, one after the other. */
-export class TextReader {
-  readonly #lengths: ArrayLike<number>
-  readonly #joined: string
-  #next = 0
-  #at = 0
-
-  constructor(from: Reader) {
-    this.#lengths = readNumbers(from)
-    const isWellFormed = from.u8() === 1
-    const bytes = from.raw(from.count())
-    if (isWellFormed) this.#joined = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    else {
-      let joined = ''
-      for (const unit of new Uint16Array(bytes.buffer)) joined += String.fromCharCode(unit)
-      this.#joined = joined
-    }
-  }
-
-  next(): string {
-    if (this.#next === this.#lengths.length) throw new RangeError('the texts end too early')
-    const start = this.#at
-    this.#at += this.#lengths[this.#next++]!
-    return this.#joined.slice(start, this.#at)
-  }
+/** The same numbers with room for twice as many as there are at least. */
+function wider<Items extends Int32Array | Float64Array>(items: Items, least: number): Items {
+  const more = new (items.constructor as new (length: number) => Items)(Math.max(64, least * 2))
+  more.set(items)
+  return more
 }
 
-/** An object that a value leads to, by its number. */
-export class Reference {
-  readonly id: number
-  constructor(id: number) {
-    this.id = id
-  }
+/** 0 and -0 differ, and only one of them is an integer here. */
+function isInt32(value: number): boolean {
+  return (value | 0) === value && !Object.is(value, -0)
 }
 
-/** Numbers an object, from 1, and remembers to write it; an empty list is 0, for one is as good as another. */
-export type See = (object: object) => number
-
-/** In the place of an object's number. */
-const UNDEFINED_ID = -1
-const NULL_ID = -2
-
-/** What a column was read as: plain values, numbers of objects, or one value for all. */
-export type Column =
-  | { readonly values: ArrayLike<unknown> }
-  | { readonly ids: ArrayLike<number> }
-  | { readonly constant: unknown }
-
-const SAME = 0
-const NUMBERS = 1
-const TEXTS = 2
-const FEW_TEXTS = 3
-const OBJECTS = 4
-const BOOLEANS = 5
-const MIXED = 6
-
-/** Whether a column has numbers of objects, plain values, or both: then objects are references. */
-type Holds = 'objects' | 'plain' | 'both'
-
-/** The values of a field, as they are found. As long as they are equal only their number is kept. */
-export class ColumnBuilder {
-  #holds: Holds = 'plain'
-  #count = 0
-  #first: unknown
-  #items: unknown[] | undefined
-  /** The value that was added last, and what stands for it. */
-  #last: unknown = this
-  #lastItem: unknown
-
-  /** Adds to each column its value: the fields of a thing. By the thing, because things lie far apart in memory. */
-  static addAll(columns: readonly ColumnBuilder[], values: readonly unknown[], see: See): void {
-    for (let k = 0; k < values.length; k++) columns[k]!.add(values[k], see)
-  }
-
-  add(value: unknown, see: See): void {
-    // The same again, most often; 0 and -0 look the same here and are not.
-    if (value === this.#last && value !== 0) {
-      this.#count++
-      if (this.#items !== undefined) this.#items.push(this.#lastItem)
-      return
-    }
-    this.#last = value
-    if (value === undefined) this.#put(UNDEFINED_ID, 'objects')
-    else if (value === null) this.#put(NULL_ID, 'objects')
-    else if (typeof value === 'object') this.#put(see(value), 'objects')
-    else this.#put(value, 'plain')
-  }
-
-  #put(item: unknown, holds: 'objects' | 'plain'): void {
-    if (this.#count === 0) {
-      this.#holds = holds
-      this.#first = item
-    } else if (holds !== this.#holds) this.#mix()
-    this.#count++
-    this.#lastItem = this.#holds === 'both' && holds === 'objects' ? valueOfId(item as number) : item
-    if (this.#items !== undefined) this.#items.push(this.#lastItem)
-    else if (!Object.is(item, this.#first)) {
-      this.#items = new Array(this.#count - 1).fill(this.#first)
-      this.#items.push(item)
-    }
-  }
-
-  #mix(): void {
-    if (this.#holds === 'both') return
-    const items = this.#items ?? new Array(this.#count).fill(this.#first)
-    this.#items = this.#holds === 'objects' ? items.map(id => valueOfId(id as number)) : items
-    this.#holds = 'both'
-  }
-
-  write(out: Writer, texts: Texts): void {
-    if (this.#count === 0) return
-    const items = this.#items
-    if (items === undefined) {
-      out.u8(SAME)
-      writeValue(out, texts, this.#holds === 'objects' ? valueOfId(this.#first as number) : this.#first)
-    } else if (this.#holds === 'objects') {
-      out.u8(OBJECTS)
-      writeNumbers(out, items as number[])
-    } else if (isAll<number>(items, 'number')) {
-      out.u8(NUMBERS)
-      writeNumbers(out, items)
-    } else if (isAll<string>(items, 'string')) writeTexts(out, texts, items)
-    else if (isAll<boolean>(items, 'boolean')) {
-      out.u8(BOOLEANS)
-      out.raw(Uint8Array.from(items, Number))
-    } else {
-      out.u8(MIXED)
-      for (const item of items) writeValue(out, texts, item)
-    }
-  }
-}
-
-function isAll<T>(items: unknown[], type: string): items is T[] {
-  for (const item of items) if (typeof item !== type) return false
-  return true
-}
-
-/** What an object's number stands for; where it is an object, the reference to it. */
-function valueOfId(id: number): unknown {
-  return id === UNDEFINED_ID ? undefined : id === NULL_ID ? null : new Reference(id)
-}
-
-/** What a number in a column of objects stands for. */
-export function fromId(id: number, thing: (id: number) => object): unknown {
-  if (id === 0) return []
-  return id === UNDEFINED_ID ? undefined : id === NULL_ID ? null : thing(id)
-}
-
-export function readColumn(from: Reader, texts: TextReader, length: number): Column {
-  if (length === 0) return { values: [] }
-  const kind = from.u8()
-  switch (kind) {
-    case SAME:
-      return { constant: readValue(from, texts) }
-    case NUMBERS:
-      return { values: sized(readNumbers(from), length) }
-    case TEXTS:
-      return { values: Array.from({ length }, () => texts.next()) }
-    case FEW_TEXTS: {
-      const few = Array.from({ length: from.count() }, () => texts.next())
-      return { values: Array.from(sized(readNumbers(from), length), which => few[which]) }
-    }
-    case OBJECTS:
-      return { ids: sized(readNumbers(from), length) }
-    case BOOLEANS:
-      return { values: Array.from(from.raw(length), byte => byte === 1) }
-    case MIXED:
-      return { values: Array.from({ length }, () => readValue(from, texts)) }
-    default:
-      throw new RangeError(`there is no column of kind ${kind}`)
-  }
-}
-
-const UNDEFINED = 0
-const NULL = 1
-const FALSE = 2
-const TRUE = 3
-const NUMBER = 4
-const TEXT = 5
-const OBJECT = 6
-const BIGINT = 7
-
-/** A value by itself; an object as the reference to it. */
-export function writeValue(out: Writer, texts: Texts, value: unknown): void {
-  if (value === undefined) out.u8(UNDEFINED)
-  else if (value === null) out.u8(NULL)
-  else if (typeof value === 'boolean') out.u8(value ? TRUE : FALSE)
-  else if (typeof value === 'number') {
-    out.u8(NUMBER)
-    out.f64(value)
-  } else if (typeof value === 'string') {
-    out.u8(TEXT)
-    texts.add(value)
-  } else if (typeof value === 'bigint') {
-    out.u8(BIGINT)
-    texts.add(String(value))
-  } else if (value instanceof Reference) {
-    out.u8(OBJECT)
-    out.count(value.id)
-  } else throw new Error(`Failed to write a snapshot: a ${typeof value} can not be in one.`)
-}
-
-export function readValue(from: Reader, texts: TextReader): unknown {
-  const tag = from.u8()
-  switch (tag) {
-    case UNDEFINED:
-      return undefined
-    case NULL:
-      return null
-    case FALSE:
-      return false
-    case TRUE:
-      return true
-    case NUMBER:
-      return from.f64()
-    case TEXT:
-      return texts.next()
-    case OBJECT:
-      return new Reference(from.count())
-    case BIGINT:
-      return BigInt(texts.next())
-    default:
-      throw new RangeError(`there is no value of kind ${tag}`)
-  }
-}
-
-function writeTexts(out: Writer, texts: Texts, values: readonly string[]): void {
-  if (new Set(values.slice(0, 64)).size > 16) {
-    out.u8(TEXTS)
-    for (const value of values) texts.add(value)
-    return
-  }
-  const distinct = new Map<string, number>()
-  const places: number[] = []
-  for (const value of values) {
-    const known = distinct.get(value)
-    places.push(known ?? distinct.size)
-    if (known === undefined) distinct.set(value, distinct.size)
-  }
-  out.u8(FEW_TEXTS)
-  out.count(distinct.size)
-  for (const value of distinct.keys()) texts.add(value)
-  writeNumbers(out, places)
-}
-
-/** By how many bytes the widest of them takes. */
-const WIDTHS = [Int8Array, Int16Array, Int32Array, Float64Array] as const
-
-export function writeNumbers(out: Writer, values: readonly number[]): void {
+function widthOf(values: ArrayLike<number>): number {
   let least = 0
   let most = 0
-  let isWhole = true
-  for (const value of values) {
-    // 0 and -0 differ, and only one of them is an integer here.
-    if ((value | 0) !== value || (value === 0 && 1 / value < 0)) {
-      isWhole = false
-      break
-    }
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (!isInt32(value)) return 3
     if (value < least) least = value
     if (value > most) most = value
   }
-  const width = !isWhole ? 3 : least >= -128 && most < 128 ? 0 : least >= -32_768 && most < 32_768 ? 1 : 2
-  out.count(values.length)
-  out.u8(width)
-  out.raw(new WIDTHS[width]!(values))
+  return least >= -128 && most < 128 ? 0 : least >= -32_768 && most < 32_768 ? 1 : 2
 }
 
-export function readNumbers(from: Reader): ArrayLike<number> & Iterable<number> {
+/** Numbers as they are read; where they are all one, that one. */
+export interface NumbersRead {
+  readonly length: number
+  /** The one that they all are. */
+  readonly same: number | undefined
+  readonly at: (index: number) => number
+}
+
+export function readNumbers(from: Reader): NumbersRead {
   const length = from.count()
   const width = from.u8()
-  const Numbers = WIDTHS[width]
-  if (Numbers === undefined) throw new RangeError(`there are no numbers of width ${width}`)
-  return new Numbers(from.raw(length * Numbers.BYTES_PER_ELEMENT).buffer)
+  const isSame = width >= SAME
+  const Items = WIDTHS[isSame ? width - SAME : width]
+  if (Items === undefined) throw new RangeError(`there are no numbers of width ${width}`)
+  const items = new Items(from.raw((isSame ? Math.min(length, 1) : length) * Items.BYTES_PER_ELEMENT).buffer)
+  if (!isSame) return { length, same: undefined, at: index => items[index]! }
+  const same = items[0] ?? 0
+  return { length, same, at: () => same }
 }
 
-function sized<Values extends ArrayLike<unknown>>(values: Values, length: number): Values {
-  if (values.length !== length) throw new RangeError(`a column has ${values.length} values instead of ${length}`)
-  return values
+/** Texts in a row: a few that come again and again by their numbers, many as they are. */
+class Texts {
+  readonly #numbers = new Numbers()
+  readonly #known = new Map<string, number>()
+  #many: string[] | undefined
+
+  push(text: string, times: number): void {
+    if (this.#many === undefined) {
+      let number = this.#known.get(text)
+      if (number === undefined) {
+        number = this.#known.size
+        this.#known.set(text, number)
+      }
+      this.#numbers.push(number, times)
+      if (number < FEW) return
+      const known = [...this.#known.keys()]
+      this.#many = Array.from(this.#numbers.values, number => known[number]!)
+    } else for (let i = 0; i < times; i++) this.#many.push(text)
+  }
+
+  write(out: Writer): void {
+    const isMany = this.#many !== undefined
+    const texts = this.#many ?? [...this.#known.keys()]
+    const lengths = new Numbers()
+    for (const { length } of texts) lengths.push(length)
+    lengths.write(out)
+    out.text(texts.join(''))
+    out.u8(isMany ? 1 : 0)
+    if (!isMany) this.#numbers.write(out)
+  }
+}
+
+const FEW = 64
+
+/** In the place of a number or a text: it is the next of those beside. */
+const NUMBER = 0
+const TEXT = 1
+
+/** Values that are no things, by their numbers; an empty list is `EMPTY_LIST`, for one is as good as another. */
+const PLAIN: readonly unknown[] = [undefined, undefined, undefined, null, false, true]
+const EMPTY_LIST = PLAIN.length
+
+/** The number of the first thing. */
+export const FIRST_THING = EMPTY_LIST + 1
+
+/** Numbers things, from `FIRST_THING`. */
+export interface Finder {
+  see(thing: object | bigint, column: Column): number
+}
+
+/** Stands for what no value is. */
+const NOTHING = Symbol('nothing')
+
+/** The values of a field, as they are found. Most often one is what the one before was, and costs a comparison. */
+export class Column {
+  /** The value that was put in last. */
+  last: unknown = NOTHING
+  /** The form of its things, as far as they are of one: whoever sees the next one keeps it here. */
+  form = -1
+  #lastId = NUMBER
+  #since = 0
+  readonly #ids = new Numbers()
+  readonly #numbers = new Numbers()
+  readonly #texts = new Texts()
+
+  /** Puts in another value than the last, which has been there up to this place. */
+  put(place: number, value: unknown, finder: Finder): void {
+    this.#settle(place)
+    if (typeof value === 'number') this.#lastId = NUMBER
+    else if (typeof value === 'string') this.#lastId = TEXT
+    else this.#lastId = this.#idOf(value, finder)
+    this.last = value
+  }
+
+  write(out: Writer, count: number): void {
+    this.#settle(count)
+    this.#ids.write(out)
+    this.#numbers.write(out)
+    this.#texts.write(out)
+  }
+
+  #settle(place: number): void {
+    const times = place - this.#since
+    this.#since = place
+    if (times === 0) return
+    this.#ids.push(this.#lastId, times)
+    if (this.#lastId === NUMBER) this.#numbers.push(this.last as number, times)
+    else if (this.#lastId === TEXT) this.#texts.push(this.last as string, times)
+  }
+
+  #idOf(value: unknown, finder: Finder): number {
+    if (value === undefined) return 2
+    if (value === null) return 3
+    if (typeof value === 'boolean') return value ? 5 : 4
+    if (typeof value === 'object') {
+      return Array.isArray(value) && value.length === 0 ? EMPTY_LIST : finder.see(value, this)
+    }
+    if (typeof value === 'bigint') return finder.see(value, this)
+    throw new Error(`Failed to write a snapshot: a ${typeof value} can not be in one.`)
+  }
+}
+
+/** Whether a value is the last of its column; 0 and -0 differ. */
+export function isLast(value: unknown, last: unknown): boolean {
+  return value === last && !(value === 0 && Object.is(value, -0) !== Object.is(last, -0))
+}
+
+/** Values by their places. */
+interface ValuesRead {
+  readonly length: number
+  /** Whether they are all one. */
+  readonly isSame: boolean
+  readonly at: (index: number) => unknown
+}
+
+function readTexts(from: Reader): ValuesRead {
+  const lengths = readNumbers(from)
+  const joined = from.text()
+  let end = 0
+  const texts = Array.from({ length: lengths.length }, (_, i) => {
+    const start = end
+    end += lengths.at(i)
+    return joined.slice(start, end)
+  })
+  if (from.u8() === 1) return { length: texts.length, isSame: false, at: index => texts[index] }
+  const { length, same, at } = readNumbers(from)
+  return { length, isSame: same !== undefined, at: index => texts[at(index)] }
+}
+
+/** A column as it is read. */
+export type ColumnRead = Omit<ValuesRead, 'length'>
+
+/** @param thing makes the thing of a number */
+export function readColumn(from: Reader, count: number, thing: (id: number) => unknown): ColumnRead {
+  const ids = readNumbers(from)
+  const numbers = readNumbers(from)
+  const told = readTexts(from)
+  if (ids.length !== count) throw new RangeError(`a column has ${ids.length} values instead of ${count}`)
+  if (ids.same === NUMBER && numbers.length === count) return { isSame: numbers.same !== undefined, at: numbers.at }
+  if (ids.same === TEXT && told.length === count) return told
+  const what = (id: number) => (id >= FIRST_THING ? thing(id) : id === EMPTY_LIST ? [] : PLAIN[id])
+  if (numbers.length + told.length === 0) {
+    // An empty list is one's own: it may be written.
+    return { isSame: ids.same !== undefined && ids.same !== EMPTY_LIST, at: index => what(ids.at(index)) }
+  }
+  // Which of the numbers or texts a place has depends on how many there are before it.
+  const places = new Int32Array(count)
+  const next = [0, 0]
+  for (let i = 0; i < count; i++) if (ids.at(i) <= TEXT) places[i] = next[ids.at(i)]!++
+  if (next[NUMBER] !== numbers.length || next[TEXT] !== told.length) throw new RangeError('a column has other values')
+  const at = (index: number) => {
+    const id = ids.at(index)
+    return id > TEXT ? what(id) : (id === TEXT ? told : numbers).at(places[index]!)
+  }
+  return { isSame: false, at }
 }

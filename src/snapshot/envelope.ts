@@ -4,7 +4,7 @@ import { ByteHash } from '../kernel/random.ts'
 import { join, lengthOf } from './bytes.ts'
 
 /** The form in which snapshots are written. */
-export const FORMAT = 1
+export const FORMAT = 2
 
 const MAGIC = 'modelhost-sim snapshot '
 const LINE_END = 10

@@ -4,19 +4,17 @@
  * Things of one form (a class, or the names of their fields) lie together, field by field: a world of ten thousand
  * deployments has a few dozen forms, and most fields of most things are equal.
  */
-import { lengthOf, Reader, Writer } from './bytes.ts'
+import { Reader, Writer } from './bytes.ts'
 import {
-  type Column,
-  ColumnBuilder,
-  fromId,
-  Reference,
+  Column,
+  type ColumnRead,
+  FIRST_THING,
+  type Finder,
+  isLast,
+  Numbers,
+  type NumbersRead,
   readColumn,
   readNumbers,
-  readValue,
-  TextReader,
-  Texts,
-  writeNumbers,
-  writeValue,
 } from './columns.ts'
 
 /** How things of a class are taken apart and put together. Without either: by their own fields. */
@@ -32,21 +30,30 @@ export interface Kept<T extends object = object> {
 /** Classes that may be in a graph, by the names under which they are written. */
 export type KeptClasses = Readonly<Record<string, Kept>>
 
-type Sort = 'fields' | 'parts' | 'list' | 'map' | 'set' | 'bytes' | 'date'
-const SORTS: readonly Sort[] = ['fields', 'parts', 'list', 'map', 'set', 'bytes', 'date']
+type Sort = 'fields' | 'parts' | 'list' | 'map' | 'set' | 'bytes' | 'date' | 'bigint'
+type Thing = object | bigint
 
 /** Things of one form. */
 interface Form {
   readonly sort: Sort
-  /** The class; '' for a plain object, and for lists and maps the kind of what is first in them. */
+  /** The class; '' for a plain object; for lists, sets and maps the type of what is first in them, for it lies better with its like. */
   readonly name: string
   readonly keys: readonly string[]
-  readonly things: object[]
-  readonly columns: ColumnBuilder[]
-  /** How many items each list, set or map has, or bytes. */
-  readonly lengths: number[]
-  /** Things whose fields are in the columns. */
+  /** What things by fields or by parts inherit from. */
+  readonly prototype: object | null | undefined
+  readonly things: Thing[]
+  /** How many of them are in the columns, and how many values each column has. */
   done: number
+  values: number
+  readonly columns: Column[]
+  /** How many items each list, set or map has, or bytes. */
+  readonly lengths: Numbers
+}
+
+/** What is written of a form ahead of its things. */
+interface FormAbout extends Pick<Form, 'sort' | 'name' | 'keys'> {
+  readonly count: number
+  readonly columns: number
 }
 
 const ARRAYS = {
@@ -66,58 +73,39 @@ const ARRAYS = {
  * @throws Error for an object of a class that is not among those that may be there: a fault of ours
  */
 export function encodeGraph(root: object, classes: KeptClasses): readonly Uint8Array[] {
-  const finder = new Finder(classes)
-  finder.find(root)
+  const { forms, formOf } = new GraphFinder(classes, root)
   const out = new Writer()
-  const texts = new Texts()
-  out.count(finder.forms.length)
-  for (const { sort, name, keys, things } of finder.forms) {
-    out.u8(SORTS.indexOf(sort))
-    texts.add(name)
-    out.count(keys.length)
-    for (const key of keys) texts.add(key)
-    out.count(things.length)
+  const about: FormAbout[] = forms.map(({ sort, name, keys, things, columns }) => {
+    return { sort, name, keys, count: things.length, columns: columns.length }
+  })
+  out.text(JSON.stringify(about))
+  formOf.write(out)
+  for (const { sort, things, values, columns, lengths } of forms) {
+    lengths.write(out)
+    for (const column of columns) column.write(out, values)
+    if (sort === 'bytes') for (const thing of things) out.raw(thing as ArrayBufferView)
   }
-  writeNumbers(out, finder.formOf)
-  for (const form of finder.forms) writeForm(out, texts, form)
-  writeValue(out, texts, new Reference(1))
-  const textsOut = new Writer()
-  texts.write(textsOut)
-  const body = out.finish()
-  const start = new Writer()
-  start.count(lengthOf(body))
-  return [...start.finish(), ...body, ...textsOut.finish()]
+  return out.finish()
 }
 
 /** @throws when the bytes make no graph, or hold a class that is not there */
 export function decodeGraph(bytes: Uint8Array, classes: KeptClasses): unknown {
-  const whole = new Reader(bytes)
-  const from = new Reader(whole.raw(whole.count()))
-  const texts = new TextReader(whole)
-  const builder = new Builder(from, texts, classes)
-  const root = readValue(from, texts)
-  if (!from.isAtEnd || !whole.isAtEnd) throw new RangeError('bytes are left over')
-  return builder.resolve(root)
+  return new Builder(new Reader(bytes), classes).root
 }
 
 /** Finds everything that a value leads to, and gives each thing a number. */
-class Finder {
+class GraphFinder implements Finder {
   readonly forms: Form[] = []
-  /** The form of each thing, by its number less one. */
-  readonly formOf: number[] = []
+  /** The form of each thing, in the order of their numbers. */
+  readonly formOf = new Numbers()
   readonly #names: ReadonlyMap<object, string>
   readonly #classes: KeptClasses
-  readonly #ids = new Map<object, number>()
-  readonly #byName = new Map<string, number>()
-  readonly #byPrototype = new Map<object | null, number[]>()
+  readonly #ids = new Map<Thing, number>()
 
-  constructor(classes: KeptClasses) {
+  constructor(classes: KeptClasses, root: object) {
     this.#classes = classes
     this.#names = new Map(Object.entries(classes).map(([name, kept]) => [kept.of.prototype as object, name]))
-  }
-
-  find(root: object): void {
-    this.#see(root)
+    this.see(root, new Column())
     // Each round may find things of forms that were done before.
     for (let again = true; again; ) {
       again = false
@@ -130,114 +118,122 @@ class Finder {
     }
   }
 
-  #follow(form: Form): void {
-    const { sort, name, things, columns, lengths } = form
-    const from = form.done
-    const to = things.length
-    form.done = to
-    const see = this.#see
-    if (sort === 'fields') {
-      for (let i = from; i < to; i++) ColumnBuilder.addAll(columns, Object.values(things[i]!), see)
-      return
-    }
-    if (sort === 'parts') {
-      const take = this.#classes[name]!.take!
-      for (let i = from; i < to; i++) {
-        const parts = take(things[i]!)
-        while (columns.length < parts.length) columns.push(new ColumnBuilder())
-        ColumnBuilder.addAll(columns, parts, see)
-      }
-      return
-    }
-    if (sort === 'bytes') {
-      for (let i = from; i < to; i++) lengths.push((things[i] as ArrayBufferView).byteLength)
-      return
-    }
-    if (sort === 'date') {
-      for (let i = from; i < to; i++) columns[0]!.add((things[i] as Date).getTime(), see)
-      return
-    }
-    for (let i = from; i < to; i++) {
-      const before = lengths.length
-      const thing = things[i]!
-      let length = 0
-      if (sort === 'map') {
-        for (const [key, value] of thing as ReadonlyMap<unknown, unknown>) {
-          columns[0]!.add(key, see)
-          columns[1]!.add(value, see)
-        }
-        length = (thing as ReadonlyMap<unknown, unknown>).size
-      } else {
-        // A hole in a list reads as undefined, and is written so.
-        for (const item of thing as Iterable<unknown>) {
-          columns[0]!.add(item, see)
-          length++
-        }
-      }
-      lengths[before] = length
-    }
-  }
-
-  readonly #see = (value: object): number => {
-    if (Array.isArray(value) && value.length === 0) return 0
-    const known = this.#ids.get(value)
+  see(thing: Thing, column: Column): number {
+    const known = this.#ids.get(thing)
     if (known !== undefined) return known
-    const form = this.#formOf(value)
-    this.forms[form]!.things.push(value)
-    const id = this.formOf.push(form)
-    this.#ids.set(value, id)
+    const usual = this.forms[column.form]
+    if (usual === undefined || !isOf(thing, usual)) column.form = this.#formOf(thing)
+    this.forms[column.form]!.things.push(thing)
+    this.formOf.push(column.form)
+    const id = FIRST_THING + this.#ids.size
+    this.#ids.set(thing, id)
     return id
   }
 
-  #formOf(value: object): number {
-    if (Array.isArray(value)) return this.#named('list', kindOf(value[0]), 1)
-    const prototype: object | null = Object.getPrototypeOf(value)
-    if (prototype === Object.prototype || prototype === null) return this.#byFields(value, prototype, '')
-    const name = this.#names.get(prototype)
+  /** Puts what has been found of a form into its columns. By the thing, because things lie far apart in memory. */
+  #follow(form: Form): void {
+    const { sort, name, things, columns, lengths } = form
+    const to = things.length
+    const take = this.#classes[name]?.take
+    for (; form.done < to; form.done++) {
+      const thing = things[form.done]!
+      if (sort === 'fields') this.#put(form, Object.values(thing))
+      else if (sort === 'parts') {
+        const parts = take!(thing as object)
+        while (columns.length < parts.length) columns.push(new Column())
+        this.#put(form, parts)
+      } else if (sort === 'bytes') lengths.push((thing as ArrayBufferView).byteLength)
+      else if (sort === 'date') this.#put(form, [(thing as Date).getTime()])
+      else if (sort === 'bigint') this.#put(form, [String(thing)])
+      else {
+        const before = form.values
+        if (sort === 'map') this.#putEntries(form, thing as ReadonlyMap<unknown, unknown>)
+        else if (sort === 'set') for (const item of thing as ReadonlySet<unknown>) this.#put(form, [item])
+        // A hole in a list reads as undefined, and is written so.
+        else this.#putItems(form, thing as readonly unknown[])
+        lengths.push(form.values - before)
+      }
+    }
+  }
+
+  /** Puts a value into each column. */
+  #put(form: Form, values: readonly unknown[]): void {
+    const { columns } = form
+    const place = form.values++
+    for (let k = 0; k < values.length; k++) {
+      const column = columns[k]!
+      if (!isLast(values[k], column.last)) column.put(place, values[k], this)
+    }
+  }
+
+  #putItems(form: Form, items: readonly unknown[]): void {
+    const column = form.columns[0]!
+    for (let i = 0; i < items.length; i++) {
+      const place = form.values++
+      if (!isLast(items[i], column.last)) column.put(place, items[i], this)
+    }
+  }
+
+  #putEntries(form: Form, entries: ReadonlyMap<unknown, unknown>): void {
+    const [keys, values] = form.columns as [Column, Column]
+    // An iterator would make a list of each of them.
+    entries.forEach((value, key) => {
+      const place = form.values++
+      if (!isLast(key, keys.last)) keys.put(place, key, this)
+      if (!isLast(value, values.last)) values.put(place, value, this)
+    })
+  }
+
+  #formOf(thing: Thing): number {
+    const known = this.forms.findIndex(form => isOf(thing, form))
+    return known < 0 ? this.forms.push(this.#newForm(thing)) - 1 : known
+  }
+
+  #newForm(thing: Thing): Form {
+    if (typeof thing === 'bigint') return newForm('bigint', '', 1)
+    if (Array.isArray(thing)) return newForm('list', typeof thing[0], 1)
+    const prototype: object | null = Object.getPrototypeOf(thing)
+    const name = prototype === Object.prototype || prototype === null ? '' : this.#names.get(prototype)
     if (name !== undefined) {
-      return this.#classes[name]!.take ? this.#named('parts', name, 0) : this.#byFields(value, prototype, name)
+      if (this.#classes[name]?.take) return { ...newForm('parts', name, 0), prototype }
+      const keys = Object.keys(thing)
+      return { ...newForm('fields', name, keys.length), keys, prototype }
     }
-    if (value instanceof Map) return this.#named('map', kindOf(value.values().next().value), 2)
-    if (value instanceof Set) return this.#named('set', kindOf(value.values().next().value), 1)
-    if (value instanceof Date) return this.#named('date', '', 1)
-    for (const [name, Numbers] of Object.entries(ARRAYS)) {
-      if (value instanceof Numbers) return this.#named('bytes', name, 0)
-    }
+    if (thing instanceof Map) return newForm('map', typeof firstOf(thing), 2)
+    if (thing instanceof Set) return newForm('set', typeof firstOf(thing), 1)
+    if (thing instanceof Date) return newForm('date', '', 1)
+    const array = arrayOf(thing)
+    if (array !== undefined) return newForm('bytes', array, 0)
     throw new Error(
-      `Failed to write a snapshot: ${prototype.constructor.name} is no class that one keeps. Name it among those that are kept.`,
+      `Failed to write a snapshot: ${prototype!.constructor.name} is no class that one keeps. Name it among those that are kept.`,
     )
   }
+}
 
-  /** Things of one class may have different fields: one that was never written is not there. */
-  #byFields(value: object, prototype: object | null, name: string): number {
-    const known = this.#byPrototype.get(prototype)
-    // What comes together is alike, so the form that was found last is tried first.
-    for (let i = (known?.length ?? 0) - 1; i >= 0; i--) {
-      const form = known![i]!
-      if (!hasFields(value, this.forms[form]!.keys)) continue
-      if (i < known!.length - 1) known!.push(...known!.splice(i, 1))
-      return form
-    }
-    const keys = Object.keys(value)
-    const form = this.#add('fields', name, keys, keys.length)
-    if (known === undefined) this.#byPrototype.set(prototype, [form])
-    else known.push(form)
-    return form
-  }
+function newForm(sort: Sort, name: string, width: number): Form {
+  const columns = Array.from({ length: width }, () => new Column())
+  return { sort, name, keys: [], prototype: undefined, things: [], done: 0, values: 0, columns, lengths: new Numbers() }
+}
 
-  #named(sort: Sort, name: string, columns: number): number {
-    const full = `${sort} ${name}`
-    let form = this.#byName.get(full)
-    if (form === undefined) {
-      form = this.#add(sort, name, [], columns)
-      this.#byName.set(full, form)
-    }
-    return form
-  }
-
-  #add(sort: Sort, name: string, keys: readonly string[], columns: number): number {
-    const builders = Array.from({ length: columns }, () => new ColumnBuilder())
-    return this.forms.push({ sort, name, keys, things: [], columns: builders, lengths: [], done: 0 }) - 1
+/** Whether a thing is of a form. Those of one class may have different fields: one that was never written is not there. */
+function isOf(thing: Thing, { sort, name, keys, prototype }: Form): boolean {
+  switch (sort) {
+    case 'fields':
+      return typeof thing === 'object' && Object.getPrototypeOf(thing) === prototype && hasFields(thing, keys)
+    case 'parts':
+      return Object.getPrototypeOf(thing) === prototype
+    case 'list':
+      return Array.isArray(thing) && typeof thing[0] === name
+    case 'map':
+      return thing instanceof Map && typeof firstOf(thing) === name
+    case 'set':
+      return thing instanceof Set && typeof firstOf(thing) === name
+    case 'bytes':
+      return arrayOf(thing) === name
+    case 'date':
+      return thing instanceof Date
+    case 'bigint':
+      return typeof thing === 'bigint'
   }
 }
 
@@ -249,138 +245,119 @@ function hasFields(thing: object, keys: readonly string[]): boolean {
   return at === keys.length
 }
 
-/** Items of one kind lie better together. */
-function kindOf(first: unknown): string {
-  return first === undefined ? 'object' : typeof first
+function firstOf(items: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>): unknown {
+  return items.values().next().value
 }
 
-function writeForm(out: Writer, texts: Texts, { sort, things, columns, lengths }: Form): void {
-  if (sort === 'parts') out.count(columns.length)
-  else if (sort !== 'fields' && sort !== 'date') writeNumbers(out, lengths)
-  for (const column of columns) column.write(out, texts)
-  if (sort === 'bytes') for (const thing of things) out.raw(thing as ArrayBufferView)
+function arrayOf(thing: Thing): string | undefined {
+  return Object.entries(ARRAYS).find(([, Numbers]) => thing instanceof Numbers)?.[0]
 }
 
 /** Makes the things of a form, one at a time, as they are asked for. */
-type Maker = (index: number) => object
+type Maker = (index: number) => unknown
 
 class Builder {
-  readonly #formOf: ArrayLike<number>
+  readonly root: unknown
+  readonly #formOf: NumbersRead
   readonly #indexIn: Int32Array
   readonly #makers: readonly Maker[]
-  readonly #made: (object | undefined)[]
+  readonly #made: unknown[]
 
-  constructor(from: Reader, texts: TextReader, classes: KeptClasses) {
-    const forms = Array.from({ length: from.count() }, () => {
-      const sort = SORTS[from.u8()]
-      if (sort === undefined) throw new RangeError('there is no such form')
-      const name = texts.next()
-      const keys = Array.from({ length: from.count() }, () => texts.next())
-      return { sort, name, keys, count: from.count() }
-    })
+  constructor(from: Reader, classes: KeptClasses) {
+    const forms = JSON.parse(from.text()) as FormAbout[]
     this.#formOf = readNumbers(from)
-    this.#made = new Array(this.#formOf.length)
-    this.#indexIn = new Int32Array(this.#formOf.length)
+    const { length } = this.#formOf
+    this.#made = new Array(length)
+    this.#indexIn = new Int32Array(length)
     const next = new Int32Array(forms.length)
-    for (let i = 0; i < this.#formOf.length; i++) {
-      const form = this.#formOf[i]!
+    for (let i = 0; i < length; i++) {
+      const form = this.#formOf.at(i)
       if (next[form] === undefined) throw new RangeError('a thing has no form')
       this.#indexIn[i] = next[form]++
     }
-    this.#makers = forms.map(form => this.#makerOf(form, from, texts, classes))
+    this.#makers = forms.map(form => this.#makerOf(form, from, classes))
+    if (!from.isAtEnd) throw new RangeError('bytes are left over')
+    this.root = this.#thing(FIRST_THING)
   }
 
-  /** A value with the things that it leads to. */
-  resolve(value: unknown): unknown {
-    return value instanceof Reference ? fromId(value.id, this.#thing) : value
-  }
-
-  readonly #thing = (id: number): object => {
-    const known = this.#made[id - 1]
+  readonly #thing = (id: number): unknown => {
+    const at = id - FIRST_THING
+    const known = this.#made[at]
     if (known !== undefined) return known
-    const make = this.#makers[this.#formOf[id - 1]!]
+    const make = this.#makers[this.#formOf.at(at)]
     if (make === undefined) throw new RangeError(`there is no thing ${id}`)
-    const made = make(this.#indexIn[id - 1]!)
-    this.#made[id - 1] = made
+    const made = make(this.#indexIn[at]!)
+    this.#made[at] = made
     return made
   }
 
-  #makerOf(
-    { sort, name, keys, count }: { sort: Sort; name: string; keys: readonly string[]; count: number },
-    from: Reader,
-    texts: TextReader,
-    classes: KeptClasses,
-  ): Maker {
-    const column = (length: number) => this.#looker(readColumn(from, texts, length))
+  #makerOf({ sort, name, keys, count, columns: width }: FormAbout, from: Reader, classes: KeptClasses): Maker {
+    const lengths = readNumbers(from)
+    const { starts, total } = startsOf(lengths)
+    const items = sort === 'list' || sort === 'set' || sort === 'map' ? total : count
+    const columns = Array.from({ length: width }, () => readColumn(from, items, this.#thing))
+    const [first, second] = columns as [ColumnRead, ColumnRead]
     switch (sort) {
       case 'fields': {
-        const looks = keys.map(key => [key, column(count)] as const)
-        const prototype = name === '' ? Object.prototype : this.#keptIn(classes, name).of.prototype
-        return index => {
-          const made: Record<string, unknown> = prototype === Object.prototype ? {} : Object.create(prototype)
-          for (const [key, look] of looks) {
-            // Assigned, it would be another prototype instead of a field.
-            if (key === '__proto__') Object.defineProperty(made, key, { ...OWN, value: look(index) })
-            else made[key] = look(index)
-          }
-          return made
-        }
+        const prototype = name === '' ? Object.prototype : keptIn(classes, name).of.prototype
+        return fieldsMaker(prototype, keys, columns)
       }
       case 'parts': {
-        const { make } = this.#keptIn(classes, name)
-        const looks = Array.from({ length: from.count() }, () => column(count))
+        const { make } = keptIn(classes, name)
         if (make === undefined) throw new RangeError(`${name} is not made of parts`)
-        return index => make(looks.map(look => look(index)))
+        return index => make(columns.map(({ at }) => at(index)))
       }
-      case 'list': {
-        const { starts, total } = startsOf(readNumbers(from))
-        const look = column(total)
-        return index => between(starts, index, look)
-      }
-      case 'set': {
-        const { starts, total } = startsOf(readNumbers(from))
-        const look = column(total)
-        return index => new Set(between(starts, index, look))
-      }
-      case 'map': {
-        const { starts, total } = startsOf(readNumbers(from))
-        const keyOf = column(total)
-        const itemOf = column(total)
+      case 'list':
+        return index => between(starts, index, first)
+      case 'set':
+        return index => new Set(between(starts, index, first))
+      case 'map':
         return index => {
-          const values = between(starts, index, itemOf)
-          return new Map(between(starts, index, keyOf).map((key, i) => [key, values[i]]))
+          const values = between(starts, index, second)
+          return new Map(between(starts, index, first).map((key, i) => [key, values[i]]))
         }
-      }
       case 'bytes': {
         const Numbers = ARRAYS[name as keyof typeof ARRAYS]
         if (Numbers === undefined) throw new RangeError(`there is no array '${name}'`)
-        const arrays = Array.from(readNumbers(from), length => new Numbers(from.raw(length).buffer))
-        return index => arrays[index]!
+        const arrays = Array.from({ length: count }, (_, i) => new Numbers(from.raw(lengths.at(i)).buffer))
+        return index => arrays[index]
       }
-      case 'date': {
-        const look = column(count)
-        return index => new Date(look(index) as number)
-      }
+      case 'date':
+        return index => new Date(first.at(index) as number)
+      case 'bigint':
+        return index => BigInt(first.at(index) as string)
+      default:
+        throw new RangeError(`there is no form of the sort '${sort}'`)
     }
   }
+}
 
-  #keptIn(classes: KeptClasses, name: string): Kept {
-    if (!Object.hasOwn(classes, name)) throw new RangeError(`there is no class '${name}'`)
-    return classes[name]!
-  }
+function keptIn(classes: KeptClasses, name: string): Kept {
+  if (!Object.hasOwn(classes, name)) throw new RangeError(`there is no class '${name}'`)
+  return classes[name]!
+}
 
-  #looker(column: Column): (index: number) => unknown {
-    if ('constant' in column) {
-      const { constant } = column
-      return constant instanceof Reference ? () => this.resolve(constant) : () => constant
-    }
-    if ('ids' in column) {
-      const { ids } = column
-      return index => fromId(ids[index]!, this.#thing)
-    }
-    const { values } = column
-    return index => this.resolve(values[index])
+/** Things of a form: a copy of a model with what they all have, and then what is each one's own. */
+function fieldsMaker(prototype: object, keys: readonly string[], columns: readonly ColumnRead[]): Maker {
+  const own = keys.flatMap((key, i) => (columns[i]!.isSame ? [] : [{ key, at: columns[i]!.at }]))
+  let model: Record<string, unknown> | undefined
+  return index => {
+    model ??= modelOf(keys, columns)
+    const made: Record<string, unknown> = { ...model }
+    if (prototype !== Object.prototype) Object.setPrototypeOf(made, prototype)
+    for (const { key, at } of own) made[key] = at(index)
+    return made
   }
+}
+
+function modelOf(keys: readonly string[], columns: readonly ColumnRead[]): Record<string, unknown> {
+  const model = {}
+  for (const [i, key] of keys.entries()) {
+    const { isSame, at } = columns[i]!
+    // Assigned, '__proto__' would be another prototype instead of a field.
+    Object.defineProperty(model, key, { ...OWN, value: isSame ? at(0) : undefined })
+  }
+  return model
 }
 
 const OWN = { configurable: true, enumerable: true, writable: true } as const
@@ -388,16 +365,16 @@ const OWN = { configurable: true, enumerable: true, writable: true } as const
 /** More items than that no world has: a length that is not one must not be counted to. */
 const MOST_ITEMS = 2 ** 28
 
-function startsOf(lengths: ArrayLike<number>): { starts: Float64Array; total: number } {
+function startsOf(lengths: NumbersRead): { starts: Float64Array; total: number } {
   const starts = new Float64Array(lengths.length + 1)
-  for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i]! + lengths[i]!
+  for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i]! + lengths.at(i)
   const total = starts[lengths.length]!
   if (!(total <= MOST_ITEMS)) throw new RangeError(`there are no lists of ${total} items`)
   return { starts, total }
 }
 
-function between(starts: Float64Array, index: number, look: (at: number) => unknown): unknown[] {
+function between(starts: Float64Array, index: number, { at }: ColumnRead): unknown[] {
   const items: unknown[] = []
-  for (let at = starts[index]!; at < starts[index + 1]!; at++) items.push(look(at))
+  for (let i = starts[index]!; i < starts[index + 1]!; i++) items.push(at(i))
   return items
 }
