@@ -151,7 +151,10 @@ type Body = NonNullable<z.output<typeof createWorld.body>>
 /** Fields that are about what is made, and not about what is in it. */
 const ASKED = ['from', 'snapshot', 'clock', 'token']
 /** What a snapshot has nothing of: how its world is spoken to, and how much that may keep. */
-const BESIDE_SNAPSHOT = ['names', 'documented_only', 'strict_requests', 'journal_limit', 'max_storage_bytes']
+const BESIDE_SNAPSHOT = [
+  ...['names', 'documented_only', 'strict_requests', 'inference_pace'],
+  ...['journal_limit', 'max_storage_bytes'],
+]
 
 /** That nothing is asked for which a world that goes on from another one has already. */
 function demandOwn(body: Body): void {

@@ -240,7 +240,7 @@ export class AgainstStage implements Stage {
   /** Comes back for an answer that the world holds, and moves its time meanwhile. */
   #held(first: Response, number: string, request: Request, pass: Pass): Promise<Response> {
     const again = (method: string) =>
-      this.#sent(new Request(request.url, { method, headers: { [AWAITED_HEADER]: number }, signal: request.signal }))
+      this.#sent(new Request(request.url, { method, headers: { [AWAITED_HEADER]: number } }))
     let known: Response | undefined = first
     const held = {
       look: async () => {
@@ -251,7 +251,7 @@ export class AgainstStage implements Stage {
       leave: () => again('DELETE'),
       pass,
     }
-    return awaitHeld(held, this.#nameOf(request), this.clock)
+    return awaitHeld(held, request, this.#nameOf(request), this.clock)
   }
 
   /** Comes back for each piece of a body that comes as time goes. */

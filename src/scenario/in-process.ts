@@ -1,5 +1,5 @@
 import { operations } from '../api/index.ts'
-import { AwaitedAnswer } from '../awaited-answer.ts'
+import { AwaitedAnswer, type Whereabouts } from '../awaited-answer.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import { arrive } from '../faults/arrival.ts'
 import { BrokenAnswer, isStream } from '../faults/broken.ts'
@@ -26,6 +26,7 @@ export class InProcessStage implements Stage {
   #changes = 0
   #looks = 0
   #pulseAtLook = 0
+  #entering: Promise<unknown> = Promise.resolve()
 
   /** @throws FixtureError or RangeError for options that make no world */
   constructor(options: ScenarioOptions) {
@@ -72,13 +73,29 @@ export class InProcessStage implements Stage {
   async send(request: Request, pass: Pass): Promise<Response> {
     this.#look()
     const what = `${request.method} ${new URL(request.url).pathname}`
-    const awaited = new AwaitedAnswer(patienceOf => this.#sim.answer(request, { patienceOf }))
+    const [awaited, first] = await this.#entered(request)
     const leave = (reason: Error) => awaited.leave(reason)
-    const answer = await awaitHeld({ look: () => awaited.look(), leave, pass }, what, this.#sim.clock)
+    let known: Whereabouts | undefined = first
+    const look = async () => {
+      const seen = known ?? (await awaited.look())
+      known = undefined
+      return seen
+    }
+    const answer = await awaitHeld({ look, leave, pass }, request, what, this.#sim.clock)
     const come = await this.#arrived(answer, request, pass)
     if (!awaited.isPaced || !isStream(come)) return come
     const { body } = come
     return readAsTimeGoes(come, { read: () => awaited.read(body!), leave, pass }, request, what)
+  }
+
+  /** One enters after the other: bodies are read in no order, and what is asked first happens first. */
+  #entered(request: Request): Promise<readonly [AwaitedAnswer, Whereabouts]> {
+    const entered = this.#entering.then(async () => {
+      const awaited = new AwaitedAnswer(patienceOf => this.#sim.answer(request, { patienceOf }))
+      return [awaited, await awaited.look()] as const
+    })
+    this.#entering = entered.catch(() => {})
+    return entered
   }
 
   async #arrived(answer: Response, request: Request, pass: Pass): Promise<Response> {

@@ -43,9 +43,33 @@ export interface Held {
  *
  * @param what the request, as in `POST /v1/chat/completions`
  * @param clock the world's
- * @throws Error with `broken: true` when nothing came within the client's patience, or time stands: its place is free then
+ * @throws Error with `broken: true` when nothing came within the client's patience, or time stands; the reason of its
+ *   signal when the client gives up. Its place is free then
  */
-export async function awaitHeld(held: Held, what: string, clock: { readonly elapsed: Micros }): Promise<Response> {
+export async function awaitHeld(
+  held: Held,
+  request: Request,
+  what: string,
+  clock: { readonly elapsed: Micros },
+): Promise<Response> {
+  let abort = () => {}
+  const gone = new Promise<never>((_, reject) => {
+    // By the request, which has to stay: its signal does not follow the client's any more when it is gone.
+    abort = () => reject(request.signal.reason)
+  })
+  gone.catch(() => {})
+  request.signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([gone, looked(held, what, clock)])
+  } catch (error) {
+    if (request.signal.aborted) await held.leave(request.signal.reason)
+    throw error
+  } finally {
+    request.signal.removeEventListener('abort', abort)
+  }
+}
+
+async function looked(held: Held, what: string, clock: { readonly elapsed: Micros }): Promise<Response> {
   const deadline = clock.elapsed + CLIENT_TIMEOUT
   for (;;) {
     const seen = await held.look()
@@ -81,17 +105,16 @@ export function readAsTimeGoes(
   request: Request,
   what: string,
 ): Response {
-  const { signal } = request
   let leave = () => {}
-  const end = () => signal.removeEventListener('abort', leave)
+  const end = () => request.signal.removeEventListener('abort', leave)
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         leave = () => {
-          controller.error(signal.reason)
-          held.leave(signal.reason)
+          controller.error(request.signal.reason)
+          held.leave(request.signal.reason)
         }
-        signal.addEventListener('abort', leave, { once: true })
+        request.signal.addEventListener('abort', leave, { once: true })
       },
       async pull(controller) {
         for (;;) {

@@ -11,12 +11,15 @@ import { namedBody, namedHeaders, namedTarget, neutralText, neutralWords, PROFIL
 
 const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))
 const answers: string[] = []
+const asked: Request[] = []
 let said = ''
 
 /** Between a script and its world: what the script asks is written in the user's words, and what comes back is read. */
 function listen() {
   const { send } = InProcessStage.prototype
   vi.spyOn(InProcessStage.prototype, 'send').mockImplementation(async function (this: InProcessStage, request, pass) {
+    // Its signal follows that of the script no longer than it is there.
+    asked.push(request)
     const { pathname, search } = new URL(request.url)
     const headers = namedHeaders(request.headers)
     headers.delete('x-sim-names')
@@ -30,9 +33,20 @@ function listen() {
       } as RequestInit),
       pass,
     )
+    const { status, headers: told, body: stream } = answer
+    if (told.get('content-type')?.startsWith('text/event-stream')) {
+      const heard = new TransformStream<string, string>({
+        transform(piece, controller) {
+          answers.push(piece)
+          controller.enqueue(neutralText(piece))
+        },
+      })
+      const words = stream!.pipeThrough(new TextDecoderStream()).pipeThrough(heard)
+      return new Response(words.pipeThrough(new TextEncoderStream()), { status, headers: told })
+    }
     const text = await answer.text()
     answers.push(text)
-    return new Response(neutralText(text), { status: answer.status, headers: answer.headers })
+    return new Response(neutralText(text), { status, headers: told })
   })
 }
 
@@ -41,6 +55,7 @@ afterEach(() => void vi.restoreAllMocks())
 test.each(files)('%s is the same story, and no answer has a neutral word', async file => {
   listen()
   answers.length = 0
+  asked.length = 0
   const trace = new TraceFile(readFileSync(tracePath(resolve(file)), 'utf8'))
   for (const { options, ...scenario } of await loadScenarios(resolve(file))) {
     const result = await runScenario({ ...scenario, options: { ...options, names: PROFILE } })

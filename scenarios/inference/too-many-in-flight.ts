@@ -1,0 +1,62 @@
+import { Refusal, scenario } from 'modelhost-sim/scenario'
+
+const model = 'acme/chat'
+const LIMIT = 200
+const PAGES = 210
+
+export default scenario(
+  '210 chats are sent at once, and those over the limit of 200 in flight are told to come again',
+  {
+    fixtures: 'two-nodes',
+    seed: 115,
+    inferencePace: 'clock',
+    with: { deployments: [{ model_name: model, settings: { min_instances: 3, max_instances: 3 } }] },
+    tags: ['inference', 'quota'],
+    teaches:
+      'A token may have 200 requests in flight with a model, whatever the instances could take: the rest is 429 with Retry-After, and is counted nowhere.',
+    client: 'Keeps to Retry-After and loses nothing; better, it has a pool of fewer than 200 and is never refused.',
+  },
+  async ({ api, clock, check, countOf }) => {
+    const [deployed] = await api.listDeployments()
+    const { deploy_id } = deployed!
+    const other = await api.createApiToken({ name: 'other' })
+    const ask = (client: typeof api, page: number) =>
+      client.createChatCompletion({ model, messages: [{ role: 'user', content: `Sum up page ${page}.` }] })
+
+    const refused: { page: number; at: number; error: Refusal }[] = []
+    const patiently = async (page: number): ReturnType<typeof ask> => {
+      try {
+        return await ask(api, page)
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.status !== 429) throw error
+        refused.push({ page, at: clock.elapsed, error })
+        await clock.sleep(`${error.headers.get('retry-after')}s`)
+        return patiently(page)
+      }
+    }
+    const began = clock.elapsed
+    const all = Array.from({ length: PAGES }, (_, page) => patiently(page))
+    // Somebody else is not held to what this token has in flight.
+    const elsewhere = ask(api.as(other.token), PAGES)
+    await clock.advance('1m')
+    const answers = await Promise.all(all)
+    check(await elsewhere, { choices: [{ finish_reason: 'stop' }] })
+
+    const atOnce = refused.filter(({ at }) => at === began)
+    check(
+      atOnce.map(({ page }) => page),
+      Array.from({ length: PAGES - LIMIT }, (_, nth) => LIMIT + nth),
+      'the last ten, in the moment in which they came',
+    )
+    check(atOnce[0]!.error.body, { error: /^200 requests to acme\/chat are in flight with this token$/ })
+    check(
+      refused.every(({ error }) => error.headers.get('retry-after') === '1'),
+      true,
+    )
+    check(new Set(answers.map(({ id }) => id)).size, PAGES, 'an answer for each')
+    await countOf('inference.served', PAGES + 1)
+    await countOf('inference.queued', 0, 'the instances had room for all')
+    const { requests } = await api.getDeploymentStats({ deploy_id, from: 'now-1h' })
+    check(requests, { arrived: PAGES + 1, served: PAGES + 1, refused: 0, failed: 0, left: 0, waiting: 0 })
+  },
+)
