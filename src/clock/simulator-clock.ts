@@ -207,7 +207,10 @@ export class SimulatorClock {
   /** Resolves when time has been moved past `duration` from now: a client's sleep on this clock. */
   sleep(duration: Duration): Promise<void> {
     const at = this.elapsed + micros(duration)
-    return new Promise((wake, reject) => this.#sleepers.add({ at, wake, reject }))
+    return new Promise((wake, reject) => {
+      this.#sleepers.add({ at, wake, reject })
+      this.#waited()
+    })
   }
 
   /**
@@ -246,6 +249,7 @@ export class SimulatorClock {
         look = soon(pace, Math.ceil((at - this.elapsed) / 1000 / speed) + 1, 'held')
       }
       pace()
+      this.#waited()
       this.#held()
     })
   }
@@ -379,21 +383,31 @@ export class SimulatorClock {
     if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
   }
 
+  /** Somebody waits for time: the jump that brings it is one that the process stays alive for. */
+  #waited(): void {
+    this.#dropJump()
+    this.answered()
+  }
+
   #armJump(after: number): void {
     if (this.#jump !== undefined || this.#pauses.isHeld) return
     const { activity } = this.#host
-    this.#jump = soon(() => {
-      this.#jump = undefined
-      if (this.#drive.mode !== 'idle') return
-      const quiet = this.#host.activity === activity && this.#quiet.isEveryoneServed
-      if (!quiet) this.#armJump(after)
-      else if (Number.isFinite(this.#nextWork())) {
-        this.#toWork().then(
-          () => this.answered(),
-          error => warn(`The idle clock stopped: ${error instanceof Error ? error.message : String(error)}`),
-        )
-      }
-    }, after)
+    this.#jump = soon(
+      () => {
+        this.#jump = undefined
+        if (this.#drive.mode !== 'idle') return
+        const quiet = this.#host.activity === activity && this.#quiet.isEveryoneServed
+        if (!quiet) this.#armJump(after)
+        else if (Number.isFinite(this.#nextWork())) {
+          this.#toWork().then(
+            () => this.answered(),
+            error => warn(`The idle clock stopped: ${error instanceof Error ? error.message : String(error)}`),
+          )
+        }
+      },
+      after,
+      Number.isFinite(this.#sleepers.next) ? 'held' : undefined,
+    )
   }
 
   #dropJump(): void {
@@ -402,10 +416,11 @@ export class SimulatorClock {
   }
 
   #nextWork(): Micros {
-    return this.#host.world.agenda.nextTimeOf(kind => !HOUSEKEEPING.has(EVENTS[kind]!.name))
+    const work = this.#host.world.agenda.nextTimeOf(kind => !HOUSEKEEPING.has(EVENTS[kind]!.name))
+    return Math.min(work, this.#sleepers.next)
   }
 
-  /** Jumps from work to work until a client could see something new, or there is none. */
+  /** Jumps from work to work until a client could see something new or is woken, or there is none. */
   #toWork(): Promise<void> {
     return this.#inTurn(() =>
       this.#slices.move(async breathe => {
@@ -416,7 +431,9 @@ export class SimulatorClock {
           if (!Number.isFinite(target) || world.visibleChanges !== seen) return
           // Somebody took hold of it on the way, or moves it otherwise now.
           if (this.#pauses.isHeld || this.#drive.mode !== 'idle') return
+          const wake = this.#sleepers.next
           this.#fire(target)
+          if (wake <= target) return
           const pause = breathe()
           if (pause) await pause
           this.#sameWorld(world)

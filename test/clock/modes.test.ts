@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createSimulator, type Simulator } from '../../src/simulator.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
 
 /** The real clock, in the hands of a test. */
 const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
@@ -168,6 +168,56 @@ describe('an idle clock', () => {
       interval: 5,
       timeout: 5_000,
     })
+  })
+})
+
+describe('an idle clock that has come to rest', () => {
+  const CHAT = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 }
+
+  async function chat(sim: Simulator): Promise<number> {
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const init = { method: 'POST', headers, body: JSON.stringify(CHAT) }
+    const answer = await sim.fetch(`${BASE}/v1/chat/completions`, init)
+    await answer.text()
+    return answer.status
+  }
+
+  /** Nobody has asked for so long that it has nothing left to jump to. */
+  async function resting(options: SimulatorOptions): Promise<Simulator> {
+    const sim = createSimulator({ fixtures: 'two-nodes', ...options, clock: { mode: 'idle', after: 0 } })
+    await sim.clock.advance('1h')
+    await get(sim, '/deploy/list')
+    let seen = -1
+    for (let calm = 0; calm < 20; calm++) {
+      await new Promise(resolve => setTimeout(resolve, 1))
+      if (sim.clock.elapsed !== seen) calm = 0
+      seen = sim.clock.elapsed
+    }
+    return sim
+  }
+
+  test('wakes a deployment that sleeps for whoever asks it', async () => {
+    const asleep = { model_name: 'acme/chat', settings: { min_instances: 0, max_instances: 1 } }
+    const sim = await resting({ with: { deployments: [asleep] } })
+    const began = sim.clock.elapsed
+    expect(await chat(sim)).toBe(200)
+    expect(sim.clock.elapsed - began).toBeGreaterThan(30e6)
+  })
+
+  test('goes as far as an answer that takes its time', async () => {
+    const sim = await resting({ inferencePace: 'clock', with: { deployments: [{ model_name: 'acme/chat' }] } })
+    const began = sim.clock.elapsed
+    expect(await chat(sim)).toBe(200)
+    expect(sim.clock.elapsed).toBeGreaterThan(began)
+  })
+
+  test('goes as far as an answer that is late, and as a client that sleeps', async () => {
+    const sim = await resting({ faults: [{ on: 'getMe', fault: { kind: 'latency', delay: '90s' } }] })
+    const began = sim.clock.elapsed
+    await get(sim, '/v1/me')
+    expect(sim.clock.elapsed - began).toBe(90e6)
+    await sim.clock.sleep('5m')
+    expect(sim.clock.elapsed - began).toBe(390e6)
   })
 })
 
