@@ -228,6 +228,17 @@ export function readNames(given: string | NamesProfile): Names {
   return new Names(raw as NamesProfile, label)
 }
 
+/** What a profile may hold, as JSON Schema: for editors, which can not say what makes no sense beside what. */
+export function namesJsonSchema() {
+  const section = ({ words, target, expects }: Section) => ({
+    ...{ type: 'object', additionalProperties: false },
+    properties: Object.fromEntries(words.map(word => [word, { type: 'string', pattern: target.source }])),
+    description: `Each word as ${expects}`,
+  })
+  const sections = Object.entries(SECTIONS).map(([name, one]) => [name, section(one)])
+  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(sections) } as const
+}
+
 export function refused(label: string, problems: readonly string[]): RangeError {
   const [first, ...others] = problems
   const said = others.length === 0 ? ` ${first}` : problems.map(problem => `\n  ${problem}`).join('')

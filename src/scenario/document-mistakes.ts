@@ -118,8 +118,9 @@ function mistakeOf(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake
   const found = valueAt(value, inner)
   const words = wordsOf(issue)
   if (words !== undefined && found !== undefined) {
-    const meant = nearest(String(found), words)
-    const what = `'${String(found)}' is none of the words there are`
+    const given = typeof found === 'string' ? found : JSON.stringify(found)
+    const meant = nearest(given, words)
+    const what = `'${given}' is none of the words there are`
     return { path: at, what, advice: meant ? `Did you mean '${meant}'?` : `Words are ${words.join(', ')}` }
   }
   const key = inner.at(-1)

@@ -1,6 +1,7 @@
 /** Scenarios as data: what may stand in a YAML or JSON file. The one schema for reading it and for editors. */
 import * as z from 'zod'
 import { operations } from '../api/index.ts'
+import { namesJsonSchema } from '../api/names.ts'
 import { VERBS } from '../cluster/commands.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
 import { MOMENT_PATTERN, RuleSchema } from '../faults/rule.ts'
@@ -151,7 +152,7 @@ export const Given = z
     epoch: z.string().optional(),
     documentedOnly: z.boolean().optional(),
     names: z
-      .union([z.string(), z.record(z.string(), Anything)])
+      .union([z.string(), z.record(z.string(), Anything).meta({ ...namesJsonSchema() })])
       .optional()
       .describe('The words of a provider that clients of the world speak; a path with a dot first is beside the file'),
     strictRequests: z.boolean().optional().describe('Answer 422 to fields of a body that no declaration names'),

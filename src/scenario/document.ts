@@ -91,8 +91,7 @@ class Reader {
   #demandGiven(given: unknown): void {
     if (!isMap(given)) return
     const isSound = ([name, value]: [string, unknown]) => {
-      const schema = Given.shape[name as keyof typeof Given.shape]
-      return schema?.safeParse(value).success
+      return Object.hasOwn(Given.shape, name) && Given.shape[name as keyof typeof Given.shape].safeParse(value).success
     }
     const sound: NonNullable<ScenarioData['given']> = Object.fromEntries(
       Object.entries(given as object).filter(isSound),

@@ -285,8 +285,8 @@ describe('the command', () => {
     )
     const { code, said } = await run({ openapi, json: true })
     expect(code).toBe(0)
-    const { findings, operations, served } = JSON.parse(said)
-    expect([operations, served]).toEqual([1, 1])
+    const { findings, operations, served, answers } = JSON.parse(said)
+    expect([operations, served, answers]).toEqual([1, 1, { 'GET /v1/voices': [200, 401, 403] }])
     expect(findings).toMatchObject([{ severity: 'warning', kind: 'status', operation: 'GET /v1/voices' }])
   })
 

@@ -112,6 +112,14 @@ describe('a mistake is told with its line, its column and the nearest word', () 
       'story.yaml:4:1: a second document begins here. Keep one scenario a file.',
     ],
     [
+      'title: a\ngiven: { toString: 1 }\nsteps:\n  - advance: 1m\n',
+      /^story\.yaml:2:10: there is no key 'toString' here\. Keys are fixtures, /,
+    ],
+    [
+      `${STEP}  - fault: { verb: { hub: down } }\n`,
+      /^story\.yaml:3:14: '\{"hub":"down"\}' is none of the words there are\. Words are /,
+    ],
+    [
       'title: a\ngiven: { seed: {} }\nsteps:\n  - advance: 1m\n',
       "story.yaml:2:10: 'seed': expected string or number, received object. Mend it.",
     ],
@@ -274,6 +282,14 @@ test('an editor marks what is no duration, where one is wanted, and what an earl
   expect(takes({ at: { '5m': [{ advance: '1m' }], '2026-01-01T01:00:00Z': [] } }, { fault: { on: '*', fault } })).toBe(
     true,
   )
+  const named = (names: unknown) => validate({ title: 'a', steps: [{ advance: 1 }], given: { names } })
+  expect([named('./names.json'), named({ fields: { hub: 'depot' }, variants: { 'compat-': 'same-' } })]).toEqual([
+    true,
+    true,
+  ])
+  expect([named({ fields: { hbu: 'depot' } }), named({ paths: { hosted: 'a/b' } }), named({ field: {} })]).toEqual([
+    ...[false, false, false],
+  ])
   expect(takes({ advance: 'soon' })).toBe(false)
   expect(takes({ advance: -1 })).toBe(false)
   expect(takes({ until: { get, where: 1, within: '10 minutes' } })).toBe(false)
