@@ -75,7 +75,7 @@ export function eventStream({ world, call, key, longest, patience, client, frame
           }
           if (isOver) return
         }
-        if (call.state === 'broken' || call.state === 'turnedAway') {
+        if (call.state === 'broken' || call.state === 'cutOff' || call.state === 'turnedAway') {
           end()
           controller.error(bodyCut(call.reason))
           return

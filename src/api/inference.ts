@@ -10,7 +10,7 @@ import { type Answer, type AnswerPart, type Patience, Refused, refuse } from './
 /** Why requests for answers are refused, beside what is wrong with them. */
 export const INFERENCE_REFUSALS = {
   400: 'the model does something else, or the prompt is longer than its context',
-  402: 'no funds, or the account is suspended',
+  402: 'no funds, or the account is suspended; an answer of a catalog model ends with the grace',
   404: 'unknown model, or a deployment that was deleted',
   429: 'requests_in_flight of the profile are in flight with this token and model, its queue is full, or it sleeps and the GPU limit lets no instance start',
   503: 'the deployment is not running yet or any more, or the instance that answered was lost',
@@ -76,7 +76,7 @@ export function whole<Value>(
       for (let now = patience.now(); now < end && call.isStarted; now = patience.now()) {
         await waited(call, patience, end - now, client)
       }
-      if (call.state === 'broken') throw lost(call)
+      demandUnbroken(call)
     }
     call.served()
     return answer()
@@ -92,7 +92,7 @@ export async function started(world: World, call: InferenceCall, patience: Patie
     await waited(call, patience, delay, client, 'turn')
   }
   if (call.state === 'turnedAway') throw new Refused(503, call.reason)
-  if (call.state === 'broken') throw lost(call)
+  demandUnbroken(call)
 }
 
 /** Waits on the client's clock, or until the request gets another state; a client that gives up leaves. */
@@ -124,8 +124,10 @@ export async function waited(
   }
 }
 
-function lost(call: InferenceCall): Refused {
-  return new Refused(503, `the instance that answered was lost: ${call.reason}`)
+/** Throws Refused for a request that ended before its answer did. */
+function demandUnbroken({ state, reason }: InferenceCall): void {
+  if (state === 'cutOff') throw new Refused(402, `the answer was cut off: ${reason}`)
+  if (state === 'broken') throw new Refused(503, `the instance that answered was lost: ${reason}`)
 }
 
 /** What a request is known by to chance. */

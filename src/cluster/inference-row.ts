@@ -71,10 +71,15 @@ export type InferenceState =
   | 'served'
   /** The instance that answered it is lost. */
   | 'broken'
+  /** The account that pays for it is cut off. */
+  | 'cutOff'
   /** What it waited for will not come. */
   | 'turnedAway'
   /** Its client has left. */
   | 'left'
+
+/** How a request can end. */
+export type EndState = Exclude<InferenceState, 'queued' | 'running'>
 
 /**
  * A request in flight as the door that holds its client sees it. It belongs to that door: a fork of the world goes on
@@ -86,7 +91,7 @@ export class InferenceCall {
   /** Its place in the table of its world. */
   readonly ordinal: number
   state: InferenceState = 'queued'
-  /** Why it was turned away or broken. */
+  /** Why it was turned away, broken or cut off. */
   reason = ''
   startedAt: Micros = 0
   firstTokenAt: Micros = 0

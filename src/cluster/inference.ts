@@ -5,7 +5,7 @@ import type { Tape } from '../kernel/tape.ts'
 import type { GpuType } from '../store/records.ts'
 import { type DeploymentRow, isOver } from './deployment-row.ts'
 import type { EventName } from './events.ts'
-import { InferenceCall, type InferencePlan, InferenceRow, type InferenceSpec } from './inference-row.ts'
+import { type EndState, InferenceCall, type InferencePlan, InferenceRow, type InferenceSpec } from './inference-row.ts'
 import { type InstanceSpeed, instanceSpeed, snapshot } from './serving.ts'
 import { type Target, targetOf } from './targets.ts'
 import type { World } from './world.ts'
@@ -216,6 +216,13 @@ export class Inference {
     for (const [ordinal, row] of this.#inOrder()) if (row.instance === instance) this.#end(ordinal, 'broken', reason, 0)
   }
 
+  /** The account is cut off: what it pays by the token breaks off, and costs what was made so far. */
+  accountCutOff(reason: string): void {
+    for (const [ordinal, { plan }] of this.#inOrder()) {
+      if (plan.charged !== '') this.#end(ordinal, 'cutOff', reason, 0)
+    }
+  }
+
   /** A deployment or an adapter stopped, failed or was deleted: who waits for it is turned away. */
   deploymentOver(ordinal: number): void {
     const { plan } = this.#world.deployments.read(ordinal)
@@ -362,7 +369,7 @@ export class Inference {
     return { gpu: 'H100-80GB', gpus, parametersB, maxBatchSize: 96 }
   }
 
-  #end(ordinal: number, state: 'served' | 'left' | 'broken' | 'turnedAway', reason: string, tokens: number): void {
+  #end(ordinal: number, state: EndState, reason: string, tokens: number): void {
     const world = this.#world
     const row = this.#table.own(ordinal)
     const { plan, instance, startedAt } = row
@@ -380,7 +387,7 @@ export class Inference {
     const call = this.#calls.get(ordinal)
     this.#calls.delete(ordinal)
     if (plan.charged !== '' && startedAt >= 0) this.#charge(row, answered)
-    const end = state === 'left' && startedAt < 0 ? 'abandoned' : state
+    const end = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
     const counted = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answered }
     for (const one of [plan.deployment, plan.adapter]) {
       if (one >= 0) world.chronicle.requestOver(world.deployments.own(one), end, counted)
@@ -404,7 +411,7 @@ export class Inference {
     return Math.round(answerTokens * Math.min(1, Math.max(made, tokens) / longestAnswer))
   }
 
-  #tell(row: InferenceRow, state: 'served' | 'left' | 'broken' | 'turnedAway', reason: string, tokens: number): void {
+  #tell(row: InferenceRow, state: EndState, reason: string, tokens: number): void {
     const world = this.#world
     const { model, promptTokens } = row.plan
     const fields =

@@ -503,7 +503,10 @@ export class Ledger {
     for (const deployment of world.deployments.list()) {
       if (deployment.type === 'llm' || deployment.type === 'lora') world.deployments.stopForFunds(deployment.ordinal)
     }
-    world.rentals.stopForFunds(`the account was suspended (${this.suspended})`)
+    const reason = `the account was suspended (${this.suspended})`
+    world.rentals.stopForFunds(reason)
+    // Before it is cut off: what was made until now is charged.
+    world.inference.accountCutOff(reason)
     this.#cutOff = true
     world.batches.paceAll()
   }

@@ -20,7 +20,7 @@ export const JOURNAL_KINDS: readonly string[] = [
   ...of('gpu', 'failed reset'),
   ...of('hosted', 'created deleting expanded expanding lost placed renamed', HOSTED_STATES),
   ...of('hub', 'down repositoryChanged throttled unthrottled up'),
-  ...of('inference', 'broken left queued served turnedAway'),
+  ...of('inference', 'broken cutOff left queued served turnedAway'),
   ...of('instance', 'crashed gone imagePulled lost', INSTANCE_STATES),
   ...of('limit', 'approved denied requested set'),
   ...of('model', 'versionAdded versionRemoved'),
