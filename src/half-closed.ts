@@ -6,6 +6,8 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Patience } from './api/endpoint.ts'
+import type { Micros } from './kernel/duration.ts'
 
 export class HalfClosed {
   /** Waits under way, by connection. */
@@ -32,5 +34,33 @@ export class HalfClosed {
       if (left > 0) this.#waits.set(socket, left)
       else this.#waits.delete(socket)
     }
+  }
+}
+
+/**
+ * A client that waits, until it closes its side of the connection. A class, for every request has one: an object that is
+ * written down with a getter takes a fifth of what a GET takes.
+ */
+export class HearingPatience implements Patience {
+  readonly #halfClosed: HalfClosed
+  readonly #socket: Socket
+  readonly #own: Patience
+
+  constructor(halfClosed: HalfClosed, socket: Socket, own: Patience) {
+    this.#halfClosed = halfClosed
+    this.#socket = socket
+    this.#own = own
+  }
+
+  get isInstant(): boolean {
+    return this.#own.isInstant
+  }
+
+  now(): Micros {
+    return this.#own.now()
+  }
+
+  wait(...what: Parameters<Patience['wait']>): Promise<void> {
+    return this.#halfClosed.during(this.#socket, this.#own.wait(...what))
   }
 }

@@ -13,7 +13,7 @@ import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards
 import { createControl } from './control/index.ts'
 import { cutBody } from './faults/bodies.ts'
 import { BrokenAnswer, isStream } from './faults/broken.ts'
-import { HalfClosed } from './half-closed.ts'
+import { HalfClosed, HearingPatience } from './half-closed.ts'
 import type { Micros } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
@@ -125,7 +125,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       const clientAddress = addressOf(incoming, trustProxy)
       const outgoing = env.outgoing as ServerResponse
       const bringAbout = (from: Simulator, answer: Response) => broughtAbout(from, answer, incoming, outgoing)
-      const patienceOf = (own: ClientPatience, sim: Simulator) => noticing(incoming.socket, patienceFor(own, sim))
+      const patienceOf = (own: ClientPatience, sim: Simulator) =>
+        new HearingPatience(halfClosed, incoming.socket, patienceFor(own, sim))
       if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout, patienceOf })
       const below = worldBelow(path)
       if (below !== undefined && !isControl(below.path)) {
@@ -212,17 +213,6 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   }
 
   const patienceFor = patienceOver(options.latency)
-
-  /** A client that waits, until it closes its side of the connection. */
-  function noticing(socket: Socket, patience: Patience): Patience {
-    return {
-      get isInstant() {
-        return patience.isInstant
-      },
-      now: () => patience.now(),
-      wait: (...what) => halfClosed.during(socket, patience.wait(...what)),
-    }
-  }
 
   let inFlight = 0
   const connections: Connections = new Map()
