@@ -492,8 +492,7 @@ class OneWorld implements Simulator {
       answers: this.inference.state,
       timelines: this.timelines.started,
     }
-    const twin = new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
-    return twin
+    return new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

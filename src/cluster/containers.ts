@@ -1,5 +1,6 @@
 import { type ContainerState, type GpuType, gpuConfigOf } from '../store/records.ts'
-import type { RentalRow, RentalState } from './rental-row.ts'
+import { Rental } from './rental.ts'
+import type { RentalState } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /** A container as the API asks for it, checked. */
@@ -27,34 +28,16 @@ export type ContainerActivity = 'active' | 'inactive'
 
 const INACTIVE: ReadonlySet<RentalState> = new Set(['failed', 'deleted'])
 
-/** A container as code outside the simulation holds it: reads the present row each time. */
-export class Container {
-  readonly #world: World
-  readonly ordinal: number
-
-  constructor(world: World, ordinal: number) {
-    this.#world = world
-    this.ordinal = ordinal
-  }
-
-  get #row(): Readonly<RentalRow> {
-    return this.#world.rentals.read(this.ordinal)
-  }
-
+/** A container of the account. */
+export class Container extends Rental<ContainerState> {
   get container_id(): string {
-    return this.#row.id
-  }
-  get name(): string {
-    return this.#row.name
-  }
-  get state(): ContainerState {
-    return this.#row.state as ContainerState
+    return this.row.id
   }
 
   /** The wire's record. */
   record(): ContainerRecord {
-    const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.#row
-    const { clock } = this.#world
+    const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.row
+    const { clock } = this.world
     return {
       container_id: id,
       name,
@@ -65,13 +48,6 @@ export class Container {
       created_at: clock.unix(plan.createdAt),
       updated_at: clock.unix(updatedAt),
     }
-  }
-
-  rename(name: string): void {
-    this.#world.rentals.rename(this.ordinal, name)
-  }
-  delete(): void {
-    this.#world.rentals.delete(this.ordinal)
   }
 }
 
@@ -103,10 +79,5 @@ export class Containers {
     const { rentals } = this.#world
     const ordinal = rentals.create({ kind: 'container', name, gpu, numGpus: num_gpus, image: container_image })
     return new Container(this.#world, ordinal)
-  }
-
-  /** The rows of all of them, the deleted too. */
-  *entries(): Generator<[number, Readonly<RentalRow>]> {
-    for (const entry of this.#world.rentals.entries()) if (entry[1].kind === 'container') yield entry
   }
 }

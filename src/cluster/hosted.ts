@@ -1,5 +1,5 @@
 import type { GpuType, HostedState } from '../store/records.ts'
-import type { RentalRow } from './rental-row.ts'
+import { Rental } from './rental.ts'
 import type { World } from './world.ts'
 
 /** A hosted instance as the API asks for it, checked. */
@@ -24,51 +24,33 @@ export interface HostedRecord {
   updated_at: number
 }
 
-/** A hosted instance as code outside the simulation holds it: reads the present row each time. */
-export class HostedInstance {
-  readonly #world: World
-  readonly ordinal: number
-
-  constructor(world: World, ordinal: number) {
-    this.#world = world
-    this.ordinal = ordinal
-  }
-
-  get #row(): Readonly<RentalRow> {
-    return this.#world.rentals.read(this.ordinal)
-  }
-
+/** A hosted instance of the account. */
+export class HostedInstance extends Rental<HostedState> {
   get instance_id(): string {
-    return this.#row.id
-  }
-  get name(): string {
-    return this.#row.name
-  }
-  get state(): HostedState {
-    return this.#row.state as HostedState
+    return this.row.id
   }
   get gpu(): GpuType {
-    return this.#row.gpu
+    return this.row.gpu
   }
   get num_gpus(): number {
-    return this.#row.numGpus
+    return this.row.numGpus
   }
   get storage_gb(): number {
-    return this.#row.storageGb
+    return this.row.storageGb
   }
   /** Whether an expansion is under way. */
   get expanding(): boolean {
-    return this.#row.expandingTo > 0
+    return this.row.expandingTo > 0
   }
   /** Whether it stops only to be deleted. */
   get deleting(): boolean {
-    return this.state === 'stopping' && this.#row.endsAs === 'deleted'
+    return this.state === 'stopping' && this.row.endsAs === 'deleted'
   }
 
   /** The wire's record. */
   record(): HostedRecord {
-    const { id, name, failReason, gpu, numGpus, storageGb, expandingTo, plan, updatedAt } = this.#row
-    const { clock } = this.#world
+    const { id, name, failReason, gpu, numGpus, storageGb, expandingTo, plan, updatedAt } = this.row
+    const { clock } = this.world
     return {
       instance_id: id,
       name,
@@ -83,20 +65,14 @@ export class HostedInstance {
     }
   }
 
-  rename(name: string): void {
-    this.#world.rentals.rename(this.ordinal, name)
-  }
   expand(sizeGb: number): void {
-    this.#world.rentals.expand(this.ordinal, sizeGb)
+    this.world.rentals.expand(this.ordinal, sizeGb)
   }
   start(): void {
-    this.#world.rentals.start(this.ordinal)
+    this.world.rentals.start(this.ordinal)
   }
   stop(): void {
-    this.#world.rentals.stop(this.ordinal)
-  }
-  delete(): void {
-    this.#world.rentals.delete(this.ordinal)
+    this.world.rentals.stop(this.ordinal)
   }
 }
 
@@ -126,10 +102,5 @@ export class HostedInstances {
     const { rentals } = this.#world
     const ordinal = rentals.create({ kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb })
     return new HostedInstance(this.#world, ordinal)
-  }
-
-  /** The rows of all of them, the deleted too. */
-  *entries(): Generator<[number, Readonly<RentalRow>]> {
-    for (const entry of this.#world.rentals.entries()) if (entry[1].kind === 'hosted') yield entry
   }
 }

@@ -88,10 +88,13 @@ function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, s
       for (const [, row] of world.batches.entries()) if (id === undefined || row.id === id) yield [row.id, row.status]
       break
     case 'hosted':
-    case 'containers':
-      for (const [, row] of world[kind].entries())
-        if (id === undefined || row.id === id) yield [row.id, progressOf(row)]
+    case 'containers': {
+      const wanted = kind === 'hosted' ? 'hosted' : 'container'
+      for (const [, row] of world.rentals.entries()) {
+        if (row.kind === wanted && (id === undefined || row.id === id)) yield [row.id, progressOf(row)]
+      }
       break
+    }
     case 'limits':
       for (const [, row] of world.limits.entries()) yield [row.id, row.decision]
       break

@@ -202,7 +202,8 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
     case 'limit':
       return post(sim, '/v1/me/gpu_limit/request', { gpu_type: one.gpu, requested_limit: one.to, reason: 'more' })
     case 'expand': {
-      const ids = [...sim.world.hosted.entries()].map(([, row]) => row.id)
+      const hosted = [...sim.world.rentals.entries()].filter(([, { kind }]) => kind === 'hosted')
+      const ids = hosted.map(([, { id }]) => id)
       return post(sim, `/v1/hosted/${ids[one.which] ?? 'nothing'}/expand_storage`, { new_size_gb: one.to })
     }
     case 'rent':

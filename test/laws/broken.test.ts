@@ -410,7 +410,7 @@ describe('a law that is broken on purpose is named:', () => {
 
   test('I18 storage shrinks', () => {
     const sim = world()
-    const [, row] = [...sim.world.hosted.entries()][0]!
+    const row = sim.world.rentals.read(sim.world.hosted.get('box')!.ordinal)
     expect(
       named(sim, () => {
         ;(row as RentalRow).storageGb = 99
