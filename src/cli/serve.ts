@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { readNames } from '../api/names.ts'
-import { DEFAULT_IDLE_MS, DEFAULT_SPEED } from '../clock/setting.ts'
+import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsTimers } from '../clock/setting.ts'
 import { isLoopback } from '../control/guards.ts'
 import { FaultError, type FaultRule } from '../faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
@@ -311,7 +311,12 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     },
   }
   try {
-    return createSimulator(options)
+    const sim = createSimulator(options)
+    if (!followsTimers(sim.clock.setting)) return sim
+    process.stderr.write(
+      `The snapshot follows fake timers, and a server has none: its clock is scaled. --clock chooses another.\n`,
+    )
+    return createSimulator({ ...options, clock: 'scaled' })
   } catch (error) {
     if (argv.faults === undefined || !(error instanceof FaultError)) throw error
     throw new UsageError(error.message.replace(/^Failed to add faults\[\d+\]/, `$& of '${argv.faults}'`))

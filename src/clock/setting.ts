@@ -101,6 +101,11 @@ export function settingOf(drive: Drive): ClockSetting {
   }
 }
 
+/** Whether a clock follows fake timers: a server has none, and would stand still. */
+export function followsTimers(setting: ClockSetting): boolean {
+  return typeof setting === 'object' ? setting.mode === 'follow' && setting.now === undefined : setting === 'follow'
+}
+
 function speedOf(speed: number): number {
   if (Number.isFinite(speed) && speed > 0 && speed <= 1e6) return speed
   throw new RangeError(

@@ -2,11 +2,12 @@ import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import type { Happened } from '../clock/happened.ts'
 import { momentToCome } from '../clock/moves.ts'
-import { CLOCK_MODES, type ClockMode } from '../clock/setting.ts'
+import type { ClockMode } from '../clock/setting.ts'
 import type { Simulator } from '../simulator.ts'
 import { jsonOrText } from '../store/json-text.ts'
 import { attempt, control, OURS } from './endpoint.ts'
 import { holds } from './holds.ts'
+import { HowTimeMoves, howTimeMoves } from './how-time-moves.ts'
 
 /** A duration as a user writes it; what it may be is the clock's to say. */
 const Duration = z.union([z.string(), z.number()], {
@@ -16,9 +17,7 @@ const Duration = z.union([z.string(), z.number()], {
 const Clock = z.object({
   now: z.string(),
   elapsed_seconds: z.number(),
-  mode: z.enum(CLOCK_MODES),
-  speed: z.number().nullable(),
-  paused_by: z.array(z.string()),
+  ...HowTimeMoves.shape,
   next_event_in_seconds: z.number().nullable(),
 })
 
@@ -223,13 +222,12 @@ export const reset = control({
   },
 })
 
-function shown({ clock }: Simulator): z.input<typeof Clock> {
+function shown(sim: Simulator): z.input<typeof Clock> {
+  const { clock } = sim
   return {
     now: clock.iso,
     elapsed_seconds: clock.elapsed / 1e6,
-    mode: clock.mode,
-    speed: clock.speed ?? null,
-    paused_by: [...clock.pausedBy],
+    ...howTimeMoves(sim),
     next_event_in_seconds: clock.nextIn === undefined ? null : clock.nextIn / 1e6,
   }
 }

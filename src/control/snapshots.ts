@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { Bytes, refuse } from '../api/endpoint.ts'
+import { followsTimers } from '../clock/setting.ts'
 import { join } from '../snapshot/bytes.ts'
 import { Snapshot } from '../snapshot/snapshot.ts'
 import type { ServedWorld } from '../worlds.ts'
 import { attempt, type ControlScope, control, OURS } from './endpoint.ts'
+import { HowTimeMoves, howTimeMoves } from './how-time-moves.ts'
 import { keptIn } from './kept-snapshots.ts'
 
 /** Snapshots that a world keeps at most: each holds on to what has changed since. */
@@ -60,15 +62,17 @@ export const restoreSnapshot = control({
   route: 'POST /_sim/snapshots/{snapshot}/restore',
   summary:
     'Go on from a snapshot exactly as the world did then, as often as you like; the journal begins anew, and reset still ' +
-    'comes back to where the world began',
+    'comes back to where the world began. Where it follows fake timers, which a server has not, time moves on as before',
   example: { target: '/_sim/snapshots/before-the-storm/restore' },
   refusals: { 404: UNKNOWN },
-  returns: z.object({ now: z.string(), digest: z.string() }),
+  returns: z.object({ now: z.string(), digest: z.string(), clock: HowTimeMoves }),
   handle: async ({ params, ...scope }) => {
     const { sim } = scope
     const kept = found(scope, params.snapshot)
-    await attempt(() => sim.restore(kept))
-    return { now: sim.clock.iso, digest: sim.digest }
+    const { moment } = kept
+    const clock = followsTimers(moment.clock) ? sim.clock.setting : moment.clock
+    await attempt(() => sim.restore(new Snapshot({ ...moment, clock })))
+    return { now: sim.clock.iso, digest: sim.digest, clock: howTimeMoves(sim) }
   },
 })
 

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import type { NamesProfile } from '../api/names.ts'
-import { CLOCK_MODES } from '../clock/setting.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
 import { control, OURS } from './endpoint.ts'
+import { HowTimeMoves, howTimeMoves } from './how-time-moves.ts'
 import { keptIn } from './kept-snapshots.ts'
 import { WaitingRequest, waitingIn } from './waiting.ts'
 
@@ -22,7 +22,7 @@ const Brief = z.object({
 
 const Inspected = Brief.extend({
   profile: z.string(),
-  clock: z.object({ mode: z.enum(CLOCK_MODES), speed: z.number().nullable(), paused_by: z.array(z.string()) }),
+  clock: HowTimeMoves,
   waiting: z.array(WaitingRequest),
   digest: z.string(),
   age_seconds: z.number().describe('Real seconds since it was made'),
@@ -115,7 +115,7 @@ export const getWorld = control({
     return {
       ...brief(world, request),
       profile: sim.world.profile.name,
-      clock: { mode: sim.clock.mode, speed: sim.clock.speed ?? null, paused_by: [...sim.clock.pausedBy] },
+      clock: howTimeMoves(sim),
       waiting: waitingIn(sim),
       digest: sim.digest,
       age_seconds: world.ageMs / 1000,

@@ -1,5 +1,6 @@
 /** Snapshots of the worlds of a server: kept by name, gone back to, carried elsewhere, and what worlds are made from. */
 import { expect, test } from 'vitest'
+import { createSimulator } from '../../src/index.ts'
 import { type Running, running } from '../serve/running.ts'
 
 const SNAPSHOTS = '/_sim/snapshots'
@@ -108,3 +109,22 @@ async function sent(answer: Promise<Response>): Promise<{ status: number; body: 
   const response = await answer
   return { status: response.status, body: await response.json() }
 }
+
+test('a server has no clock to follow: its worlds go on as they move, and the answer says how', async () => {
+  const followed = createSimulator({ seed: 9, clock: { mode: 'follow', now: () => 0 } })
+  const world = await running({ fixtures: 'empty', clock: { mode: 'scaled', speed: 30 } })
+  await upload(world, 'followed', followed.snapshot().toBytes() as BlobPart)
+  const restored = await world.command(`${SNAPSHOTS}/followed/restore`, {})
+  expect(restored).toMatchObject({
+    status: 200,
+    body: { digest: followed.digest, clock: { mode: 'scaled', speed: 30, paused_by: [] } },
+  })
+  expect(world.sim.clock.setting).toEqual({ mode: 'scaled', speed: 30 })
+  const made = (await world.command('/_sim/worlds', { snapshot: 'followed' })).body
+  expect(world.server.worlds.get(made.world)!.sim.clock.setting).toEqual({ mode: 'scaled', speed: 30 })
+  const manual = (await world.command('/_sim/worlds', { snapshot: 'followed', clock: 'manual' })).body
+  expect(world.server.worlds.get(manual.world)!.sim.clock.mode).toBe('manual')
+  await world.command(SNAPSHOTS, { name: 'mine' })
+  await world.command('/_sim/clock', { mode: 'on-poll' }, 'PUT')
+  expect((await world.command(`${SNAPSHOTS}/mine/restore`, {})).body.clock).toMatchObject({ mode: 'scaled', speed: 30 })
+})
