@@ -1,6 +1,5 @@
 /** The worlds of one server: each an account of its own, found by its name or by the tokens that lead to it. */
 import { KEY_HEADER } from './api/auth.ts'
-import { followsTimers } from './clock/setting.ts'
 import { readable } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
@@ -309,8 +308,8 @@ function putBack(
     ...(check !== undefined && { check }),
     ...(onBug !== undefined && { onBug }),
   }
-  const setting = clock ?? (followsTimers(snapshot.moment.clock) ? sim.clock.setting : undefined)
-  return createSimulator({ ...doors, ...options, fixtures: snapshot, ...(setting !== undefined && { clock: setting }) })
+  const fixtures = snapshot.served(sim.clock.setting)
+  return createSimulator({ ...doors, ...options, fixtures, ...(clock !== undefined && { clock }) })
 }
 
 function end({ sim }: ServedWorld): void {

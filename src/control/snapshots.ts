@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { Bytes, refuse } from '../api/endpoint.ts'
-import { followsTimers } from '../clock/setting.ts'
 import { join } from '../snapshot/bytes.ts'
 import { Snapshot } from '../snapshot/snapshot.ts'
 import type { ServedWorld } from '../worlds.ts'
@@ -69,9 +68,7 @@ export const restoreSnapshot = control({
   handle: async ({ params, ...scope }) => {
     const { sim } = scope
     const kept = found(scope, params.snapshot)
-    const { moment } = kept
-    const clock = followsTimers(moment.clock) ? sim.clock.setting : moment.clock
-    await attempt(() => sim.restore(new Snapshot({ ...moment, clock })))
+    await attempt(() => sim.restore(kept.served(sim.clock.setting)))
     return { now: sim.clock.iso, digest: sim.digest, clock: howTimeMoves(sim) }
   },
 })

@@ -36,7 +36,8 @@ export function replayCommand({ file, seed, title, isOneOfMany, names, against }
   const one = isOneOfMany ? ` --filter ${quoted(title)}` : ''
   const place = against === undefined ? '' : ` --against ${quoted(against)}`
   const words = names === undefined ? '' : ` --names ${quoted(names)}`
-  return `npx modelhost-sim run ${quoted(file)}${one} --seed ${quoted(seed)}${words}${place}`
+  const from = seed === undefined ? '' : ` --seed ${quoted(seed)}`
+  return `npx modelhost-sim run ${quoted(file)}${one}${from}${words}${place}`
 }
 
 function pretty({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {
@@ -74,7 +75,7 @@ function seeded(options: ReporterOptions): Reporter {
     const [first] = failed
     if (first === undefined) write(`${paint(32, '✓')} ${one.title}  ${took}\n`)
     else {
-      const seeds = failed.map(({ seed }) => seed)
+      const seeds = failed.map(({ seed }) => String(seed))
       failing.push({ first, seeds })
       write(`${paint(31, '✗')} ${one.title}  ${failed.length} of ${took}\n`)
       write(indented(failureText(first, first.failure!, folder)))
@@ -132,7 +133,7 @@ function nameOf({ title, seed }: FileResult, { seeded }: ReporterOptions): strin
 function failureText(result: FileResult, failure: Failure, folder: string): string {
   const { where } = failure
   const place = where ? `${result.file}:${where.line}:${where.column}` : result.file
-  const lines = [`${place} at ${timeOf(failure.at)}, seed ${result.seed}`]
+  const lines = [`${place} at ${timeOf(failure.at)}${result.seed === undefined ? '' : `, seed ${result.seed}`}`]
   const source = where && sourceLine(resolve(folder, result.file), where.line)
   if (source) lines.push(`> ${source}`)
   lines.push(failure.message)
@@ -166,7 +167,7 @@ function json(results: readonly FileResult[], ms: number): string {
       title,
       file,
       passed,
-      seed,
+      seed: seed ?? null,
       virtual_s: elapsed / SECOND,
       wall_ms: Math.round(wallMs),
       checks,

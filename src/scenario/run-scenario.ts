@@ -6,6 +6,7 @@ import { pause, turn } from '../clock/turns.ts'
 import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
 import type { Fields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
+import { beginsWithSnapshot } from '../simulator.ts'
 import type { ServerAddress } from './against.ts'
 import { CheckError, differences, leaves, refusalDifferences, shown } from './check.ts'
 import { type CountRange, countBounds, countName, type EventPattern, eventMatcher } from './events.ts'
@@ -46,7 +47,8 @@ export interface RunOptions {
 export interface Result {
   readonly title: string
   readonly passed: boolean
-  readonly seed: string
+  /** Undefined where a snapshot that can not be read would have said. */
+  readonly seed: string | undefined
   /** How much virtual time it took, in microseconds. */
   readonly elapsed: Micros
   /** Real milliseconds; never part of a trace. */
@@ -74,7 +76,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
     return {
       title: scenario.title,
       passed: false,
-      seed: String(seed ?? 1),
+      seed: seed === undefined && beginsWithSnapshot(scenario.options.fixtures) ? undefined : String(seed ?? 1),
       elapsed: 0,
       wallMs: 0,
       checks: 0,

@@ -1,7 +1,7 @@
 /** Snapshots: a simulator as it was at a moment, to come back to as often as one likes, here or elsewhere. */
 import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import type { ScriptedState } from '../api/scripted.ts'
-import type { ClockSetting } from '../clock/setting.ts'
+import { type ClockSetting, followsTimers } from '../clock/setting.ts'
 import { KEPT_BY_FIELDS, KEPT_IN_PARTS } from '../cluster/kept-classes.ts'
 import { World, type WorldRecord } from '../cluster/world.ts'
 import { VERSION } from '../control/version.ts'
@@ -104,6 +104,11 @@ export class Snapshot implements SnapshotAbout {
     throw new SnapshotError(
       `Failed to restore: ${given === null ? 'null' : typeof given} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
     )
+  }
+
+  /** For a server, which has no fake timers that a clock could follow: there time moves as `clock` says. */
+  served(clock: ClockSetting): Snapshot {
+    return followsTimers(this.moment.clock) ? new Snapshot({ ...this.moment, clock }) : this
   }
 
   /** Its bytes, checksummed, for a file or another process; `saveSnapshot` writes them so that no crash can spoil them. */

@@ -113,6 +113,16 @@ describe('traces', () => {
     expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
   })
 
+  test('one whose snapshot can not be read has no seed to tell of', async () => {
+    write('story.ts', STORY.replace("'two-nodes', seed: 7", "'./nowhere.snapshot'"))
+    const { out } = await play({ scenarios: ['story.ts'] })
+    expect(out).toContain('    story.ts at 0s (0.000000)\n    SnapshotError: Failed to read the snapshot')
+    expect(out).toContain('play it again: npx modelhost-sim run story.ts\n')
+    const told = JSON.parse((await play({ scenarios: ['story.ts'], reporter: 'json' })).out)
+    expect(told.scenarios[0].seed).toBeNull()
+    expect((await play({ scenarios: ['story.ts'], seed: '3' })).out).toContain('run story.ts --seed 3\n')
+  })
+
   test('one that begins with a snapshot has the seed of that', async () => {
     const world = createSimulator({ fixtures: 'two-nodes', seed: 7 })
     await world.clock.advance('5m')
