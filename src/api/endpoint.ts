@@ -157,8 +157,17 @@ export class Refused extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
   /** The whole body, where the endpoint's error shape does not apply. */
   readonly body: unknown
-  constructor(status: number, message: string, headers?: Readonly<Record<string, string>>, body?: unknown) {
+  /** The message is the user's own, to the letter. */
+  readonly isQuoted: boolean
+  constructor(
+    status: number,
+    message: string,
+    headers?: Readonly<Record<string, string>>,
+    body?: unknown,
+    isQuoted = false,
+  ) {
     super(message)
+    this.isQuoted = isQuoted
     this.status = status
     this.headers = headers
     this.body = body

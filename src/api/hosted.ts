@@ -18,7 +18,7 @@ export const createHosted = endpoint({
     'storage_gb from 20 to 512, 20 unless given; storage has no price',
     'it is creating until a node has its GPUs, then starting while the machine boots, then running; billed while running, until its GPUs are given back',
     'without GPUs for 10 minutes (timings.rental_capacity_wait) a new one fails; fail_reason says so',
-    'with its machine it has failed, or starts again on another (policies.hosted_host_lost)',
+    'with its machine it has failed, or starts again on another: a policy of the profile',
     'there is no address: nothing listens on it',
   ],
   refusals: {

@@ -11,22 +11,43 @@ interface Document {
   readonly components: Json
 }
 
+/** What is needed to say a piece of the document in the words of a world. */
+interface Speech {
+  readonly names: Names
+  readonly wording: Wording
+  readonly operations: Operations
+  /** What code made from the document calls an operation, and a schema. */
+  readonly operationIds: ReadonlyMap<string, string>
+  readonly schemaIds: ReadonlyMap<string, string>
+}
+
 /** The document in the words of a world: paths, parameters, fields, values, examples, and what it says of them. */
 export function namedDocument(document: Document, wording: Wording, operations: Operations): Document {
   const { names } = wording
   const { schemas, securitySchemes, ...components } = document.components
+  const described = Object.values(document.paths).flatMap(methods => Object.values(methods))
+  const speech: Speech = {
+    ...{ names, wording, operations },
+    operationIds: identifiers(
+      described.map(({ operationId }) => operationId as string),
+      names,
+    ),
+    schemaIds: identifiers(Object.keys(schemas as Json), names),
+  }
   return {
     ...document,
     info: prose(document.info, names, ['description']),
     paths: Object.fromEntries(
       Object.entries(document.paths).map(([path, methods]) => [
         names.path(path),
-        each(methods, one => operation(one, wording, operations)),
+        each(methods, one => operation(one, speech)),
       ]),
     ),
     components: {
       ...components,
-      schemas: each(schemas as Json, one => schema(one as Json, names)),
+      schemas: Object.fromEntries(
+        Object.entries(schemas as Json).map(([id, one]) => [speech.schemaIds.get(id), schema(one as Json, speech)]),
+      ),
       securitySchemes: Object.fromEntries(
         Object.entries(securitySchemes as Readonly<Record<string, Json>>).map(([name, scheme]) => [
           names.header(name),
@@ -37,19 +58,37 @@ export function namedDocument(document: Document, wording: Wording, operations: 
   }
 }
 
-function operation(described: Json, wording: Wording, operations: Operations): Json {
-  const { names } = wording
-  const words = wording.of(operations[(described['x-mirror-of'] ?? described.operationId) as string] as AnyEndpoint)
+/** Identifiers in the user's words, no two alike. */
+function identifiers(neutral: readonly string[], names: Names): Map<string, string> {
+  const taken = new Set(neutral.filter(id => names.identifier(id) === id))
+  return new Map(
+    neutral.map(id => {
+      const named = names.identifier(id)
+      if (named === id) return [id, id]
+      let free = named
+      for (let nth = 2; taken.has(free); nth++) free = `${named}${nth}`
+      taken.add(free)
+      return [id, free]
+    }),
+  )
+}
+
+function operation(described: Json, speech: Speech): Json {
+  const { names, wording, operations, operationIds } = speech
   const { parameters, requestBody, responses, security, tags, ...rest } = described
+  const { operationId, 'x-mirror-of': mirrored } = rest as { operationId: string; 'x-mirror-of'?: string }
+  const words = wording.of(operations[mirrored ?? operationId] as AnyEndpoint)
   return {
     ...prose(rest, names, ['summary', 'x-assumed']),
+    operationId: operationIds.get(operationId),
+    ...(mirrored !== undefined && { 'x-mirror-of': operationIds.get(mirrored) }),
     tags: (tags as string[]).map(tag => names.paths.get(tag) ?? tag),
-    ...(parameters !== undefined && { parameters: (parameters as Json[]).map(one => parameter(one, names)) }),
+    ...(parameters !== undefined && { parameters: (parameters as Json[]).map(one => parameter(one, speech)) }),
     ...(requestBody !== undefined && {
-      requestBody: content(requestBody as Json, names, example => words.body?.outward(example) ?? example),
+      requestBody: content(requestBody as Json, speech, example => words.body?.outward(example) ?? example),
     }),
     responses: each(responses as Json, one =>
-      content(prose(one as Json, names, ['description']), names, example => example),
+      content(prose(one as Json, names, ['description']), speech, example => example),
     ),
     security: (security as Json[]).map(one =>
       Object.fromEntries(Object.entries(one).map(([name, scopes]) => [names.header(name), scopes])),
@@ -57,13 +96,14 @@ function operation(described: Json, wording: Wording, operations: Operations): J
   }
 }
 
-function parameter(described: Json, names: Names): Json {
+function parameter(described: Json, speech: Speech): Json {
+  const { names } = speech
   const name = described.name as string
   const named = described.in === 'header' ? names.header(name) : (names.fields.get(name) ?? name)
-  return { ...described, name: named, schema: schema(described.schema as Json, names) }
+  return { ...described, name: named, schema: schema(described.schema as Json, speech) }
 }
 
-function content(described: Json, names: Names, shown: (example: unknown) => unknown): Json {
+function content(described: Json, speech: Speech, shown: (example: unknown) => unknown): Json {
   if (described.content === undefined) return described
   return {
     ...described,
@@ -71,15 +111,18 @@ function content(described: Json, names: Names, shown: (example: unknown) => unk
       const media = one as Json
       return {
         ...media,
-        ...(media.schema !== undefined && { schema: schema(media.schema as Json, names) }),
+        ...(media.schema !== undefined && { schema: schema(media.schema as Json, speech) }),
         ...(media.example !== undefined && { example: shown(media.example) }),
       }
     }),
   }
 }
 
+const SCHEMAS = '#/components/schemas/'
+
 /** A schema: what stands below `properties` are names, whatever they are called, and the rest are words of schemas. */
-function schema(described: Json, names: Names): Json {
+function schema(described: Json, speech: Speech): Json {
+  const { names, schemaIds } = speech
   return Object.fromEntries(
     Object.entries(described).map(([word, value]) => {
       switch (word) {
@@ -89,10 +132,14 @@ function schema(described: Json, names: Names): Json {
             Object.fromEntries(
               Object.entries(value as Json).map(([name, inner]) => [
                 names.fields.get(name) ?? name,
-                schema(inner as Json, names),
+                schema(inner as Json, speech),
               ]),
             ),
           ]
+        case '$ref': {
+          const id = String(value).slice(SCHEMAS.length)
+          return [word, `${SCHEMAS}${schemaIds.get(id)}`]
+        }
         case 'required':
           return [word, (value as string[]).map(name => names.fields.get(name) ?? name)]
         case 'enum':
@@ -103,8 +150,8 @@ function schema(described: Json, names: Names): Json {
         case 'description':
           return [word, names.prose(String(value))]
         default:
-          if (Array.isArray(value)) return [word, value.map(one => (isObject(one) ? schema(one, names) : one))]
-          return [word, isObject(value) ? schema(value, names) : value]
+          if (Array.isArray(value)) return [word, value.map(one => (isObject(one) ? schema(one, speech) : one))]
+          return [word, isObject(value) ? schema(value, speech) : value]
       }
     }),
   )

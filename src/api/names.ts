@@ -134,6 +134,16 @@ export class Names {
     })
   }
 
+  /** What code calls a thing: of the words it is put together of, those that paths have are the user's. */
+  identifier(name: string): string {
+    return name.replace(/[A-Z]?[a-z]+/g, word => {
+      const named = this.paths.get(word.toLowerCase())
+      if (named === undefined) return word
+      const [first = '', ...rest] = named.split(/[^A-Za-z0-9]+/)
+      return [/^[A-Z]/.test(word) ? capital(first) : first, ...rest.map(capital)].join('')
+    })
+  }
+
   /** A word that a field may have for its value. */
   value(word: string): string {
     return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.path(word) : word)
@@ -182,6 +192,10 @@ export class Names {
   #prefix(word: string): string | undefined {
     return (this.profile.variants as Readonly<Record<string, string>> | undefined)?.[word]
   }
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
 /** A piece of prose that may be a word of the interface: a path, a key, a field with fields in it. */

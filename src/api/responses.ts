@@ -45,7 +45,7 @@ export class Responses<Context> {
     const { context, one } = asked
     if (error instanceof Refused) {
       const body = error.body ?? errorBody(one.endpoint.errors, error.message)
-      const told = one.speaks === undefined ? body : one.speaks.refusal(body, sent)
+      const told = one.speaks === undefined || error.isQuoted ? body : one.speaks.refusal(body, sent)
       return this.json(context, error.status, JSON.stringify(told), error.headers)
     }
     if (error instanceof Invalid) {

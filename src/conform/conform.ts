@@ -334,11 +334,12 @@ class Check {
     return sim.fetch(isMirror ? await altered(request, { path: mirrorOf(endpoint, request) }) : request)
   }
 
-  #declared({ at }: DocumentOperation) {
-    const operations = this.#sim.api.operations as Operations
-    const mirrored = at.value['x-mirror-of']
-    const operation = String(mirrored ?? at.value.operationId)
-    return { operations, operation, endpoint: operations[operation] as AnyEndpoint, isMirror: mirrored !== undefined }
+  #declared({ at, method, path }: DocumentOperation) {
+    const { api } = this.#sim
+    const operations = api.operations as Operations
+    const operation = api.operationOf(method.toUpperCase(), path)!
+    const endpoint = operations[operation] as AnyEndpoint
+    return { operations, operation, endpoint, isMirror: at.value['x-mirror-of'] !== undefined }
   }
 }
 

@@ -299,18 +299,41 @@ describe('prose reads as it would of the words themselves', () => {
   })
 })
 
+test('an error that a test scripts keeps its words', async () => {
+  const { named } = pair()
+  const message = 'the hosted hub is down, see /v1/hosted/x'
+  for (const path of ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']) {
+    const model = path.endsWith('embeddings') ? 'cedarline/cedar-embed-small' : 'acme/assistant'
+    named.inference.on({ times: 1 }, { error: { status: 500, message } })
+    const body = { model, messages: [{ role: 'user', content: 'Hi' }], prompt: 'Hi', input: 'Hi' }
+    expect(await (await post(named, path, body)).text()).toContain(message)
+  }
+})
+
 describe('what describes a world', () => {
+  test('no two operations of the document have one name, whatever the words are', async () => {
+    const sim = createSimulator({ onBug, names: { paths: { hosted: 'container', compat: 'get' } } })
+    const { paths } = (await (await get(sim, '/openapi.json')).json()) as { paths: Record<string, object> }
+    const ids = Object.values(paths).flatMap(methods => Object.values(methods).map(({ operationId }) => operationId))
+    expect(ids).toContain('createContainer2')
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
   test('the document speaks its words everywhere, and the neutral one for who asks', async () => {
     const { named, neutral } = pair()
     const text = await (await get(named, '/openapi.json')).text()
     expect(neutralWords(text)).toEqual([])
+    // What code is generated from: operations, schemas, and what points at them.
+    expect(text.match(/\w*(?:hosted|aggregator|compat)\w*/gi)).toBeNull()
+    const { schemas } = JSON.parse(text).components
+    for (const [, id] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(schemas).toHaveProperty(id!)
     const plain = await (await get(neutral, '/openapi.json')).text()
     expect(await (await get(named, '/openapi.json', { 'x-sim-names': 'neutral' })).text()).toBe(plain)
     const document = JSON.parse(text)
     const { schema, example } = document.paths['/deploy/llm'].post.requestBody.content['application/json']
     expect(schema.properties.qqDepot.required).toEqual(['repo'])
     expect(example.qqDepot).toEqual({ repo: 'acme/chat-8b' })
-    expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameHosted')
+    expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameQqBoxes')
     expect(document.components.securitySchemes['qq-key'].name).toBe('qq-key')
     expect(Object.keys(document.paths)).toHaveLength(Object.keys(JSON.parse(plain).paths).length)
   })
