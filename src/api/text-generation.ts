@@ -54,9 +54,8 @@ interface Answered<Whole, Choice> {
 type HowSent = z.output<z.ZodObject<Pick<typeof Sampling, 'stop' | 'stream' | 'stream_options'>>>
 
 /**
- * Answers a request for text.
+ * Answers a request for text, bounded and sent as it wants to have it.
  *
- * @param how the request wants its answers bounded and sent
  * @throws Refused, before anything has changed
  */
 export function generate<Whole extends string, Choice>(
