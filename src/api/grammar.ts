@@ -24,3 +24,18 @@ export function singular(word: string): string {
   if (/[a-z]{2}ies$/i.test(word)) return word.replace(/ies$/i, 'y')
   return /(?:x|ss|sh|[^a]ch|tch)es$/i.test(word) ? word.slice(0, -2) : word.replace(/([a-z])s$/i, '$1')
 }
+
+/**
+ * A word between an article and a noun. One that is named as the noun is not said twice: a repository is no repository
+ * repository.
+ *
+ * @example phrase('machine', 'an ', ' instance') // 'a machine instance'
+ */
+export function phrase(word: string, article: string | undefined, noun = ''): string {
+  const [last = ''] = /[A-Za-z]+$/.exec(word) ?? []
+  const isSame = last !== '' && singular(noun.trim()).toLowerCase() === last.toLowerCase()
+  const said = isSame ? `${word.slice(0, -last.length)}${noun.trim()}` : `${word}${noun}`
+  if (article === undefined) return said
+  const spelled = articleOf(said)
+  return `${article.startsWith('A') ? spelled.replace('a', 'A') : spelled} ${said}`
+}

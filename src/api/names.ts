@@ -7,7 +7,7 @@ import { openNames } from '#fixture-files'
 import { nearest } from '../kernel/nearest.ts'
 import { parseJsonText } from '../store/json-text.ts'
 import { VARIANT_KEYS } from '../store/records.ts'
-import { articleOf, singular } from './grammar.ts'
+import { phrase, singular } from './grammar.ts'
 
 /**
  * The user's words by neutral ones; every section and every word may be left out.
@@ -158,25 +158,16 @@ export class Names {
     if (!NEUTRAL.test(text)) return text
     const kept = data.filter(one => one !== '' && NEUTRAL.test(one)).sort((a, b) => b.length - a.length)
     const pattern = [...kept.map(one => `(?<![\\w-])${escaped(one)}(?![\\w-])`), PIECE].join('|')
-    const phrase = new RegExp(`(${ARTICLE})?(${pattern})(${NOUN})?`, 'g')
-    return text.replace(phrase, (whole, article: string | undefined, piece: string, noun: string | undefined) => {
+    const pieces = new RegExp(`(${ARTICLE})?(${pattern})(${NOUN})?`, 'g')
+    return text.replace(pieces, (whole, article: string | undefined, piece: string, noun: string | undefined) => {
       if (kept.includes(piece)) return whole
       const named = this.#piece(piece)
-      return named === piece ? whole : this.#phrase(article, named, noun)
+      if (named === piece) return whole
+      if (article === undefined && noun === undefined) return named
+      // What has one exact spelling is a name, wherever it stands.
+      const isName = [this.headers, this.values, this.variants].some(words => words.has(piece))
+      return phrase(isName ? named : singular(named), article, noun)
     })
-  }
-
-  /** A word with what stands around it in a sentence: a field is a name, but with a noun or an article it is a word. */
-  #phrase(article: string | undefined, named: string, noun = ''): string {
-    if (article === undefined && noun === '') return named
-    const word = singular(named)
-    const [, last] = /([A-Za-z]+)$/.exec(word) ?? []
-    // Named as what it stands before: a repository is no repository repository.
-    const isSame = last !== undefined && noun !== '' && singular(noun.trim()).toLowerCase() === last.toLowerCase()
-    const said = isSame ? `${word.slice(0, -last.length)}${noun.trim()}` : `${word}${noun}`
-    if (article === undefined) return said
-    const spelled = articleOf(said)
-    return `${article.startsWith('A') ? spelled.replace('a', 'A') : spelled} ${said}`
   }
 
   #piece(piece: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { articleOf, singular } from '../../src/api/grammar.ts'
+import { articleOf, phrase, singular } from '../../src/api/grammar.ts'
 
 test.each([
   [
@@ -52,4 +52,14 @@ test.each([
   ['series2', 'series2'],
 ])('one of %s is %s', (many, one) => {
   expect(singular(many)).toBe(one)
+})
+
+test.each([
+  ['machine', 'An ', ' instance', 'A machine instance'],
+  ['instance', 'a ', ' instances', 'an instances'],
+  ['model_repository', undefined, ' repository', 'model_repository'],
+  ['endpoint', 'a ', undefined, 'an endpoint'],
+  ['box2', undefined, ' instances', 'box2 instances'],
+])('%s behind %s and before %s', (word, article, noun, said) => {
+  expect(phrase(word, article, noun)).toBe(said)
 })
