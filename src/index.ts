@@ -17,6 +17,7 @@ export type {
   GpuReport,
   Report,
   RequestCounts,
+  TokenCounts,
 } from './cluster/report.ts'
 export type { Moment, ReportOptions } from './cluster/report-window.ts'
 export type { ReportStep } from './cluster/series.ts'

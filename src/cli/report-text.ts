@@ -104,9 +104,9 @@ function deployments(report: Report): string {
   // Only requests of clients can fail or be left.
   const shown = columns.filter(column => (column !== 'failed' && column !== 'left') || totals.requests[column] > 0)
   const requests = [
-    ['', ...shown.map(column => (column === 'waiting_before' ? 'waited before' : column))],
-    ...asked.map(one => [one.model_name, ...shown.map(column => count(one.requests[column]))]),
-    ['all', ...shown.map(column => count(totals.requests[column]))],
+    ['', ...shown.map(column => (column === 'waiting_before' ? 'waited before' : column)), 'tokens in', 'tokens out'],
+    ...asked.map(one => [one.model_name, ...shown.map(column => count(one.requests[column])), ...tokens(one)]),
+    ['all', ...shown.map(column => count(totals.requests[column])), ...tokens(totals)],
   ]
   const load = asked.length === 0 ? '' : `\n\nRequests\n${table(requests)}`
   return `Deployments, GPU-hours\n${table(rows, 3)}${load}`
@@ -173,6 +173,10 @@ function batches({ batches: told }: Report): string {
     `Batches: ${count(created)} created, ${count(completed)} completed, ${count(failed)} failed, ${count(expired)} expired, ` +
     `${count(cancelled)} cancelled; ${counted(lines_done, 'line')} done, ${count(lines_failed)} of them failed`
   )
+}
+
+function tokens({ tokens: { input, output } }: Pick<DeploymentReport, 'tokens'>): string[] {
+  return [input, output].map(count)
 }
 
 function hasRequests({ requests }: DeploymentReport): boolean {

@@ -34,12 +34,21 @@ export interface RequestCounts {
   readonly arrived: number
   readonly served: number
   readonly refused: number
-  /** Cut off because the instance was lost. */
+  /** Cut off because the instance was lost, or the account had to stop. */
   readonly failed: number
   /** Whose client left before an instance took them on. */
   readonly left: number
   /** Waiting at the end of the window. */
   readonly waiting: number
+}
+
+/**
+ * Tokens of prompts that instances took on, and of what they answered, that of answers which broke off included; of the
+ * load by its mean lengths, whole, so that adjoining windows add up.
+ */
+export interface TokenCounts {
+  readonly input: number
+  readonly output: number
 }
 
 /** Durations by nearest rank. */
@@ -73,6 +82,7 @@ export interface DeploymentReport extends GpuHours {
   /** Summed over its instances. */
   readonly instance_seconds_in_state: Readonly<Record<InstanceState, number>>
   readonly requests: RequestCounts
+  readonly tokens: TokenCounts
   /** Share of what its ready instances could do; null while none was ready. */
   readonly mean_utilisation: number | null
   /** At the end of the window; null for what has no load. */
@@ -145,6 +155,7 @@ export interface Report {
     readonly hosted_gpu_hours: number
     readonly container_gpu_hours: number
     readonly requests: RequestCounts
+    readonly tokens: TokenCounts
     readonly mean_utilisation: number | null
   }
   readonly cold_starts: ColdStarts
@@ -212,6 +223,10 @@ export function reportOf(world: World, { from, to, step }: ReportWindow): Report
       hosted_gpu_hours: sumOf(gpus, one => one.hosted) / HOUR,
       container_gpu_hours: sumOf(gpus, one => one.containers) / HOUR,
       requests: requestsTold(told.map(one => one.told.requests)),
+      tokens: {
+        input: sumOf(told, one => one.told.tokens.input),
+        output: sumOf(told, one => one.told.tokens.output),
+      },
       mean_utilisation: shareOf(
         sumOf(told, one => one.used),
         sumOf(told, one => one.able),
@@ -318,6 +333,7 @@ function deploymentTold(
     seconds_in_status: statuses.seconds,
     instance_seconds_in_state: lives.seconds,
     requests: requestsTold([requestsBetween(before.served, after.served), clientsBetween(world, row, from, to)]),
+    tokens: tokensTold(world, row, from, to),
     mean_utilisation: shareOf(used, able),
     serving: servingTold(world, row, to),
     cold_starts: totals.length,
@@ -326,6 +342,30 @@ function deploymentTold(
   }
   const { coldStarts, losses } = lives
   return { told, held, billed, used, able, coldStarts, losses, failures: statuses.failures }
+}
+
+function tokensTold(world: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TokenCounts {
+  const [before, after] = [tokensBy(world, row, from), tokensBy(world, row, to)]
+  return { input: after.input - before.input, output: after.output - before.output }
+}
+
+/** Tokens of what a deployment had served by a moment. */
+function tokensBy({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros): TokenCounts {
+  const live = chronicle.requestsBy(row, afterOf(at))
+  let input = 0
+  let output = 0
+  let end = at
+  for (const chapter of chronicle.servings(row)) {
+    if (chapter.at > at) continue
+    const { load, served } = chapter
+    if (load) {
+      const requests = chronicle.totalsIn(chapter, end).served.served - served.served
+      input += requests * load.speed.promptTokens
+      output += requests * load.speed.outputTokens
+    }
+    end = chapter.at
+  }
+  return { input: Math.floor(input) + live.promptTokens, output: Math.floor(output) + live.answerTokens }
 }
 
 function servingTold({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {

@@ -47,6 +47,9 @@ export interface ReportStep extends ServingFigures {
   /** Requests in this step. */
   readonly served: number
   readonly refused: number
+  /** Of clients, as a report counts them: cut off, and left before their turn. */
+  readonly failed: number
+  readonly left: number
   /** Requests that wait. */
   readonly backlog: number
   /** Mean of this step, a share of what the ready instances could do; null while none was ready. */
@@ -66,6 +69,8 @@ export const STEP_COLUMNS = [
   'arrival_rate',
   'served',
   'refused',
+  'failed',
+  'left',
   'backlog',
   'utilisation',
   'concurrency',
@@ -101,7 +106,7 @@ class Cursor {
   readonly #counts: Walk<{ at: Micros; ready: number; pending: number }>
   readonly #servings: Walk<ServingChapter>
   readonly #costs: Walk<Ran & { at: Micros; before: bigint }>
-  #last: { served: number; refused: number; able: number; used: number; cost: number }
+  #last: { served: number; refused: number; failed: number; left: number; able: number; used: number; cost: number }
 
   constructor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
     this.#world = world
@@ -133,6 +138,8 @@ class Cursor {
       arrival_rate: this.#servings.to(at)?.load?.curve.rateAt(at) ?? 0,
       served: totals.served - last.served,
       refused: totals.refused - last.refused,
+      failed: totals.failed - last.failed,
+      left: totals.left - last.left,
       backlog: totals.backlog,
       utilisation: able > 0 ? (totals.used - last.used) / able : null,
       ...totals.figures,
@@ -146,8 +153,10 @@ class Cursor {
     const cost = ran ? costOf(ran.before + weightOf(ran, ran.from, Math.min(at, ran.to))) : 0
     const { chronicle } = this.#world
     const clients = chronicle.requestsBy(this.#row, at === 0 ? -1 : at)
+    const { failed, left } = clients
     if (!chapter) {
-      return { served: clients.served, refused: clients.refused, backlog: 0, able: 0, used: 0, cost, figures: IDLE }
+      const { served, refused } = clients
+      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, figures: IDLE }
     }
     const { served, able, used } = chronicle.totalsIn(chapter, at)
     const { served: done, refused, backlog } = wholeRequests(served)
@@ -155,6 +164,7 @@ class Cursor {
     return {
       served: done + clients.served,
       refused: refused + clients.refused,
+      ...{ failed, left },
       ...{ backlog, able, used, cost, figures },
     }
   }

@@ -1,5 +1,5 @@
 import { type Micros, SECOND } from '../kernel/duration.ts'
-import { deploymentReport, type RequestCounts } from './report.ts'
+import { deploymentReport, type RequestCounts, type TokenCounts } from './report.ts'
 import { type ReportStep, type ServingFigures, seriesOf } from './series.ts'
 import type { World } from './world.ts'
 
@@ -15,6 +15,8 @@ export type StatsPoint = Pick<
   | 'arrival_rate'
   | 'served'
   | 'refused'
+  | 'failed'
+  | 'left'
   | 'backlog'
   | 'utilisation'
   | keyof ServingFigures
@@ -23,8 +25,7 @@ export type StatsPoint = Pick<
 /** What a deployment did between two moments. */
 export interface DeploymentStats {
   readonly requests: RequestCounts
-  /** Of the requests that were served; by the mean lengths of its load, whole, so adjoining windows add up. */
-  readonly tokens: { readonly input: number; readonly output: number }
+  readonly tokens: TokenCounts
   /** Seconds of its ready instances, summed. */
   readonly instance_seconds: number
   /** Share of what they could do; null while none was ready. */
@@ -45,16 +46,17 @@ const NO_REQUESTS: RequestCounts = {
   waiting: 0,
 }
 
+const NO_TOKENS: TokenCounts = { input: 0, output: 0 }
+
 /** The same figures as a report's, of one deployment; reading changes nothing. */
 export function statsOf(world: World, deployment: number, window: { from: Micros; to: Micros }): DeploymentStats {
   const { from, to } = window
   const told = deploymentReport(world, deployment, window)
-  const [before, after] = [tokensBy(world, deployment, from), tokensBy(world, deployment, to)]
   const step = stepOf(to - from)
   const course = seriesOf(world, { from, to, step }, [world.deployments.handle(deployment)])
   return {
     requests: told?.requests ?? NO_REQUESTS,
-    tokens: { input: after.input - before.input, output: after.output - before.output },
+    tokens: told?.tokens ?? NO_TOKENS,
     instance_seconds: told?.instance_seconds_in_state.ready ?? 0,
     utilisation: told?.mean_utilisation ?? null,
     serving: told?.serving ?? null,
@@ -69,23 +71,4 @@ export function statsOf(world: World, deployment: number, window: { from: Micros
 /** Whole seconds, and at least one. */
 function stepOf(length: Micros): Micros {
   return Math.max(1, Math.ceil(length / SECOND / POINTS)) * SECOND
-}
-
-/** Tokens of what a deployment had served by a moment. */
-function tokensBy({ chronicle, deployments }: World, deployment: number, at: Micros) {
-  const live = chronicle.requestsBy(deployments.read(deployment), at === 0 ? -1 : at)
-  let input = 0
-  let output = 0
-  let end = at
-  for (const chapter of chronicle.servings(deployments.read(deployment))) {
-    if (chapter.at > at) continue
-    const { load, served } = chapter
-    if (load) {
-      const requests = chronicle.totalsIn(chapter, end).served.served - served.served
-      input += requests * load.speed.promptTokens
-      output += requests * load.speed.outputTokens
-    }
-    end = chapter.at
-  }
-  return { input: Math.floor(input) + live.promptTokens, output: Math.floor(output) + live.answerTokens }
 }

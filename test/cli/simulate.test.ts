@@ -79,7 +79,7 @@ test('a series is a row a step and deployment, whose costs are the rent; there w
   const report = JSON.parse(out) as Report
   const [header, ...lines] = readFileSync(series, 'utf8').trimEnd().split('\n')
   expect(header).toBe(
-    'time,deploy_id,deployment,status,ready,pending,arrival_rate,served,refused,backlog,utilisation,' +
+    'time,deploy_id,deployment,status,ready,pending,arrival_rate,served,refused,failed,left,backlog,utilisation,' +
       'concurrency,time_to_first_token_seconds,tokens_per_second,cost_microcents',
   )
   expect(lines).toHaveLength(6 * report.deployments.length)
@@ -88,7 +88,7 @@ test('a series is a row a step and deployment, whose costs are the rent; there w
     report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0),
   )
   expect(lines.find(line => line.includes('acme/code'))).toMatch(
-    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+$/,
+    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+$/,
   )
   expect(readdirSync(path)).toEqual(['day.csv'])
 })

@@ -281,7 +281,43 @@ test('requests of clients stand in the report and its series, those that were cu
   const { deployments, totals, series } = one.sim.report({ step: '30s' })
   const requests = { waiting_before: 0, arrived: 3, served: 2, refused: 0, failed: 1, left: 0, waiting: 0 }
   expect([deployments[0]!.requests, totals.requests]).toEqual([requests, requests])
-  expect(series!.reduce((sum, { served }) => sum + served, 0)).toBe(2)
+  const inAll = (what: 'served' | 'failed' | 'left') => series!.reduce((sum, step) => sum + step[what], 0)
+  expect([inAll('served'), inAll('failed'), inAll('left')]).toEqual([2, 1, 0])
+})
+
+test('tokens of answers stand in the report by deployment and in all, also of those who left, and windows add up', async () => {
+  const one = paced()
+  const [{ deploy_id }] = (await one.ask('/deploy/list')).body
+  const first = one.client.chat.completions.create(ASK)
+  await one.sim.clock.advance('1m')
+  const { usage } = await first
+  expect(one.sim.report().deployments[0]!.tokens).toEqual({
+    input: usage!.prompt_tokens,
+    output: usage!.completion_tokens,
+  })
+  const middle = one.sim.clock.elapsed
+  const controller = new AbortController()
+  const busy = await Promise.all(Array.from({ length: 4 }, () => stream(one)))
+  const waiting = one.client.chat.completions.create(ASK, { signal: controller.signal }).catch(() => {})
+  await one.sim.clock.advance('300ms')
+  controller.abort()
+  await waiting
+  for (const { body } of busy) await body!.cancel()
+  await one.sim.clock.advance('1m')
+  const { deployments, totals, series } = one.sim.report({ step: '10s' })
+  const { tokens, requests } = deployments[0]!
+  expect(totals.tokens).toEqual(tokens)
+  expect(requests).toMatchObject({ arrived: 6, served: 5, left: 1 })
+  expect(series!.reduce((sum, { left }) => sum + left, 0)).toBe(1)
+  // Four prompts were read once more, and of their answers what came until their clients left.
+  expect(tokens.input).toBe(5 * usage!.prompt_tokens)
+  expect(tokens.output).toBeGreaterThan(usage!.completion_tokens)
+  expect(tokens.output).toBeLessThan(5 * usage!.completion_tokens)
+  const [before, after] = [one.sim.report({ to: middle }), one.sim.report({ from: middle })]
+  expect(before.totals.tokens.output + after.totals.tokens.output).toBe(tokens.output)
+  const stats = (await one.ask(`/deploy/${deploy_id}/stats`)).body
+  expect(stats.tokens).toEqual(tokens)
+  expect(stats.series.reduce((sum: number, { left }: { left: number }) => sum + left, 0)).toBe(1)
 })
 
 test('a report tells the tokens of answers by their model, beside those of batches, to the micro-cent', async () => {
