@@ -161,6 +161,11 @@ describe('the tree', () => {
     expect(cycles).toEqual([])
   })
 
+  test('takes zod by its namespace: by a name of its own all of it would be in the bundle', () => {
+    const found = files.filter(({ code }) => /^import (?!(type )?\* as z\b).* from 'zod'/m.test(code))
+    expect(found.map(({ path }) => path)).toEqual([])
+  })
+
   test('has no folder or file that is named for nothing', () => {
     const bad = files
       .map(file => file.path)
