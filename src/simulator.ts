@@ -1,4 +1,5 @@
 import { pathOf, type Received } from './api/asked.ts'
+import { BatchAnswers } from './api/batch-lines.ts'
 import type { Patience } from './api/endpoint.ts'
 import { type Names, type NamesProfile, readNames } from './api/names.ts'
 import type { Around } from './api/pipeline.ts'
@@ -240,6 +241,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     epochMs,
     seed: readSeed(options.seed ?? 1),
     profile: loadProfile(underWeather(options.profile, { weather: options.weather })),
+    lineAnswers: new BatchAnswers(new ScriptedAnswers(), options.strictRequests ?? false),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
@@ -300,6 +302,7 @@ class OneWorld implements Simulator {
   readonly fetch: Simulator['fetch']
   readonly timelines: Timelines
   readonly inference: ScriptedAnswers
+  readonly #lineAnswers: BatchAnswers
   readonly #faults: Faults
   readonly options: SimulatorOptions
   readonly #requests = new ReceivedRequests()
@@ -321,7 +324,9 @@ class OneWorld implements Simulator {
     this.#pristine = pristine
     this.#inherited = origin
     this.#fixtures = origin?.fixtures ?? nameOfFixtures(options)
-    this.#world = pristine.fork()
+    this.inference = new ScriptedAnswers()
+    this.#lineAnswers = new BatchAnswers(this.inference, options.strictRequests ?? false)
+    this.#world = this.#answering(pristine.fork())
     this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
@@ -366,7 +371,6 @@ class OneWorld implements Simulator {
       faults: this.#faults,
     }
     this.timelines = new Timelines(around, origin?.timelines)
-    this.inference = new ScriptedAnswers()
     this.#scriptAnew()
     this.fetch = (input, init) => this.#fetch(input, init)
   }
@@ -462,7 +466,6 @@ class OneWorld implements Simulator {
     const { moment } = Snapshot.of(given)
     const world = moment.world.fork()
     if (this.options.check) world.check()
-    world.countTokens ??= this.#world.countTokens
     this.#fixtures = moment.fixtures
     this.#enterWorld(world)
     this.#faults.restore(moment.faults)
@@ -471,9 +474,15 @@ class OneWorld implements Simulator {
     this.clock.restore(moment.clock, moment.pausedBy)
   }
 
+  /** The same world, which answers lines of batches as this simulator answers requests. */
+  #answering(world: World): World {
+    world.lineAnswers = this.#lineAnswers
+    return world
+  }
+
   /** Whoever asks from now on asks another world. */
   #enterWorld(world: World): void {
-    this.#world = world
+    this.#world = this.#answering(world)
     this.#data?.then(data => data.dispose())
     this.#data = undefined
     this.#stopTelling = undefined
@@ -601,7 +610,7 @@ class OneWorld implements Simulator {
   readonly #received = (request: Received) => this.#requests.add(request, this.clock.elapsed)
 
   async #prepare(): Promise<void> {
-    if (this.#world.needsTokenizer) this.#world.countTokens = await loadTokenizer()
+    if (this.#world.needsTokenizer) await loadTokenizer()
   }
 }
 

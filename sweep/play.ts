@@ -37,7 +37,7 @@ export async function play(
       throw error
     },
   })
-  sim.world.countTokens = await loadTokenizer()
+  await loadTokenizer()
   const counter = sometimes(sim)
   let entries = 0
   for (const [i, { at, deed }] of world.steps.entries()) {

@@ -14,6 +14,8 @@ export const createBatch = endpoint({
     'metadata may be absent or null; at most 16 pairs of strings, keys to 64 and values to 512 characters',
     'timestamps in Unix seconds; expires_at is created_at + 86,400',
     'errors, request_counts and the file ids are null until they are known',
+    'a line is held to the declaration of its endpoint, and answered as a request is, whole where it asks for a stream',
+    'one that would be refused stands in the error file, in the words of the refusal: invalid_request, rate_limit_exceeded (429) or server_error (5xx)',
   ],
   refusals: {
     402: 'no funds, or the account is suspended',

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { messageTokens } from '../cluster/batch-lines.ts'
 import type { JsonSchema } from '../cluster/schema-answers.ts'
 import type { World } from '../cluster/world.ts'
 import type { Key } from '../kernel/random.ts'
@@ -18,7 +17,7 @@ import {
   wordsReply,
 } from './replies.ts'
 import { Sampling } from './sampling.ts'
-import { generate, Usage } from './text-generation.ts'
+import { generate, type TextRules, Usage } from './text-generation.ts'
 import { countTokens } from './tokenizer.ts'
 
 const Part = z.looseObject({ type: text(), text: text().optional() })
@@ -138,6 +137,33 @@ const ChatCompletionChunk = z
   })
   .meta({ id: 'ChatCompletionChunk' })
 
+const CHAT: TextRules<ChatBody, 'chat.completion', ReturnType<typeof choiceOf>> = {
+  ask: (body, { world, scripted }) => {
+    checkTools(body)
+    const { model, messages, stop } = body
+    const prompt = JSON.stringify(messages)
+    const promptTokens = chatPromptTokens(body)
+    const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
+    const replies = (bounds: Bounds) => {
+      const given = scripted(model, wordsOf(messages.at(-1)!))
+      return keys.map(key =>
+        given === undefined ? replyOf(world, key, body, bounds) : scriptedReply(world.chance, key, given, bounds),
+      )
+    }
+    const limit = body.max_completion_tokens ?? body.max_tokens
+    return { model, prompt, promptTokens, longestPrompt: promptTokens, keys, limit, stop, replies }
+  },
+  shape: {
+    prefix: 'chatcmpl-',
+    object: { whole: 'chat.completion', event: 'chat.completion.chunk' },
+    choice: choiceOf,
+    field: 'delta',
+    opening: ({ toolCalls }) => `{"role":"assistant","content":${toolCalls.length > 0 ? 'null' : '""'}}`,
+    pieces: deltasOf,
+    closing: '{}',
+  },
+}
+
 export const createChatCompletion = endpoint({
   route: 'POST /v1/chat/completions',
   mirrored: true,
@@ -159,31 +185,8 @@ export const createChatCompletion = endpoint({
   returns: ChatCompletion,
   streams: ChatCompletionChunk,
   example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },
-  handle: ({ body, ...scope }) => {
-    checkTools(body)
-    const { model, messages } = body
-    const { world, scripted } = scope
-    const prompt = JSON.stringify(messages)
-    const promptTokens = chatPromptTokens(body)
-    const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
-    const replies = (bounds: Bounds) => {
-      const given = scripted(model, wordsOf(messages.at(-1)!))
-      return keys.map(key =>
-        given === undefined ? replyOf(world, key, body, bounds) : scriptedReply(world.chance, key, given, bounds),
-      )
-    }
-    const limit = body.max_completion_tokens ?? body.max_tokens
-    const asked = { model, prompt, promptTokens, longestPrompt: promptTokens, keys, limit, replies }
-    return generate(scope, body, asked, {
-      prefix: 'chatcmpl-',
-      object: { whole: 'chat.completion' as const, event: 'chat.completion.chunk' },
-      choice: choiceOf,
-      field: 'delta',
-      opening: ({ toolCalls }) => `{"role":"assistant","content":${toolCalls.length > 0 ? 'null' : '""'}}`,
-      pieces: deltasOf,
-      closing: '{}',
-    })
-  },
+  inBatch: CHAT,
+  handle: ({ body, ...scope }) => generate(scope, body, CHAT),
 })
 
 /** Rules between the tools and the choice among them. */
@@ -203,10 +206,24 @@ function checkTools({ tools, tool_choice: choice }: ChatBody): void {
 function chatPromptTokens({ messages, tools }: ChatBody): number {
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? [])
   return (
-    messageTokens(messages as Parameters<typeof messageTokens>[0], countTokens) +
+    messageTokens(messages) +
     calls.reduce((sum, one) => sum + countTokens(`${one.function?.name ?? ''}${one.function?.arguments ?? ''}`), 0) +
     (tools ?? []).reduce((sum, tool) => sum + countTokens(JSON.stringify(tool.function)), 0)
   )
+}
+
+/**
+ * Tokens of a conversation: 3 around each message, 3 that open the answer, and its texts (OpenAI cookbook, "How to count
+ * tokens with tiktoken").
+ */
+function messageTokens(messages: readonly Message[]): number {
+  let sum = 3
+  for (const { role, content } of messages) {
+    sum += 3 + countTokens(role)
+    if (typeof content === 'string') sum += countTokens(content)
+    else if (Array.isArray(content)) for (const part of content) sum += countTokens(part.text ?? '')
+  }
+  return sum
 }
 
 function replyOf(world: World, key: Key, body: ChatBody, bounds: Bounds): Reply {
@@ -269,8 +286,9 @@ function toolCallOf({ id, name, arguments: given }: Reply['toolCalls'][number]) 
 }
 
 /** The deltas of an answer, as JSON. */
-function* deltasOf({ toolCalls, pieces }: Reply): Generator<string> {
-  for (const piece of pieces()) yield `{"content":${JSON.stringify(piece)}}`
+function* deltasOf(reply: Reply): Generator<string> {
+  const { toolCalls } = reply
+  for (const piece of reply.pieces()) yield `{"content":${JSON.stringify(piece)}}`
   for (const [index, { id, name, arguments: given }] of toolCalls.entries()) {
     const opened = { index, id, type: 'function', function: { name, arguments: '' } }
     yield `{"tool_calls":[${JSON.stringify(opened)}]}`

@@ -4,7 +4,7 @@ import { text } from './fields.ts'
 import { INFERENCE_REFUSALS } from './inference.ts'
 import { type Bounds, replyKey, scriptedReply, wordsReply } from './replies.ts'
 import { Sampling } from './sampling.ts'
-import { generate, Usage } from './text-generation.ts'
+import { generate, type TextRules, Usage } from './text-generation.ts'
 import { countTokens } from './tokenizer.ts'
 
 const MOST_PROMPTS = 128
@@ -28,35 +28,19 @@ const CompletionChunk = z
   })
   .meta({ id: 'CompletionChunk' })
 
-export const createCompletion = endpoint({
-  route: 'POST /v1/completions',
-  mirrored: true,
-  summary: 'Go on with a text',
-  provenance: 'neighbour',
-  assumed: [
-    'model as in POST /v1/chat/completions; the same prompt has the same answer, whole, streamed and in a batch',
-    `prompt is a text, or up to ${MOST_PROMPTS} of them: n answers to the first, then n to the second`,
-    'echo puts the prompt before its answer; suffix, best_of and what POST /v1/chat/completions lists change nothing',
-    'logprobs are not offered: a number is 422',
-  ],
-  refusals: INFERENCE_REFUSALS,
-  alt: true,
-  needs: ['tokenizer'],
-  body: z.object({
-    model: text({ min: 1 }),
-    prompt: z.union([text(), z.array(text()).min(1).max(MOST_PROMPTS)]),
-    ...Sampling,
-    echo: z.boolean().nullable().optional(),
-    suffix: text().nullable().optional(),
-    best_of: Sampling.n,
-    logprobs: z.null().optional(),
-  }),
-  returns: Completion,
-  streams: CompletionChunk,
-  example: { body: { model: 'acme/assistant', prompt: 'Once upon a time' } },
-  handle: ({ body, ...scope }) => {
-    const { model, prompt, n, echo, max_tokens: limit } = body
-    const { world, scripted } = scope
+const CompletionBody = z.object({
+  model: text({ min: 1 }),
+  prompt: z.union([text(), z.array(text()).min(1).max(MOST_PROMPTS)]),
+  ...Sampling,
+  echo: z.boolean().nullable().optional(),
+  suffix: text().nullable().optional(),
+  best_of: Sampling.n,
+  logprobs: z.null().optional(),
+})
+type CompletionBody = z.output<typeof CompletionBody>
+
+const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
+  ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, { world, scripted }) => {
     const prompts = typeof prompt === 'string' ? [prompt] : prompt
     const counts = prompts.map(one => countTokens(one))
     const each = n ?? 1
@@ -71,25 +55,45 @@ export const createCompletion = endpoint({
           : scriptedReply(world.chance, key, given, bounds),
       )
     }
-    const echoOf = (index: number) => (echo ? prompts[Math.floor(index / each)]! : '')
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
-    const lengths = { promptTokens, longestPrompt: Math.max(...counts) }
-    return generate(
-      scope,
-      body,
-      { model, prompt: JSON.stringify(prompt), ...lengths, keys, limit, replies },
-      {
-        prefix: 'cmpl-',
-        object: { whole: 'text_completion' as const, event: 'text_completion' },
-        choice: (reply, index) => ({
-          ...{ index, text: echoOf(index) + reply.text, logprobs: null },
-          finish_reason: reply.finish_reason as 'stop' | 'length',
-        }),
-        field: 'text',
-        opening: (_, index) => (echoOf(index) === '' ? undefined : JSON.stringify(echoOf(index))),
-        pieces: reply => reply.pieces().map(piece => JSON.stringify(piece)),
-        closing: '""',
-      },
-    )
+    return {
+      ...{ model, prompt: JSON.stringify(prompt), promptTokens, longestPrompt: Math.max(...counts) },
+      ...{ keys, limit, stop, replies },
+      ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / each)]!) }),
+    }
   },
+  shape: {
+    prefix: 'cmpl-',
+    object: { whole: 'text_completion', event: 'text_completion' },
+    choice: (reply, index, lead) => ({
+      ...{ index, text: lead + reply.text, logprobs: null },
+      finish_reason: reply.finish_reason as 'stop' | 'length',
+    }),
+    field: 'text',
+    opening: (_, lead) => (lead === '' ? undefined : JSON.stringify(lead)),
+    pieces: reply => reply.pieces().map(piece => JSON.stringify(piece)),
+    closing: '""',
+  },
+}
+
+export const createCompletion = endpoint({
+  route: 'POST /v1/completions',
+  mirrored: true,
+  summary: 'Go on with a text',
+  provenance: 'neighbour',
+  assumed: [
+    'model as in POST /v1/chat/completions; the same prompt has the same answer, whole, streamed and in a batch',
+    `prompt is a text, or up to ${MOST_PROMPTS} of them: n answers to the first, then n to the second`,
+    'echo puts the prompt before its answer; suffix, best_of and what POST /v1/chat/completions lists change nothing',
+    'logprobs are not offered: a number is 422',
+  ],
+  refusals: INFERENCE_REFUSALS,
+  alt: true,
+  needs: ['tokenizer'],
+  body: CompletionBody,
+  returns: Completion,
+  streams: CompletionChunk,
+  example: { body: { model: 'acme/assistant', prompt: 'Once upon a time' } },
+  inBatch: TEXT,
+  handle: ({ body, ...scope }) => generate(scope, body, TEXT),
 })

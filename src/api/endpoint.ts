@@ -11,6 +11,7 @@ import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { ApiToken } from '../store/records.ts'
 import type { ScriptedAnswer } from './scripted.ts'
+import type { TextRules } from './text-generation.ts'
 
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
 export type Provenance = 'documented' | 'neighbour' | 'assumed'
@@ -247,6 +248,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   needs?: readonly Need[]
   /** The things whose progress it looks at: what a clock that moves on polls goes by. */
   polls?: (params: Readonly<Record<string, string>>) => Polled
+  /** How a line of a batch is answered, where batches may run it: as a request is. */
+  inBatch?: TextRules<Body extends z.ZodType ? z.output<Body> : never, string, unknown>
   example?: Example
   handle: (input: Input<Route, Params, Query, Body, Form> & Scope) => Outcome
 }
@@ -282,6 +285,7 @@ export interface Endpoint<
   readonly mirror: string | undefined
   readonly needs: readonly Need[]
   readonly polls: ((params: Readonly<Record<string, string>>) => Polled) | undefined
+  readonly inBatch: TextRules<Body extends z.ZodType ? z.output<Body> : never, string, unknown> | undefined
   readonly example: Example
   /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
   handle(input: Input<Route, Params, Query, Body, Form> & Scope): unknown
@@ -352,6 +356,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       mirror: declaration.mirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
       needs: declaration.needs ?? [],
       polls: declaration.polls,
+      inBatch: declaration.inBatch,
       example: declaration.example ?? {},
       handle: declaration.handle,
     }

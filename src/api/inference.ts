@@ -40,6 +40,16 @@ export function takeOn(
     refuse(status, message, retryAfter === undefined ? undefined : { 'retry-after': String(retryAfter) })
   }
   if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
+  const context = contextFor(world, target, model, longestPrompt)
+  return world.inference.begin({ ...ask(context, target), model, token: caller }, target)
+}
+
+/**
+ * Tokens that a model has room for, prompt and answer together.
+ *
+ * @throws Refused for a prompt that is longer
+ */
+export function contextFor(world: World, target: Target, model: string, longestPrompt: number): number {
   const context =
     target.kind === 'own'
       ? world.deployments.read(target.deployment).weights.context
@@ -47,7 +57,7 @@ export function takeOn(
   if (longestPrompt > context) {
     refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}`)
   }
-  return world.inference.begin({ ...ask(context, target), model, token: caller }, target)
+  return context
 }
 
 /** Who asked, and may leave. A door makes the signal when it is read for the first time: only who has to wait looks. */

@@ -34,7 +34,7 @@ export function validate(
   if (payload !== undefined) {
     if ('refused' in payload) throw payload.refused
     if ('issues' in payload) issues.push(...payload.issues)
-    else if ('fields' in payload) body = parseValue(one, payload.fields, issues)
+    else if ('fields' in payload) body = bodyOf(one, payload.fields, issues)
     else if ('form' in payload) upload = parseForm(one, payload.form, issues)
     else body = parseText(one, payload.text, issues)
   }
@@ -92,12 +92,13 @@ function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[]
 
 function parseText(one: Prepared, text: string, issues: Detail[]): unknown {
   const parsed = parseBody(text)
-  if ('value' in parsed) return parseValue(one, parsed.value, issues)
+  if ('value' in parsed) return bodyOf(one, parsed.value, issues)
   issues.push(parsed.issue)
   return undefined
 }
 
-function parseValue(one: Prepared, sent: unknown, issues: Detail[]): unknown {
+/** The body that a value is; undefined, and why, where it is none. */
+export function bodyOf(one: Prepared, sent: unknown, issues: Detail[]): unknown {
   const { endpoint, hears } = one
   const value = hears === undefined ? sent : hears.body!.inward(sent)
   return parse('body', endpoint.body!, value, issues, one.body())

@@ -31,6 +31,8 @@ export interface Reply {
   readonly finish_reason: 'stop' | 'length' | 'tool_calls'
   /** Tokens of the text, or of the names and arguments of its calls. */
   readonly tokens: number
+  /** Its words are those that its key gives: a `DrawnReply` is made of key, tokens and reason alone. */
+  readonly isDrawn: boolean
   /** The text in pieces of a token each, as a stream sends them. */
   pieces(): readonly string[]
 }
@@ -45,19 +47,41 @@ export interface Bounds {
 
 /** How a reply is drawn: equal models, prompts and positions give equal replies. */
 export function replyKey(chance: Chance, model: string, prompt: string, index: number): Key {
-  // The first is the one that a batch gives to the same prompt.
   return answerKey(chance, model, index === 0 ? prompt : `${prompt}\u0000${index}`)
 }
 
 /** Words drawn from the key. */
 export function wordsReply(chance: Chance, key: Key, bounds: Bounds): Reply {
   const { tokens, cut } = answerTokens(chance, key, bounds.limit)
-  const text = answerText(chance, key, tokens, cut)
-  if (stopAt(text, bounds.stop) >= 0) return textReply(text, bounds)
-  return {
-    ...{ text, tokens, toolCalls: [], finish_reason: cut ? 'length' : 'stop' },
+  const reply = new DrawnReply(chance, key, tokens, cut)
+  return bounds.stop.length > 0 && stopAt(reply.text, bounds.stop) >= 0 ? textReply(reply.text, bounds) : reply
+}
+
+/** So many words drawn from the key, when somebody reads them. */
+export class DrawnReply implements Reply {
+  readonly tokens: number
+  readonly toolCalls: readonly ToolCall[] = []
+  readonly finish_reason: 'stop' | 'length'
+  readonly isDrawn = true
+  readonly #chance: Chance
+  readonly #key: Key
+  #text: string | undefined
+
+  constructor(chance: Chance, key: Key, tokens: number, isCut: boolean) {
+    this.#chance = chance
+    this.#key = key
+    this.tokens = tokens
+    this.finish_reason = isCut ? 'length' : 'stop'
+  }
+
+  get text(): string {
+    this.#text ??= answerText(this.#chance, this.#key, this.tokens, this.finish_reason === 'length')
+    return this.#text
+  }
+
+  pieces(): readonly string[] {
     // Each word, the space before it included, and each full stop is a token.
-    pieces: () => text.split(/(?=[ .])/),
+    return this.text.split(/(?=[ .])/)
   }
 }
 
@@ -72,7 +96,7 @@ export function textReply(given: string, { limit, stop }: Bounds): Reply {
     tokens = limit
   }
   return {
-    ...{ text, tokens, toolCalls: [], finish_reason: isCut ? 'length' : 'stop' },
+    ...{ text, tokens, toolCalls: [], finish_reason: isCut ? 'length' : 'stop', isDrawn: false },
     pieces: () => splitTokens(text),
   }
 }
@@ -119,7 +143,7 @@ export function callsReply(
     return { id: `call_${chance.letters(24, key, TOOL_ID + nth)}`, name, arguments: reply.text }
   })
   return {
-    ...{ text: '', toolCalls, finish_reason: isCut ? 'length' : 'tool_calls' },
+    ...{ text: '', toolCalls, finish_reason: isCut ? 'length' : 'tool_calls', isDrawn: false },
     tokens: Math.min(tokens, limit ?? tokens),
     pieces: () => [],
   }

@@ -35,6 +35,11 @@ export function strangersIn(endpoint: AnyEndpoint, sent: Readable, hears: Endpoi
   return found
 }
 
+/** Fields of a body in the neutral words that no declaration names. */
+export function strangersInBody({ body }: AnyEndpoint, value: unknown): Detail[] {
+  return body === undefined ? [] : inBody(inputShape(body), value, ['body'], NO_NAMES)
+}
+
 const NO_NAMES: ReadonlyMap<string, string> = new Map()
 
 function inBody(shape: Shape, value: unknown, loc: readonly string[], names: ReadonlyMap<string, string>): Detail[] {

@@ -13,7 +13,7 @@ export const Usage = z
   .meta({ id: 'Usage' })
 
 /** What is asked of a model, its answers drawn from `keys`, one each. */
-interface Asked {
+export interface Asked {
   readonly model: string
   /** All that it is asked, as text. */
   readonly prompt: string
@@ -21,25 +21,35 @@ interface Asked {
   readonly promptTokens: number
   readonly longestPrompt: number
   readonly keys: readonly Key[]
-  /** Tokens of an answer at most, as the request has it. */
+  /** What bounds an answer, as the request has it. */
   readonly limit: number | null | undefined
+  readonly stop: HowSent['stop']
+  /** What stands before each answer, and is none of it; nothing where there is none. */
+  readonly leads?: readonly string[]
   /** The answers, by what bounds each. Ends the request where there can be none. */
   readonly replies: (bounds: Bounds) => readonly Reply[]
 }
 
 /** How an endpoint shows its answers. */
-interface Shape<Whole extends string, Choice> {
+export interface Shape<Whole extends string, Choice> {
   /** What the wire id of an answer begins with, as in `chatcmpl-`. */
   readonly prefix: string
   /** What the whole answer calls itself, and an event. */
   readonly object: { readonly whole: Whole; readonly event: string }
-  readonly choice: (reply: Reply, index: number) => Choice
+  readonly choice: (reply: Reply, index: number, lead: string) => Choice
   /** The field of an event that holds a piece of an answer. */
   readonly field: 'delta' | 'text'
   /** The pieces, as JSON: what comes before the first token, if anything; the tokens; beside the reason why it ends. */
-  readonly opening: (reply: Reply, index: number) => string | undefined
+  readonly opening: (reply: Reply, lead: string) => string | undefined
   readonly pieces: (reply: Reply) => Iterable<string>
   readonly closing: string
+}
+
+/** What an endpoint for text makes of a body, and how it shows its answers. */
+export interface TextRules<Body, Whole extends string, Choice> {
+  /** Throws Refused or Invalid for what can not be asked. Method syntax: rules for different bodies stand in one record. */
+  ask(body: Body, scope: Pick<ApiScope, 'world' | 'scripted'>): Asked
+  readonly shape: Shape<Whole, Choice>
 }
 
 interface Answered<Whole, Choice> {
@@ -58,20 +68,21 @@ type HowSent = z.output<z.ZodObject<Pick<typeof Sampling, 'stop' | 'stream' | 's
  *
  * @throws Refused, before anything has changed
  */
-export function generate<Whole extends string, Choice>(
-  { world, token, request }: ApiScope & { readonly request: Request },
-  { stop, stream, stream_options: options }: HowSent,
-  asked: Asked,
-  shape: Shape<Whole, Choice>,
+export function generate<Body extends HowSent, Whole extends string, Choice>(
+  { world, token, request, scripted }: ApiScope & { readonly request: Request },
+  body: Body,
+  { ask, shape }: TextRules<Body, Whole, Choice>,
 ): Deferred<Answered<Whole, Choice>> {
+  const { stream, stream_options: options } = body
+  const asked = ask(body, { world, scripted })
   const { model, promptTokens, longestPrompt } = asked
   let replies: readonly Reply[] = []
   let longest = 0
-  let usage = usageOf(promptTokens, replies)
+  let usage = usageOf(promptTokens, 0)
   const call = takeOn(world, token, model, 'text-generation', longestPrompt, context => {
-    replies = asked.replies(boundsOf(asked.limit, context - longestPrompt, stop))
+    replies = repliesTo(asked, context)
     longest = Math.max(...replies.map(({ tokens }) => tokens))
-    usage = usageOf(promptTokens, replies)
+    usage = usageOf(promptTokens, tokensOf(replies))
     return {
       ...{ prefix: shape.prefix, hash: requestHash(model, asked.prompt), promptTokens },
       ...{ answerTokens: usage.completion_tokens, longestAnswer: longest },
@@ -80,19 +91,40 @@ export function generate<Whole extends string, Choice>(
   const created = world.clock.unix()
   if (!stream) {
     return new Deferred(patience =>
-      whole(world, call, longest, patience, request, () => ({
-        ...{ id: call.id, object: shape.object.whole, created, model },
-        choices: replies.map(shape.choice),
-        usage,
-      })),
+      whole(world, call, longest, patience, request, () =>
+        answered(shape, { id: call.id, created, model }, choicesOf(shape, replies, asked.leads), usage),
+      ),
     )
   }
   return new Deferred<never>(async patience => {
     await started(world, call, patience, request)
     const head = { id: call.id, object: shape.object.event, created, model }
-    const frames = framesOf(shape, head, replies, options?.include_usage ? usage : undefined)
+    const frames = framesOf(shape, head, replies, asked.leads, options?.include_usage ? usage : undefined)
     return eventStream({ world, call, key: asked.keys[0]!, longest, patience, client: request, frames })
   })
+}
+
+/** The answers to what is asked, within a context of so many tokens. Throws Refused where there can be none. */
+export function repliesTo({ limit, stop, longestPrompt, replies }: Asked, context: number): readonly Reply[] {
+  return replies(boundsOf(limit, context - longestPrompt, stop))
+}
+
+export function choicesOf<Choice>(
+  { choice }: Shape<string, Choice>,
+  replies: readonly Reply[],
+  leads: Asked['leads'],
+): Choice[] {
+  return replies.map((reply, index) => choice(reply, index, leads?.[index] ?? ''))
+}
+
+/** The body of a whole answer. */
+export function answered<Whole extends string, Choice>(
+  { object }: Shape<Whole, Choice>,
+  { id, created, model }: Pick<Answered<Whole, Choice>, 'id' | 'created' | 'model'>,
+  choices: Choice[],
+  usage: z.output<typeof Usage>,
+): Answered<Whole, Choice> {
+  return { id, object: object.whole, created, model, choices, usage }
 }
 
 /** The events of a stream: how each answer opens, token by token what, why it ends, and what it took. */
@@ -100,6 +132,7 @@ function* framesOf(
   { field, opening, pieces, closing }: Shape<string, unknown>,
   head: Readonly<Record<string, string | number>>,
   replies: readonly Reply[],
+  leads: Asked['leads'],
   usage: z.output<typeof Usage> | undefined,
 ): Generator<Frame> {
   // Made once: most of an event is the same in all of them.
@@ -108,7 +141,7 @@ function* framesOf(
   const event = (index: number, piece: string, finish: string) =>
     `${open},"choices":[{"index":${index},"${field}":${piece},"logprobs":null,"finish_reason":${finish}}]${tail}}`
   for (const [index, reply] of replies.entries()) {
-    const piece = opening(reply, index)
+    const piece = opening(reply, leads?.[index] ?? '')
     if (piece !== undefined) yield { token: -1, data: event(index, piece, 'null') }
   }
   const lines = replies.map(reply => [...pieces(reply)])
@@ -135,8 +168,11 @@ function boundsOf(asked: number | null | undefined, room: number, stop: HowSent[
   }
 }
 
-function usageOf(promptTokens: number, replies: readonly Reply[]): z.output<typeof Usage> {
-  const completionTokens = replies.reduce((sum, { tokens }) => sum + tokens, 0)
+export function tokensOf(replies: readonly Reply[]): number {
+  return replies.reduce((sum, { tokens }) => sum + tokens, 0)
+}
+
+export function usageOf(promptTokens: number, completionTokens: number): z.output<typeof Usage> {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,

@@ -2,8 +2,9 @@ import { type Micros, SECOND } from '../kernel/duration.ts'
 import type { Key } from '../kernel/random.ts'
 import { type Generation, Row } from '../kernel/table.ts'
 import type { BatchStatus } from '../store/records.ts'
-import type { BatchEndpoint, BatchError, BatchLine } from './batch-lines.ts'
+import type { BatchEndpoint, BatchError } from './batch-lines.ts'
 import type { Content } from './files.ts'
+import type { LineError } from './line-answers.ts'
 import { type LiveLoad, spareSeconds } from './serving.ts'
 
 /** A batch as the API asks for it, checked. */
@@ -39,6 +40,15 @@ export interface BatchRecord {
 }
 
 export type Moment = 'in_progress' | 'completed' | 'failed' | 'finalizing' | 'expired' | 'cancelled' | 'cancelling'
+
+/** A line as it is kept until it is written. */
+export interface BatchLine {
+  readonly customId: string
+  /** What its words are drawn from; undefined where `choices` has them, or nothing is said. */
+  readonly key: Key | undefined
+  readonly choices: string | undefined
+  readonly error: LineError | undefined
+}
 
 /** What there is to run: made once, by validation, and never changed, so forks share it. */
 export interface Work {

@@ -5,17 +5,26 @@ import { ByteHash, purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import type { BatchStatus } from '../store/records.ts'
-import { answerKey, answerText, answerTokens } from './answers.ts'
-import type { BatchError } from './batch-lines.ts'
-import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, reached } from './batch-row.ts'
+import { BATCH_LINES_LIMIT, type BatchError, type LineRequest } from './batch-lines.ts'
+import {
+  type BatchLine,
+  type BatchRecord,
+  BatchRow,
+  type BatchSpec,
+  linesOver,
+  type Moment,
+  reached,
+  type Work,
+} from './batch-row.ts'
 import type { EventName } from './events.ts'
 import type { Content } from './files.ts'
 import { readInput } from './given-files.ts'
+import type { LineAnswer, LineAnswers, LineError } from './line-answers.ts'
 import { CONTROLLER } from './logs.ts'
 import { tokenCost, tokenWeight } from './money.ts'
 import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
 import { type Target, targetOf } from './targets.ts'
-import type { TokenCounter, World } from './world.ts'
+import type { World } from './world.ts'
 
 const ID = purpose('batch.id')
 const REQUEST_ID = purpose('batch.requestId')
@@ -123,8 +132,11 @@ export class Batches {
   /** Builds a batch of a fixture that is past its validation; what is wrong with its input, if anything. */
   settle(ordinal: number, status: 'in_progress' | 'completed', at: BatchRow['at']): readonly BatchError[] {
     const row = this.#table.own(ordinal)
-    // A world is made without waiting, so its tokens are counted only when it first moves.
-    const errors = this.#read(row, uncounted)
+    const { lineAnswers } = this.#world
+    // A world is made without waiting, so its lines are answered only when it first moves.
+    const errors = this.#read(row, body =>
+      status === 'completed' ? (lineAnswers?.refusal(row.spec.endpoint, body) ?? UNANSWERED) : UNANSWERED,
+    )
     if (errors.length > 0) return errors
     row.at = at
     row.status = status
@@ -147,7 +159,7 @@ export class Batches {
         break
       case 'batch.resumed':
         row.next = 0
-        this.#read(row, this.#counter())
+        this.#answer(row)
         this.#nextStep(ordinal, row)
         break
       case 'batch.capacityCame':
@@ -293,7 +305,7 @@ export class Batches {
   }
 
   #validated(ordinal: number, row: BatchRow): void {
-    const errors = this.#read(row, this.#counter())
+    const errors = this.#answer(row)
     if (errors.length > 0) {
       row.errors = errors
       this.#enter(row, 'failed', { errors: errors.length, first: errors[0]!.code })
@@ -316,39 +328,41 @@ export class Batches {
     world.happened(row, 'batch.waiting', { wait })
   }
 
-  #counter(): TokenCounter {
-    const count = this.#world.countTokens
-    if (!count) throw new Error('Failed to read a batch: no tokenizer was handed in.')
-    return count
+  #answers(): LineAnswers {
+    const { lineAnswers } = this.#world
+    if (!lineAnswers?.isReady) throw new Error('Failed to answer the lines of a batch: the tokenizer is not loaded.')
+    return lineAnswers
+  }
+
+  /** Answers every line of the input file, one after the other; the errors it has. */
+  #answer(row: BatchRow): readonly BatchError[] {
+    const world = this.#world
+    const answers = this.#answers()
+    // A file that fails its validation has asked for nothing.
+    const trial = answers.fork()
+    const { endpoint } = row.spec
+    const errors = this.#read(row, (body, model, target) => trial.answer(world, { endpoint, model, target, body }))
+    if (errors.length === 0) answers.takeOver(trial)
+    return errors
   }
 
   /** Reads the input file into work; the errors it has. */
-  #read(row: BatchRow, count: TokenCounter): readonly BatchError[] {
-    const { chance } = this.#world
-    const { errors, lines, model } = readInput(row.input, row.spec.endpoint, count)
+  #read(
+    row: BatchRow,
+    answer: (body: LineRequest['body'], model: string, target: Target) => LineAnswer | LineError,
+  ): readonly BatchError[] {
+    const work = new WorkList(countLines(row.input))
+    let target: Target | undefined
+    const { errors, model } = readInput(row.input, row.spec.endpoint, ({ customId, body }, named) => {
+      if (work.isEmpty) target = this.#targetOf(named)
+      work.add(customId, target === undefined ? UNANSWERED : answer(body, named, target))
+    })
     if (errors.length > 0) return errors
-    if (this.#targetOf(model) === undefined) {
+    if (target === undefined) {
       const message = `no model ${JSON.stringify(model)} that can be called`
       return [{ code: 'unknown_model', line: 0, message, param: 'body.model' }]
     }
-    const before = new Float64Array(lines.length + 1)
-    const promptBefore = new Float64Array(lines.length + 1)
-    const answerBefore = new Float64Array(lines.length + 1)
-    const failedBefore = new Int32Array(lines.length + 1)
-    const answers = new Int32Array(lines.length)
-    const cut = new Uint8Array(lines.length)
-    for (const [i, line] of lines.entries()) {
-      if (line.error === undefined) {
-        const answer = answerTokens(chance, answerKey(chance, model, line.prompt), line.maxTokens)
-        answers[i] = answer.tokens
-        cut[i] = answer.cut ? 1 : 0
-      }
-      promptBefore[i + 1] = promptBefore[i]! + line.promptTokens
-      answerBefore[i + 1] = answerBefore[i]! + answers[i]!
-      failedBefore[i + 1] = failedBefore[i]! + (line.error === undefined ? 0 : 1)
-      before[i + 1] = promptBefore[i + 1]! + answerBefore[i + 1]! + failedBefore[i + 1]!
-    }
-    row.work = { model, lines, before, promptBefore, answerBefore, failedBefore, answers, cut }
+    row.work = work.end(model)
     return []
   }
 
@@ -476,11 +490,11 @@ export class Batches {
   #compose(row: BatchRow, code: string, message: string): void {
     const world = this.#world
     const { chance, clock } = world
-    const { model, lines, answers, cut } = row.work!
+    const { model, lines, promptBefore, answers, cut } = row.work!
+    const { endpoint } = row.spec
     const output = new LineWriter()
     const error = new LineWriter()
     const created = clock.unix()
-    const chat = row.spec.endpoint === '/v1/chat/completions'
     for (const [i, line] of lines.entries()) {
       const suffix = chance.letters(16, row.key, REQUEST_ID + i)
       const id = `batch_req_${suffix}`
@@ -489,31 +503,10 @@ export class Batches {
         error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: because }))
         continue
       }
-      const tokens = answers[i]!
-      const text = answerText(chance, answerKey(chance, model, line.prompt), tokens, cut[i] === 1)
-      const finish_reason = cut[i] ? 'length' : 'stop'
-      const usage = {
-        prompt_tokens: line.promptTokens,
-        completion_tokens: tokens,
-        total_tokens: line.promptTokens + tokens,
-      }
-      const body = chat
-        ? {
-            id: `chatcmpl-${suffix}`,
-            object: 'chat.completion',
-            created,
-            model,
-            choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason }],
-            usage,
-          }
-        : {
-            id: `cmpl-${suffix}`,
-            object: 'text_completion',
-            created,
-            model,
-            choices: [{ index: 0, text, logprobs: null, finish_reason }],
-            usage,
-          }
+      const body = this.#answers().body(chance, {
+        ...{ endpoint, model, suffix, created, key: line.key, isCut: cut[i] === 1, choices: line.choices },
+        ...{ promptTokens: promptBefore[i + 1]! - promptBefore[i]!, answerTokens: answers[i]! },
+      })
       const response = { status_code: 200, request_id: `req_${suffix}`, body }
       output.push(JSON.stringify({ id, custom_id: line.customId, response, error: null }))
     }
@@ -638,10 +631,63 @@ export class Batches {
   }
 }
 
-/** Before the tokenizer is there. */
-function uncounted(): number {
-  return 0
+/** Before anything can be answered: each line takes something, so that none is over. */
+const UNANSWERED: LineAnswer = { promptTokens: 0, answerTokens: 1, key: undefined, isCut: false, choices: undefined }
+
+/** Collects what there is to run. */
+class WorkList {
+  readonly #lines: BatchLine[] = []
+  readonly #before: Float64Array
+  readonly #promptBefore: Float64Array
+  readonly #answerBefore: Float64Array
+  readonly #failedBefore: Int32Array
+  readonly #answers: Int32Array
+  readonly #cut: Uint8Array
+
+  /** @param most lines that there can be */
+  constructor(most: number) {
+    const lines = Math.min(most, BATCH_LINES_LIMIT)
+    this.#before = new Float64Array(lines + 1)
+    this.#promptBefore = new Float64Array(lines + 1)
+    this.#answerBefore = new Float64Array(lines + 1)
+    this.#failedBefore = new Int32Array(lines + 1)
+    this.#answers = new Int32Array(lines)
+    this.#cut = new Uint8Array(lines)
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0
+  }
+
+  add(customId: string, found: LineAnswer | LineError): void {
+    const i = this.#lines.length
+    const error = 'code' in found ? found : undefined
+    const { promptTokens, answerTokens, key, isCut, choices } = 'code' in found ? NOTHING : found
+    this.#lines.push({ customId, key, choices, error })
+    this.#answers[i] = answerTokens
+    this.#cut[i] = isCut ? 1 : 0
+    this.#promptBefore[i + 1] = this.#promptBefore[i]! + promptTokens
+    this.#answerBefore[i + 1] = this.#answerBefore[i]! + answerTokens
+    this.#failedBefore[i + 1] = this.#failedBefore[i]! + (error === undefined ? 0 : 1)
+    this.#before[i + 1] = this.#promptBefore[i + 1]! + this.#answerBefore[i + 1]! + this.#failedBefore[i + 1]!
+  }
+
+  end(model: string): Work {
+    const lines = this.#lines
+    const count = lines.length
+    return {
+      ...{ model, lines, before: this.#before.slice(0, count + 1) },
+      promptBefore: this.#promptBefore.slice(0, count + 1),
+      answerBefore: this.#answerBefore.slice(0, count + 1),
+      failedBefore: this.#failedBefore.slice(0, count + 1),
+      answers: this.#answers.slice(0, count),
+      cut: this.#cut.slice(0, count),
+    }
+  }
 }
+
+/** What a line comes to that is refused. */
+const NOTHING: LineAnswer = { ...UNANSWERED, answerTokens: 0 }
 
 function countLines(chunks: readonly Uint8Array[]): number {
   let lines = 0

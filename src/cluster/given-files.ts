@@ -1,14 +1,12 @@
 /** The files of a fixture: what they say is the same in every world that begins with it, so it is read once. */
 import { ByteHash } from '../kernel/random.ts'
 import type { FileSeed } from '../store/records.ts'
-import { type BatchEndpoint, type ReadLines, readBatchLines } from './batch-lines.ts'
+import { type BatchEndpoint, type LineRequest, type LineTaker, type ReadLines, readBatchLines } from './batch-lines.ts'
 import { type Content, linesOf } from './files.ts'
-import type { TokenCounter } from './world.ts'
 
-interface Reading {
+interface Reading extends ReadLines {
   readonly endpoint: BatchEndpoint
-  readonly count: TokenCounter
-  readonly lines: ReadLines
+  readonly requests: readonly LineRequest[]
 }
 
 /** By the frozen record. */
@@ -30,12 +28,18 @@ export function contentOf(seed: FileSeed): Content | undefined {
   return content
 }
 
-/** What a batch finds in its input: of a file that was uploaded, read anew. */
-export function readInput(input: readonly Uint8Array[], endpoint: BatchEndpoint, count: TokenCounter): ReadLines {
+/** Reads the input of a batch: a file that was uploaded anew, and none of its lines is kept. */
+export function readInput(input: readonly Uint8Array[], endpoint: BatchEndpoint, take: LineTaker): ReadLines {
   const known = readings.get(input)
-  const reading = known?.find(one => one.endpoint === endpoint && one.count === count)
-  if (reading !== undefined) return reading.lines
-  const lines = readBatchLines(linesOf(input), endpoint, count)
-  if (known !== undefined) readings.set(input, [...known, { endpoint, count, lines }])
-  return lines
+  if (known === undefined) return readBatchLines(linesOf(input), endpoint, take)
+  const reading = known.find(one => one.endpoint === endpoint) ?? readGiven(input, endpoint)
+  if (!known.includes(reading)) readings.set(input, [...known, reading])
+  for (const request of reading.requests) take(request, reading.model)
+  return reading
+}
+
+function readGiven(input: readonly Uint8Array[], endpoint: BatchEndpoint): Reading {
+  const requests: LineRequest[] = []
+  const read = readBatchLines(linesOf(input), endpoint, request => requests.push(request))
+  return { ...read, endpoint, requests }
 }

@@ -29,6 +29,7 @@ import { Instances } from './instances.ts'
 import { Watch } from './laws/watch.ts'
 import { Ledger } from './ledger.ts'
 import { GpuLimits } from './limits.ts'
+import type { LineAnswers } from './line-answers.ts'
 import { Logs } from './logs.ts'
 import { Adapters } from './loras.ts'
 import { OwnModels } from './models.ts'
@@ -53,6 +54,8 @@ export interface WorldOptions {
   /** Bytes of files that the world holds at most; the profile's `limits.storage_bytes` unless given. */
   readonly maxStorageBytes?: number
   readonly bounds?: Bounds
+  /** What lines of batches are answered with. */
+  readonly lineAnswers?: LineAnswers
 }
 
 /** A world as a snapshot has it: what it was made with, and its state, which is the world's own and no copy. */
@@ -71,9 +74,6 @@ const NO_FIXTURE = deepFreeze(
   Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
 )
 
-/** Counts the tokens of a text; the doors load a real tokenizer and hand it in. */
-export type TokenCounter = (text: string) => number
-
 /**
  * One simulated account on one simulated fleet: everything that lives, and the time it lives in.
  *
@@ -90,8 +90,8 @@ export class World {
   readonly store: Store
   readonly maxStorageBytes: number
   readonly bounds: Bounds
-  /** Handed in by a door before the first event of an unfinished batch. */
-  countTokens: TokenCounter | undefined
+  /** What lines of batches are answered with; handed in by a door, and ready before the first event of a batch. */
+  lineAnswers: LineAnswers | undefined
 
   generation: Generation
   readonly conditions: Conditions
@@ -138,7 +138,7 @@ export class World {
     this.maxStorageBytes = options.maxStorageBytes ?? origin?.maxStorageBytes ?? this.profile.limits.storageBytes
     this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_BOUNDS
     this.chance = origin?.chance ?? new Chance(this.seed)
-    this.countTokens = origin?.countTokens
+    this.lineAnswers = options.lineAnswers ?? origin?.lineAnswers?.fork()
     this.#touched = origin ? origin.#touched : false
     this.generation = new Generation()
     this.hardware = new Hardware(this)
@@ -284,6 +284,11 @@ export class World {
     this.#watch.leaving()
   }
 
+  /** Where it has nothing that lines are answered with, as a world from a snapshot, it takes it from another. */
+  answerLinesAs({ lineAnswers }: { readonly lineAnswers: unknown }): void {
+    this.lineAnswers ??= (lineAnswers as LineAnswers | undefined)?.fork()
+  }
+
   get digest(): string {
     return this.journal.digest
   }
@@ -309,9 +314,9 @@ export class World {
     return this.#loop.next(limit)
   }
 
-  /** Whether time can not move before a door has handed a tokenizer in. */
+  /** Whether time can not move before a door has loaded what lines of batches are answered with. */
   get needsTokenizer(): boolean {
-    return this.countTokens === undefined && this.batches.underWay > 0
+    return this.batches.underWay > 0 && !this.lineAnswers?.isReady
   }
 
   /** Opens a request: what happens until it is closed is caused by it. */

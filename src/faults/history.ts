@@ -41,7 +41,7 @@ export class History {
   at(moment: Micros): FaultyWorld {
     const point = this.#points.findLast(({ at }) => at <= moment)
     const past = (point ?? this.#points[0]!).world.fork()
-    past.countTokens = this.#world.countTokens
+    past.answerLinesAs(this.#world)
     if (moment > past.clock.now) past.runTo(moment)
     return past
   }

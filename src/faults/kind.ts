@@ -12,7 +12,8 @@ export interface FaultyWorld {
   readonly clock: Clock
   readonly chance: Chance
   readonly journal: Journal
-  countTokens: ((text: string) => number) | undefined
+  readonly lineAnswers: unknown
+  answerLinesAs(world: FaultyWorld): void
   beforeMove: (() => void) | undefined
   fork(): FaultyWorld
   runTo(target: Micros): number

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { issues, refusal, refused, SECOND, service } from './service.ts'
 
 const HOUR = 3600 * SECOND
@@ -156,7 +157,7 @@ describe('hosted instances', () => {
     expect(await expand(121)).toEqual({})
     expect((await refused(expand(200)))[0]).toBe(409)
     expect(world.hosted.get(instance_id)?.storage_gb).toBe(120)
-    world.countTokens = text => text.length
+    await loadTokenizer()
     world.runTo(60 * SECOND)
     expect(world.hosted.get(instance_id)?.storage_gb).toBe(121)
     expect(await expand(512)).toEqual({})

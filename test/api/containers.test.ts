@@ -1,5 +1,6 @@
 /** Containers and hosted instances as a client rents, follows and ends them. */
 import { describe, expect, test } from 'vitest'
+import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { loadProfile } from '../../src/store/profile.ts'
 import type { GpuType } from '../../src/store/records.ts'
 import { issues, refused, SECOND, service } from './service.ts'
@@ -231,7 +232,7 @@ describe('a hosted instance', () => {
     const { client, world } = service('default', undefined, { profile })
     const instance_id = 'inst_Ba3ir72S8nPDgfv4'
     expect(await client.startHosted({ instance_id })).toEqual({ instance_id })
-    world.countTokens = text => text.length
+    await loadTokenizer()
     world.runTo(900 * SECOND)
     expect(await client.getHosted({ instance_id })).toMatchObject({ state: 'running', fail_reason: '' })
   })

@@ -1,7 +1,9 @@
 /** A world with its API, as the tests of this folder ask it. */
 import { expect } from 'vitest'
+import { BatchAnswers } from '../../src/api/batch-lines.ts'
 import { type Client, createClient } from '../../src/api/client.ts'
 import { Refusal } from '../../src/api/refusal.ts'
+import { ScriptedAnswers } from '../../src/api/scripted.ts'
 import { createApi } from '../../src/api/serve-request.ts'
 import { World } from '../../src/cluster/world.ts'
 import { type FixturePatch, loadFixture } from '../../src/store/fixture.ts'
@@ -28,7 +30,8 @@ export function service(
   patch?: FixturePatch,
   options: { maxStorageBytes?: number; profile?: Profile } = {},
 ): Service {
-  const world = new World({ fixture: loadFixture(fixture, patch && { patch }), seed: 1, ...options })
+  const lineAnswers = new BatchAnswers(new ScriptedAnswers(), false)
+  const world = new World({ fixture: loadFixture(fixture, patch && { patch }), seed: 1, lineAnswers, ...options })
   const { token } = world.store.tokens.all()[0]!
   const api = createApi({
     onBug: error => {

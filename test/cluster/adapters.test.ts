@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { countTokens, loadTokenizer } from '../../src/api/tokenizer.ts'
+import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import type { Deployment } from '../../src/cluster/deployment.ts'
 import type { LlmSpec } from '../../src/cluster/deployment-row.ts'
 import { ByteHash } from '../../src/kernel/random.ts'
@@ -53,7 +53,6 @@ function work(sim: Simulator, model: string, seconds = 60) {
   const hash = new ByteHash()
   hash.update(bytes)
   const file = { filename: 'in.jsonl', purpose: 'batch', chunks: [bytes], bytes: bytes.length, hash: hash.digest() }
-  sim.world.countTokens = countTokens
   const batch = sim.world.batches.create({
     input_file_id: sim.world.files.create(file).id,
     endpoint: '/v1/chat/completions',

@@ -1,4 +1,4 @@
-import { countTokens, loadTokenizer } from '../../src/api/tokenizer.ts'
+import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { linesOf } from '../../src/cluster/files.ts'
 import { ByteHash } from '../../src/kernel/random.ts'
 import type { Simulator } from '../../src/simulator.ts'
@@ -31,7 +31,6 @@ export function upload(sim: Simulator, lines: readonly unknown[]): string {
 }
 
 export function batchOf(sim: Simulator, lines: readonly unknown[]) {
-  sim.world.countTokens = countTokens
   return sim.world.batches.create({
     input_file_id: upload(sim, lines),
     endpoint: '/v1/chat/completions',

@@ -261,7 +261,6 @@ describe('work that meets the rest of the world', () => {
     const { now } = sim.world.clock
     const file = { filename: 'in.jsonl', purpose: 'batch', chunks: [bytes], bytes: bytes.length, hash: 'x' }
     const { id } = sim.world.files.create({ ...file, expiresAt: now + 1_000_000 })
-    sim.world.countTokens = countTokens
     const batch = sim.world.batches.create({
       input_file_id: id,
       endpoint: '/v1/chat/completions',
@@ -276,7 +275,6 @@ describe('work that meets the rest of the world', () => {
     const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 90_000, content: JSON.stringify(chat(0)) }
     const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'validating' as const, created_at: epoch - 86_400 }
     const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
-    sim.world.countTokens = countTokens
     pass(sim, '1h')
     expect(sim.world.batches.get('batch_1')!.record()).toMatchObject({ status: 'expired', in_progress_at: null })
     expect(sim.world.batches.underWay).toBe(0)

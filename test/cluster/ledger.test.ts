@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { pass, passUntil, spec, stage, story } from './stage.ts'
 
 const CENT = 1_000_000
@@ -140,7 +141,7 @@ describe('an empty balance', () => {
 
   test('ends batches on shared capacity with everything else, and funds let them go on', async () => {
     const sim = stage([{}], { funds_cents: 0 })
-    sim.world.countTokens = () => 10
+    await loadTokenizer()
     const model = 'aurora-labs/aurora-8b-instruct'
     const line = (i: number) => ({
       custom_id: `l${i}`,

@@ -174,7 +174,7 @@ describe('a report', () => {
       {},
       { with: { deployments: [{ model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' } }] } },
     )
-    sim.world.countTokens = await loadTokenizer()
+    await loadTokenizer()
     await perform(sim, { do: 'batch', lines: 40, model: 'acme/chat', broken: false })
     const moments = new Map<string, number>()
     sim.journal.listen(({ kind, time }) => moments.set(kind, time))

@@ -7,7 +7,7 @@ import { type Action, action, perform } from './actions.ts'
 
 const RUNS = Number(process.env.LAW_RUNS ?? 40)
 
-const countTokens = await loadTokenizer()
+await loadTokenizer()
 
 function world(seed = 7): Simulator {
   return createSimulator({ fixtures: 'default', seed, check: true, onBug: rethrow })
@@ -93,7 +93,6 @@ describe('laws of every world', () => {
           await play(sim, before)
           await play(twin, before)
           const fork = sim.world.fork()
-          fork.countTokens = countTokens
           await play(sim, after)
           // What the origin did after the fork is not in the fork: it equals a world that never did it.
           fork.runTo(fork.clock.now + 3_600_000_000)

@@ -9,7 +9,7 @@ import { type Action, action, perform } from '../laws/actions.ts'
 
 const RUNS = Number(process.env.LAW_RUNS ?? 3)
 
-const countTokens = await loadTokenizer()
+await loadTokenizer()
 
 test('what is put back goes on exactly as the original and as a fork: same digest, events, money, answers and report', async () => {
   await fc.assert(
@@ -63,7 +63,6 @@ test('a copy of a row has every field of it', async () => {
 })
 
 async function play(sim: Simulator, actions: readonly Action[]): Promise<void> {
-  sim.world.countTokens = countTokens
   for (const one of actions) await perform(sim, one)
 }
 

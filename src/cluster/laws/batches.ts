@@ -106,16 +106,16 @@ export class BatchLaws {
     if (before === undefined || row.work === undefined) return row.charged
     if (row.done <= before.done) return before.worth
     const { store, deployments, profile } = this.#world
-    const { model, lines, answers } = row.work
+    const { model, promptBefore, answerBefore } = row.work
     const named = deployments.live(model) ?? deployments.live(`${store.account.display_name}/${model}`)
     const base = named?.type === 'lora' ? deployments.read(named.ordinal).plan.baseModel : undefined
     const priced = store.hardware.get(base ?? model)?.hardware.find(one => one.type === 'serverless')
     if (priced?.type !== 'serverless') return before.worth
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = priced.pricing
     const factor = base === undefined ? 1 : profile.prices.adapterFactor
-    let micro = 0
-    for (let i = before.done; i < row.done; i++) micro += lines[i]!.promptTokens * input + answers[i]! * output
-    return before.worth + micro * factor * profile.prices.batchShare
+    const prompt = promptBefore[row.done]! - promptBefore[before.done]!
+    const answer = answerBefore[row.done]! - answerBefore[before.done]!
+    return before.worth + (prompt * input + answer * output) * factor * profile.prices.batchShare
   }
 
   /** Every request stands in exactly one of the two files, once. */

@@ -1,0 +1,150 @@
+/** Lines of batches, held to the same declarations as requests, and answered by the same rules. */
+import type { BatchEndpoint } from '../cluster/batch-lines.ts'
+import type { AskedLine, LineAnswer, LineAnswers, LineError, WrittenLine } from '../cluster/line-answers.ts'
+import type { World } from '../cluster/world.ts'
+import type { Chance } from '../kernel/random.ts'
+import { Invalid, Refused } from './endpoint.ts'
+import { operations } from './index.ts'
+import { contextFor } from './inference.ts'
+import { bodyOf } from './input.ts'
+import { MAX_NESTING } from './json-body.ts'
+import { type Prepared, routerOf } from './prepared.ts'
+import { DrawnReply } from './replies.ts'
+import { ScriptedAnswers } from './scripted.ts'
+import { strangersInBody } from './strangers.ts'
+import { answered, choicesOf, repliesTo, tokensOf, usageOf } from './text-generation.ts'
+import { tokenizer } from './tokenizer.ts'
+import type { Detail } from './validation.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+/** The answers of a simulator to lines of batches: those that are scripted, else those that are drawn. */
+export class BatchAnswers implements LineAnswers {
+  readonly #scripted: ScriptedAnswers
+  readonly #isStrict: boolean
+
+  /** @param isStrict whether fields that no declaration names are refused */
+  constructor(scripted: ScriptedAnswers, isStrict: boolean) {
+    this.#scripted = scripted
+    this.#isStrict = isStrict
+  }
+
+  get isReady(): boolean {
+    return tokenizer() !== undefined
+  }
+
+  fork(): BatchAnswers {
+    const scripted = new ScriptedAnswers()
+    scripted.restore(this.#scripted.state)
+    return new BatchAnswers(scripted, this.#isStrict)
+  }
+
+  takeOver(fork: BatchAnswers): void {
+    this.#scripted.restore(fork.#scripted.state)
+  }
+
+  refusal(endpoint: BatchEndpoint, body: Body): LineError | undefined {
+    return refusalOf(() => void this.#read(endpoint, body))
+  }
+
+  answer(world: World, line: AskedLine): LineAnswer | LineError {
+    let answer: LineAnswer | undefined
+    const refusal = refusalOf(() => {
+      answer = this.#answer(world, line)
+    })
+    return refusal ?? answer!
+  }
+
+  #answer(world: World, { endpoint, model, target, body }: AskedLine): LineAnswer {
+    const { ask, shape } = rulesOf(endpoint)
+    const scripted = (named: string, words: string) => this.#scripted.answerTo(named, words)
+    const asked = ask(this.#read(endpoint, body), { world, scripted })
+    const replies = repliesTo(asked, contextFor(world, target, model, asked.longestPrompt))
+    const tokens = { promptTokens: asked.promptTokens, answerTokens: tokensOf(replies) }
+    const [first] = replies
+    if (replies.length === 1 && first!.isDrawn && asked.leads === undefined) {
+      return { ...tokens, key: asked.keys[0], isCut: first!.finish_reason === 'length', choices: undefined }
+    }
+    const choices = JSON.stringify(choicesOf(shape, replies, asked.leads))
+    return { ...tokens, key: undefined, isCut: false, choices }
+  }
+
+  body(chance: Chance, line: WrittenLine): unknown {
+    const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices } = line
+    const { shape } = rulesOf(endpoint)
+    const said =
+      key === undefined
+        ? (JSON.parse(choices!) as unknown[])
+        : choicesOf(shape, [new DrawnReply(chance, key, answerTokens, isCut)], undefined)
+    return answered(
+      shape,
+      { id: `${shape.prefix}${suffix}`, created, model },
+      said,
+      usageOf(promptTokens, answerTokens),
+    )
+  }
+
+  /** The body as its endpoint has it. */
+  #read(endpoint: BatchEndpoint, body: Body): never {
+    const one = preparedOf(endpoint)
+    if (isDeeper(body, MAX_NESTING)) {
+      const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
+      throw new Unfit([{ loc: ['body'], msg, type: 'json_invalid' }])
+    }
+    const issues: Detail[] = []
+    const read = bodyOf(one, body, issues)
+    if (this.#isStrict) issues.push(...strangersInBody(one.endpoint, body))
+    if (issues.length > 0) throw new Unfit(issues)
+    return read as never
+  }
+}
+
+/** A body that its endpoint would answer with 422. */
+class Unfit extends Error {
+  readonly issues: readonly Detail[]
+  constructor(issues: readonly Detail[]) {
+    super('unfit')
+    this.issues = issues
+  }
+}
+
+function preparedOf(endpoint: BatchEndpoint): Prepared {
+  // Shared with the requests, so that what was compiled for one is there for the other.
+  const match = routerOf(operations, undefined).match('POST', endpoint)
+  return (match as { readonly target: Prepared }).target
+}
+
+function rulesOf(endpoint: BatchEndpoint) {
+  return preparedOf(endpoint).endpoint.inBatch!
+}
+
+/** Why a request with this body would be refused. */
+function refusalOf(ask: () => void): LineError | undefined {
+  try {
+    ask()
+    return undefined
+  } catch (error) {
+    if (error instanceof Unfit) return unfit(error.issues)
+    if (error instanceof Invalid) return unfit([{ loc: [...error.loc], msg: error.message, type: error.type }])
+    if (error instanceof Refused) return { code: codeOf(error.status), message: error.message }
+    throw error
+  }
+}
+
+function unfit(issues: readonly Detail[]): LineError {
+  return { code: 'invalid_request', message: issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ') }
+}
+
+function codeOf(status: number): string {
+  if (status === 429) return 'rate_limit_exceeded'
+  return status < 500 ? 'invalid_request' : 'server_error'
+}
+
+/** Whether arrays and objects are nested deeper than so many. */
+function isDeeper(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (most === 0) return true
+  if (Array.isArray(value)) return value.some(inner => isDeeper(inner, most - 1))
+  for (const name in value) if (isDeeper((value as Record<string, unknown>)[name], most - 1)) return true
+  return false
+}

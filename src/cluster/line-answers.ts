@@ -1,0 +1,56 @@
+/** What lines of batches are held to, and what they are answered with: a door hands it in, for it is its requests' own. */
+import type { Chance, Key } from '../kernel/random.ts'
+import type { BatchEndpoint } from './batch-lines.ts'
+import type { Target } from './targets.ts'
+import type { World } from './world.ts'
+
+/** A request of a batch. */
+export interface AskedLine {
+  readonly endpoint: BatchEndpoint
+  /** What the line names, and what that is. */
+  readonly model: string
+  readonly target: Target
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Why a line is refused: it fails, and the batch goes on. */
+export interface LineError {
+  readonly code: string
+  readonly message: string
+}
+
+/** What a line is answered with, as far as it is kept until it is written. */
+export interface LineAnswer {
+  readonly promptTokens: number
+  readonly answerTokens: number
+  /** What its words are drawn from when they are written; undefined where `choices` says all. */
+  readonly key: Key | undefined
+  /** Whether the words were cut short. */
+  readonly isCut: boolean
+  /** The choices as JSON, where they are more than words that can be drawn again. */
+  readonly choices: string | undefined
+}
+
+/** An answer on its way into a file. */
+export interface WrittenLine extends LineAnswer {
+  readonly endpoint: BatchEndpoint
+  readonly model: string
+  /** What its wire id ends with. */
+  readonly suffix: string
+  /** Unix seconds. */
+  readonly created: number
+}
+
+export interface LineAnswers {
+  /** Whether all is loaded that an answer takes. */
+  readonly isReady: boolean
+  /** What is wrong with a body, whatever it would be answered with; it needs nothing loaded. */
+  refusal(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): LineError | undefined
+  answer(world: World, line: AskedLine): LineAnswer | LineError
+  /** The body of an answer. */
+  body(chance: Chance, line: WrittenLine): unknown
+  /** For a copy of the world: what is scripted goes on from here by itself. */
+  fork(): LineAnswers
+  /** What a copy has answered was answered here. */
+  takeOver(fork: LineAnswers): void
+}
