@@ -86,11 +86,10 @@ function formsOf(document: OpenapiDocument, schema: Part, level = 0): Part[] {
   const below = ['oneOf', 'anyOf', 'allOf'].flatMap(word => {
     const parts = schema.value[word]
     if (!Array.isArray(parts)) return []
-    return parts
-      .filter(isObject)
-      .flatMap((value, i) =>
-        formsOf(document, document.follow({ value, pointer: `${schema.pointer}/${word}/${i}` }), level + 1),
-      )
+    return parts.flatMap((value: unknown, i) => {
+      const at = `${schema.pointer}/${word}/${i}`
+      return isObject(value) ? formsOf(document, document.follow({ value, pointer: at }), level + 1) : []
+    })
   })
   return [schema, ...below]
 }
