@@ -107,10 +107,10 @@ export const matchers = {
     demandSimulator(sim, 'toHaveCost({ max: 5 })')
     demandFields('toHaveCost', pattern, ['min', 'max', 'of'])
     const { min, max, of } = pattern
-    if ((min === undefined && max === undefined) || Number.isNaN(min) || Number.isNaN(max) || min! > max!) {
-      throw new RangeError(
-        `Failed to look at the cost: at least $${min} and at most $${max} is no range. Give min, max or both, as in { max: 5 }.`,
-      )
+    const range = rangeOf(pattern)
+    if (range === '' || Number.isNaN(min) || Number.isNaN(max) || min! > max!) {
+      const wrong = range === '' ? 'no range is given' : `${range} is no range`
+      throw new RangeError(`Failed to look at the cost: ${wrong}. Give min, max or both, as in { max: 5 }.`)
     }
     demandBilled(sim, of)
     const spent = sim.ledger
@@ -118,11 +118,10 @@ export const matchers = {
       .filter(({ kind, subject }) => (kind === 'rent' || kind === 'tokens') && (of === undefined || subject === of))
     const dollars = spent.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
     const pass = dollars >= (min ?? 0) && dollars <= (max ?? Number.POSITIVE_INFINITY)
-    const range = `${min === undefined ? '' : `at least $${min}`}${min !== undefined && max !== undefined ? ' and ' : ''}${max === undefined ? '' : `at most $${max}`}`
     return {
       pass,
       message: () =>
-        `expected ${of ?? 'the account'} ${pass ? 'not ' : ''}to have cost ${range || 'anything'}: it cost $${dollars.toFixed(6)}` +
+        `expected ${of ?? 'the account'} ${pass ? 'not ' : ''}to have cost ${range}: it cost $${dollars.toFixed(6)}` +
         costs(spent)
           .map(([subject, microcents]) => `\n  $${(microcents / 1e8).toFixed(6)} ${named(sim, subject)}`)
           .slice(0, 10)
@@ -137,7 +136,18 @@ function demandSimulator(sim: Simulator, example: string): void {
   throw new TypeError(`Failed to look at ${shown(sim)}: it is no simulator. Give one, as in expect(sim).${example}.`)
 }
 
+function rangeOf({ min, max }: CostPattern): string {
+  const least = min === undefined ? [] : [`at least $${min}`]
+  const most = max === undefined ? [] : [`at most $${max}`]
+  return [...least, ...most].join(' and ')
+}
+
 function demandFields(matcher: string, pattern: object, known: readonly string[]): void {
+  if (typeof pattern !== 'object' || pattern === null) {
+    throw new RangeError(
+      `Failed to look: ${matcher} is given ${shown(pattern)}. Give an object of ${known.join(', ')}.`,
+    )
+  }
   const strange = Object.keys(pattern).find(name => !known.includes(name))
   if (strange === undefined) return
   const meant = nearest(strange, known)

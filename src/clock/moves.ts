@@ -19,7 +19,7 @@ export function momentToCome(clock: Clock, moment: string | Date): Micros {
   }
   if (target < clock.now) {
     throw new RangeError(
-      `Failed to advance to '${isDate ? moment.toISOString() : moment}': it is ${clock.iso()} already, and time never goes back.`,
+      `Failed to advance to '${isDate ? moment.toISOString() : moment}': it is ${clock.iso()} already, and time never goes back. Give a later moment, or begin anew with reset().`,
     )
   }
   return withinLife(target)

@@ -187,7 +187,16 @@ test('what makes no sense is refused rather than held', async ({ sim }) => {
     [() => expect({}).toBeQuiet(), 'it is no simulator'],
     [() => expect(undefined).toHaveCost({ max: 1 }), 'it is no simulator'],
     [() => expect(sim).toHaveReceived('getDeployment', { time: 1 } as never), "Did you mean 'times'?"],
-    [() => expect(sim).toHaveCost({}), 'is no range'],
+    [() => expect(sim).toHaveCost({}), 'no range is given. Give min, max or both, as in { max: 5 }.'],
+    [
+      () => expect(sim).toHaveCost(0 as never),
+      'Failed to look: toHaveCost is given 0. Give an object of min, max, of.',
+    ],
+    [() => expect(sim).toHaveCost(undefined as never), 'toHaveCost is given nothing'],
+    [
+      () => expect(sim).toHaveReceived('getDeployment', 2 as never),
+      'toHaveReceived is given 2. Give an object of times,',
+    ],
     [() => expect(sim).toHaveCost({ min: 5, max: 1 }), 'is no range'],
     [() => expect(sim).toHaveCost({ max: Number.NaN }), 'is no range'],
     [
