@@ -217,6 +217,20 @@ describe('a window of logs', () => {
     expect(await issues(ask({ limit: 10_001 }))).toEqual(['query/limit less_than_equal'])
   })
 
+  test('keep the newest 65,536 lines, each with what it tells', () => {
+    const { sim } = world({ check: false })
+    const { logs } = sim.world
+    for (let i = 0; i < 70_000; i++) logs.tell(i % 2, i, 'node.drained', { node: `node-${i}` })
+    const back = createSimulator({ fixtures: sim.snapshot() })
+    for (const one of [logs, sim.fork().world.logs, back.world.logs]) {
+      const kept = [...one.of(0)]
+      expect(kept.length).toBeGreaterThanOrEqual(65_536 / 2)
+      expect(kept.length).toBeLessThanOrEqual((65_536 + 256) / 2)
+      expect(kept.filter(({ nth, fields }) => fields?.node !== `node-${nth}`)).toEqual([])
+      expect(kept.at(-1)!.nth).toBe(69_998)
+    }
+  })
+
   test('a fork goes on with the lines of its origin, a snapshot has them, and a reset starts anew', async () => {
     const { sim, texts, create } = world()
     const { deploy_id } = await create()
