@@ -292,7 +292,7 @@ function* deltasOf(reply: Reply): Generator<string> {
   for (const [index, { id, name, arguments: given }] of toolCalls.entries()) {
     const opened = { index, id, type: 'function', function: { name, arguments: '' } }
     yield `{"tool_calls":[${JSON.stringify(opened)}]}`
-    for (const piece of given.match(/[\s\S]{1,8}/g) ?? []) {
+    for (const piece of given.match(/.{1,8}/gsu) ?? []) {
       yield `{"tool_calls":[${JSON.stringify({ index, function: { arguments: piece } })}]}`
     }
   }

@@ -9,14 +9,16 @@ let splitter: ((text: string) => string[]) | undefined
 /** Merging the pairs of one unbroken run takes the square of its length, and 40,000 characters take seconds. */
 const MOST_UNBROKEN = 1000
 const LONG_RUN = /\S{1000}|\s{1000}/
-const RUNS = /\S{1000}|\s{1000}/g
+/** By code points: half a surrogate pair is no character. */
+const RUNS = /\S{1000}|\s{1000}/gu
 
 /** A text cut inside its overlong runs alone, so that every other text is counted exactly. */
 function* piecesOf(text: string): Generator<string> {
   let from = 0
-  for (const { index } of text.matchAll(RUNS)) {
-    yield text.slice(from, index + MOST_UNBROKEN)
-    from = index + MOST_UNBROKEN
+  for (const { index, 0: run } of text.matchAll(RUNS)) {
+    const end = index + run.length
+    yield text.slice(from, end)
+    from = end
   }
   if (from < text.length) yield text.slice(from)
 }

@@ -172,6 +172,25 @@ test('a rule answers in place of the draw, as often as it says', async () => {
   expect(sim.inference.list()).toEqual([])
 })
 
+test('a stream cuts no character in two, in the arguments of a tool and in a text without a space', async () => {
+  const { sim, client } = stage()
+  const ask = { model: 'acme/chat', messages: HELLO }
+  const given = { note: `ab${'😀'.repeat(40)}` }
+  sim.inference.on({ times: 1 }, { toolCall: { name: 'note', arguments: given } })
+  let said = ''
+  for await (const { choices } of await client.chat.completions.create({ ...ask, stream: true })) {
+    const piece = choices[0]?.delta.tool_calls?.[0]?.function?.arguments ?? ''
+    expect(piece.isWellFormed()).toBe(true)
+    said += piece
+  }
+  expect(JSON.parse(said)).toEqual(given)
+  for (const text of [`a${'😀'.repeat(700)}`, `${'中'.repeat(999)}😀${'中'.repeat(1_500)}`]) {
+    sim.inference.on({ times: 2 }, text)
+    expect((await client.chat.completions.create(ask)).choices[0]!.message.content).toBe(text)
+    expect(await client.chat.completions.stream(ask).finalContent()).toBe(text)
+  }
+})
+
 test('a rule that is to go and is not there: the control plane says which is meant', async () => {
   const { sim, command } = await running()
   sim.inference.on({ name: 'weather' }, 'Sunny.')
