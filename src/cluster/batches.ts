@@ -200,7 +200,7 @@ export class Batches {
       const seen = this.#table.read(ordinal)
       if (seen.status !== 'in_progress' || !seen.work) continue
       const target = this.#targetOf(seen.work.model)
-      const mine = target?.adapter === deployment || (target?.kind === 'own' && target.deployment === deployment)
+      const mine = target?.row === deployment || (target?.kind === 'own' && target.deployment === deployment)
       // A deployment that was deleted is no target any more, yet the batch must stop running on it.
       if (mine || (seen.pace.rate > 0 && target === undefined)) this.#pace(ordinal, this.#table.own(ordinal))
     }
@@ -608,8 +608,8 @@ export class Batches {
     const { model, lines, promptBefore, answerBefore, failedBefore } = row.work!
     const target = this.#targetOf(model)
     if (target === undefined || world.ledger.cutOff) return 0
-    // An adapter answers only while it runs, and only where it is loaded.
-    if (target.adapter !== undefined && world.deployments.read(target.adapter).status !== 'running') return 0
+    // What is named answers only while it runs; an adapter only where it is loaded.
+    if (target.row !== undefined && world.deployments.read(target.row).status !== 'running') return 0
     if (target.kind === 'catalog') {
       return world.clock.now < row.waitsUntil ? 0 : world.profile.timings.batchSharedTokensPerSecond
     }

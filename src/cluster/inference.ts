@@ -125,9 +125,8 @@ export class Inference {
   refusal(model: string, token: string, target: Target | undefined = targetOf(this.#world, model)): Turned | undefined {
     const { profile, deployments, limits, autoscaler } = this.#world
     if (target === undefined) return { status: 404, message: `no model ${model}` }
-    const named = target.adapter ?? (target.kind === 'own' ? target.deployment : -1)
-    if (named >= 0) {
-      const { status } = deployments.read(named)
+    if (target.row !== undefined) {
+      const { status } = deployments.read(target.row)
       if (status !== 'running') return { status: 503, message: `model ${model} is ${status}, not running` }
     }
     const { requestsInFlight, queuePerDeployment } = profile.limits

@@ -1,45 +1,58 @@
 import type { ModelTask } from '../store/records.ts'
 import type { World } from './world.ts'
 
+interface Named {
+  /** The whole name of what is asked for, however the request spells it. */
+  readonly name: string
+  readonly task: ModelTask
+  /** Ordinal of the row that answers for it: it has to run. Undefined for a model of the catalog by its name. */
+  readonly row: number | undefined
+}
+
 /** What requests for a model run on: capacity that is shared, or a deployment of the account's own. */
 export type Target =
-  | {
+  | (Named & {
       readonly kind: 'catalog'
       readonly model: string
-      readonly task: ModelTask
       /** What its tokens cost, as a share of the model's own price. */
       readonly priceShare: number
       /** Ordinal of the adapter that is named; undefined for none. */
       readonly adapter: number | undefined
-    }
-  | {
+    })
+  | (Named & {
       readonly kind: 'own'
-      readonly task: ModelTask
       /** Ordinal of the deployment whose instances serve. */
       readonly deployment: number
       readonly adapter: number | undefined
-    }
+    })
 
 const DEPLOY_ID = 'deploy_id:'
 
 /**
  * What a model name means now: an own deployment by name or as `deploy_id:<id>`, an adapter's base, or a current model of
- * the catalog. Undefined for a name that nothing has.
+ * the catalog, by its name or by the id of the account's reference to it. Undefined for a name that nothing has, and for
+ * what is deleted.
  */
 export function targetOf({ deployments, store, profile }: World, model: string): Target | undefined {
-  const named = model.startsWith(DEPLOY_ID)
+  const isId = model.startsWith(DEPLOY_ID)
+  const named = isId
     ? deployments.get(model.slice(DEPLOY_ID.length))
     : (deployments.live(model) ?? deployments.live(`${store.account.display_name}/${model}`))
-  if (named && named.status !== 'deleted' && named.type !== 'legacy' && named.type !== 'tts') {
-    const { task, ordinal } = named
-    if (named.type !== 'lora') return { kind: 'own', task, deployment: ordinal, adapter: undefined }
+  if (named?.status === 'deleted') return undefined
+  if (named && named.type !== 'legacy' && named.type !== 'tts') {
+    const { task, ordinal, model_name: name } = named
+    const own = { name, task, row: ordinal }
+    if (named.type !== 'lora') return { kind: 'own', ...own, deployment: ordinal, adapter: undefined }
     const { base, baseModel } = deployments.read(ordinal).plan
     // An adapter on a model of the catalog costs half as much again as the model.
     return base >= 0
-      ? { kind: 'own', task, deployment: base, adapter: ordinal }
-      : { kind: 'catalog', model: baseModel, task, priceShare: profile.prices.adapterFactor, adapter: ordinal }
+      ? { kind: 'own', ...own, deployment: base, adapter: ordinal }
+      : { kind: 'catalog', ...own, model: baseModel, priceShare: profile.prices.adapterFactor, adapter: ordinal }
   }
-  const entry = store.models.get(named?.type === 'legacy' ? named.model_name : model)
+  const entry = store.models.get(named?.model_name ?? model)
   if (entry === undefined || entry.deprecated !== null) return undefined
-  return { kind: 'catalog', model: entry.model_name, task: entry.type, priceShare: 1, adapter: undefined }
+  const { model_name: name, type: task } = entry
+  // By its own name it is there for everybody, whatever becomes of a reference to it.
+  const row = isId ? named?.ordinal : undefined
+  return { kind: 'catalog', name, task, row, model: name, priceShare: 1, adapter: undefined }
 }

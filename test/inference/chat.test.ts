@@ -384,6 +384,27 @@ describe('a request', () => {
   })
 })
 
+test('a reference to the catalog answers by its id while it runs, and by its id and its name does the same', async () => {
+  const { sim, ask } = stage({ fixtures: 'default', with: {} })
+  const asked = async (model: string) => {
+    const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
+    return [status, body.error?.replace(/^model \S+/, 'model M')]
+  }
+  const legacy = sim.world.deployments.get('NXbeHeMeJT6BGzJR')!
+  const id = `deploy_id:${legacy.deploy_id}`
+  expect((await asked(id))[0]).toBe(200)
+  legacy.stop()
+  expect(await asked(id)).toEqual([503, 'model M is stopped, not running'])
+  expect((await asked(legacy.model_name))[0]).toBe(200)
+  legacy.delete()
+  expect((await asked(id))[0]).toBe(404)
+  expect((await asked(legacy.model_name))[0]).toBe(200)
+  const voice = sim.world.deployments.get('L7sRPhrSJkt5fPTG')!
+  const refusal = [400, 'model M does text-to-speech, not text-generation']
+  expect(await asked(`deploy_id:${voice.deploy_id}`)).toEqual(refusal)
+  expect(await asked(voice.model_name)).toEqual(refusal)
+})
+
 test('the models that can be called are listed, and each of them for text answers', async () => {
   const { client } = stage({ fixtures: 'default', with: {} })
   const { data } = await client.models.list()
