@@ -3,7 +3,7 @@ import type { JsonSchema } from '../cluster/schema-answers.ts'
 import type { World } from '../cluster/world.ts'
 import type { Key } from '../kernel/random.ts'
 import { endpoint, invalid } from './endpoint.ts'
-import { integer, pairs, text } from './fields.ts'
+import { integer, keeping, pairs, text } from './fields.ts'
 import { INFERENCE_REFUSALS } from './inference.ts'
 import {
   type Bounds,
@@ -20,14 +20,23 @@ import { Sampling } from './sampling.ts'
 import { generate, type TextRules, Usage } from './text-generation.ts'
 import { countTokens } from './tokenizer.ts'
 
-const Part = z.looseObject({ type: text(), text: text().optional() })
-
-const AskedToolCall = z.looseObject({
-  id: text().optional(),
-  function: z.looseObject({ name: text(), arguments: text() }).optional(),
+/** What a part holds beside a text is taken as it comes: no model looks at it. */
+const Part = keeping({
+  type: text(),
+  text: text().optional(),
+  image_url: z.unknown().optional(),
+  input_audio: z.unknown().optional(),
+  file: z.unknown().optional(),
+  refusal: z.unknown().optional(),
 })
 
-const Message = z.looseObject({
+const AskedToolCall = keeping({
+  id: text().optional(),
+  type: text().optional(),
+  function: keeping({ name: text(), arguments: text(), parsed_arguments: z.unknown().optional() }).optional(),
+})
+
+const Message = keeping({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
   content: z
     .union([text(), z.array(Part)])
@@ -36,14 +45,20 @@ const Message = z.looseObject({
   name: text().nullable().optional(),
   tool_calls: z.array(AskedToolCall).nullable().optional(),
   tool_call_id: text().nullable().optional(),
+  // What clients send back with an earlier answer.
+  refusal: z.unknown().optional(),
+  annotations: z.unknown().optional(),
+  audio: z.unknown().optional(),
+  function_call: z.unknown().optional(),
+  parsed: z.unknown().optional(),
 })
 type Message = z.output<typeof Message>
 
 const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
-const ToolSpec = z.looseObject({
+const ToolSpec = keeping({
   type: z.literal('function'),
-  function: z.looseObject({
+  function: keeping({
     name: FunctionName,
     description: text().nullable().optional(),
     parameters: z.record(z.string(), z.unknown()).nullable().optional(),
@@ -52,11 +67,11 @@ const ToolSpec = z.looseObject({
 })
 
 const ResponseFormat = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({
+  keeping({ type: z.literal('text') }),
+  keeping({ type: z.literal('json_object') }),
+  keeping({
     type: z.literal('json_schema'),
-    json_schema: z.looseObject({
+    json_schema: keeping({
       name: FunctionName,
       description: text().nullable().optional(),
       schema: z.record(z.string(), z.unknown()).optional(),
@@ -67,7 +82,7 @@ const ResponseFormat = z.discriminatedUnion('type', [
 
 const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: text() }) }),
+  keeping({ type: z.literal('function'), function: keeping({ name: text() }) }),
 ])
 
 const ChatBody = z.object({

@@ -46,6 +46,14 @@ export function integer(bounds: { min?: number; max?: number; above?: number } =
   return schema
 }
 
+/**
+ * An object whose further fields are kept as they came, though nothing reads them. Whoever is strict about what clients
+ * send refuses them; everybody else takes them.
+ */
+export function keeping<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.looseObject(shape).meta({ 'x-unread': true })
+}
+
 /** Map of strings to strings with bounds on the number of pairs, and on keys and values in code points. */
 export function pairs(bounds: { max: number; key: number; value: number }) {
   return z

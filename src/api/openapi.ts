@@ -208,6 +208,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): 
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
       // Where our own words stand is for names profiles, and nobody else's business.
       delete jsonSchema['x-holds']
+      delete jsonSchema['x-unread']
     },
   }) as Json
   const { id, ...inPlace } = described

@@ -1,6 +1,6 @@
 /** What bounds and shapes an answer, of chat and plain completions alike. */
 import * as z from 'zod'
-import { integer, text } from './fields.ts'
+import { integer, keeping, text } from './fields.ts'
 
 /** The most answers to one request. */
 const MOST_CHOICES = 128
@@ -13,7 +13,12 @@ export const Sampling = {
     .nullable()
     .optional(),
   stream: z.boolean().nullable().optional(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullable().optional() }).nullable().optional(),
+  stream_options: keeping({
+    include_usage: z.boolean().nullable().optional(),
+    include_obfuscation: z.boolean().nullable().optional(),
+  })
+    .nullable()
+    .optional(),
   temperature: z.number().min(0).max(2).nullable().optional(),
   top_p: z.number().min(0).max(1).nullable().optional(),
   presence_penalty: z.number().min(-2).max(2).nullable().optional(),

@@ -81,7 +81,8 @@ function read(root: Json): Shape {
         .map(of)
         .reduce(both, NONE)
     if (schema.type === undefined && schema.enum === undefined && schema.const === undefined) return FREE
-    const rest = schema.additionalProperties
+    // What is kept and not read is declared nowhere.
+    const rest = schema['x-unread'] === true ? undefined : schema.additionalProperties
     return {
       fields: new Map(
         Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>).map(([name, inner]) => [

@@ -63,6 +63,47 @@ test('what a declaration leaves free is nobody to be strict about', async () => 
   expect(sim.unread).toEqual([])
 })
 
+test('what stands within a conversation is looked at like everything else, and what clients send back is known', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const chat = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
+  const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', anything: 'goes' } } }
+  const strangers = async (more: object) => {
+    const { status, body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, ...more })
+    expect(status).toBe(422)
+    return body.detail.map(({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg.slice(msg.indexOf('. ') + 2)}`)
+  }
+  expect(await strangers({ messages: [{ role: 'user', contnet: 'x' }] })).toEqual([
+    "body.messages.0.contnet: Did you mean 'content'?",
+  ])
+  expect(await strangers({ messages: [{ role: 'user', content: [{ type: 'text', txt: 'x' }] }] })).toEqual([
+    "body.messages.0.content.0.txt: Did you mean 'text'?",
+  ])
+  expect(await strangers({ stream: true, stream_options: { include_usge: true } })).toEqual([
+    "body.stream_options.include_usge: Did you mean 'include_usage'?",
+  ])
+  const format = { type: 'json_schema', json_schema: { name: 'a', shema: { type: 'object' } } }
+  expect(await strangers({ response_format: format })).toEqual([
+    "body.response_format.json_schema.shema: Did you mean 'schema'?",
+  ])
+  expect(await strangers({ tools: [{ type: 'function', function: { name: 'f', paramters: {} } }] })).toEqual([
+    "body.tools.0.function.paramters: Did you mean 'parameters'?",
+  ])
+  expect(sim.unread.map(({ what }) => what)).toContain('body messages.0.contnet')
+  const read = sim.unread.length
+  const { body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, tools: [tool], tool_choice: 'required' })
+  const { message } = body.choices[0]
+  const result = { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'done' }
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,' } }
+  const messages = [{ role: 'user', content: [image, { type: 'text', text: 'Go.' }] }, message, result]
+  expect((await ask(sim, 'POST', '/v1/chat/completions', { ...chat, messages, tools: [tool] })).status).toBe(200)
+  expect(sim.unread).toHaveLength(read)
+  const lenient = await ask(createSimulator(), 'POST', '/v1/chat/completions', {
+    ...chat,
+    messages: [{ role: 'user', content: 'x', contnet: 'x' }],
+  })
+  expect(lenient.status).toBe(200)
+})
+
 test('what nothing reads is counted: parameters, fields, bodies, and parts of forms', async () => {
   const sim = createSimulator({ strictRequests: true })
   expect((await ask(sim, 'GET', '/deploy/list?stauts=running&stauts=failed')).status).toBe(200)
