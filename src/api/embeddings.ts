@@ -3,7 +3,7 @@ import { dimensionsOf, embed } from '../cluster/embeddings.ts'
 import { Deferred, endpoint, refuse } from './endpoint.ts'
 import { integer, text } from './fields.ts'
 import { INFERENCE_REFUSALS, requestHash, takeOn, whole } from './inference.ts'
-import { refuseAsScripted } from './replies.ts'
+import { refuseAsScripted } from './scripted.ts'
 import { countTokens } from './tokenizer.ts'
 
 /** Texts of one request at most. */
@@ -78,7 +78,7 @@ export const createEmbeddings = endpoint({
         refuse(400, `a vector of ${model} has ${own} numbers, and dimensions asks for ${dimensions}`)
       const given = scripted(model, typeof inputs[0] === 'string' ? inputs[0] : '')
       // Nothing but an error can be said in place of a vector.
-      if (given !== undefined && 'error' in given) refuseAsScripted(given)
+      if (given !== undefined && 'error' in given) refuseAsScripted(given.error)
       return { prefix: 'embd-', hash: requestHash(model, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
     })
     return new Deferred(patience =>

@@ -1,4 +1,5 @@
 /** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
+import { RETRY_AFTER } from '../cluster/inference.ts'
 import type { InferenceCall, InferenceSpec } from '../cluster/inference-row.ts'
 import { type Target, targetOf } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
@@ -37,7 +38,7 @@ export function takeOn(
   const turned = world.inference.refusal(model, caller, target)
   if (turned !== undefined || target === undefined) {
     const { status, message, retryAfter } = turned!
-    refuse(status, message, retryAfter === undefined ? undefined : { 'retry-after': String(retryAfter) })
+    refuse(status, message, retryAfter === undefined ? undefined : comeBackIn(retryAfter))
   }
   if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
   const context = contextFor(world, target, model, longestPrompt)
@@ -101,7 +102,7 @@ export async function started(world: World, call: InferenceCall, patience: Patie
     const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
     await waited(call, patience, delay, client, 'turn')
   }
-  if (call.state === 'turnedAway') throw new Refused(503, call.reason)
+  if (call.state === 'turnedAway') throw new Refused(503, call.reason, comeBackIn(RETRY_AFTER.start))
   demandUnbroken(call)
 }
 
@@ -137,7 +138,13 @@ export async function waited(
 /** Throws Refused for a request that ended before its answer did. */
 function demandUnbroken({ state, reason }: InferenceCall): void {
   if (state === 'cutOff') throw new Refused(402, `the answer was cut off: ${reason}`)
-  if (state === 'broken') throw new Refused(503, `the instance that answered was lost: ${reason}`)
+  if (state !== 'broken') return
+  throw new Refused(503, `the instance that answered was lost: ${reason}`, comeBackIn(RETRY_AFTER.place))
+}
+
+/** The header of a refusal that says when another try may have better luck. */
+export function comeBackIn(seconds: number): Readonly<Record<string, string>> {
+  return { 'retry-after': String(seconds) }
 }
 
 /** What a request is known by to chance. */

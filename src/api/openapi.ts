@@ -138,7 +138,8 @@ function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
   }
   for (const [status, reason] of Object.entries(refusals)) {
     const judged = responses[status] === undefined ? undefined : JUDGED[Number(status) as keyof typeof JUDGED]
-    responses[status] = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors], judged)
+    const refused = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors], judged)
+    responses[status] = status === '429' || status === '503' ? { ...refused, headers: RETRY_AFTER } : refused
   }
   const takesInput =
     endpoint.body !== undefined ||
@@ -167,6 +168,13 @@ const MEDIA_TYPES = {
 const JUDGED = {
   401: ['no token, or an unknown one', 'AuthenticationError'],
   403: ['the token is not allowed from this address', 'SimpleError'],
+} as const
+
+const RETRY_AFTER = {
+  'Retry-After': {
+    description: 'Seconds after which another try may have better luck',
+    schema: { type: 'integer', minimum: 0 },
+  },
 } as const
 
 const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const

@@ -3,8 +3,8 @@ import { answerKey, answerText, answerTokens } from '../cluster/answers.ts'
 import { answerFor, type JsonSchema, type JsonValue, SchemaError } from '../cluster/schema-answers.ts'
 import type { Chance, Key } from '../kernel/random.ts'
 import { purpose } from '../kernel/random.ts'
-import { Refused, refuse } from './endpoint.ts'
-import type { ScriptedAnswer } from './scripted.ts'
+import { refuse } from './endpoint.ts'
+import { refuseAsScripted, type ScriptedAnswer } from './scripted.ts'
 import { countTokens, splitTokens } from './tokenizer.ts'
 
 const TOOL = purpose('answer.tool')
@@ -111,14 +111,9 @@ export function toolReply(chance: Chance, key: Key, { name, parameters }: Tool, 
   return callsReply(chance, key, [{ name, arguments: fitting(chance, key, parameters, `tool ${name}`) }], bounds)
 }
 
-/** Ends the request with an error that a test gives, in its own words. */
-export function refuseAsScripted({ error: { status, message } }: Extract<ScriptedAnswer, { error: unknown }>): never {
-  throw new Refused(status, message, undefined, undefined, true)
-}
-
 /** An answer that a test gives. Ends the request where it is an error. */
 export function scriptedReply(chance: Chance, key: Key, answer: ScriptedAnswer, bounds: Bounds): Reply {
-  if ('error' in answer) refuseAsScripted(answer)
+  if ('error' in answer) refuseAsScripted(answer.error)
   if ('text' in answer) return textReply(answer.text, bounds)
   if ('json' in answer) return textReply(JSON.stringify(answer.json), bounds)
   return callsReply(chance, key, [answer.toolCall as { name: string; arguments: JsonValue }], bounds)

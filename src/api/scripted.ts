@@ -1,6 +1,8 @@
 /** Answers that a test gives in place of those that are drawn: by rules, in order, the first that fits. */
 import * as z from 'zod'
+import { RETRY_AFTER } from '../cluster/inference.ts'
 import { nearest } from '../kernel/nearest.ts'
+import { Refused } from './endpoint.ts'
 import { text } from './fields.ts'
 
 const Json = z.json()
@@ -12,9 +14,17 @@ export const ScriptedAnswer = z.union([
   z.strictObject({
     toolCall: z.strictObject({ name: text({ min: 1 }), arguments: z.record(z.string(), Json).default({}) }),
   }),
-  z.strictObject({ error: z.strictObject({ status: z.int().min(400).max(599), message: z.string().default('') }) }),
+  z.strictObject({
+    error: z.strictObject({
+      status: z.int().min(400).max(599),
+      message: z.string().default(''),
+      /** What Retry-After says, in seconds: 1 beside 429 and 503, and no such header beside others, unless given. */
+      retryAfter: z.int().min(0).optional(),
+    }),
+  }),
 ])
 export type ScriptedAnswer = z.output<typeof ScriptedAnswer>
+type ScriptedError = Extract<ScriptedAnswer, { error: unknown }>['error']
 
 export const ScriptRule = z.strictObject({
   /** What to call it by; made up unless given. */
@@ -28,6 +38,13 @@ export const ScriptRule = z.strictObject({
   answer: ScriptedAnswer,
 })
 export type ScriptRule = z.input<typeof ScriptRule>
+
+/** Ends the request with the error that a rule has for it, in its own words. */
+export function refuseAsScripted({ status, message, retryAfter }: ScriptedError): never {
+  const seconds = retryAfter ?? (status === 429 || status === 503 ? RETRY_AFTER.place : undefined)
+  const headers = seconds === undefined ? undefined : { 'retry-after': String(seconds) }
+  throw new Refused(status, message, headers, undefined, true)
+}
 
 /** A rule and how often it has answered. */
 export interface ScriptView extends z.output<typeof ScriptRule> {

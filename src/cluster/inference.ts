@@ -20,9 +20,15 @@ const TYPICAL_ANSWER = 200
 export interface Turned {
   readonly status: 404 | 429 | 503
   readonly message: string
-  /** Seconds after which it may be worth another try. */
+  /** Seconds after which it may be worth another try; none will help a model that is not there. */
   readonly retryAfter?: number
 }
+
+/**
+ * What Retry-After says, in seconds: where a place may be free any moment, another instance among them; and where
+ * something has to start first, or be started, for which clients that obey should come by now and then (A).
+ */
+export const RETRY_AFTER = { place: 1, start: 10 } as const
 
 /** What an instance of a model is like, as requests meet it. */
 interface Serving {
@@ -127,14 +133,16 @@ export class Inference {
     if (target === undefined) return { status: 404, message: `no model ${model}` }
     if (target.row !== undefined) {
       const { status } = deployments.read(target.row)
-      if (status !== 'running') return { status: 503, message: `model ${model} is ${status}, not running` }
+      if (status !== 'running') {
+        return { status: 503, message: `model ${model} is ${status}, not running`, retryAfter: RETRY_AFTER.start }
+      }
     }
     const { requestsInFlight, queuePerDeployment } = profile.limits
     if ((this.#inFlight.get(inFlightKey(model, token)) ?? 0) >= requestsInFlight) {
       return {
         status: 429,
         message: `${requestsInFlight} requests to ${model} are in flight with this token`,
-        retryAfter: 1,
+        retryAfter: RETRY_AFTER.place,
       }
     }
     if (target.kind !== 'own') return undefined
@@ -142,12 +150,13 @@ export class Inference {
     const { running, waiting } = this.on(target.deployment)
     const isFull = running > 0 || row.ready === 0
     if (isFull && waiting + autoscaler.served(row).backlog >= queuePerDeployment && !this.#hasRoom(row)) {
-      return { status: 429, message: `${waiting} requests wait for ${model} already`, retryAfter: 1 }
+      return { status: 429, message: `${waiting} requests wait for ${model} already`, retryAfter: RETRY_AFTER.place }
     }
     // Nobody serves, nobody is on the way, and nobody may be asked for.
     const limit = limits.of(row.gpu)
     if (deployments.alive(target.deployment) === 0 && limit !== null && limits.held(row.gpu) + row.numGpus > limit) {
-      return { status: 429, message: `no instance of ${model} may be started: the limit of ${row.gpu} is reached` }
+      const message = `no instance of ${model} may be started: the limit of ${row.gpu} is reached`
+      return { status: 429, message, retryAfter: RETRY_AFTER.start }
     }
     return undefined
   }

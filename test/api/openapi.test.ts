@@ -9,6 +9,19 @@ import { loadFixture } from '../../src/store/fixture.ts'
 const document = openapi(operations) as any
 const at = (method: string, path: string) => document.paths[path][method]
 
+test('a refusal that another try may not meet says that it has Retry-After', () => {
+  type Answers = Record<string, { headers?: object }>
+  const all = Object.values(document.paths as Record<string, Record<string, { responses: Answers }>>).flatMap(path =>
+    Object.values(path).flatMap(({ responses }) => Object.entries(responses)),
+  )
+  const isTold = ([, { headers }]: [string, Answers[string]]) => headers !== undefined
+  expect(new Set(all.filter(isTold).map(([status]) => status))).toEqual(new Set(['429', '503']))
+  expect(all.filter(one => !isTold(one)).map(([status]) => status)).not.toContain('503')
+  expect(at('post', '/v1/batches').responses[429].headers).toEqual({
+    'Retry-After': { description: expect.any(String), schema: { type: 'integer', minimum: 0 } },
+  })
+})
+
 test('every operation is there, under its export name', () => {
   const described = Object.values(document.paths).flatMap(path =>
     Object.values(path as Record<string, { operationId: string; 'x-mirror-of'?: string }>),

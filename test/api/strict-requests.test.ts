@@ -70,7 +70,9 @@ test('what stands within a conversation is looked at like everything else, and w
   const strangers = async (more: object) => {
     const { status, body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, ...more })
     expect(status).toBe(422)
-    return body.detail.map(({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg.slice(msg.indexOf('. ') + 2)}`)
+    return body.detail.map(
+      ({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg.slice(msg.indexOf('. ') + 2)}`,
+    )
   }
   expect(await strangers({ messages: [{ role: 'user', contnet: 'x' }] })).toEqual([
     "body.messages.0.contnet: Did you mean 'content'?",

@@ -370,11 +370,18 @@ describe('a request', () => {
       const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
       return [status, body.error]
     }
+    const later = async (model: string) => {
+      const { status, headers } = await ask('/v1/chat/completions', { model, messages: HELLO })
+      return [status, headers.get('retry-after')]
+    }
     const before = sim.digest
     expect(await asked('acme/nobody')).toEqual([404, 'no model acme/nobody'])
     expect(await asked('deploy_id:nobody')).toEqual([404, 'no model deploy_id:nobody'])
     expect(await asked('acme/summarizer')).toEqual([503, 'model acme/summarizer is stopped, not running'])
     expect(await asked('acme/translator')).toEqual([503, 'model acme/translator is deploying, not running'])
+    expect(await later('acme/summarizer')).toEqual([503, '10'])
+    expect(await later('acme/translator')).toEqual([503, '10'])
+    expect(await later('acme/nobody')).toEqual([404, null])
     expect((await asked('cedarline/cedar-embed-base'))[0]).toBe(400)
     const long = [{ role: 'user', content: 'word '.repeat(40_000) }]
     expect((await asked('aurora-labs/aurora-405b-instruct', { messages: long }))[1]).toMatch(/context of .* is 32768/)

@@ -147,6 +147,17 @@ test('a rule answers in place of the draw, as often as it says', async () => {
   })
   await expect(said('any luck?')).rejects.toMatchObject({ status: 500, error: 'out of luck' })
   expect((await said('any luck?')).finish_reason).toBe('stop')
+  for (const [error, seconds] of [
+    [{ status: 429 }, '1'],
+    [{ status: 503, retryAfter: 30 }, '30'],
+    [{ status: 500 }, null],
+    [{ status: 500, retryAfter: 0 }, '0'],
+  ] as const) {
+    const name = sim.inference.on({ contains: 'again' }, { error })
+    const refused = await said('again').catch(({ status, headers }) => [status, headers.get('retry-after')])
+    expect(refused).toEqual([error.status, seconds])
+    sim.inference.remove(name)
+  }
   const stream = client.chat.completions.stream({
     model: 'acme/chat',
     messages: [{ role: 'user', content: 'weather?' }],

@@ -75,12 +75,12 @@ describe('an instance', () => {
     )
     const whole = one.client.chat.completions.create(ASK).then(
       () => 'whole',
-      (error: { status?: number }) => error.status,
+      (error: { status: number; headers: Headers }) => [error.status, error.headers.get('retry-after')],
     )
     await one.sim.clock.advance('200ms')
     one.sim.cluster.nodeOf(deploy_id).crash()
     expect(await text).toBe('terminated: UND_ERR_SOCKET')
-    expect(await whole).toBe(503)
+    expect(await whole).toEqual([503, '1'])
     expect(one.fates()).toEqual(['broken', 'broken'])
     const next = one.client.chat.completions.create(ASK)
     await one.sim.clock.advance('30m')
@@ -118,10 +118,12 @@ describe('turned away', () => {
     const one = paced()
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     await Promise.all(Array.from({ length: 4 }, () => stream(one)))
-    const waiting = one.client.chat.completions.create(ASK).catch(error => [error.status, error.error])
+    const waiting = one.client.chat.completions
+      .create(ASK)
+      .catch(error => [error.status, error.error, error.headers.get('retry-after')])
     await one.sim.clock.advance('1ms')
     await one.ask(`/deploy/${deploy_id}/stop`, {})
-    expect(await waiting).toEqual([503, 'model acme/chat is stopped, not running'])
+    expect(await waiting).toEqual([503, 'model acme/chat is stopped, not running', '10'])
     const last = one.sim.journal.entries().filter(({ subject }) => subject.includes('chat/completions'))
     expect(last.at(-1)!.fields?.status).toBe(503)
   })
@@ -147,8 +149,9 @@ describe('a deployment that sleeps', () => {
     await one.sim.clock.advance('10m')
     one.sim.cluster.limit.set('H100-80GB', 0)
     const digest = one.sim.digest
-    const { status, body } = await one.ask('/v1/chat/completions', ASK)
+    const { status, body, headers } = await one.ask('/v1/chat/completions', ASK)
     expect([status, body.error]).toEqual([429, expect.stringContaining('the limit of H100-80GB is reached')])
+    expect(headers.get('retry-after')).toBe('10')
     expect(one.sim.digest).toBe(digest)
   })
 })
