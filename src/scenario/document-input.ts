@@ -92,7 +92,12 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 export function inputSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(INPUTS).map(([name, input]) => {
-      const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })
+      const { $schema: _, ...schema } = z.toJSONSchema(input, {
+        io: 'input',
+        unrepresentable: 'any',
+        // What is kept unread is a matter of strict worlds.
+        override: ({ jsonSchema }) => delete jsonSchema['x-unread'],
+      })
       const { summary } = operations[name as keyof typeof operations]
       const properties = Object.entries(schema.properties ?? {}).map(([key, one]) => [key, fillable(one as JsonSchema)])
       return [
