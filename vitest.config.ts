@@ -27,6 +27,7 @@ export default defineConfig({
   test: {
     // A process that a test starts shares two cores with the other workers.
     testTimeout: 30_000,
+    setupFiles: ['test/platform-fetch.ts'],
     pool: 'forks',
     maxWorkers: '100%',
     projects: [
