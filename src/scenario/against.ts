@@ -183,6 +183,8 @@ export class AgainstStage implements Stage {
   #sleepers: readonly Sleeper[] = []
   #moves: Promise<unknown> = Promise.resolve()
   #movesUnderWay = 0
+  /** Tells who waits for a predicate that an answer to it is held. */
+  #tellHeld = () => {}
   #changes = 0
   #underWay = 0
   #inFlight = 0
@@ -276,6 +278,7 @@ export class AgainstStage implements Stage {
       sleeper = { at: this.#time.now + span, duration: `${span}us`, wake }
       this.#lay(sleeper)
     })
+    this.#tellHeld()
     await Promise.race([come, over])
     this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
   }
@@ -411,13 +414,42 @@ export class AgainstStage implements Stage {
     const limit = this.#time.now + within
     await this.#settle()
     for (;;) {
-      if (await predicate()) return
+      if (await this.#asked(predicate, limit)) return
       if (!(await this.#toNext(true, limit))) break
     }
     throw new UntilError(
       `Failed to reach the condition within ${readable(within)}: it does not hold at ${this.#time.iso()}. ` +
         'Allow more with { within }.',
     )
+  }
+
+  /** What a predicate says; where an answer that it awaits is held, time is moved to it. */
+  async #asked(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
+    let isHeld = false
+    let tell = () => {}
+    const held = new Promise<void>(resolve => {
+      tell = resolve
+    })
+    this.#tellHeld = () => {
+      isHeld = true
+      tell()
+    }
+    let isOver = false
+    const outcome = Promise.resolve(predicate()).finally(() => {
+      isOver = true
+    })
+    await Promise.race([outcome, held])
+    while (isHeld && !isOver) {
+      await this.#settle()
+      const wake = this.#sleepers[0]?.at ?? NEVER
+      if (isOver || wake > limit) break
+      await this.#stepTo(wake)
+      await this.#settle()
+    }
+    if (isOver || !isHeld) return outcome
+    // The answer comes too late, and nobody will be there to hear how the predicate ends.
+    outcome.catch(() => {})
+    return false
   }
 
   /** Goes to the next thing that happens, or to the first sleeper; false, with time at `limit`, when neither comes. */

@@ -69,6 +69,17 @@ test('what is planned for the middle of a wait may end it, and time goes no furt
   expect(failure).toBeUndefined()
 })
 
+test('a condition that awaits an answer has time moved to it', async () => {
+  const { failure } = await both(async props => {
+    const { api, clock, check } = props
+    await asleep(props)
+    const began = clock.elapsed
+    await clock.until(async () => (await api.createChatCompletion(ask)).choices.length === 1)
+    check(clock.elapsed > began, true)
+  }, SLEEPS)
+  expect(failure).toBeUndefined()
+})
+
 test('what is watched is looked at while an answer is awaited', async () => {
   const { failure } = await both(async props => {
     const { api, never } = props
