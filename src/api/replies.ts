@@ -43,6 +43,8 @@ export interface Bounds {
   readonly limit: number | undefined
   /** Texts before which it ends. */
   readonly stop: readonly string[]
+  /** How many answers the request gets, among which what they may take is shared; 1 where nothing is said. */
+  readonly answers?: number
 }
 
 /** How a reply is drawn: equal models, prompts and positions give equal replies. */
@@ -103,12 +105,13 @@ export function textReply(given: string, { limit, stop }: Bounds): Reply {
 
 /** JSON that fits a schema. Ends the request with 400 where none is known that does. */
 export function jsonReply(chance: Chance, key: Key, schema: JsonSchema, bounds: Bounds): Reply {
-  return textReply(JSON.stringify(fitting(chance, key, schema, 'response_format')), bounds)
+  return textReply(JSON.stringify(fitting(chance, key, schema, 'response_format', bounds)), bounds)
 }
 
 /** A call of one tool, with arguments that fit its parameters. */
 export function toolReply(chance: Chance, key: Key, { name, parameters }: Tool, bounds: Bounds): Reply {
-  return callsReply(chance, key, [{ name, arguments: fitting(chance, key, parameters, `tool ${name}`) }], bounds)
+  const given = fitting(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
+  return callsReply(chance, key, [{ name, arguments: given }], bounds)
 }
 
 /** An answer that a test gives. Ends the request where it is an error. */
@@ -156,9 +159,16 @@ export function chosenTool(chance: Chance, key: Key, tools: readonly Tool[], wor
   return best > 0 ? tools.find(tool => fitting(tool) === best)! : tools[chance.integer(tools.length, key, TOOL)]!
 }
 
-function fitting(chance: Chance, key: Key, schema: JsonSchema, where: string): JsonValue {
+function fitting(
+  chance: Chance,
+  key: Key,
+  schema: JsonSchema,
+  where: string,
+  { answers }: Bounds,
+  within?: JsonSchema,
+): JsonValue {
   try {
-    return answerFor(schema, chance, key)
+    return answerFor(schema, chance, key, { answers, ...(within !== undefined && { within }) })
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     refuse(400, `no answer can be made for the schema of ${where}: ${error.message}`)

@@ -105,8 +105,8 @@ export function generate<Body extends HowSent, Whole extends string, Choice>(
 }
 
 /** The answers to what is asked, within a context of so many tokens. Throws Refused where there can be none. */
-export function repliesTo({ limit, stop, longestPrompt, replies }: Asked, context: number): readonly Reply[] {
-  return replies(boundsOf(limit, context - longestPrompt, stop))
+export function repliesTo({ keys, limit, stop, longestPrompt, replies }: Asked, context: number): readonly Reply[] {
+  return replies({ ...boundsOf(limit, context - longestPrompt, stop), answers: keys.length })
 }
 
 export function choicesOf<Choice>(

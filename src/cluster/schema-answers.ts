@@ -1,438 +1,501 @@
 /** Values that fit a JSON Schema, drawn from a key: what a model says that was told to answer by one. */
 import { type Chance, type Key, purpose } from '../kernel/random.ts'
 import { answerText } from './answers.ts'
+import { type Drawing, formatPattern } from './format-texts.ts'
+import {
+  EffortError,
+  type JsonSchema,
+  type JsonValue,
+  SchemaDocument,
+  SchemaError,
+  type SchemaObject,
+} from './schema-document.ts'
+import { numberWithin } from './schema-numbers.ts'
+import { type Part, type Plan, planOf } from './schema-plan.ts'
+import { fittingText } from './schema-texts.ts'
+import { dependentsOf, itemsOf, propertySchemas, SchemaValidator } from './schema-validator.ts'
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
-export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
+export { type JsonSchema, type JsonValue, SchemaError } from './schema-document.ts'
 
 const SHAPE = purpose('answer.shape')
 /** How deep an answer goes where its schema refers to itself; beyond it everything optional is left out. */
 const DEEPEST = 6
+/** Values in an answer beyond which everything optional is left out. */
+const AMPLE = 200
+/** What the answers to one request have at most, about what the context of a model holds; an answer may have the second. */
+const MOST_VALUES = [10_000, 1000] as const
+const MOST_CHARACTERS = [100_000, 20_000] as const
+/** Steps that may be spent on them, which take well under a second. */
+const MOST_STEPS = [1_000_000, 50_000] as const
+/** How often a value is made anew that does not fit. */
+const MOST_ATTEMPTS = 64
+/** Of these each goes about it in its own way: see `Writer.#wanted`. */
+const ROUNDS = 8
+/** Items drawn in vain before there are taken to be no more different ones. */
+const MOST_ITEMS_DRAWN = 200
+/** Of how many steps a number is drawn that is bound on one side alone. */
+const SPAN = 100
 
-/** A schema that no answer can be made for: it contradicts itself, or says something that is not understood. */
-export class SchemaError extends Error {
-  override readonly name = 'SchemaError'
-  /** Where in the schema, as a JSON pointer. */
-  readonly at: string
-  constructor(at: string, message: string) {
-    super(`${at === '' ? '#' : `#${at}`}: ${message}`)
-    this.at = at
+/**
+ * A value that fits a schema, the same for the same key: whatever it returns was validated.
+ *
+ * It understands JSON Schema 2020-12, and draft 7 where that says it in another way; references lead within the schema.
+ * A value is made by all that its schemas say of its type, and where it does not fit them in the end (`not`, `oneOf`,
+ * conditions, …) by other branches, fewer properties and other draws, in bounded time.
+ *
+ * @param asked what it has to fit besides, and how many answers are made at once
+ * @throws SchemaError for what it cannot fit, with the place
+ * @example answerFor({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, chance, key)
+ */
+export function answerFor(
+  schema: JsonSchema,
+  chance: Chance,
+  key: Key,
+  { within = true, answers = 1 }: { readonly within?: JsonSchema; readonly answers?: number | undefined } = {},
+): JsonValue {
+  try {
+    return new Writer(schema, chance, key, answers).answer(within)
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new SchemaError('', 'it is nested too deep, or leads into itself without end')
+    throw error
   }
 }
 
-/**
- * A value that fits a schema, the same for the same key.
- *
- * It understands types, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `prefixItems`, bounds,
- * `multipleOf`, lengths, `format`, plain `pattern`s, `anyOf`, `oneOf`, `allOf` and `$ref` within the schema.
- *
- * @throws SchemaError for what it cannot fit
- * @example answerFor({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, chance, key)
- */
-export function answerFor(schema: JsonSchema, chance: Chance, key: Key): JsonValue {
-  return new Writer(schema, chance, key).value(schema, '', 0)
+/** What is made, and where. */
+interface Making extends Plan {
+  readonly at: string
+  readonly depth: number
+  /** Rounds of attempts that failed before. */
+  readonly round: number
 }
 
 class Writer {
-  readonly #root: JsonSchema
+  readonly #schema: JsonSchema
+  readonly #document: SchemaDocument
+  readonly #validator: SchemaValidator
   readonly #chance: Chance
   readonly #key: Key
+  readonly #drawing: Drawing = {
+    below: count => this.#below(count),
+    word: () => this.#words(2).split(/\W/)[0]!.toLowerCase(),
+    hex: length => this.#hex(length),
+  }
+  readonly #mostValues: number
+  readonly #mostCharacters: number
+  readonly #mostSteps: number
   #drawn = 0
+  #steps = 0
+  #where = ''
+  #span = SPAN
+  #values = 0
+  #characters = 0
 
-  constructor(root: JsonSchema, chance: Chance, key: Key) {
-    this.#root = root
+  constructor(schema: JsonSchema, chance: Chance, key: Key, answers: number) {
+    const share = ([all, one]: readonly [number, number]) => Math.max(one, Math.floor(all / answers))
+    this.#mostValues = share(MOST_VALUES)
+    this.#mostCharacters = share(MOST_CHARACTERS)
+    this.#mostSteps = share(MOST_STEPS)
+    this.#schema = schema
     this.#chance = chance
     this.#key = key
+    this.#document = new SchemaDocument(schema)
+    this.#validator = new SchemaValidator(this.#document, steps => this.#spend(steps))
   }
 
-  value(given: JsonSchema, at: string, depth: number): JsonValue {
-    if (given === true) return this.#words(3)
-    if (given === false) throw new SchemaError(at, 'nothing fits the schema false')
-    const schema = this.#flattened(given, at)
-    if (schema.const !== undefined) return schema.const as JsonValue
-    if (Array.isArray(schema.enum)) {
-      if (schema.enum.length === 0) throw new SchemaError(at, 'enum is empty')
-      return schema.enum[this.#below(schema.enum.length)] as JsonValue
+  answer(within: JsonSchema): JsonValue {
+    const parts = [{ schema: this.#schema, at: '' }]
+    return this.#value(within === true ? parts : [...parts, { schema: within, at: '' }], '', 0)
+  }
+
+  /** A value that fits all of these schemas: way by way through their branches, until one leads to it. */
+  #value(parts: readonly Part[], at: string, depth: number): JsonValue {
+    const firsts = new Map<unknown, number>()
+    const first = (of: unknown, count: number) => {
+      const drawn = firsts.get(of) ?? this.#below(count)
+      firsts.set(of, drawn)
+      return drawn
     }
-    const branches = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined
-    if (branches !== undefined) return this.#oneOf(schema, branches, at, depth)
-    const type = this.#typeOf(schema, depth)
+    const [values, characters] = [this.#values, this.#characters]
+    const dead = new Set<number>()
+    let failure: SchemaError | undefined
+    let ways = 1
+    let attempts = 0
+    const onWays = (count: number) => {
+      ways = Math.max(ways, count)
+    }
+    for (let round = 0; round < ROUNDS && attempts < MOST_ATTEMPTS && dead.size < ways; round++) {
+      for (let way = 0; way < ways && attempts < MOST_ATTEMPTS; way++) {
+        if (dead.has(way)) continue
+        attempts++
+        this.#values = values
+        this.#characters = characters
+        this.#where = at
+        this.#spend(20)
+        try {
+          const plan = planOf(parts, this.#document, { way, first, isPlain: this.#isEnough(depth), onWays })
+          const value = this.#made({ ...plan, at, depth, round }, parts)
+          const isSure = plan.hard.length === 0 && depth > 0 && typeof value === 'object' && value !== null
+          if (isSure || this.#fits(parts, value)) return value
+          const why = plan.hard.length > 0 ? plan.hard.join(', ') : 'what it says'
+          failure ??= new SchemaError(at, `no value is known that fits ${why}`)
+        } catch (error) {
+          if (!(error instanceof SchemaError) || error instanceof EffortError) throw error
+          failure ??= error
+          dead.add(way)
+        }
+      }
+    }
+    throw failure!
+  }
+
+  #made(making: Making, whole: readonly Part[]): JsonValue {
+    const { parts, type, at } = making
+    this.#values++
+    if (this.#values > this.#mostValues) throw new EffortError(at, `an answer has ${this.#mostValues} values at most`)
+    if (parts.length === 0) return this.#words(3)
     switch (type) {
+      case undefined:
+        return this.#listed(making, whole)
       case 'object':
-        return this.#object(schema, at, depth)
+        return this.#object(making)
       case 'array':
-        return this.#array(schema, at, depth)
+        return this.#array(making)
       case 'string':
-        return this.#string(schema, at)
+        return this.#string(making)
       case 'integer':
       case 'number':
-        return this.#number(schema, type, at)
+        return numberWithin(schemasOf(making), type, count => this.#below(count), this.#span, at)
       case 'boolean':
         return this.#below(2) === 1
-      case 'null':
-        return null
       default:
-        throw new SchemaError(at, `there is no type ${JSON.stringify(type)}`)
+        return null
     }
   }
 
-  /** The schema with what it refers to and all of `allOf` in one. */
-  #flattened(schema: { readonly [keyword: string]: unknown }, at: string, seen = 0): { [keyword: string]: unknown } {
-    if (seen > 64) throw new SchemaError(at, '$ref leads in a circle')
-    const { $ref, allOf, ...own } = schema
-    let merged: { [keyword: string]: unknown } = own
-    if (typeof $ref === 'string') {
-      const target = this.#resolve($ref, at)
-      if (target === false) throw new SchemaError(at, `nothing fits ${$ref}`)
-      if (target !== true) merged = merge(this.#flattened(target, at, seen + 1), merged)
-    }
-    for (const part of (allOf as JsonSchema[] | undefined) ?? []) {
-      if (part === false) throw new SchemaError(at, 'nothing fits the schema false')
-      if (part !== true) merged = merge(merged, this.#flattened(part, at, seen + 1))
-    }
-    return merged
+  /** One of the values that are listed. */
+  #listed({ parts, at }: Making, whole: readonly Part[]): JsonValue {
+    const { schema } =
+      parts.find(part => part.schema.const !== undefined) ?? parts.find(part => part.schema.enum !== undefined)!
+    const listed = schema.const !== undefined ? [schema.const as JsonValue] : (schema.enum as JsonValue[])
+    const fitting = listed.filter(value => this.#fits(whole, value))
+    if (fitting.length === 0) throw new SchemaError(at, 'none of the values that it lists fits')
+    const value =
+      fitting.length === 1 && schema.const !== undefined ? fitting[0]! : fitting[this.#below(fitting.length)]!
+    this.#write(JSON.stringify(value).length, at)
+    return value
   }
 
-  #resolve(ref: string, at: string): JsonSchema {
-    if (!ref.startsWith('#')) throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads out of the schema`)
-    let found: unknown = this.#root
-    for (const step of ref.slice(1).split('/').slice(1)) {
-      const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
-      found = typeof found === 'object' && found !== null ? (found as Record<string, unknown>)[name] : undefined
-    }
-    if (found === undefined) throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads nowhere`)
-    return found as JsonSchema
-  }
-
-  #oneOf(
-    schema: { readonly [keyword: string]: unknown },
-    branches: JsonSchema[],
-    at: string,
-    depth: number,
-  ): JsonValue {
-    const { anyOf: _, oneOf: __, ...rest } = schema
-    if (branches.length === 0) throw new SchemaError(at, 'no branch to choose')
-    // What refers to itself ends by the first branch that does not: null and plain types.
-    const plain = branches.filter(
-      branch => typeof branch !== 'object' || !/object|array|\$ref/.test(JSON.stringify(branch)),
-    )
-    const choices = depth >= DEEPEST && plain.length > 0 ? plain : branches
-    const chosen = choices[this.#below(choices.length)]!
-    if (typeof chosen === 'boolean') return this.value(chosen, at, depth)
-    return this.value(merge(rest, this.#flattened(chosen, at)), at, depth)
-  }
-
-  #typeOf(schema: { readonly [keyword: string]: unknown }, depth: number): unknown {
-    const { type } = schema
-    if (Array.isArray(type)) {
-      const simple = type.filter(one => one !== 'object' && one !== 'array')
-      const choices = depth >= DEEPEST && simple.length > 0 ? simple : type
-      return choices[this.#below(choices.length)]
-    }
-    if (type !== undefined) return type
-    if (schema.properties !== undefined || schema.required !== undefined) return 'object'
-    if (schema.items !== undefined || schema.prefixItems !== undefined) return 'array'
-    if (schema.minimum !== undefined || schema.maximum !== undefined) return 'number'
-    return 'string'
-  }
-
-  #object(schema: { readonly [keyword: string]: unknown }, at: string, depth: number): JsonValue {
-    const properties = (schema.properties ?? {}) as Record<string, JsonSchema>
-    const required = new Set((schema.required ?? []) as string[])
-    const least = (schema.minProperties as number | undefined) ?? 0
-    const most = (schema.maxProperties as number | undefined) ?? Number.POSITIVE_INFINITY
+  #object(making: Making): JsonValue {
+    const { at, depth } = making
+    if (depth > 3 * DEEPEST) throw new SchemaError(at, 'it requires itself without end')
+    const schemas = schemasOf(making)
+    const named = schemas.flatMap(({ properties }) => Object.keys((properties ?? {}) as object))
+    const required = withDependents(schemas, new Set(schemas.flatMap(one => (one.required ?? []) as string[])))
+    const least = largestOf(schemas, 'minProperties', 0)
+    const most = smallestOf(schemas, 'maxProperties')
+    if (required.size > most) throw new SchemaError(at, `maxProperties is ${most}, and it requires ${required.size}`)
+    if (least > this.#mostValues)
+      throw new EffortError(at, `minProperties is ${least}: an answer has ${this.#mostValues} values at most`)
+    const names = [...new Set([...named, ...required])]
+    const wanted = this.#wanted(making, names, required, most)
     const found: Record<string, JsonValue> = {}
-    const names = [...new Set([...Object.keys(properties), ...required])]
-    let optional = Math.min(most, names.length) - required.size
     for (const name of names) {
-      // A model that is asked by a schema fills in what it can, down to where it would never end.
-      const wanted = required.has(name) || (depth < DEEPEST && optional-- > 0)
-      if (!wanted) continue
-      const inner = properties[name] ?? ((schema.additionalProperties as JsonSchema | undefined) || true)
-      if (depth > 3 * DEEPEST) throw new SchemaError(at, 'it requires itself without end')
-      Object.defineProperty(found, name, {
-        value: this.value(inner, `${at}/properties/${name}`, depth + 1),
-        ...{ enumerable: true, configurable: true, writable: true },
-      })
+      if (!wanted.has(name)) continue
+      try {
+        this.#property(making, found, name)
+      } catch (error) {
+        if (required.has(name) || !(error instanceof SchemaError) || error instanceof EffortError) throw error
+        // What nothing fits is left out where it may be.
+      }
     }
-    const more = schema.additionalProperties as JsonSchema | undefined
-    for (let nth = 1; Object.keys(found).length < least; nth++) {
-      if (more === false) throw new SchemaError(at, `minProperties is ${least}, and it has fewer properties`)
-      found[`key_${nth}`] = this.value(more ?? true, `${at}/additionalProperties`, depth + 1)
-    }
+    const more = schemas.some(
+      one => typeof one.additionalProperties === 'object' || one.patternProperties !== undefined,
+    )
     // A map without named properties says something all the same.
-    if (names.length === 0 && least === 0 && most > 0 && typeof more === 'object' && depth < DEEPEST) {
-      found[this.#words(1).toLowerCase()] = this.value(more, `${at}/additionalProperties`, depth + 1)
-    }
+    const entries =
+      names.length === 0 && least === 0 && most > 0 && more && !this.#isEnough(depth) && making.round === 0 ? 1 : 0
+    this.#extended(making, found, Math.max(least, entries), least)
     return found
   }
 
-  #array(schema: { readonly [keyword: string]: unknown }, at: string, depth: number): JsonValue {
-    const first = (schema.prefixItems ?? []) as JsonSchema[]
-    const least = (schema.minItems as number | undefined) ?? 0
-    const most = (schema.maxItems as number | undefined) ?? Number.POSITIVE_INFINITY
-    const items = schema.items as JsonSchema | undefined
-    const usual = depth >= DEEPEST ? 0 : first.length + (items === false ? 0 : 1 + this.#below(3))
-    const length = Math.min(most, Math.max(least, usual))
-    if (least > most) throw new SchemaError(at, `minItems is ${least} and maxItems ${most}`)
+  /** The properties that are filled in: all, then only those that must be there, then some. */
+  #wanted(
+    { absent, depth, round }: Making,
+    names: readonly string[],
+    required: ReadonlySet<string>,
+    most: number,
+  ): Set<string> {
+    let optional = Math.min(most, names.length) - required.size
+    const wanted = names.filter(name => {
+      if (required.has(name)) return true
+      // A model that is asked by a schema fills in what it can, down to where it would never end.
+      if (absent.has(name) || this.#isEnough(depth) || round === 1) return false
+      return (round === 0 || this.#below(2) === 1) && optional-- > 0
+    })
+    return new Set(wanted)
+  }
+
+  #property(making: Making, found: Record<string, JsonValue>, name: string): void {
+    const { parts, at, depth, absent } = making
+    if (absent.has(name)) throw new SchemaError(at, `${JSON.stringify(name)} is required, and must not be there`)
+    const inner = parts.flatMap(({ schema, at: from }) =>
+      propertySchemas(schema, name, source => this.#validator.pattern(source, from)).map(one => ({
+        schema: one.schema,
+        at: `${from}/${one.keyword}${one.keyword === 'additionalProperties' ? '' : `/${name}`}`,
+      })),
+    )
+    for (const { schema, at: from } of parts) {
+      if (schema.propertyNames !== undefined && !this.#validator.fits(schema.propertyNames as JsonSchema, name)) {
+        throw new SchemaError(from, `propertyNames does not allow ${JSON.stringify(name)}`)
+      }
+      if (inner.length === 0 && schema.unevaluatedProperties !== undefined) {
+        inner.push({ schema: schema.unevaluatedProperties as JsonSchema, at: `${from}/unevaluatedProperties` })
+      }
+    }
+    if (inner.some(one => one.schema === false)) {
+      throw new SchemaError(at, `${JSON.stringify(name)} is required, and nothing may stand there`)
+    }
+    this.#write(name.length + 4, at)
+    const value = this.#value(inner, inner[0]?.at ?? `${at}/properties/${name}`, depth + 1)
+    Object.defineProperty(found, name, { value, enumerable: true, configurable: true, writable: true })
+  }
+
+  /** Adds properties that have no name of their own, until there are enough. */
+  #extended(making: Making, found: Record<string, JsonValue>, enough: number, least: number): void {
+    const { parts, at, depth, absent } = making
+    const limits = parts.flatMap(({ schema, at: from }) =>
+      schema.propertyNames === undefined
+        ? []
+        : [{ schema: schema.propertyNames as JsonSchema, at: `${from}/propertyNames` }],
+    )
+    const patterns = parts.flatMap(({ schema }) => Object.keys((schema.patternProperties ?? {}) as object))
+    let failure: SchemaError | undefined
+    let count = Object.keys(found).length
+    for (let nth = 1; count < enough && nth < 3 * enough + 32; nth++) {
+      try {
+        const name = this.#newName(limits, patterns, least === 0 ? 0 : nth, at, depth)
+        if (Object.hasOwn(found, name) || absent.has(name)) continue
+        this.#property(making, found, name)
+        count++
+      } catch (error) {
+        if (!(error instanceof SchemaError) || error instanceof EffortError) throw error
+        failure ??= error
+      }
+    }
+    if (count < least) throw failure ?? new SchemaError(at, `minProperties is ${least}, and it has fewer properties`)
+  }
+
+  #newName(limits: readonly Part[], patterns: readonly string[], nth: number, at: string, depth: number): string {
+    if (limits.length > 0 && nth % 3 !== 1) {
+      const name = this.#value([...limits, { schema: { type: 'string' }, at }], limits[0]!.at, depth + 1)
+      if (limits.some(({ schema }) => typeof schema === 'object' && Object.keys(schema).some(one => one !== 'type')))
+        return name as string
+    }
+    if (patterns.length > 0 && nth % 3 !== 2) {
+      const pattern = this.#validator.pattern(patterns[nth % patterns.length]!, at)
+      const limits = { least: 0, most: this.#mostCharacters, patterns: [pattern], formats: [], at }
+      const name = fittingText(limits, this.#drawing, source => this.#validator.pattern(source))
+      const longer = `${name}${this.#drawing.word()}`
+      return pattern.fits(longer) ? longer : name
+    }
+    return nth === 0 ? this.#words(1).toLowerCase() : `key_${nth}`
+  }
+
+  #array(making: Making): JsonValue {
+    const { parts, at, depth, round } = making
+    const schemas = schemasOf(making)
+    const lists = parts.map(({ schema, at: from }) => ({ schema, at: from, ...itemsOf(schema) }))
+    const first = Math.max(...lists.map(list => list.first.length))
+    const isClosed = lists.some(
+      ({ rest, schema }) => rest === false || (rest === undefined && schema.unevaluatedItems === false),
+    )
+    const least = largestOf(schemas, 'minItems', 0)
+    const room = Math.min(
+      ...lists.map(({ rest, first: own }) => (rest === false ? own.length : Number.POSITIVE_INFINITY)),
+    )
+    const most = Math.min(smallestOf(schemas, 'maxItems'), room)
+    if (least > most) throw new SchemaError(at, `minItems is ${least}, and it has ${most} items at most`)
+    if (least > this.#mostValues)
+      throw new EffortError(at, `minItems is ${least}: an answer has ${this.#mostValues} values at most`)
+    // What a tuple says nothing of is not there.
+    const isTuple = first > 0 && lists.every(({ rest }) => rest === undefined)
+    const usual = this.#isEnough(depth) || round === 1 ? 0 : first + (isClosed || isTuple ? 0 : 1 + this.#below(3))
+    const quotas = parts.flatMap(({ schema, at: from }) => {
+      const { contains, minContains = 1 } = schema as { contains?: JsonSchema; minContains?: number }
+      return contains === undefined ? [] : [{ schema: contains, at: `${from}/contains`, left: minContains }]
+    })
+    const contained = quotas.reduce((sum, { left }) => sum + left, 0)
+    if (contained > this.#mostValues)
+      throw new EffortError(at, `minContains is ${contained}: an answer has ${this.#mostValues} values at most`)
+    const length = Math.min(
+      most,
+      Math.max(least, usual, contained === 0 ? 0 : contained + (round % 4 === 0 ? first : round % 4)),
+    )
+    const isUnique = schemas.some(one => one.uniqueItems === true)
+    const inner = (nth: number) =>
+      lists.flatMap(({ first: own, rest, schema, at: from }) => {
+        const item = own[nth] ?? rest ?? (schema.unevaluatedItems as JsonSchema | undefined)
+        return item === undefined ? [] : [{ schema: item, at: `${from}/items` }]
+      })
+    const span = this.#span
+    if (isUnique) this.#span = Math.max(span, 4 * length)
+    try {
+      return this.#items({ at, depth, least, length, isUnique, inner, quotas })
+    } finally {
+      this.#span = span
+    }
+  }
+
+  #items({ at, depth, least, length, isUnique, inner, quotas }: Items): JsonValue[] {
     const found: JsonValue[] = []
     const texts = new Set<string>()
-    for (let tries = 0; found.length < length; tries++) {
-      const inner = first[found.length] ?? items ?? true
-      if (inner === false) break
-      const value = this.value(inner, `${at}/items`, depth + 1)
-      const text = JSON.stringify(value)
-      if (schema.uniqueItems === true && texts.has(text)) {
-        if (tries < 200) continue
-        if (found.length >= least) break
-        throw new SchemaError(at, `there are no ${least} different items`)
+    for (let tries = 0; found.length < length; ) {
+      const any = inner(found.length)
+      let item: { value: JsonValue; met: Quota | undefined }
+      try {
+        item = this.#item(any.length === 0 ? [{ schema: true, at: `${at}/items` }] : any, quotas, depth)
+      } catch (error) {
+        if (found.length < least || !(error instanceof SchemaError) || error instanceof EffortError) throw error
+        break
       }
-      texts.add(text)
-      found.push(value)
+      if (isUnique) {
+        const text = JSON.stringify(item.value)
+        if (texts.has(text)) {
+          if (tries++ < MOST_ITEMS_DRAWN) continue
+          if (found.length >= least) break
+          throw new SchemaError(at, `there are no ${least} different items`)
+        }
+        texts.add(text)
+        tries = 0
+      }
+      if (item.met !== undefined) item.met.left--
+      found.push(item.value)
     }
     return found
   }
 
-  #number(schema: { readonly [keyword: string]: unknown }, type: 'integer' | 'number', at: string): number {
-    const step = (schema.multipleOf as number | undefined) ?? (type === 'integer' ? 1 : 0.5)
-    const over = schema.exclusiveMinimum as number | undefined
-    const under = schema.exclusiveMaximum as number | undefined
-    let low = (schema.minimum as number | undefined) ?? Number.NEGATIVE_INFINITY
-    let high = (schema.maximum as number | undefined) ?? Number.POSITIVE_INFINITY
-    if (over !== undefined) low = Math.max(low, over)
-    if (under !== undefined) high = Math.min(high, under)
-    if (low === Number.NEGATIVE_INFINITY) low = high === Number.POSITIVE_INFINITY ? 0 : high - 100 * step
-    if (high === Number.POSITIVE_INFINITY) high = low + 100 * step
-    let first = Math.ceil(low / step)
-    let last = Math.floor(high / step)
-    if (over !== undefined && first * step <= over) first++
-    if (under !== undefined && last * step >= under) last--
-    if (type === 'integer' && !Number.isInteger(step)) throw new SchemaError(at, 'multipleOf of an integer is none')
-    if (first > last) {
-      // Between two steps of one half there still are numbers.
-      if (type === 'number' && schema.multipleOf === undefined && low < high) return (low + high) / 2
-      if (type === 'number' && schema.multipleOf === undefined && low === high && over !== low && under !== low)
-        return low
-      throw new SchemaError(at, `no ${type} lies within its bounds`)
+  /** An item: one that the array has to contain, where that may stand here, or any. */
+  #item(any: readonly Part[], quotas: readonly Quota[], depth: number): { value: JsonValue; met: Quota | undefined } {
+    const { at } = any[0]!
+    this.#write(2, at)
+    for (const met of quotas) {
+      if (met.left <= 0) continue
+      try {
+        return { value: this.#value([...any, met], at, depth + 1), met }
+      } catch (error) {
+        if (!(error instanceof SchemaError) || error instanceof EffortError) throw error
+      }
     }
-    return (first + this.#below(Math.min(last - first + 1, 1_000_000))) * step
+    return { value: this.#value(any, at, depth + 1), met: undefined }
   }
 
-  #string(schema: { readonly [keyword: string]: unknown }, at: string): string {
-    const least = (schema.minLength as number | undefined) ?? 0
-    const most = (schema.maxLength as number | undefined) ?? Number.POSITIVE_INFINITY
+  #string(making: Making): string {
+    const { parts, at } = making
+    const schemas = schemasOf(making)
+    const least = largestOf(schemas, 'minLength', 0)
+    const most = smallestOf(schemas, 'maxLength')
     if (least > most) throw new SchemaError(at, `minLength is ${least} and maxLength ${most}`)
-    const { pattern, format } = schema
-    if (typeof pattern === 'string') return this.#matching(pattern, least, most, at)
-    const formatted = typeof format === 'string' ? this.#formatted(format) : undefined
-    if (formatted !== undefined) return formatted
+    if (least > this.#mostCharacters)
+      throw new EffortError(at, `minLength is ${least}: an answer has ${this.#mostCharacters} characters at most`)
+    const patterns = parts.flatMap(({ schema, at: from }) =>
+      schema.pattern === undefined ? [] : [this.#validator.pattern(schema.pattern as string, from)],
+    )
+    const formats = schemas.flatMap(({ format }) =>
+      formatPattern(String(format)) === undefined ? [] : [String(format)],
+    )
+    const text =
+      patterns.length + formats.length > 0
+        ? fittingText({ least, most, patterns, formats, at }, this.#drawing, source => this.#validator.pattern(source))
+        : this.#prose(least, most)
+    this.#write(text.length, at)
+    return text
+  }
+
+  #prose(least: number, most: number): string {
     let text = this.#words(2 + this.#below(4)).replace(/\.$/, '')
     while (text.length < least) text += ` ${this.#words(4).toLowerCase()}`
     if (text.length <= most) return text
-    const cut = text.slice(0, most).trimEnd()
-    return cut.padEnd(least, 'a')
+    return text.slice(0, most).trimEnd().padEnd(least, 'a')
   }
 
-  #formatted(format: string): string | undefined {
-    const two = (below: number, from = 0) => String(from + this.#below(below)).padStart(2, '0')
-    const day = () => `2026-${two(12, 1)}-${two(28, 1)}`
-    const time = () => `${two(24)}:${two(60)}:${two(60)}Z`
-    const word = () => this.#words(2).split(/\W/)[0]!.toLowerCase()
-    switch (format) {
-      case 'date-time':
-        return `${day()}T${time()}`
-      case 'date':
-        return day()
-      case 'time':
-        return time()
-      case 'duration':
-        return `PT${1 + this.#below(59)}M`
-      case 'email':
-        return `${word()}@example.com`
-      case 'hostname':
-        return `${word()}.example.com`
-      case 'ipv4':
-        return `192.0.2.${1 + this.#below(254)}`
-      case 'ipv6':
-        return `2001:db8::${(1 + this.#below(65_534)).toString(16)}`
-      case 'uri':
-      case 'uri-reference':
-      case 'url':
-        return `https://example.com/${word()}`
-      case 'uuid': {
-        const hex = this.#chance.hex(30, this.#key, SHAPE + ++this.#drawn)
-        return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(12, 15)}-a${hex.slice(15, 18)}-${hex.slice(18, 30)}`
-      }
-      default:
-        return undefined
+  #fits(parts: readonly Part[], value: JsonValue): boolean {
+    return parts.every(({ schema }) => this.#validator.fits(schema, value))
+  }
+
+  /** Whether there is enough of an answer, so that it comes to its end. */
+  #isEnough(depth: number): boolean {
+    return depth >= DEEPEST || this.#values >= AMPLE
+  }
+
+  #write(characters: number, at: string): void {
+    this.#characters += characters
+    if (this.#characters > this.#mostCharacters) {
+      throw new EffortError(at, `an answer has ${this.#mostCharacters} characters at most`)
     }
   }
 
-  /** A text that a plain pattern takes: characters, classes, groups, alternatives and counts. */
-  #matching(pattern: string, least: number, most: number, at: string): string {
-    let expression: RegExp
-    try {
-      expression = new RegExp(pattern, 'u')
-    } catch {
-      throw new SchemaError(at, `pattern ${JSON.stringify(pattern)} is no regular expression`)
-    }
-    for (let tries = 0; tries < 64; tries++) {
-      const text = new PatternWriter(pattern, below => this.#below(below)).text()
-      const padded = text === undefined || pattern.endsWith('$') ? text : text.padEnd(least, 'a')
-      if (padded !== undefined && padded.length >= least && padded.length <= most && expression.test(padded))
-        return padded
-    }
-    throw new SchemaError(at, `no text is known that fits the pattern ${JSON.stringify(pattern)}`)
+  #spend(steps: number): void {
+    this.#steps += steps
+    if (this.#steps > this.#mostSteps)
+      throw new EffortError(this.#where, 'no value is found that fits, however long one tries')
   }
 
   #below(count: number): number {
+    this.#spend(1)
     return this.#chance.integer(count, this.#key, SHAPE, this.#drawn++)
   }
 
+  #hex(length: number): string {
+    this.#spend(20)
+    return this.#chance.hex(length, this.#key, SHAPE + ++this.#drawn)
+  }
+
   #words(count: number): string {
-    const key = this.#chance.key('answer.words', this.#chance.hex(16, this.#key, SHAPE + ++this.#drawn))
+    this.#spend(20)
+    const key = this.#chance.key('answer.words', this.#hex(16))
     return answerText(this.#chance, key, count).replace(/\.$/, '')
   }
 }
 
-function merge(
-  one: { readonly [keyword: string]: unknown },
-  other: { readonly [keyword: string]: unknown },
-): { [keyword: string]: unknown } {
-  const merged: { [keyword: string]: unknown } = { ...one, ...other }
-  if (one.properties && other.properties) merged.properties = { ...one.properties, ...other.properties }
-  if (Array.isArray(one.required) && Array.isArray(other.required)) {
-    merged.required = [...new Set([...one.required, ...other.required])]
-  }
-  for (const [keyword, choose] of TIGHTER) {
-    const [a, b] = [one[keyword], other[keyword]]
-    if (typeof a === 'number' && typeof b === 'number') merged[keyword] = choose(a, b)
-  }
-  return merged
+/** What an array still has to contain. */
+interface Quota extends Part {
+  left: number
 }
 
-const TIGHTER = [
-  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(word => [word, Math.max] as const),
-  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'].map(word => [word, Math.min] as const),
-]
+interface Items {
+  readonly at: string
+  readonly depth: number
+  readonly least: number
+  readonly length: number
+  readonly isUnique: boolean
+  /** What the item at this place has to fit. */
+  readonly inner: (nth: number) => readonly Part[]
+  readonly quotas: readonly Quota[]
+}
 
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
-const CLASSES: Readonly<Record<string, string>> = { d: '0123456789', w: `${LETTERS}0123456789_`, s: ' ' }
+function schemasOf({ parts }: Plan): readonly SchemaObject[] {
+  return parts.map(({ schema }) => schema)
+}
 
-/** Writes a text by a regular expression; undefined where it says something that this does not read. */
-class PatternWriter {
-  readonly #pattern: string
-  readonly #below: (count: number) => number
-  #at = 0
-  #isRead = true
+function largestOf(schemas: readonly SchemaObject[], keyword: string, otherwise: number): number {
+  return schemas.reduce((found, one) => Math.max(found, (one[keyword] as number | undefined) ?? otherwise), otherwise)
+}
 
-  constructor(pattern: string, below: (count: number) => number) {
-    this.#pattern = pattern
-    this.#below = below
-  }
+function smallestOf(schemas: readonly SchemaObject[], keyword: string): number {
+  return schemas.reduce(
+    (found, one) => Math.min(found, (one[keyword] as number | undefined) ?? found),
+    Number.POSITIVE_INFINITY,
+  )
+}
 
-  text(): string | undefined {
-    const text = this.#alternatives()
-    return this.#isRead && this.#at === this.#pattern.length ? text : undefined
-  }
-
-  #alternatives(): string {
-    const found = [this.#sequence()]
-    while (this.#pattern[this.#at] === '|') {
-      this.#at++
-      found.push(this.#sequence())
+/** Names with those that they bring with them. */
+function withDependents(schemas: readonly SchemaObject[], names: Set<string>): Set<string> {
+  const needs = schemas.flatMap(dependentsOf)
+  for (const name of names) {
+    for (const [from, others] of needs) {
+      if (from === name && Array.isArray(others)) for (const one of others) names.add(one)
     }
-    return found[this.#below(found.length)]!
   }
-
-  #sequence(): string {
-    let text = ''
-    while (this.#at < this.#pattern.length && this.#isRead) {
-      const char = this.#pattern[this.#at]!
-      if (char === '|' || char === ')') break
-      const from = this.#at
-      const one = this.#atom()
-      const end = this.#at
-      const times = this.#count()
-      const after = this.#at
-      // Each repetition is written anew, so that a digit repeated is not the same digit.
-      for (let nth = 0; nth < times; nth++) {
-        if (nth === 0) text += one
-        else {
-          this.#at = from
-          text += this.#atom()
-        }
-      }
-      this.#at = Math.max(end, after)
-    }
-    return text
-  }
-
-  #atom(): string {
-    const char = this.#pattern[this.#at++]!
-    if (char === '^' || char === '$') return ''
-    if (char === '.') return LETTERS[this.#below(26)]!
-    if (char === '(') {
-      if (this.#pattern.startsWith('?:', this.#at)) this.#at += 2
-      else if (this.#pattern[this.#at] === '?') this.#isRead = false
-      const text = this.#alternatives()
-      if (this.#pattern[this.#at++] !== ')') this.#isRead = false
-      return text
-    }
-    if (char === '[') return this.#oneOfClass()
-    if (char !== '\\') return char
-    const escaped = this.#pattern[this.#at++] ?? ''
-    const known = CLASSES[escaped]
-    if (known !== undefined) return known[this.#below(known.length)]!
-    if (/[A-Za-z0-9]/.test(escaped)) this.#isRead = false
-    return escaped
-  }
-
-  #oneOfClass(): string {
-    let members = ''
-    if (this.#pattern[this.#at] === '^') this.#isRead = false
-    while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== ']') {
-      let char = this.#pattern[this.#at++]!
-      if (char === '\\') {
-        char = this.#pattern[this.#at++] ?? ''
-        const known = CLASSES[char]
-        if (known !== undefined) {
-          members += known
-          continue
-        }
-      }
-      const upTo = this.#pattern[this.#at + 1]
-      if (this.#pattern[this.#at] === '-' && upTo !== undefined && upTo !== ']') {
-        const [first, last] = [char.charCodeAt(0), Math.min(upTo.charCodeAt(0), char.charCodeAt(0) + 255)]
-        for (let code = first; code <= last; code++) members += String.fromCharCode(code)
-        this.#at += 2
-      } else members += char
-    }
-    this.#at++
-    if (members === '') this.#isRead = false
-    return members[this.#below(Math.max(1, members.length))] ?? ''
-  }
-
-  #count(): number {
-    const rest = this.#pattern.slice(this.#at)
-    const lazy = (length: number) => {
-      this.#at += length
-      if (this.#pattern[this.#at] === '?') this.#at++
-    }
-    if (rest[0] === '?') {
-      lazy(1)
-      return this.#below(2)
-    }
-    if (rest[0] === '*' || rest[0] === '+') {
-      lazy(1)
-      return (rest[0] === '+' ? 1 : 0) + this.#below(6)
-    }
-    const counted = /^\{(\d+)(,(\d*))?\}/.exec(rest)
-    if (counted === null) return 1
-    lazy(counted[0].length)
-    const least = Math.min(1000, Number(counted[1]))
-    if (counted[2] === undefined) return least
-    const most = counted[3] === '' ? least + 6 : Math.min(1000, Number(counted[3]))
-    return least + this.#below(Math.max(1, most - least + 1))
-  }
+  return names
 }

@@ -1,0 +1,144 @@
+/** JSON Schemas as somebody sends them: that they are some, and where their references lead. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
+export type JsonSchema = boolean | SchemaObject
+export type SchemaObject = { readonly [keyword: string]: unknown }
+
+/** A schema that no answer can be made for: it contradicts itself, or says something that is not understood. */
+export class SchemaError extends Error {
+  override readonly name: string = 'SchemaError'
+  /** Where in the schema, as a JSON pointer. */
+  readonly at: string
+  constructor(at: string, message: string) {
+    super(`${at === '' ? '#' : `#${at}`}: ${message}`)
+    this.at = at
+  }
+}
+
+/** Where one takes too much: nobody tries another way. */
+export class EffortError extends SchemaError {
+  override readonly name = 'EffortError'
+}
+
+const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']
+const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
+const ANCHORS = ['$anchor', '$dynamicAnchor']
+
+const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0
+const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
+const isText = (value: unknown) => typeof value === 'string'
+const isFlag = (value: unknown) => typeof value === 'boolean'
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText)
+const isMap = (value: unknown): value is SchemaObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isType = (value: unknown) => TYPES.includes(value as string)
+
+/** What keywords hold that hold no schema, and how that is called. */
+const PLAIN: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
+  ...Object.fromEntries(
+    ['Length', 'Items', 'Properties', 'Contains'].flatMap(what => [
+      [`min${what}`, [isCount, 'an integer from 0']],
+      [`max${what}`, [isCount, 'an integer from 0']],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map(word => [word, [isNumber, 'a number']]),
+  ),
+  multipleOf: [value => isNumber(value) && (value as number) > 0, 'a number above 0'],
+  uniqueItems: [isFlag, 'true or false'],
+  pattern: [isText, 'a text'],
+  format: [isText, 'a text'],
+  required: [isTexts, 'a list of names'],
+  enum: [value => Array.isArray(value) && value.length > 0, 'a list of values, and it is empty or none'],
+  type: [
+    value => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType)),
+    `of ${TYPES.join(', ')}, or a list of these`,
+  ],
+  dependentRequired: [value => isMap(value) && Object.values(value).every(isTexts), 'an object of lists of names'],
+  ...Object.fromEntries([...REFERENCES, ...ANCHORS].map(word => [word, [isText, 'a text']])),
+}
+const SCHEMA: ReadonlySet<string> = new Set([
+  ...['not', 'if', 'then', 'else', 'items', 'additionalItems', 'contains', 'unevaluatedItems'],
+  ...['additionalProperties', 'propertyNames', 'unevaluatedProperties'],
+])
+const LIST: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
+const MAP: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+])
+
+/** A schema that was looked through: each of its keywords holds what it may, and its references lead somewhere. */
+export class SchemaDocument {
+  readonly #root: JsonSchema
+  readonly #anchors = new Map<string, SchemaObject>()
+  readonly #looked = new Set<SchemaObject>()
+
+  /** @throws SchemaError for what is no schema, or refers to what is not there */
+  constructor(root: JsonSchema) {
+    this.#root = root
+    const references: [ref: string, at: string][] = []
+    this.#look(root, '', references)
+    // What is referred to may stand in a place that no keyword looks at.
+    for (let nth = 0; nth < references.length; nth++) this.#look(this.resolve(...references[nth]!), '', references)
+  }
+
+  /** The schema that a reference leads to. */
+  resolve(ref: string, at: string): JsonSchema {
+    const id = this.#root !== true && this.#root !== false ? this.#root.$id : undefined
+    const within =
+      typeof id === 'string' && ref.startsWith(id.replace(/#$/, '')) ? ref.slice(id.replace(/#$/, '').length) : ref
+    if (within !== '' && !within.startsWith('#')) {
+      throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads out of the schema`)
+    }
+    const anchor = this.#anchors.get(within.slice(1))
+    if (anchor !== undefined) return anchor
+    let found: unknown = within === '' || within.startsWith('#/') || within === '#' ? this.#root : undefined
+    for (const step of within.slice(1).split('/').slice(1)) {
+      const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
+      found =
+        typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? found[name as never] : undefined
+    }
+    if (found === undefined) throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads nowhere`)
+    return found as JsonSchema
+  }
+
+  #look(schema: unknown, at: string, references: [string, string][]): void {
+    if (typeof schema === 'boolean') return
+    if (!isMap(schema)) throw new SchemaError(at, `${JSON.stringify(schema)} is no schema`)
+    if (this.#looked.has(schema)) return
+    this.#looked.add(schema)
+    if (schema !== this.#root && typeof schema.$id === 'string' && !schema.$id.startsWith('#')) {
+      throw new SchemaError(at, '$id within a schema is not understood')
+    }
+    for (const [keyword, value] of Object.entries(schema)) {
+      const inner = `${at}/${keyword.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const plain = Object.hasOwn(PLAIN, keyword) ? PLAIN[keyword] : undefined
+      if (plain !== undefined && !plain[0](value)) throw new SchemaError(at, `${keyword} must be ${plain[1]}`)
+      if (REFERENCES.includes(keyword)) references.push([value as string, at])
+      if (ANCHORS.includes(keyword)) this.#anchors.set(value as string, schema)
+      if (LIST.has(keyword) && Array.isArray(value)) {
+        if (value.length === 0 && keyword !== 'items') throw new SchemaError(at, `${keyword} must not be empty`)
+        for (const [nth, one] of value.entries()) this.#look(one, `${inner}/${nth}`, references)
+      } else if (SCHEMA.has(keyword)) this.#look(value, inner, references)
+      else if (LIST.has(keyword)) throw new SchemaError(at, `${keyword} must be a list of schemas`)
+      else if (MAP.has(keyword)) {
+        if (!isMap(value)) throw new SchemaError(at, `${keyword} must be an object of schemas`)
+        for (const [name, one] of Object.entries(value)) {
+          if (keyword === 'dependencies' && isTexts(one)) continue
+          this.#look(one, `${inner}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, references)
+        }
+      }
+    }
+  }
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return step
+  }
+}
