@@ -44,15 +44,20 @@ export class BatchAnswers implements LineAnswers {
   }
 
   refusal(endpoint: BatchEndpoint, body: Body): LineError | undefined {
-    return refusalOf(() => void this.#read(endpoint, body))
+    try {
+      this.#read(endpoint, body)
+      return undefined
+    } catch (error) {
+      return lineError(error)
+    }
   }
 
   answer(world: World, line: AskedLine): LineAnswer | LineError {
-    let answer: LineAnswer | undefined
-    const refusal = refusalOf(() => {
-      answer = this.#answer(world, line)
-    })
-    return refusal ?? answer!
+    try {
+      return this.#answer(world, line)
+    } catch (error) {
+      return lineError(error)
+    }
   }
 
   #answer(world: World, { endpoint, model, target, body }: AskedLine): LineAnswer {
@@ -60,13 +65,15 @@ export class BatchAnswers implements LineAnswers {
     const scripted = (named: string, words: string) => this.#scripted.answerTo(named, words)
     const asked = ask(this.#read(endpoint, body), { world, scripted })
     const replies = repliesTo(asked, contextFor(world, target, model, asked.longestPrompt))
-    const tokens = { promptTokens: asked.promptTokens, answerTokens: tokensOf(replies) }
     const [first] = replies
-    if (replies.length === 1 && first!.isDrawn && asked.leads === undefined) {
-      return { ...tokens, key: asked.keys[0], isCut: first!.finish_reason === 'length', choices: undefined }
+    const isDrawn = replies.length === 1 && first!.isDrawn && asked.leads === undefined
+    return {
+      promptTokens: asked.promptTokens,
+      answerTokens: tokensOf(replies),
+      key: isDrawn ? asked.keys[0] : undefined,
+      isCut: isDrawn && first!.finish_reason === 'length',
+      choices: isDrawn ? undefined : JSON.stringify(choicesOf(shape, replies, asked.leads)),
     }
-    const choices = JSON.stringify(choicesOf(shape, replies, asked.leads))
-    return { ...tokens, key: undefined, isCut: false, choices }
   }
 
   body(chance: Chance, line: WrittenLine): unknown {
@@ -118,17 +125,12 @@ function rulesOf(endpoint: BatchEndpoint) {
   return preparedOf(endpoint).endpoint.inBatch!
 }
 
-/** Why a request with this body would be refused. */
-function refusalOf(ask: () => void): LineError | undefined {
-  try {
-    ask()
-    return undefined
-  } catch (error) {
-    if (error instanceof Unfit) return unfit(error.issues)
-    if (error instanceof Invalid) return unfit([{ loc: [...error.loc], msg: error.message, type: error.type }])
-    if (error instanceof Refused) return { code: codeOf(error.status), message: error.message }
-    throw error
-  }
+/** What a request would be refused with, as a line has it. Throws what is no refusal. */
+function lineError(error: unknown): LineError {
+  if (error instanceof Unfit) return unfit(error.issues)
+  if (error instanceof Invalid) return unfit([{ loc: [...error.loc], msg: error.message, type: error.type }])
+  if (error instanceof Refused) return { code: codeOf(error.status), message: error.message }
+  throw error
 }
 
 function unfit(issues: readonly Detail[]): LineError {

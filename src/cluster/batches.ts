@@ -492,6 +492,7 @@ export class Batches {
     const { chance, clock } = world
     const { model, lines, promptBefore, answers, cut } = row.work!
     const { endpoint } = row.spec
+    const said = this.#answers()
     const output = new LineWriter()
     const error = new LineWriter()
     const created = clock.unix()
@@ -503,9 +504,16 @@ export class Batches {
         error.push(JSON.stringify({ id, custom_id: line.customId, response: null, error: because }))
         continue
       }
-      const body = this.#answers().body(chance, {
-        ...{ endpoint, model, suffix, created, key: line.key, isCut: cut[i] === 1, choices: line.choices },
-        ...{ promptTokens: promptBefore[i + 1]! - promptBefore[i]!, answerTokens: answers[i]! },
+      const body = said.body(chance, {
+        endpoint,
+        model,
+        suffix,
+        created,
+        promptTokens: promptBefore[i + 1]! - promptBefore[i]!,
+        answerTokens: answers[i]!,
+        key: line.key,
+        isCut: cut[i] === 1,
+        choices: line.choices,
       })
       const response = { status_code: 200, request_id: `req_${suffix}`, body }
       output.push(JSON.stringify({ id, custom_id: line.customId, response, error: null }))
