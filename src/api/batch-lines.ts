@@ -1,6 +1,7 @@
 /** Lines of batches, held to the same declarations as requests, and answered by the same rules. */
 import type { BatchEndpoint } from '../cluster/batch-lines.ts'
 import type { AskedLine, LineAnswer, LineAnswers, LineError, WrittenLine } from '../cluster/line-answers.ts'
+import type { Target } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
 import type { Chance } from '../kernel/random.ts'
 import { Invalid, Refused } from './endpoint.ts'
@@ -12,11 +13,17 @@ import { type Prepared, routerOf } from './prepared.ts'
 import { DrawnReply } from './replies.ts'
 import { ScriptedAnswers } from './scripted.ts'
 import { strangersInBody } from './strangers.ts'
-import { answered, choicesOf, repliesTo, tokensOf, usageOf } from './text-generation.ts'
+import { answered, choicesOf, type Prompt, repliesTo, tokensOf, usageOf } from './text-generation.ts'
 import { tokenizer } from './tokenizer.ts'
 import type { Detail } from './validation.ts'
 
 type Body = Readonly<Record<string, unknown>>
+
+/** A body as its endpoint has it, and what it asks. */
+interface ReadBody {
+  readonly value: never
+  readonly prompt: Prompt
+}
 
 /** The answers of a simulator to lines of batches: those that are scripted, else those that are drawn. */
 export class BatchAnswers implements LineAnswers {
@@ -44,26 +51,30 @@ export class BatchAnswers implements LineAnswers {
   }
 
   refusal(endpoint: BatchEndpoint, body: Body): LineError | undefined {
-    try {
-      this.#read(endpoint, body)
-      return undefined
-    } catch (error) {
-      return lineError(error)
-    }
+    return refusable(() => void parsed(endpoint, body, this.#isStrict)) as LineError | undefined
   }
 
-  answer(world: World, line: AskedLine): LineAnswer | LineError {
-    try {
-      return this.#answer(world, line)
-    } catch (error) {
-      return lineError(error)
-    }
+  read(endpoint: BatchEndpoint, body: Body): ReadBody | LineError {
+    return readBody(endpoint, body, false)
   }
 
-  #answer(world: World, { endpoint, model, target, body }: AskedLine): LineAnswer {
+  answer(world: World, { endpoint, model, target, body, read }: AskedLine): LineAnswer | LineError {
+    // What is read for every world is read as one that is not strict.
+    const known = this.#isStrict ? undefined : (read as ReadBody | LineError | undefined)
+    const found = known ?? readBody(endpoint, body, this.#isStrict)
+    return 'code' in found ? found : refusable(() => this.#answer(world, endpoint, model, target, found))
+  }
+
+  #answer(
+    world: World,
+    endpoint: BatchEndpoint,
+    model: string,
+    target: Target,
+    { value, prompt }: ReadBody,
+  ): LineAnswer {
     const { ask, shape } = rulesOf(endpoint)
     const scripted = (named: string, words: string) => this.#scripted.answerTo(named, words)
-    const asked = ask(this.#read(endpoint, body), { world, scripted })
+    const asked = ask(value, prompt, { world, scripted })
     const replies = repliesTo(asked, contextFor(world, target, model, asked.longestPrompt))
     const [first] = replies
     const isDrawn = replies.length === 1 && first!.isDrawn && asked.leads === undefined
@@ -90,20 +101,27 @@ export class BatchAnswers implements LineAnswers {
       usageOf(promptTokens, answerTokens),
     )
   }
+}
 
-  /** The body as its endpoint has it. */
-  #read(endpoint: BatchEndpoint, body: Body): never {
-    const one = preparedOf(endpoint)
-    if (isDeeper(body, MAX_NESTING)) {
-      const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
-      throw new Unfit([{ loc: ['body'], msg, type: 'json_invalid' }])
-    }
-    const issues: Detail[] = []
-    const read = bodyOf(one, body, issues)
-    if (this.#isStrict) issues.push(...strangersInBody(one.endpoint, body))
-    if (issues.length > 0) throw new Unfit(issues)
-    return read as never
+function readBody(endpoint: BatchEndpoint, body: Body, isStrict: boolean): ReadBody | LineError {
+  return refusable(() => {
+    const value = parsed(endpoint, body, isStrict)
+    return { value, prompt: rulesOf(endpoint).read(value) }
+  })
+}
+
+/** The body as its endpoint has it. */
+function parsed(endpoint: BatchEndpoint, body: Body, isStrict: boolean): never {
+  const one = preparedOf(endpoint)
+  if (isDeeper(body, MAX_NESTING)) {
+    const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
+    throw new Unfit([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
+  const issues: Detail[] = []
+  const value = bodyOf(one, body, issues)
+  if (isStrict) issues.push(...strangersInBody(one.endpoint, body))
+  if (issues.length > 0) throw new Unfit(issues)
+  return value as never
 }
 
 /** A body that its endpoint would answer with 422. */
@@ -123,6 +141,15 @@ function preparedOf(endpoint: BatchEndpoint): Prepared {
 
 function rulesOf(endpoint: BatchEndpoint) {
   return preparedOf(endpoint).endpoint.inBatch!
+}
+
+/** What is made of a body, or why a request with it would be refused. */
+function refusable<Made>(make: () => Made): Made | LineError {
+  try {
+    return make()
+  } catch (error) {
+    return lineError(error)
+  }
 }
 
 /** What a request would be refused with, as a line has it. Throws what is no refusal. */

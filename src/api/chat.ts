@@ -153,11 +153,13 @@ const ChatCompletionChunk = z
   .meta({ id: 'ChatCompletionChunk' })
 
 const CHAT: TextRules<ChatBody, 'chat.completion', ReturnType<typeof choiceOf>> = {
-  ask: (body, { world, scripted }) => {
+  read: body => {
     checkTools(body)
-    const { model, messages, stop } = body
-    const prompt = JSON.stringify(messages)
     const promptTokens = chatPromptTokens(body)
+    return { prompt: JSON.stringify(body.messages), promptTokens, longestPrompt: promptTokens }
+  },
+  ask: (body, { prompt, promptTokens, longestPrompt }, { world, scripted }) => {
+    const { model, messages, stop } = body
     const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
     const replies = (bounds: Bounds) => {
       const given = scripted(model, wordsOf(messages.at(-1)!))
@@ -166,7 +168,7 @@ const CHAT: TextRules<ChatBody, 'chat.completion', ReturnType<typeof choiceOf>> 
       )
     }
     const limit = body.max_completion_tokens ?? body.max_tokens
-    return { model, prompt, promptTokens, longestPrompt: promptTokens, keys, limit, stop, replies }
+    return { model, prompt, promptTokens, longestPrompt, keys, limit, stop, replies }
   },
   shape: {
     prefix: 'chatcmpl-',

@@ -40,9 +40,13 @@ const CompletionBody = z.object({
 type CompletionBody = z.output<typeof CompletionBody>
 
 const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
-  ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, { world, scripted }) => {
-    const prompts = typeof prompt === 'string' ? [prompt] : prompt
-    const counts = prompts.map(one => countTokens(one))
+  read: ({ prompt }) => {
+    const counts = promptsOf(prompt).map(one => countTokens(one))
+    const promptTokens = counts.reduce((sum, count) => sum + count, 0)
+    return { prompt: JSON.stringify(prompt), promptTokens, longestPrompt: Math.max(...counts) }
+  },
+  ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, scripted }) => {
+    const prompts = promptsOf(prompt)
     const each = n ?? 1
     const keys = prompts.flatMap(one =>
       Array.from({ length: each }, (_, nth) => replyKey(world.chance, model, JSON.stringify(one), nth)),
@@ -55,10 +59,8 @@ const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>>
           : scriptedReply(world.chance, key, given, bounds),
       )
     }
-    const promptTokens = counts.reduce((sum, count) => sum + count, 0)
     return {
-      ...{ model, prompt: JSON.stringify(prompt), promptTokens, longestPrompt: Math.max(...counts) },
-      ...{ keys, limit, stop, replies },
+      ...{ ...read, model, keys, limit, stop, replies },
       ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / each)]!) }),
     }
   },
@@ -74,6 +76,10 @@ const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>>
     pieces: reply => reply.pieces().map(piece => JSON.stringify(piece)),
     closing: '""',
   },
+}
+
+function promptsOf(prompt: CompletionBody['prompt']): readonly string[] {
+  return typeof prompt === 'string' ? [prompt] : prompt
 }
 
 export const createCompletion = endpoint({

@@ -12,14 +12,18 @@ export const Usage = z
   .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
   .meta({ id: 'Usage' })
 
-/** What is asked of a model, its answers drawn from `keys`, one each. */
-export interface Asked {
-  readonly model: string
-  /** All that it is asked, as text. */
+/** What a body asks, whoever is asked. */
+export interface Prompt {
+  /** All of it, as text. */
   readonly prompt: string
   /** Tokens of it, and of the longest part that is answered by itself: that must have room in the context. */
   readonly promptTokens: number
   readonly longestPrompt: number
+}
+
+/** What is asked of a model, its answers drawn from `keys`, one each. */
+export interface Asked extends Prompt {
+  readonly model: string
   readonly keys: readonly Key[]
   /** What bounds an answer, as the request has it. */
   readonly limit: number | null | undefined
@@ -47,8 +51,9 @@ export interface Shape<Whole extends string, Choice> {
 
 /** What an endpoint for text makes of a body, and how it shows its answers. */
 export interface TextRules<Body, Whole extends string, Choice> {
-  /** Throws Refused or Invalid for what can not be asked. Method syntax: rules for different bodies stand in one record. */
-  ask(body: Body, scope: Pick<ApiScope, 'world' | 'scripted'>): Asked
+  /** Throws Invalid for what can not be asked. Method syntax: rules for different bodies stand in one record. */
+  read(body: Body): Prompt
+  ask(body: Body, prompt: Prompt, scope: Pick<ApiScope, 'world' | 'scripted'>): Asked
   readonly shape: Shape<Whole, Choice>
 }
 
@@ -71,10 +76,10 @@ type HowSent = z.output<z.ZodObject<Pick<typeof Sampling, 'stop' | 'stream' | 's
 export function generate<Body extends HowSent, Whole extends string, Choice>(
   { world, token, request, scripted }: ApiScope & { readonly request: Request },
   body: Body,
-  { ask, shape }: TextRules<Body, Whole, Choice>,
+  { read, ask, shape }: TextRules<Body, Whole, Choice>,
 ): Deferred<Answered<Whole, Choice>> {
   const { stream, stream_options: options } = body
-  const asked = ask(body, { world, scripted })
+  const asked = ask(body, read(body), { world, scripted })
   const { model, promptTokens, longestPrompt } = asked
   let replies: readonly Reply[] = []
   let longest = 0

@@ -23,6 +23,8 @@ export interface BatchError {
 export interface LineRequest {
   readonly customId: string
   readonly body: Readonly<Record<string, unknown>>
+  /** What was made of the body; undefined where nothing was yet. */
+  readonly read: unknown
 }
 
 /** What is wrong with a file, and the model that its lines name. */
@@ -94,7 +96,7 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
       })
       continue
     }
-    take({ customId, body }, model)
+    take({ customId, body, read: undefined }, model)
   }
   if (line < 0 || (seen.size === 0 && errors.length === 0)) {
     errors.push({ code: 'empty_file', line: null, message: 'the file has no request', param: null })

@@ -5,7 +5,7 @@ import { ByteHash, purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import type { BatchStatus } from '../store/records.ts'
-import { BATCH_LINES_LIMIT, type BatchError, type LineRequest } from './batch-lines.ts'
+import { BATCH_LINES_LIMIT, type BatchError, type LineRequest, type LineTaker } from './batch-lines.ts'
 import {
   type BatchLine,
   type BatchRecord,
@@ -134,7 +134,7 @@ export class Batches {
     const row = this.#table.own(ordinal)
     const { lineAnswers } = this.#world
     // A world is made without waiting, so its lines are answered only when it first moves.
-    const errors = this.#read(row, body =>
+    const errors = this.#read(row, ({ body }) =>
       status === 'completed' ? (lineAnswers?.refusal(row.spec.endpoint, body) ?? UNANSWERED) : UNANSWERED,
     )
     if (errors.length > 0) return errors
@@ -341,7 +341,11 @@ export class Batches {
     // A file that fails its validation has asked for nothing.
     const trial = answers.fork()
     const { endpoint } = row.spec
-    const errors = this.#read(row, (body, model, target) => trial.answer(world, { endpoint, model, target, body }))
+    const errors = this.#read(
+      row,
+      ({ body, read }, model, target) => trial.answer(world, { endpoint, model, target, body, read }),
+      body => trial.read(endpoint, body),
+    )
     if (errors.length === 0) answers.takeOver(trial)
     return errors
   }
@@ -349,14 +353,16 @@ export class Batches {
   /** Reads the input file into work; the errors it has. */
   #read(
     row: BatchRow,
-    answer: (body: LineRequest['body'], model: string, target: Target) => LineAnswer | LineError,
+    answer: (request: LineRequest, model: string, target: Target) => LineAnswer | LineError,
+    read?: (body: LineRequest['body']) => unknown,
   ): readonly BatchError[] {
     const work = new WorkList(countLines(row.input))
     let target: Target | undefined
-    const { errors, model } = readInput(row.input, row.spec.endpoint, ({ customId, body }, named) => {
+    const take: LineTaker = (request, named) => {
       if (work.isEmpty) target = this.#targetOf(named)
-      work.add(customId, target === undefined ? UNANSWERED : answer(body, named, target))
-    })
+      work.add(request.customId, target === undefined ? UNANSWERED : answer(request, named, target))
+    }
+    const { errors, model } = readInput(row.input, row.spec.endpoint, take, read)
     if (errors.length > 0) return errors
     if (target === undefined) {
       const message = `no model ${JSON.stringify(model)} that can be called`

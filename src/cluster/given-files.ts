@@ -7,6 +7,8 @@ import { type Content, linesOf } from './files.ts'
 interface Reading extends ReadLines {
   readonly endpoint: BatchEndpoint
   readonly requests: readonly LineRequest[]
+  /** Whether the bodies were read, too: not as long as a world is only made, which waits for nothing. */
+  readonly isRead: boolean
 }
 
 /** By the frozen record. */
@@ -28,18 +30,36 @@ export function contentOf(seed: FileSeed): Content | undefined {
   return content
 }
 
-/** Reads the input of a batch: a file that was uploaded anew, and none of its lines is kept. */
-export function readInput(input: readonly Uint8Array[], endpoint: BatchEndpoint, take: LineTaker): ReadLines {
+/**
+ * Reads the input of a batch: a file that was uploaded anew, and none of its lines is kept.
+ *
+ * @param read what a body asks, in whatever world it is; undefined where that is left for later
+ */
+export function readInput(
+  input: readonly Uint8Array[],
+  endpoint: BatchEndpoint,
+  take: LineTaker,
+  read?: (body: LineRequest['body']) => unknown,
+): ReadLines {
   const known = readings.get(input)
   if (known === undefined) return readBatchLines(linesOf(input), endpoint, take)
-  const reading = known.find(one => one.endpoint === endpoint) ?? readGiven(input, endpoint)
-  if (!known.includes(reading)) readings.set(input, [...known, reading])
+  let reading = known.find(one => one.endpoint === endpoint)
+  if (reading === undefined || (read !== undefined && !reading.isRead)) {
+    reading = readGiven(input, endpoint, read)
+    readings.set(input, [...known.filter(one => one.endpoint !== endpoint), reading])
+  }
   for (const request of reading.requests) take(request, reading.model)
   return reading
 }
 
-function readGiven(input: readonly Uint8Array[], endpoint: BatchEndpoint): Reading {
+function readGiven(
+  input: readonly Uint8Array[],
+  endpoint: BatchEndpoint,
+  read: ((body: LineRequest['body']) => unknown) | undefined,
+): Reading {
   const requests: LineRequest[] = []
-  const read = readBatchLines(linesOf(input), endpoint, request => requests.push(request))
-  return { ...read, endpoint, requests }
+  const found = readBatchLines(linesOf(input), endpoint, ({ customId, body }) =>
+    requests.push({ customId, body, read: read?.(body) }),
+  )
+  return { ...found, endpoint, requests, isRead: read !== undefined }
 }

@@ -11,6 +11,8 @@ export interface AskedLine {
   readonly model: string
   readonly target: Target
   readonly body: Readonly<Record<string, unknown>>
+  /** What `read` made of the body; undefined where nobody has read it yet. */
+  readonly read: unknown
 }
 
 /** Why a line is refused: it fails, and the batch goes on. */
@@ -46,6 +48,8 @@ export interface LineAnswers {
   readonly isReady: boolean
   /** What is wrong with a body, whatever it would be answered with; it needs nothing loaded. */
   refusal(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): LineError | undefined
+  /** What a body asks, or why it is refused, in whatever world it is: of a line that many worlds have it is made once. */
+  read(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
   answer(world: World, line: AskedLine): LineAnswer | LineError
   /** The body of an answer. */
   body(chance: Chance, line: WrittenLine): unknown
