@@ -13,7 +13,7 @@ import { type Prepared, routerOf } from './prepared.ts'
 import { DrawnReply } from './replies.ts'
 import { ScriptedAnswers } from './scripted.ts'
 import { strangersInBody } from './strangers.ts'
-import { answered, choicesOf, type Prompt, repliesTo, tokensOf, usageOf } from './text-generation.ts'
+import { answered, choicesOf, type Prompt, repliesTo, SHORTEST, tokensOf, usageOf } from './text-generation.ts'
 import { tokenizer } from './tokenizer.ts'
 import type { Detail } from './validation.ts'
 
@@ -74,8 +74,8 @@ export class BatchAnswers implements LineAnswers {
   ): LineAnswer {
     const { ask, shape } = rulesOf(endpoint)
     const scripted = (named: string, words: string) => this.#scripted.answerTo(named, words)
-    const asked = ask(value, prompt, { world, scripted })
-    const replies = repliesTo(asked, contextFor(world, target, model, asked.longestPrompt))
+    const asked = ask(value, prompt, { world, scripted, name: target.name })
+    const replies = repliesTo(asked, contextFor(world, target, model, asked.longestPrompt, SHORTEST))
     const [first] = replies
     const isDrawn = replies.length === 1 && first!.isDrawn && asked.leads === undefined
     return {

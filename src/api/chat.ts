@@ -158,9 +158,9 @@ const CHAT: TextRules<ChatBody, 'chat.completion', ReturnType<typeof choiceOf>> 
     const promptTokens = chatPromptTokens(body)
     return { prompt: JSON.stringify(body.messages), promptTokens, longestPrompt: promptTokens }
   },
-  ask: (body, { prompt, promptTokens, longestPrompt }, { world, scripted }) => {
+  ask: (body, { prompt, promptTokens, longestPrompt }, { world, scripted, name }) => {
     const { model, messages, stop } = body
-    const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, model, prompt, index))
+    const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, name, prompt, index))
     const replies = (bounds: Bounds) => {
       const given = scripted(model, wordsOf(messages.at(-1)!))
       return keys.map(key =>

@@ -45,11 +45,11 @@ const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>>
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
     return { prompt: JSON.stringify(prompt), promptTokens, longestPrompt: Math.max(...counts) }
   },
-  ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, scripted }) => {
+  ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, scripted, name }) => {
     const prompts = promptsOf(prompt)
     const each = n ?? 1
     const keys = prompts.flatMap(one =>
-      Array.from({ length: each }, (_, nth) => replyKey(world.chance, model, JSON.stringify(one), nth)),
+      Array.from({ length: each }, (_, nth) => replyKey(world.chance, name, JSON.stringify(one), nth)),
     )
     const replies = (bounds: Bounds) => {
       const given = scripted(model, prompts.at(-1)!)

@@ -71,7 +71,9 @@ export const createEmbeddings = endpoint({
     const counts = inputs.map(one => (typeof one === 'string' ? countTokens(one) : one.length))
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
     let dimensions = 0
-    const call = takeOn(world, token, model, 'embeddings', Math.max(...counts), (_, target) => {
+    let name = model
+    const call = takeOn(world, token, model, 'embeddings', Math.max(...counts), 0, (_, target) => {
+      name = target.name
       const own = dimensionsOf(world, target)
       dimensions = body.dimensions ?? own
       if (dimensions > own)
@@ -79,14 +81,14 @@ export const createEmbeddings = endpoint({
       const given = scripted(model, typeof inputs[0] === 'string' ? inputs[0] : '')
       // Nothing but an error can be said in place of a vector.
       if (given !== undefined && 'error' in given) refuseAsScripted(given.error)
-      return { prefix: 'embd-', hash: requestHash(model, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
+      return { prefix: 'embd-', hash: requestHash(name, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
     })
     return new Deferred(patience =>
       whole(world, call, 0, patience, request, () => ({
         object: 'list' as const,
         data: inputs.map((one, index) => {
           const known = typeof one === 'string' ? one : `tokens ${one.join(' ')}`
-          const vector = embed(world.chance, model, known, dimensions)
+          const vector = embed(world.chance, name, known, dimensions)
           const embedding = body.encoding_format === 'base64' ? base64(vector) : [...vector]
           return { object: 'embedding' as const, index, embedding }
         }),

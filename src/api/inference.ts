@@ -21,6 +21,7 @@ export const INFERENCE_REFUSALS = {
  * Takes a request on.
  *
  * @param longestPrompt tokens that must have room in the context
+ * @param shortestAnswer tokens that must have room behind them
  * @param ask what to ask of the model, once its context is known and what answers for it
  * @throws Refused, before anything has changed
  */
@@ -30,6 +31,7 @@ export function takeOn(
   model: string,
   task: ModelTask,
   longestPrompt: number,
+  shortestAnswer: number,
   ask: (context: number, target: Target) => Omit<InferenceSpec, 'token' | 'model'>,
 ): InferenceCall {
   demandFunds(world)
@@ -41,24 +43,34 @@ export function takeOn(
     refuse(status, message, retryAfter === undefined ? undefined : comeBackIn(retryAfter))
   }
   if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
-  const context = contextFor(world, target, model, longestPrompt)
+  const context = contextFor(world, target, model, longestPrompt, shortestAnswer)
   return world.inference.begin({ ...ask(context, target), model, token: caller }, target)
 }
 
 /**
  * Tokens that a model has room for, prompt and answer together.
  *
- * @throws Refused for a prompt that is longer
+ * @throws Refused for a prompt that is longer, or leaves no room for the shortest answer
  */
-export function contextFor(world: World, target: Target, model: string, longestPrompt: number): number {
-  const context =
-    target.kind === 'own'
-      ? world.deployments.read(target.deployment).weights.context
-      : (world.store.models.get(target.model)?.max_tokens ?? Number.POSITIVE_INFINITY)
-  if (longestPrompt > context) {
-    refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}`)
+export function contextFor(
+  world: World,
+  target: Target,
+  model: string,
+  longestPrompt: number,
+  shortestAnswer: number,
+): number {
+  const context = contextOf(world, target) ?? Number.POSITIVE_INFINITY
+  if (longestPrompt + shortestAnswer > context) {
+    const full = longestPrompt > context ? '' : ': there is no room for an answer'
+    refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}${full}`)
   }
   return context
+}
+
+/** Tokens that a model has room for, prompt and answer together; null where nobody says. */
+export function contextOf({ deployments, store }: World, target: Target): number | null {
+  if (target.kind === 'own') return deployments.read(target.deployment).weights.context
+  return store.models.get(target.model)?.max_tokens ?? null
 }
 
 /** Who asked, and may leave. A door makes the signal when it is read for the first time: only who has to wait looks. */
@@ -147,7 +159,7 @@ export function comeBackIn(seconds: number): Readonly<Record<string, string>> {
   return { 'retry-after': String(seconds) }
 }
 
-/** What a request is known by to chance. */
+/** What a request is known by to chance, by the whole name of its model. */
 export function requestHash(model: string, prompt: string): string {
   const text = `${model}\u0000${prompt}`
   return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import type { OwnModel } from '../cluster/models.ts'
+import { targetOf } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
 import { type CatalogModel, type ModelTask, VARIANT_KEYS } from '../store/records.ts'
 import { ModelDetail, ModelEntry, ModelSchemaRecord, ModelVersion, Nothing } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
+import { contextOf } from './inference.ts'
 import { isForeign, ownName } from './model-names.ts'
 
 export const listModels = endpoint({
@@ -13,6 +15,7 @@ export const listModels = endpoint({
   assumed: [
     'a bare array: current models first, text-generation leading, then deprecated ones, then those of the account',
     'deprecated in Unix seconds',
+    'max_tokens of a model of the account is the context of what is deployed of it, where that answers with text',
     'models of the account have private: 1, unless they are adapters of which their owner says otherwise',
   ],
   alt: true,
@@ -163,6 +166,7 @@ function entryOf({ versions: _, parameters_b: __, ...model }: CatalogModel) {
 /** A model of the account is priced as the GPUs it is deployed on. */
 function ownEntry(world: World, model: OwnModel) {
   const deployed = world.deployments.live(model.model_name)
+  const target = deployed && targetOf(world, model.model_name)
   const isBilled = deployed?.type === 'llm'
   const cents = isBilled ? world.ledger.priceCentsPerHour(deployed.gpu) * deployed.num_gpus : 0
   const hardware = isBilled ? `${deployed.num_gpus}x${deployed.gpu}` : ''
@@ -183,7 +187,7 @@ function ownEntry(world: World, model: OwnModel) {
     description: deployed?.description ?? '',
     cover_img_url: '',
     tags: [],
-    max_tokens: null,
+    max_tokens: target?.task === 'text-generation' ? contextOf(world, target) : null,
     replaced_by: null,
     deprecated: null,
     quantization: null,

@@ -1,11 +1,15 @@
 /** What chat and plain completions have in common: the answers to one request, whole or as a stream of their tokens. */
 import * as z from 'zod'
+import { targetOf } from '../cluster/targets.ts'
 import type { Key } from '../kernel/random.ts'
 import { type ApiScope, Deferred } from './endpoint.ts'
 import { eventStream, type Frame } from './event-stream.ts'
 import { requestHash, started, takeOn, whole } from './inference.ts'
 import type { Bounds, Reply } from './replies.ts'
 import type { Sampling } from './sampling.ts'
+
+/** Tokens of an answer at least: a prompt has to leave room for them in the context. */
+export const SHORTEST = 1
 
 /** Tokens, by o200k_base. */
 export const Usage = z
@@ -53,7 +57,8 @@ export interface Shape<Whole extends string, Choice> {
 export interface TextRules<Body, Whole extends string, Choice> {
   /** Throws Invalid for what can not be asked. Method syntax: rules for different bodies stand in one record. */
   read(body: Body): Prompt
-  ask(body: Body, prompt: Prompt, scope: Pick<ApiScope, 'world' | 'scripted'>): Asked
+  /** @param scope with the whole name of the model, however the body spells it: what answers are drawn from */
+  ask(body: Body, prompt: Prompt, scope: Pick<ApiScope, 'world' | 'scripted'> & { readonly name: string }): Asked
   readonly shape: Shape<Whole, Choice>
 }
 
@@ -73,23 +78,24 @@ type HowSent = z.output<z.ZodObject<Pick<typeof Sampling, 'stop' | 'stream' | 's
  *
  * @throws Refused, before anything has changed
  */
-export function generate<Body extends HowSent, Whole extends string, Choice>(
+export function generate<Body extends HowSent & { readonly model: string }, Whole extends string, Choice>(
   { world, token, request, scripted }: ApiScope & { readonly request: Request },
   body: Body,
   { read, ask, shape }: TextRules<Body, Whole, Choice>,
 ): Deferred<Answered<Whole, Choice>> {
   const { stream, stream_options: options } = body
-  const asked = ask(body, read(body), { world, scripted })
+  const name = targetOf(world, body.model)?.name ?? body.model
+  const asked = ask(body, read(body), { world, scripted, name })
   const { model, promptTokens, longestPrompt } = asked
   let replies: readonly Reply[] = []
   let longest = 0
   let usage = usageOf(promptTokens, 0)
-  const call = takeOn(world, token, model, 'text-generation', longestPrompt, context => {
+  const call = takeOn(world, token, model, 'text-generation', longestPrompt, SHORTEST, context => {
     replies = repliesTo(asked, context)
     longest = Math.max(...replies.map(({ tokens }) => tokens))
     usage = usageOf(promptTokens, tokensOf(replies))
     return {
-      ...{ prefix: shape.prefix, hash: requestHash(model, asked.prompt), promptTokens },
+      ...{ prefix: shape.prefix, hash: requestHash(name, asked.prompt), promptTokens },
       ...{ answerTokens: usage.completion_tokens, longestAnswer: longest },
     }
   })
@@ -166,7 +172,7 @@ function* framesOf(
 
 /** What bounds an answer: what was asked for, and the room that the prompt leaves in the context. */
 function boundsOf(asked: number | null | undefined, room: number, stop: HowSent['stop']): Bounds {
-  const limit = Math.max(1, Math.min(asked ?? room, room))
+  const limit = Math.min(asked ?? room, room)
   return {
     limit: limit === Number.POSITIVE_INFINITY ? undefined : limit,
     stop: typeof stop === 'string' ? [stop] : (stop ?? []),

@@ -21,6 +21,8 @@ export interface InferenceSpec {
 /** What a request in flight is made of and never changes. */
 export interface InferencePlan extends InferenceSpec {
   readonly key: Key
+  /** The whole name of the model, which the limit of requests in flight goes by. */
+  readonly name: string
   /** Ordinal of the deployment whose instances serve it; -1 for shared capacity. */
   readonly deployment: number
   /** Ordinal of the adapter that it asks for; -1 for none. */

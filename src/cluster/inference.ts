@@ -138,7 +138,7 @@ export class Inference {
       }
     }
     const { requestsInFlight, queuePerDeployment } = profile.limits
-    if ((this.#inFlight.get(inFlightKey(model, token)) ?? 0) >= requestsInFlight) {
+    if ((this.#inFlight.get(inFlightKey(target.name, token)) ?? 0) >= requestsInFlight) {
       return {
         status: 429,
         message: `${requestsInFlight} requests to ${model} are in flight with this token`,
@@ -170,6 +170,7 @@ export class Inference {
     const plan: InferencePlan = {
       ...spec,
       key,
+      name: target.name,
       deployment: target.kind === 'own' ? target.deployment : -1,
       adapter: target.adapter ?? -1,
       charged: target.kind === 'catalog' ? target.model : '',
@@ -281,7 +282,7 @@ export class Inference {
   }
 
   #countIn(ordinal: number, { plan, instance, startedAt }: Readonly<InferenceRow>): void {
-    add(this.#inFlight, inFlightKey(plan.model, plan.token), 1)
+    add(this.#inFlight, inFlightKey(plan.name, plan.token), 1)
     if (plan.deployment < 0) return
     add(this.#onDeployment, plan.deployment, 1)
     if (startedAt < 0) this.#queues.set(plan.deployment, [...(this.#queues.get(plan.deployment) ?? []), ordinal])
@@ -385,7 +386,7 @@ export class Inference {
     row.next = 0
     const answered = this.#answered(row, state, tokens)
     this.#tell(row, state, reason, answered)
-    add(this.#inFlight, inFlightKey(plan.model, plan.token), -1)
+    add(this.#inFlight, inFlightKey(plan.name, plan.token), -1)
     if (plan.deployment >= 0) {
       add(this.#onDeployment, plan.deployment, -1)
       if (startedAt < 0) this.#leaveQueue(plan.deployment, ordinal)
@@ -436,8 +437,8 @@ export class Inference {
   }
 }
 
-function inFlightKey(model: string, token: string): string {
-  return `${token} ${model}`
+function inFlightKey(name: string, token: string): string {
+  return `${token} ${name}`
 }
 
 function add<Key>(counts: Map<Key, number>, key: Key, change: number): void {

@@ -44,6 +44,48 @@ describe('text', () => {
     expect(other.choices).not.toEqual(first.choices)
   })
 
+  test('is one for all spellings of a model, live and in a batch', async () => {
+    const { sim, client } = stage()
+    const { deploy_id } = sim.world.deployments.list()[0]!
+    const said: unknown[] = []
+    for (const model of ['acme/chat', 'chat', `deploy_id:${deploy_id}`]) {
+      const answer = await client.chat.completions.create({ model, messages: HELLO })
+      expect(answer.model).toBe(model)
+      said.push(answer.choices[0]!.message.content)
+      const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model, messages: HELLO } }
+      const file = await client.files.create({ file: new File([JSON.stringify(line)], 'in.jsonl'), purpose: 'batch' })
+      const endpoint = '/v1/chat/completions'
+      const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+      await sim.clock.advance('1h')
+      const output = JSON.parse(await (await client.files.content(`${batch.id}_output`)).text())
+      said.push(output.response.body.choices[0].message.content)
+    }
+    expect(new Set(said).size).toBe(1)
+  })
+
+  test('has no room beside a prompt that fills the context, which the model tells as max_tokens', async () => {
+    const { ask } = stage({ fixtures: 'default', with: {} })
+    const { max_tokens } = (await ask('/models/acme/assistant')).body
+    expect(max_tokens).toBe(8192)
+    const sent = async (tokens: number) => {
+      const content = `a${' a'.repeat(tokens - 8)}`
+      return ask('/v1/chat/completions', { model: 'acme/assistant', messages: [{ role: 'user', content }] })
+    }
+    const { body } = await sent(max_tokens - 1)
+    expect([body.usage, body.choices[0].finish_reason]).toEqual([
+      { prompt_tokens: max_tokens - 1, completion_tokens: 1, total_tokens: max_tokens },
+      'length',
+    ])
+    const full = await sent(max_tokens)
+    expect([full.status, full.body.error]).toEqual([
+      400,
+      'the prompt has 8192 tokens, and the context of acme/assistant is 8192: there is no room for an answer',
+    ])
+    expect((await sent(max_tokens + 1)).body.error).toBe(
+      'the prompt has 8193 tokens, and the context of acme/assistant is 8192',
+    )
+  })
+
   test('n answers differ, and the first is the one that is given alone', async () => {
     const { client } = stage()
     const alone = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })

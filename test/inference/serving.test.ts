@@ -102,14 +102,23 @@ describe('turned away', () => {
       '5 requests to acme/chat are in flight with this token',
     ])
     expect(sixth.headers.get('retry-after')).toBe('1')
-    // By another name it is another model to the limit, and the same queue.
+    // However it is spelled, it is one model.
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
-    const queued = await stream(one, undefined, { ...ASK, model: `deploy_id:${deploy_id}` })
-    expect([queued.status, (await queued.json()).error]).toEqual([
-      429,
-      `1 requests wait for deploy_id:${deploy_id} already`,
-    ])
+    for (const model of ['chat', `deploy_id:${deploy_id}`]) {
+      const more = await stream(one, undefined, { ...ASK, model })
+      expect([more.status, (await more.json()).error]).toEqual([
+        429,
+        `5 requests to ${model} are in flight with this token`,
+      ])
+    }
     expect(one.sim.digest).toBe(digest)
+    const { token: other } = one.sim.world.tokens.create('another')
+    const queued = await one.sim.fetch('http://sim/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${other}` },
+      body: JSON.stringify(ASK),
+    })
+    expect([queued.status, (await queued.json()).error]).toEqual([429, '1 requests wait for acme/chat already'])
     await open[0]!.body!.cancel()
     expect((await waiting).status).toBe(200)
   })
