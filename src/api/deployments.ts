@@ -183,6 +183,7 @@ export const updateDeployment = endpoint({
   refusals: {
     404: 'unknown deployment',
     400: 'deleted, an adapter, or a reference to the catalog',
+    402: 'no funds, or the account is suspended, where a bound is raised of a deployment that is not stopped or failed',
     403: 'over the GPU limit of the account: num_gpus × the instances that min_instances asks for beyond those it has',
   },
   body: z.object({
@@ -206,6 +207,8 @@ export const updateDeployment = endpoint({
         `Value error, max_instances (${max_instances}) should not be below min_instances (${min_instances})`,
       )
     }
+    const isRaised = min_instances > deployment.min_instances || max_instances > deployment.max_instances
+    if (isRaised && !isOver(deployment.status)) demandFunds(world)
     const more = isOver(deployment.status) ? 0 : Math.max(0, min_instances - deployment.alive)
     demandWithinLimit(world, deployment.gpu, deployment.num_gpus * more)
     deployment.resize(min_instances, max_instances)

@@ -191,9 +191,14 @@ export class Deployments {
     this.refresh(ordinal)
   }
 
-  /** Asks for instances until there are `wanted`; those over the GPU limit are not asked for. */
+  /** Asks for instances until there are `wanted`: none while the account is suspended, and none over the GPU limit. */
   ask(ordinal: number, wanted: number, delay: Micros): void {
-    const { limits, instances } = this.#world
+    const { limits, instances, ledger } = this.#world
+    const { suspended } = ledger
+    if (suspended !== undefined && wanted > alive(this.#table.read(ordinal))) {
+      this.#world.happened(this.#table.own(ordinal), 'deployment.limited', { suspended })
+      return
+    }
     for (let missing = wanted - alive(this.#table.read(ordinal)); missing > 0; missing--) {
       const row = this.#table.read(ordinal)
       if (!limits.allows(row.gpu, row.numGpus)) {
@@ -320,6 +325,14 @@ export class Deployments {
       const row = this.#table.read(deployment.ordinal)
       if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || isOver(row.status)) continue
       if (alive(row) < row.desired) this.replenish(deployment.ordinal)
+    }
+  }
+
+  /** The account is suspended no more: what runs may have the instances that it lacks. */
+  suspensionEnded(): void {
+    for (const { ordinal, type } of this.list()) {
+      const row = this.#table.read(ordinal)
+      if (type === 'llm' && !isOver(row.status) && alive(row) < row.desired) this.replenish(ordinal)
     }
   }
 

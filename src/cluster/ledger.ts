@@ -319,6 +319,7 @@ export class Ledger {
       this.#cutOff = false
       world.batches.paceAll()
     }
+    world.deployments.suspensionEnded()
     world.deployments.fundsReturned()
     world.rentals.fundsReturned()
     world.seen()

@@ -169,7 +169,9 @@ function textOf(world: World, row: Readonly<DeploymentRow>, line: LogLine, befor
     case 'deployment.failed':
       return `ERROR failed: ${fields.reason}`
     case 'deployment.limited':
-      return `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
+      return fields.suspended === undefined
+        ? `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
+        : `WARNING an instance is not asked for: the account is suspended (${fields.suspended})`
     case 'deployment.resized':
       return `INFO min_instances ${fields.min_instances}, max_instances ${fields.max_instances}`
     case 'deployment.scaledUp':

@@ -177,11 +177,13 @@ export class Rentals {
 
   /** What carried these has gone. */
   lose(ordinals: readonly number[], reason: string): void {
-    const { profile } = this.#world
+    const { profile, ledger } = this.#world
+    // On a suspended account nothing starts.
+    const mayRestart = profile.policies.hostedHostLost === 'restarted' && ledger.suspended === undefined
     for (const ordinal of ordinals) {
       const row = this.#table.own(ordinal)
       if (row.state === 'stopping' || row.state === 'shutting_down') this.#isDown(ordinal, row)
-      else if (row.kind === 'hosted' && profile.policies.hostedHostLost === 'restarted') this.#restart(ordinal, reason)
+      else if (row.kind === 'hosted' && mayRestart) this.#restart(ordinal, reason)
       else this.#end(ordinal, 'failed', reason)
     }
   }

@@ -359,6 +359,34 @@ describe('limits and suspension by hand', () => {
     expect(chat.status).toBe('stopped')
   })
 
+  test('a suspended account gets no new instance by any way, and what it lacks when it is resumed', async () => {
+    const { sim, chat } = running([{ count: 3 }], {}, { profile: { policies: { suspension_grace: '1h' } } })
+    const scaled = async (settings: object) =>
+      (
+        await sim.fetch(`http://sim/deploy/${chat.deploy_id}`, {
+          method: 'PUT',
+          headers: { authorization: `Bearer ${sim.token}` },
+          body: JSON.stringify({ settings }),
+        })
+      ).status
+    expect(await scaled({ min_instances: 1, max_instances: 3 })).toBe(200)
+    sim.cluster.account.suspend('admin')
+    expect(await scaled({ min_instances: 2 })).toBe(402)
+    expect(await scaled({ max_instances: 4 })).toBe(402)
+    expect(await scaled({ max_instances: 2 })).toBe(200)
+    expect([chat.min_instances, chat.max_instances]).toEqual([1, 2])
+    // By hand past the door, as a load would: the autoscaler asks and gets none. A lost one is not replaced either.
+    chat.resize(2, 2)
+    pass(sim, '10m')
+    expect(chat.alive).toBe(1)
+    sim.cluster.nodeOf(chat.deploy_id).crash()
+    pass(sim, '10m')
+    expect([chat.status, chat.alive]).toEqual(['running', 0])
+    expect(sim.journal.entries().filter(({ kind }) => kind === 'deployment.limited')).not.toEqual([])
+    sim.cluster.account.resume()
+    passUntil(sim, () => chat.record().instances.running === 2)
+  })
+
   test('what was stopped for lack of funds starts again where the policy says so', () => {
     const { sim, chat } = running([{}], { funds_cents: 100 }, { profile: { policies: { balance_returns: 'restart' } } })
     passUntil(sim, () => chat.status === 'stopped')
