@@ -58,7 +58,8 @@ class Reader {
         return classOf(this.#chars.slice(from, this.#at).join(''))
       }
       case '.':
-        return classOf('.')
+        // Not a dot, which a character of this source would be.
+        return classOf('[^\\n\\r\\u2028\\u2029]')
       case '\\':
         return this.#escaped()
       default:

@@ -29,8 +29,9 @@ const MOST_CHARACTERS = [100_000, 20_000] as const
 const MOST_STEPS = [1_000_000, 50_000] as const
 /** How often a value is made anew that does not fit. */
 const MOST_ATTEMPTS = 64
-/** Of these each goes about it in its own way: see `Writer.#wanted`. */
+/** The rounds of attempts, and that in which nothing is there that need not be. */
 const ROUNDS = 8
+const BARE_ROUND = 3
 /** Items drawn in vain before there are taken to be no more different ones. */
 const MOST_ITEMS_DRAWN = 200
 /** Of how many steps a number is drawn that is bound on one side alone. */
@@ -178,10 +179,10 @@ class Writer {
     const { schema } =
       parts.find(part => part.schema.const !== undefined) ?? parts.find(part => part.schema.enum !== undefined)!
     const listed = schema.const !== undefined ? [schema.const as JsonValue] : (schema.enum as JsonValue[])
-    const fitting = listed.filter(value => this.#fits(whole, value))
-    if (fitting.length === 0) throw new SchemaError(at, 'none of the values that it lists fits')
-    const value =
-      fitting.length === 1 && schema.const !== undefined ? fitting[0]! : fitting[this.#below(fitting.length)]!
+    const first = schema.const !== undefined ? 0 : this.#below(listed.length)
+    const ordered = [...listed.slice(first), ...listed.slice(0, first)]
+    const value = ordered.find(one => this.#fits(whole, one))
+    if (value === undefined) throw new SchemaError(at, 'none of the values that it lists fits')
     this.#write(JSON.stringify(value).length, at)
     return value
   }
@@ -216,10 +217,11 @@ class Writer {
     const entries =
       names.length === 0 && least === 0 && most > 0 && more && !this.#isEnough(depth) && making.round === 0 ? 1 : 0
     this.#extended(making, found, Math.max(least, entries), least)
+    if (making.round > BARE_ROUND) this.#contradicted(making, found, most)
     return found
   }
 
-  /** The properties that are filled in: all, then only those that must be there, then some. */
+  /** The properties that are filled in: all, then some, then only those that must be there, then some again. */
   #wanted(
     { absent, depth, round }: Making,
     names: readonly string[],
@@ -230,10 +232,23 @@ class Writer {
     const wanted = names.filter(name => {
       if (required.has(name)) return true
       // A model that is asked by a schema fills in what it can, down to where it would never end.
-      if (absent.has(name) || this.#isEnough(depth) || round === 1) return false
+      if (absent.has(name) || this.#isEnough(depth) || round === BARE_ROUND) return false
       return (round === 0 || this.#below(2) === 1) && optional-- > 0
     })
     return new Set(wanted)
+  }
+
+  /** Adds what may keep other branches from fitting: properties that they name, of some other type. */
+  #contradicted({ others, absent, parts, at }: Making, found: Record<string, JsonValue>, most: number): void {
+    for (const name of others) {
+      const isFree = parts.every(
+        ({ schema }) => propertySchemas(schema, name, source => this.#validator.pattern(source)).length === 0,
+      )
+      if (!isFree || Object.hasOwn(found, name) || absent.has(name) || Object.keys(found).length >= most) continue
+      this.#write(name.length + 10, at)
+      const value = [null, true, this.#below(100), this.#words(2)][this.#below(4)]!
+      Object.defineProperty(found, name, { value, enumerable: true, configurable: true, writable: true })
+    }
   }
 
   #property(making: Making, found: Record<string, JsonValue>, name: string): void {
@@ -320,7 +335,8 @@ class Writer {
       throw new EffortError(at, `minItems is ${least}: an answer has ${this.#mostValues} values at most`)
     // What a tuple says nothing of is not there.
     const isTuple = first > 0 && lists.every(({ rest }) => rest === undefined)
-    const usual = this.#isEnough(depth) || round === 1 ? 0 : first + (isClosed || isTuple ? 0 : 1 + this.#below(3))
+    const usual =
+      this.#isEnough(depth) || round === BARE_ROUND ? 0 : first + (isClosed || isTuple ? 0 : 1 + this.#below(3))
     const quotas = parts.flatMap(({ schema, at: from }) => {
       const { contains, minContains = 1 } = schema as { contains?: JsonSchema; minContains?: number }
       return contains === undefined ? [] : [{ schema: contains, at: `${from}/contains`, left: minContains }]

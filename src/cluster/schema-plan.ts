@@ -14,6 +14,8 @@ export interface Plan {
   readonly parts: readonly { readonly schema: SchemaObject; readonly at: string }[]
   /** Properties that must not be there. */
   readonly absent: ReadonlySet<string>
+  /** Properties that branches name of which just one may fit, and which were not chosen. */
+  readonly others: ReadonlySet<string>
   /** What the value is; undefined where its values are listed. */
   readonly type: string | undefined
   /** Keywords that making a value does not keep by itself. */
@@ -58,6 +60,7 @@ class Planner {
   readonly #choosing: Choosing
   readonly #found: { schema: SchemaObject; at: string }[] = []
   readonly #absent = new Set<string>()
+  readonly #others = new Set<string>()
   readonly #done = new Set<SchemaObject>()
   readonly #open = new Set<SchemaObject>()
   #left: number
@@ -73,7 +76,13 @@ class Planner {
     for (const { schema, at } of parts) this.#add(schema, at)
     const hard = HARD.filter(keyword => this.#found.some(({ schema }) => keyword in schema))
     const isListed = this.#found.some(({ schema }) => schema.enum !== undefined || schema.const !== undefined)
-    return { parts: this.#found, absent: this.#absent, hard, type: isListed ? undefined : this.#type(hard.length > 0) }
+    return {
+      parts: this.#found,
+      absent: this.#absent,
+      others: this.#others,
+      hard,
+      type: isListed ? undefined : this.#type(hard.length > 0),
+    }
   }
 
   #add(schema: JsonSchema, at: string): void {
@@ -91,7 +100,11 @@ class Planner {
     const { allOf = [], anyOf, oneOf, if: condition, then, else: otherwise } = schema as Record<string, JsonSchema[]>
     for (const one of allOf) this.#add(one, at)
     if (anyOf !== undefined) this.#add(this.#oneOf(anyOf), at)
-    if (oneOf !== undefined) this.#add(this.#oneOf(oneOf), at)
+    if (oneOf !== undefined) {
+      const chosen = this.#oneOf(oneOf)
+      for (const other of oneOf) if (other !== chosen) this.#unchosen(other, at)
+      this.#add(chosen, at)
+    }
     if (condition !== undefined && (then !== undefined || otherwise !== undefined)) {
       const isMet = this.#choose(2, this.#choosing.first(condition, 2)) === 0
       if (isMet) this.#add(condition as unknown as JsonSchema, at)
@@ -114,6 +127,12 @@ class Planner {
     const ordered = [...favored.slice(first), ...favored.slice(0, first)]
     if (plain.length > 0 && plain !== branches) ordered.push(...branches.filter(one => !plain.includes(one)))
     return ordered[this.#choose(ordered.length, 0)]!
+  }
+
+  #unchosen(branch: JsonSchema, at: string): void {
+    if (typeof branch === 'boolean') return
+    const target = typeof branch.$ref === 'string' ? this.#document.resolve(branch.$ref, at) : branch
+    if (typeof target === 'object') for (const name of Object.keys(target.properties ?? {})) this.#others.add(name)
   }
 
   #dependent(name: string, needs: JsonSchema, at: string): void {

@@ -72,7 +72,9 @@ export class SchemaValidator {
   #isOfType({ type, enum: values, const: only }: SchemaObject, value: JsonValue): boolean {
     if (type !== undefined && ![type].flat().some(one => isOf(one as string, value))) return false
     if (only !== undefined && !this.#isEqual(only as JsonValue, value)) return false
-    return values === undefined || (values as JsonValue[]).some(one => this.#isEqual(one, value))
+    if (values === undefined) return true
+    this.#spend((values as JsonValue[]).length >> 4)
+    return (values as JsonValue[]).some(one => this.#isEqual(one, value))
   }
 
   /** Whether it fits the schemas beside: references, all, some, one, none of them, and conditions. */

@@ -42,6 +42,24 @@ export const FITTED: readonly Schema[] = [
       object({ type: { const: 'b' }, v: text() }, { required: ['type'] }),
     ],
   },
+  { oneOf: [object({ a: text() }), object({ b: integer })] },
+  {
+    oneOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }],
+    $defs: { a: object({ a: text() }), b: object({ b: text() }) },
+  },
+  { enum: Array.from({ length: 2000 }, (_, nth) => `v${nth}`) },
+  object(
+    { kind: { enum: ['x', 'y', 'z'] }, x: text(), y: text() },
+    {
+      required: ['kind'],
+      allOf: ['x', 'y'].map(kind => ({
+        if: { properties: { kind: { const: kind } } },
+        // biome-ignore lint/suspicious/noThenProperty: so the keyword is called
+        then: { required: [kind] },
+        else: { not: { required: [kind] } },
+      })),
+    },
+  ),
   // Objects.
   object({ card: text() }, { dependentRequired: { card: ['address'] } }),
   object({ card: text() }, { dependentSchemas: { card: object({ zip: integer }, { required: ['zip'] }) } }),
