@@ -1,25 +1,17 @@
 import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { Layers } from '../kernel/layers.ts'
-import { ByteHash, purpose } from '../kernel/random.ts'
+import { purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
 import type { Tape } from '../kernel/tape.ts'
 import type { BatchStatus } from '../store/records.ts'
-import { BATCH_LINES_LIMIT, type BatchError, type LineRequest, type LineTaker } from './batch-lines.ts'
-import {
-  type BatchLine,
-  type BatchRecord,
-  BatchRow,
-  type BatchSpec,
-  linesOver,
-  type Moment,
-  reached,
-  type Work,
-} from './batch-row.ts'
+import type { BatchError, LineRequest, LineTaker } from './batch-lines.ts'
+import { type BatchRecord, BatchRow, type BatchSpec, linesOver, type Moment, reached } from './batch-row.ts'
+import { UNANSWERED, WorkList } from './batch-work.ts'
 import type { EventName } from './events.ts'
-import type { Content } from './files.ts'
 import { readInput } from './given-files.ts'
 import type { LineAnswer, LineAnswers, LineError } from './line-answers.ts'
+import { countLines, LineWriter } from './line-writer.ts'
 import { CONTROLLER } from './logs.ts'
 import { tokenCost, tokenWeight } from './money.ts'
 import { batchTokensPerSecond, type LiveLoad, snapshot, whenSpared } from './serving.ts'
@@ -642,102 +634,5 @@ export class Batches {
       outputTokens: Math.max(1, answerBefore[lines.length]! / good),
     })
     return (share * speed) / sharers
-  }
-}
-
-/** Before anything can be answered: each line takes something, so that none is over. */
-const UNANSWERED: LineAnswer = { promptTokens: 0, answerTokens: 1, key: undefined, isCut: false, choices: undefined }
-
-/** Collects what there is to run. */
-class WorkList {
-  readonly #lines: BatchLine[] = []
-  readonly #before: Float64Array
-  readonly #promptBefore: Float64Array
-  readonly #answerBefore: Float64Array
-  readonly #failedBefore: Int32Array
-  readonly #answers: Int32Array
-  readonly #cut: Uint8Array
-
-  /** @param most lines that there can be */
-  constructor(most: number) {
-    const lines = Math.min(most, BATCH_LINES_LIMIT)
-    this.#before = new Float64Array(lines + 1)
-    this.#promptBefore = new Float64Array(lines + 1)
-    this.#answerBefore = new Float64Array(lines + 1)
-    this.#failedBefore = new Int32Array(lines + 1)
-    this.#answers = new Int32Array(lines)
-    this.#cut = new Uint8Array(lines)
-  }
-
-  get isEmpty(): boolean {
-    return this.#lines.length === 0
-  }
-
-  add(customId: string, found: LineAnswer | LineError): void {
-    const i = this.#lines.length
-    const error = 'code' in found ? found : undefined
-    const { promptTokens, answerTokens, key, isCut, choices } = 'code' in found ? NOTHING : found
-    this.#lines.push({ customId, key, choices, error })
-    this.#answers[i] = answerTokens
-    this.#cut[i] = isCut ? 1 : 0
-    this.#promptBefore[i + 1] = this.#promptBefore[i]! + promptTokens
-    this.#answerBefore[i + 1] = this.#answerBefore[i]! + answerTokens
-    this.#failedBefore[i + 1] = this.#failedBefore[i]! + (error === undefined ? 0 : 1)
-    this.#before[i + 1] = this.#promptBefore[i + 1]! + this.#answerBefore[i + 1]! + this.#failedBefore[i + 1]!
-  }
-
-  end(model: string): Work {
-    const lines = this.#lines
-    const count = lines.length
-    return {
-      ...{ model, lines, before: this.#before.slice(0, count + 1) },
-      promptBefore: this.#promptBefore.slice(0, count + 1),
-      answerBefore: this.#answerBefore.slice(0, count + 1),
-      failedBefore: this.#failedBefore.slice(0, count + 1),
-      answers: this.#answers.slice(0, count),
-      cut: this.#cut.slice(0, count),
-    }
-  }
-}
-
-/** What a line comes to that is refused. */
-const NOTHING: LineAnswer = { ...UNANSWERED, answerTokens: 0 }
-
-function countLines(chunks: readonly Uint8Array[]): number {
-  let lines = 0
-  let last = 10
-  for (const chunk of chunks) {
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
-    last = chunk.at(-1) ?? last
-  }
-  // The last line counts without a line feed as well.
-  return last === 10 ? lines : lines + 1
-}
-
-/** Collects lines into chunks of bytes, hashed on the way. */
-class LineWriter {
-  readonly #encoder = new TextEncoder()
-  readonly #hash = new ByteHash()
-  readonly #chunks: Uint8Array[] = []
-  #text = ''
-  #bytes = 0
-
-  push(line: string): void {
-    this.#text += `${line}\n`
-    if (this.#text.length > 65_536) this.#flush()
-  }
-
-  end(): Content {
-    this.#flush()
-    return { chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
-  }
-
-  #flush(): void {
-    if (this.#text === '') return
-    const chunk = this.#encoder.encode(this.#text)
-    this.#hash.update(chunk)
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    this.#text = ''
   }
 }

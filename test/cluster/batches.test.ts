@@ -270,6 +270,16 @@ describe('work that meets the rest of the world', () => {
     passUntil(sim, () => batch.status === 'completed')
   })
 
+  test('that a fixture has completed counts the lines whose bodies are wrong', () => {
+    const epoch = 1_767_225_600
+    const lines = [chat(0), chat(1, { body: { temperature: 9 } }), chat(2)]
+    const content = lines.map(line => JSON.stringify(line)).join('\n')
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'completed' as const, created_at: epoch - 900 }
+    const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    expect(sim.world.batches.get('batch_1')!.record().request_counts).toEqual({ total: 3, completed: 2, failed: 1 })
+  })
+
   test('that has expired stays expired', () => {
     const epoch = 1_767_225_600
     const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 90_000, content: JSON.stringify(chat(0)) }
@@ -282,6 +292,23 @@ describe('work that meets the rest of the world', () => {
 })
 
 describe('cancelling', () => {
+  test('a batch of a fixture before the world first moves leaves each line in the error file', () => {
+    const epoch = 1_767_225_600
+    const content = many(300)
+      .map(line => JSON.stringify(line))
+      .join('\n')
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'in_progress' as const, created_at: epoch - 900 }
+    const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    const batch = sim.world.batches.get('batch_1')!
+    expect(batch.record().request_counts).toEqual({ total: 300, completed: 0, failed: 0 })
+    batch.cancel()
+    pass(sim, '1h')
+    expect(batch.record()).toMatchObject({ status: 'cancelled', request_counts: { total: 300, completed: 0 } })
+    expect(linesIn(sim, 'batch_1_output')).toEqual([])
+    expect(linesIn(sim, 'batch_1_error')).toHaveLength(300)
+  })
+
   test('ends a running batch with its partial output', () => {
     const sim = stage()
     const batch = batchOf(sim, many(2000))
