@@ -1,13 +1,15 @@
 import * as z from 'zod'
-import { endpoint } from './endpoint.ts'
-import { text } from './fields.ts'
+import { endpoint, invalid } from './endpoint.ts'
+import { integer, text } from './fields.ts'
 import { INFERENCE_REFUSALS } from './inference.ts'
 import { type Bounds, replyKey, scriptedReply, wordsReply } from './replies.ts'
 import { Sampling } from './sampling.ts'
 import { generate, type TextRules, Usage } from './text-generation.ts'
-import { countTokens } from './tokenizer.ts'
+import { countTokens, textOfTokens } from './tokenizer.ts'
 
 const MOST_PROMPTS = 128
+
+const Tokens = z.array(integer({ min: 0 })).min(1)
 
 const Choice = z.object({
   index: z.int(),
@@ -30,7 +32,7 @@ const CompletionChunk = z
 
 const CompletionBody = z.object({
   model: text({ min: 1 }),
-  prompt: z.union([text(), z.array(text()).min(1).max(MOST_PROMPTS)]),
+  prompt: z.union([text(), z.array(text()).min(1).max(MOST_PROMPTS), Tokens, z.array(Tokens).min(1).max(MOST_PROMPTS)]),
   ...Sampling,
   echo: z.boolean().nullable().optional(),
   suffix: text().nullable().optional(),
@@ -41,12 +43,13 @@ type CompletionBody = z.output<typeof CompletionBody>
 
 const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
   read: ({ prompt }) => {
-    const counts = promptsOf(prompt).map(one => countTokens(one))
+    // Tokens that are sent are counted as they are.
+    const counts = promptsOf(prompt).map(one => (typeof one === 'string' ? countTokens(one) : known(one).length))
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
     return { prompt: JSON.stringify(prompt), promptTokens, longestPrompt: Math.max(...counts) }
   },
   ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, scripted, name }) => {
-    const prompts = promptsOf(prompt)
+    const prompts = promptsOf(prompt).map(one => (typeof one === 'string' ? one : textOfTokens(one)!))
     const each = n ?? 1
     const keys = prompts.flatMap(one =>
       Array.from({ length: each }, (_, nth) => replyKey(world.chance, name, JSON.stringify(one), nth)),
@@ -78,10 +81,6 @@ const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>>
   },
 }
 
-function promptsOf(prompt: CompletionBody['prompt']): readonly string[] {
-  return typeof prompt === 'string' ? [prompt] : prompt
-}
-
 export const createCompletion = endpoint({
   route: 'POST /v1/completions',
   mirrored: true,
@@ -89,7 +88,8 @@ export const createCompletion = endpoint({
   provenance: 'neighbour',
   assumed: [
     'model as in POST /v1/chat/completions; the same prompt has the same answer, whole, streamed and in a batch',
-    `prompt is a text, or up to ${MOST_PROMPTS} of them: n answers to the first, then n to the second`,
+    `prompt is a text, tokens, or up to ${MOST_PROMPTS} of either: n answers to the first, then n to the second`,
+    'tokens are those of o200k_base, and answered as the text that they stand for; what is none of them is 422',
     'echo puts the prompt before its answer; suffix, best_of and what POST /v1/chat/completions lists change nothing',
     'logprobs are not offered: a number is 422',
   ],
@@ -103,3 +103,15 @@ export const createCompletion = endpoint({
   inBatch: TEXT,
   handle: ({ body, ...scope }) => generate(scope, body, TEXT),
 })
+
+function promptsOf(prompt: CompletionBody['prompt']): readonly (string | number[])[] {
+  if (typeof prompt === 'string') return [prompt]
+  return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])
+}
+
+/** Ends the request with 422 where one of the tokens is none. */
+function known(tokens: readonly number[]): readonly number[] {
+  if (textOfTokens(tokens) !== undefined) return tokens
+  const stranger = tokens.find(token => textOfTokens([token]) === undefined)
+  invalid(['body', 'prompt'], `Value error, ${stranger} is no token of o200k_base: send the text itself`)
+}

@@ -5,6 +5,7 @@ export type TokenCounter = (text: string) => number
 
 let counter: TokenCounter | undefined
 let splitter: ((text: string) => string[]) | undefined
+let reader: ((tokens: readonly number[]) => string | undefined) | undefined
 
 /** Merging the pairs of one unbroken run takes the square of its length, and 40,000 characters take seconds. */
 const MOST_UNBROKEN = 1000
@@ -35,6 +36,14 @@ export async function loadTokenizer(): Promise<TokenCounter> {
       for (const piece of piecesOf(text)) sum += countTokens(piece, plain)
       return sum
     }
+    reader = tokens => {
+      try {
+        return decode(tokens)
+      } catch {
+        // One of them is none.
+        return undefined
+      }
+    }
     splitter = text => {
       const found: string[] = []
       for (const piece of piecesOf(text)) {
@@ -58,6 +67,16 @@ export async function loadTokenizer(): Promise<TokenCounter> {
 /** The counter once it is loaded, undefined before. */
 export function tokenizer(): TokenCounter | undefined {
   return counter
+}
+
+/**
+ * The text that tokens stand for; undefined where one of them is none.
+ *
+ * @throws when nobody loaded the tokenizer
+ */
+export function textOfTokens(tokens: readonly number[]): string | undefined {
+  if (reader === undefined) throw new Error('Failed to read tokens: no tokenizer. Await loadTokenizer() first.')
+  return reader(tokens)
 }
 
 /**

@@ -35,6 +35,32 @@ test('a completion is the same whole and streamed, for each prompt and n', async
   expect(echoed.choices[0]!.text.startsWith('Once upon a time')).toBe(true)
 })
 
+test('a completion of tokens is that of the text they stand for, and counts them as they are', async () => {
+  const { client, ask } = stage()
+  const { choices: texts } = await client.completions.create({ ...PROMPT, echo: true })
+  const tokens = encode(PROMPT.prompt)
+  const one = await client.completions.create({ ...PROMPT, prompt: tokens, echo: true })
+  expect(one.choices).toEqual(texts)
+  expect(one.usage!.prompt_tokens).toBe(tokens.length)
+  const two = await client.completions.create({ ...PROMPT, prompt: [tokens, [1, 2, 3]] })
+  expect(two.choices).toHaveLength(2)
+  expect(two.usage!.prompt_tokens).toBe(tokens.length + 3)
+  for (const prompt of [
+    [3, 999_999],
+    [[3], [200_018]],
+  ]) {
+    const { status, body } = await ask('/v1/completions', { model: 'acme/chat', prompt })
+    expect([status, body.detail[0].loc, body.detail[0].msg]).toEqual([
+      422,
+      ['body', 'prompt'],
+      expect.stringMatching(/(999999|200018) is no token of o200k_base/),
+    ])
+  }
+  expect((await ask('/v1/completions', { model: 'acme/chat', prompt: [] })).status).toBe(422)
+  expect((await ask('/v1/completions', { model: 'acme/chat', prompt: [-1] })).status).toBe(422)
+  expect((await ask('/v1/completions', { model: 'acme/chat', prompt: ['a', 1] })).status).toBe(422)
+})
+
 test('embeddings are unit vectors, equal for equal texts and alike for texts that share words', async () => {
   const { client, ask } = stage({ fixtures: 'default', with: {} })
   // The openai package asks for base64 unless told otherwise, and decodes it.
