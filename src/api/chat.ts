@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { JsonSchema } from '../cluster/schema-answers.ts'
 import type { World } from '../cluster/world.ts'
 import type { Key } from '../kernel/random.ts'
-import { endpoint, invalid } from './endpoint.ts'
+import { endpoint, invalid, refuse } from './endpoint.ts'
 import { integer, keeping, pairs, text } from './fields.ts'
 import { INFERENCE_REFUSALS } from './inference.ts'
 import {
@@ -34,6 +34,7 @@ const AskedToolCall = keeping({
   id: text().optional(),
   type: text().optional(),
   function: keeping({ name: text(), arguments: text(), parsed_arguments: z.unknown().optional() }).optional(),
+  custom: keeping({ name: text(), input: text() }).optional(),
 })
 
 const Message = keeping({
@@ -56,15 +57,28 @@ type Message = z.output<typeof Message>
 
 const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
-const ToolSpec = keeping({
-  type: z.literal('function'),
-  function: keeping({
-    name: FunctionName,
-    description: text().nullable().optional(),
-    parameters: z.record(z.string(), z.unknown()).nullable().optional(),
-    strict: z.boolean().nullable().optional(),
+const ToolSpec = z.discriminatedUnion('type', [
+  keeping({
+    type: z.literal('function'),
+    function: keeping({
+      name: FunctionName,
+      description: text().nullable().optional(),
+      parameters: z.record(z.string(), z.unknown()).nullable().optional(),
+      strict: z.boolean().nullable().optional(),
+    }),
   }),
-})
+  keeping({
+    type: z.literal('custom'),
+    custom: keeping({
+      name: FunctionName,
+      description: text().nullable().optional(),
+      format: keeping({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() })
+        .nullable()
+        .optional(),
+    }),
+  }),
+])
+type ToolSpec = z.output<typeof ToolSpec>
 
 const ResponseFormat = z.discriminatedUnion('type', [
   keeping({ type: z.literal('text') }),
@@ -80,9 +94,21 @@ const ResponseFormat = z.discriminatedUnion('type', [
   }),
 ])
 
+const NamedTool = z.discriminatedUnion('type', [
+  keeping({ type: z.literal('function'), function: keeping({ name: text() }) }),
+  keeping({ type: z.literal('custom'), custom: keeping({ name: text() }) }),
+])
+type NamedTool = z.output<typeof NamedTool>
+
 const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  keeping({ type: z.literal('function'), function: keeping({ name: text() }) }),
+  z.discriminatedUnion('type', [
+    ...NamedTool.options,
+    keeping({
+      type: z.literal('allowed_tools'),
+      allowed_tools: keeping({ mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).min(1) }),
+    }),
+  ]),
 ])
 
 const ChatBody = z.object({
@@ -99,10 +125,16 @@ const ChatBody = z.object({
 })
 type ChatBody = z.output<typeof ChatBody>
 
-const AnsweredToolCall = z.object({
+const FunctionCall = z.object({
   id: z.string(),
   type: z.literal('function'),
   function: z.object({ name: z.string(), arguments: z.string() }),
+})
+
+const CustomCall = z.object({
+  id: z.string(),
+  type: z.literal('custom'),
+  custom: z.object({ name: z.string(), input: z.string() }),
 })
 
 const FinishReason = z.enum(['stop', 'length', 'tool_calls'])
@@ -120,7 +152,7 @@ const ChatCompletion = z
           role: z.literal('assistant'),
           content: z.string().nullable(),
           refusal: z.null(),
-          tool_calls: z.array(AnsweredToolCall).optional(),
+          tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
         }),
         logprobs: z.null(),
         finish_reason: FinishReason,
@@ -129,6 +161,14 @@ const ChatCompletion = z
     usage: Usage,
   })
   .meta({ id: 'ChatCompletion' })
+
+const CallPiece = z.object({
+  index: z.int(),
+  id: z.string().optional(),
+  type: z.enum(['function', 'custom']).optional(),
+  function: z.object({ name: z.string().optional(), arguments: z.string() }).optional(),
+  custom: z.object({ name: z.string().optional(), input: z.string() }).optional(),
+})
 
 const ChatCompletionChunk = z
   .object({
@@ -142,7 +182,7 @@ const ChatCompletionChunk = z
         delta: z.object({
           role: z.literal('assistant').optional(),
           content: z.string().nullable().optional(),
-          tool_calls: z.array(AnsweredToolCall.partial().extend({ index: z.int() })).optional(),
+          tool_calls: z.array(CallPiece).optional(),
         }),
         logprobs: z.null(),
         finish_reason: FinishReason.nullable(),
@@ -190,6 +230,7 @@ export const createChatCompletion = endpoint({
     'model is a deployment or adapter of the account by name, deploy_id:<id>, or a current model of the catalog',
     'text, token counts and calls of tools are drawn from seed, model and messages; usage is exact under o200k_base',
     "tool_choice auto: a tool is called where the last message is the user's, and text answers the result of a tool",
+    'tool_choice allowed_tools leaves only those that it names; a custom tool is called with a text, and one with a grammar is 400',
     'the answer fits response_format.json_schema and the parameters of the tool, unless max_tokens cuts it',
     'max_completion_tokens counts before max_tokens; temperature, top_p, penalties, logit_bias, seed and user change nothing',
     'logprobs are not offered: true is 422',
@@ -214,18 +255,27 @@ function checkTools({ tools, tool_choice: choice }: ChatBody): void {
   if (choice === null || choice === undefined || choice === 'none' || choice === 'auto') return
   if (!tools) invalid(['body', 'tool_choice'], 'Value error, tool_choice needs tools to choose among')
   if (typeof choice === 'string') return
-  const { name } = choice.function
-  if (tools.some(tool => tool.function.name === name)) return
-  const names = tools.map(tool => tool.function.name).join(', ')
-  invalid(['body', 'tool_choice', 'function', 'name'], `Value error, there is no tool ${name}: tools has ${names}`)
+  const names = tools.map(nameOf)
+  const demand = (named: NamedTool, loc: readonly string[]) => {
+    const isThere = tools.some(tool => tool.type === named.type && nameOf(tool) === nameOf(named))
+    if (isThere) return
+    const place = ['body', 'tool_choice', ...loc, named.type, 'name']
+    invalid(place, `Value error, there is no ${named.type} tool ${nameOf(named)}: tools has ${names.join(', ')}`)
+  }
+  if (choice.type !== 'allowed_tools') return demand(choice, [])
+  for (const [i, named] of choice.allowed_tools.tools.entries()) demand(named, ['allowed_tools', 'tools', String(i)])
+}
+
+function nameOf(tool: ToolSpec | NamedTool): string {
+  return tool.type === 'function' ? tool.function.name : tool.custom.name
 }
 
 function chatPromptTokens({ messages, tools }: ChatBody): number {
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? [])
   return (
     messageTokens(messages) +
-    calls.reduce((sum, one) => sum + countTokens(`${one.function?.name ?? ''}${one.function?.arguments ?? ''}`), 0) +
-    (tools ?? []).reduce((sum, tool) => sum + countTokens(JSON.stringify(tool.function)), 0)
+    calls.reduce((sum, one) => sum + countTokens(wordsOfCall(one)), 0) +
+    (tools ?? []).reduce((sum, tool) => sum + countTokens(JSON.stringify(tool[tool.type as 'function'])), 0)
   )
 }
 
@@ -241,6 +291,10 @@ function messageTokens(messages: readonly Message[]): number {
     else if (Array.isArray(content)) for (const part of content) sum += countTokens(part.text ?? '')
   }
   return sum
+}
+
+function wordsOfCall({ function: called, custom }: z.output<typeof AskedToolCall>): string {
+  return `${called?.name ?? ''}${called?.arguments ?? ''}${custom?.name ?? ''}${custom?.input ?? ''}`
 }
 
 function replyOf(world: World, key: Key, body: ChatBody, bounds: Bounds): Reply {
@@ -265,16 +319,32 @@ const ANY_OBJECT: JsonSchema = {
 /** The tool that this answer calls, if any: what is asked for, else one where the user has the word. */
 function calledTool({ chance }: World, key: Key, { tools, tool_choice, messages }: ChatBody): Tool | undefined {
   if (!tools || tool_choice === 'none') return undefined
-  const offered = tools.map(({ function: { name, parameters } }) => ({
-    name,
-    parameters: (parameters ?? { type: 'object', properties: {} }) as JsonSchema,
-  }))
-  if (typeof tool_choice === 'object' && tool_choice !== null) {
-    return offered.find(({ name }) => name === tool_choice.function.name)
+  const choice = tool_choice ?? 'auto'
+  const isNamed = (tool: ToolSpec, named: NamedTool) => tool.type === named.type && nameOf(tool) === nameOf(named)
+  if (typeof choice === 'object' && choice.type !== 'allowed_tools') {
+    return offeredTool(tools.find(tool => isNamed(tool, choice))!)
   }
+  const allowed = typeof choice === 'object' ? choice.allowed_tools : undefined
   const last = messages.at(-1)!
-  if (tool_choice !== 'required' && last.role !== 'user') return undefined
-  return chosenTool(chance, key, offered, wordsOf(last))
+  const mode = allowed?.mode ?? choice
+  if (mode !== 'required' && last.role !== 'user') return undefined
+  const left = tools.filter(tool => allowed?.tools.some(named => isNamed(tool, named)) ?? true)
+  return chosenTool(chance, key, left.map(offeredTool), wordsOf(last))
+}
+
+function offeredTool(tool: ToolSpec): Tool {
+  if (tool.type === 'function') {
+    const { name, parameters } = tool.function
+    return { name, parameters: (parameters ?? { type: 'object', properties: {} }) as JsonSchema }
+  }
+  const { name, format } = tool.custom
+  if (format?.type === 'grammar') {
+    refuse(
+      400,
+      `the input of the tool ${name} cannot be made by a grammar: leave its format out, or give it the type text`,
+    )
+  }
+  return { name, parameters: undefined }
 }
 
 /** The texts of a message. */
@@ -298,19 +368,21 @@ function choiceOf({ text, toolCalls, finish_reason }: Reply, index: number) {
   }
 }
 
-function toolCallOf({ id, name, arguments: given }: Reply['toolCalls'][number]) {
-  return { id, type: 'function' as const, function: { name, arguments: given } }
+function toolCallOf({ id, name, arguments: given, isCustom }: Reply['toolCalls'][number]) {
+  return isCustom
+    ? { id, type: 'custom' as const, custom: { name, input: given } }
+    : { id, type: 'function' as const, function: { name, arguments: given } }
 }
 
 /** The deltas of an answer, as JSON. */
 function* deltasOf(reply: Reply): Generator<string> {
   const { toolCalls } = reply
   for (const piece of reply.pieces()) yield `{"content":${JSON.stringify(piece)}}`
-  for (const [index, { id, name, arguments: given }] of toolCalls.entries()) {
-    const opened = { index, id, type: 'function', function: { name, arguments: '' } }
-    yield `{"tool_calls":[${JSON.stringify(opened)}]}`
-    for (const piece of given.match(/.{1,8}/gsu) ?? []) {
-      yield `{"tool_calls":[${JSON.stringify({ index, function: { arguments: piece } })}]}`
+  for (const [index, call] of toolCalls.entries()) {
+    yield `{"tool_calls":[${JSON.stringify({ index, ...toolCallOf({ ...call, arguments: '' }) })}]}`
+    for (const piece of call.arguments.match(/.{1,8}/gsu) ?? []) {
+      const more = call.isCustom ? { custom: { input: piece } } : { function: { arguments: piece } }
+      yield `{"tool_calls":[${JSON.stringify({ index, ...more })}]}`
     }
   }
 }

@@ -10,17 +10,18 @@ import { countTokens, splitTokens } from './tokenizer.ts'
 const TOOL = purpose('answer.tool')
 const TOOL_ID = purpose('answer.toolId')
 
-/** A function that the model may call. */
+/** What the model may call: a function, by the schema of its arguments, or a custom tool, which has none and takes a text. */
 export interface Tool {
   readonly name: string
-  readonly parameters: JsonSchema
+  readonly parameters: JsonSchema | undefined
 }
 
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** JSON, as text. */
+  /** JSON, as text; of a custom tool the text that it takes. */
   readonly arguments: string
+  readonly isCustom: boolean
 }
 
 /** One answer, complete. */
@@ -108,8 +109,12 @@ export function jsonReply(chance: Chance, key: Key, schema: JsonSchema, bounds: 
   return textReply(JSON.stringify(fitting(chance, key, schema, 'response_format', bounds)), bounds)
 }
 
-/** A call of one tool, with arguments that fit its parameters. */
+/** A call of one tool, with arguments that fit its parameters, or with a text. */
 export function toolReply(chance: Chance, key: Key, { name, parameters }: Tool, bounds: Bounds): Reply {
+  if (parameters === undefined) {
+    const { tokens } = answerTokens(chance, key, undefined)
+    return callsReply(chance, key, [{ name, input: answerText(chance, key, tokens) }], bounds)
+  }
   const given = fitting(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
   return callsReply(chance, key, [{ name, arguments: given }], bounds)
 }
@@ -126,19 +131,24 @@ export function scriptedReply(chance: Chance, key: Key, answer: ScriptedAnswer, 
 export function callsReply(
   chance: Chance,
   key: Key,
-  calls: readonly { readonly name: string; readonly arguments: JsonValue }[],
+  calls: readonly ({ readonly name: string } & ({ readonly arguments: JsonValue } | { readonly input: string }))[],
   { limit }: Bounds,
 ): Reply {
   let left = limit ?? Number.POSITIVE_INFINITY
   let isCut = false
   let tokens = 0
-  const toolCalls = calls.map(({ name, arguments: given }, nth) => {
+  const toolCalls = calls.map((call, nth) => {
+    const { name } = call
+    const isCustom = 'input' in call
     left -= countTokens(name)
-    const reply = textReply(JSON.stringify(given), { limit: Math.max(0, Math.min(left, 0x7fffffff)), stop: [] })
+    const reply = textReply(isCustom ? call.input : JSON.stringify(call.arguments), {
+      limit: Math.max(0, Math.min(left, 0x7fffffff)),
+      stop: [],
+    })
     left -= reply.tokens
     tokens += countTokens(name) + reply.tokens
     isCut ||= reply.finish_reason === 'length'
-    return { id: `call_${chance.letters(24, key, TOOL_ID + nth)}`, name, arguments: reply.text }
+    return { id: `call_${chance.letters(24, key, TOOL_ID + nth)}`, name, arguments: reply.text, isCustom }
   })
   return {
     ...{ text: '', toolCalls, finish_reason: isCut ? 'length' : 'tool_calls', isDrawn: false },

@@ -228,6 +228,58 @@ describe('a tool', () => {
     expect(after.choices[0]!.message.content).toMatch(/\w/)
   })
 
+  test('is one of those that allowed_tools leaves', async () => {
+    const { client, ask: post } = stage()
+    const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
+    const clock = { type: 'function', function: { name: 'read_clock' } }
+    const allowed = (mode: 'auto' | 'required', tools: Record<string, unknown>[] = [clock]) => ({
+      ...{ type: 'allowed_tools' as const, allowed_tools: { mode, tools } },
+    })
+    const called = async (more: object) =>
+      (await client.chat.completions.create({ ...ask, messages, ...more })).choices[0]!.message.tool_calls?.map(
+        call => call.type === 'function' && call.function.name,
+      )
+    expect(await called({})).toEqual(['get_weather'])
+    expect(await called({ tool_choice: allowed('auto') })).toEqual(['read_clock'])
+    const answered = [...messages, { role: 'assistant' as const, content: 'Fine.' }]
+    expect(await called({ tool_choice: allowed('auto'), messages: answered })).toBeUndefined()
+    expect(await called({ tool_choice: allowed('required'), messages: answered })).toEqual(['read_clock'])
+    const none = { type: 'function', function: { name: 'nope' } }
+    const refused = await post('/v1/chat/completions', { ...ask, tool_choice: allowed('auto', [clock, none]) })
+    expect([refused.status, refused.body.detail[0].loc]).toEqual([
+      422,
+      ['body', 'tool_choice', 'allowed_tools', 'tools', '1', 'function', 'name'],
+    ])
+  })
+
+  test("of one's own kind is called with a text, whole and streamed alike", async () => {
+    const { client, ask: post } = stage()
+    const custom = { type: 'custom' as const, custom: { name: 'run_code' } }
+    const body = { model: 'acme/chat', messages: HELLO, tools: [custom, CLOCK], tool_choice: custom }
+    const whole = await client.chat.completions.create(body)
+    const [call] = whole.choices[0]!.message.tool_calls!
+    if (call?.type !== 'custom') throw new Error('expected a call of a custom tool')
+    expect(call.custom).toEqual({ name: 'run_code', input: expect.stringMatching(/\w/) })
+    expect(whole.choices[0]!.finish_reason).toBe('tool_calls')
+    expect(whole.usage!.completion_tokens).toBe(encode('run_code').length + encode(call.custom.input).length)
+    let said = ''
+    for await (const { choices } of await client.chat.completions.create({ ...body, stream: true })) {
+      const piece = choices[0]?.delta.tool_calls?.[0] as { custom?: { input: string } } | undefined
+      said += piece?.custom?.input ?? ''
+    }
+    expect(said).toBe(call.custom.input)
+    const { message } = whole.choices[0]!
+    const result = { role: 'tool' as const, tool_call_id: call.id, content: 'done' }
+    const after = await client.chat.completions.create({
+      ...{ model: 'acme/chat', tools: [custom], messages: [...HELLO, message, result] },
+    })
+    expect(after.choices[0]!.message.content).toMatch(/\w/)
+    const grammar = { type: 'grammar', grammar: { definition: 'a', syntax: 'regex' } }
+    const tools = [{ type: 'custom', custom: { name: 'run_code', format: grammar } }]
+    const refused = await post('/v1/chat/completions', { ...body, tools })
+    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('run_code')])
+  })
+
   test('the loop of the openai package comes to its end', async () => {
     const { client } = stage()
     const seen: unknown[] = []
