@@ -262,8 +262,9 @@ function checkTools({ tools, tool_choice: choice }: ChatBody): void {
     const place = ['body', 'tool_choice', ...loc, named.type, 'name']
     invalid(place, `Value error, there is no ${named.type} tool ${nameOf(named)}: tools has ${names.join(', ')}`)
   }
-  if (choice.type !== 'allowed_tools') return demand(choice, [])
-  for (const [i, named] of choice.allowed_tools.tools.entries()) demand(named, ['allowed_tools', 'tools', String(i)])
+  if (choice.type === 'allowed_tools') {
+    for (const [i, named] of choice.allowed_tools.tools.entries()) demand(named, ['allowed_tools', 'tools', String(i)])
+  } else demand(choice, [])
 }
 
 function nameOf(tool: ToolSpec | NamedTool): string {
