@@ -19,6 +19,7 @@ import { monotonicMs } from './kernel/pacer.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
 import type { Simulator } from './simulator.ts'
 import type { TimelineLibrary } from './timelines.ts'
+import { answerUnreadable } from './unreadable-requests.ts'
 import { type ServedWorld, TooManyWorlds, Worlds, type WorldsOptions } from './worlds.ts'
 
 export const DEFAULT_PORT = 4010
@@ -232,6 +233,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     outgoing.end(JSON.stringify({ error: away.message }))
   })
   const halfClosed = new HalfClosed(server)
+  answerUnreadable(server)
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', (socket: Socket) => {
     connections.set(socket, 0)

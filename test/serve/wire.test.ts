@@ -1,5 +1,5 @@
 /** What comes over a socket and no `fetch` would send: pieces, breaks, strange targets, and clients that stay. */
-import { Agent, request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest, STATUS_CODES } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../../src/serve.ts'
@@ -425,4 +425,18 @@ describe('a scaled clock', () => {
     expect(dates).toEqual([...dates].sort((a, b) => a - b))
     expect(dates[0]).toBeGreaterThanOrEqual(Date.parse('2026-01-01T00:00:00Z'))
   })
+})
+
+test.each([
+  ['a header of a megabyte', head('GET /v1/voices HTTP/1.1', { 'X-Large': 'a'.repeat(MIB) }), 431],
+  ['what is no HTTP', 'Hello, is anybody there?\r\n\r\n', 400],
+])('%s is refused in words', async (_, sent, status) => {
+  const world = await running(EMPTY)
+  const line = await dial(world)
+  line.socket.write(sent)
+  const [told, body] = (await line.until(/"}$/)).split('\r\n\r\n')
+  expect(told).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\\r\\ncontent-type: application/json\\r\\n`))
+  expect(JSON.parse(body!)).toEqual({ detail: STATUS_CODES[status] })
+  // Nobody else has noticed anything.
+  expect((await fetch(`${world.server.url}/_sim/health`)).status).toBe(200)
 })
