@@ -61,6 +61,7 @@ class Planner {
   readonly #found: { schema: SchemaObject; at: string }[] = []
   readonly #absent = new Set<string>()
   readonly #others = new Set<string>()
+  readonly #pinned = new Map<string, string>()
   readonly #done = new Set<SchemaObject>()
   readonly #open = new Set<SchemaObject>()
   #left: number
@@ -106,8 +107,9 @@ class Planner {
       this.#add(chosen, at)
     }
     if (condition !== undefined && (then !== undefined || otherwise !== undefined)) {
-      const isMet = this.#choose(2, this.#choosing.first(condition, 2)) === 0
+      const isMet = this.#isMet(condition as unknown as JsonSchema)
       if (isMet) this.#add(condition as unknown as JsonSchema, at)
+      else this.#unmet(condition as unknown as JsonSchema, at)
       this.#add(((isMet ? then : otherwise) ?? true) as JsonSchema, at)
     }
     for (const [name, needs] of dependentsOf(schema)) {
@@ -129,10 +131,31 @@ class Planner {
     return ordered[this.#choose(ordered.length, 0)]!
   }
 
+  /** Whether a condition is taken to be met. Of those that ask one property for different values one can be. */
+  #isMet(condition: JsonSchema): boolean {
+    const values = Object.entries(propertiesOf(condition)).flatMap(([name, inner]) =>
+      typeof inner === 'object' && inner.const !== undefined ? [[name, JSON.stringify(inner.const)] as const] : [],
+    )
+    if (values.some(([name, value]) => (this.#pinned.get(name) ?? value) !== value)) return false
+    if (this.#choose(2, this.#choosing.first(condition, 2)) !== 0) return false
+    for (const [name, value] of values) this.#pinned.set(name, value)
+    return true
+  }
+
+  /** Keeps a condition from being met, where one property is enough for that. */
+  #unmet(condition: JsonSchema, at: string): void {
+    const [first] = Object.entries(propertiesOf(condition))
+    const required = typeof condition === 'object' ? ((condition.required ?? []) as string[]) : []
+    if (first !== undefined) {
+      const [name, inner] = first
+      this.#found.push({ schema: { properties: { [name]: { not: inner } }, required: [name] }, at })
+    } else if (required.length === 1) this.#absent.add(required[0]!)
+  }
+
   #unchosen(branch: JsonSchema, at: string): void {
     if (typeof branch === 'boolean') return
     const target = typeof branch.$ref === 'string' ? this.#document.resolve(branch.$ref, at) : branch
-    if (typeof target === 'object') for (const name of Object.keys(target.properties ?? {})) this.#others.add(name)
+    for (const name of Object.keys(propertiesOf(target))) this.#others.add(name)
   }
 
   #dependent(name: string, needs: JsonSchema, at: string): void {
@@ -183,6 +206,10 @@ class Planner {
     this.#choosing.onWays(this.#ways)
     return (first + digit) % count
   }
+}
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return typeof schema === 'object' ? ((schema.properties ?? {}) as Record<string, JsonSchema>) : {}
 }
 
 function isAnything(schema: unknown): boolean {

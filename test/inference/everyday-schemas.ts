@@ -60,6 +60,25 @@ export const FITTED: readonly Schema[] = [
       })),
     },
   ),
+  object(
+    { kind: { enum: [...'abcdefghijkl'] } },
+    {
+      required: ['kind'],
+      allOf: [...'abcdefghijkl'].map(kind => ({
+        if: { properties: { kind: { const: kind } } },
+        // biome-ignore lint/suspicious/noThenProperty: so the keyword is called
+        then: { properties: { [`of_${kind}`]: integer }, required: [`of_${kind}`] },
+      })),
+    },
+  ),
+  object(Object.fromEntries([...'abcdefghij'].map(name => [name, { type: 'boolean' }])), {
+    allOf: [...'abcdefghij'].map(name => ({
+      if: { properties: { [name]: { const: true } }, required: [name] },
+      // biome-ignore lint/suspicious/noThenProperty: so the keyword is called
+      then: { required: [`why_${name}`] },
+      else: { not: { required: [`why_${name}`] } },
+    })),
+  }),
   // Objects.
   object({ card: text() }, { dependentRequired: { card: ['address'] } }),
   object({ card: text() }, { dependentSchemas: { card: object({ zip: integer }, { required: ['zip'] }) } }),
