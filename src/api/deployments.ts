@@ -144,7 +144,7 @@ export const startDeployment = endpoint({
   summary: 'Start a stopped deployment; its instances come back through the autoscaler',
   provenance: 'documented',
   assumed: [
-    'the next state is initializing',
+    'the next state is initializing; a model of the catalog runs in the same moment, on GPUs of the provider',
     'a failed deployment starts only where the profile says so (policies.failed_may_start), with all its tries',
   ],
   refusals: {
@@ -164,8 +164,8 @@ export const startDeployment = endpoint({
     const blocked = deployment.blockedByBase
     if (blocked !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blocked}`)
     demandFunds(world)
-    // An adapter runs on the GPUs of its base.
-    const wanted = deployment.type === 'lora' ? 0 : deployment.num_gpus * deployment.min_instances
+    // An adapter runs on the GPUs of its base, and a model of the catalog on those of the provider.
+    const wanted = deployment.type === 'llm' ? deployment.num_gpus * deployment.min_instances : 0
     demandWithinLimit(world, deployment.gpu, wanted)
     deployment.start()
     return { deploy_id }

@@ -184,9 +184,14 @@ export class Deployments {
     row.crashesToCome = 0
     row.stoppedForFunds = false
     row.failReason = ''
+    this.#setStatus(row, 'initializing')
+    // A model of the catalog runs on GPUs of the provider, which are there.
+    if (row.plan.type !== 'llm') {
+      this.#setStatus(row, 'running')
+      return
+    }
     row.desired = Math.max(1, this.#world.autoscaler.wanted(row))
     row.leaning = 0
-    this.#setStatus(row, 'initializing')
     this.ask(ordinal, row.desired, this.#world.profile.timings.placementDelay)
     this.refresh(ordinal)
   }

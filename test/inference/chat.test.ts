@@ -481,6 +481,11 @@ test('a reference to the catalog answers by its id while it runs, and by its id 
   legacy.stop()
   expect(await asked(id)).toEqual([503, 'model M is stopped, not running'])
   expect((await asked(legacy.model_name))[0]).toBe(200)
+  // It has no instances of the account's, neither before nor after.
+  expect((await ask(`/deploy/${legacy.deploy_id}/start`, {})).status).toBe(200)
+  await sim.clock.advance('1h')
+  expect(legacy.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+  expect((await asked(id))[0]).toBe(200)
   legacy.delete()
   expect((await asked(id))[0]).toBe(404)
   expect((await asked(legacy.model_name))[0]).toBe(200)
