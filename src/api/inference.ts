@@ -118,6 +118,9 @@ export async function started(world: World, call: InferenceCall, patience: Patie
   demandUnbroken(call)
 }
 
+/** Why a wait ends early: what is waited for came on. */
+const CHANGED = 'changed'
+
 /** Waits on the client's clock, or until the request gets another state; a client that gives up leaves. */
 export async function waited(
   call: InferenceCall,
@@ -132,7 +135,8 @@ export async function waited(
   const change = new AbortController()
   const leave = () => change.abort(signal.reason)
   signal.addEventListener('abort', leave, { once: true })
-  call.onChange(() => change.abort())
+  // With a reason of our own: without one each change would make an error, and a stack with it.
+  call.onChange(() => change.abort(CHANGED))
   try {
     if (signal.aborted) leave()
     await patience.wait(delay, change.signal, part, call)
