@@ -132,6 +132,8 @@ export function chats(
   const lengths = { promptTokens: 500, answerTokens: tokens, longestAnswer: tokens }
   const spec = { model, prefix: 'chatcmpl-', token: 'token', hash: `${tokens}`, ...lengths }
   for (let client = 0; client < clients; client++) {
+    // What the door refuses with 402 is not asked here either.
+    if (world.ledger.suspended !== undefined) return
     if (target === undefined || world.inference.refusal(model, 'token', target) !== undefined) return
     const call = world.inference.begin(spec, target)
     if (client < left) call.leave(0)
