@@ -16,6 +16,7 @@ import { BrokenAnswer, isStream } from './faults/broken.ts'
 import { HalfClosed, HearingPatience } from './half-closed.ts'
 import type { Micros } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
+import { drainedBefore } from './request-drain.ts'
 import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
 import type { Simulator } from './simulator.ts'
 import type { TimelineLibrary } from './timelines.ts'
@@ -120,7 +121,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
   }
 
   const listener = getRequestListener(
-    (request, env) => {
+    drainedBefore((request, env) => {
       const incoming = env.incoming as IncomingMessage
       const path = pathOf(request.url)
       const clientAddress = addressOf(incoming, trustProxy)
@@ -148,7 +149,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       if (world === undefined) return noWorld(worlds, below!.name)
       if (world instanceof Response) return guarded(world)
       return answerControl(world, request, { clientAddress, path: target })
-    },
+    }),
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
 
