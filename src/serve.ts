@@ -104,7 +104,7 @@ export class ListenError extends Error {
 export async function serve(sim: Simulator, options: ServeOptions = {}): Promise<Server> {
   const { port = DEFAULT_PORT, hostname = DEFAULT_HOST, controlToken, trustProxy = false } = options
   const isPublic = !isLoopback(hostname)
-  if (isPublic && controlToken === undefined) {
+  if (isPublic && (controlToken === undefined || controlToken.trim() === '')) {
     throw new ListenError(
       'NO_CONTROL_TOKEN',
       `Failed to listen on ${hostname}: other machines could command the simulator. Give a control token, or listen on ${DEFAULT_HOST}.`,

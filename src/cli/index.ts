@@ -27,6 +27,7 @@ const DEFAULT_COMMAND = 'serve'
 export async function main(args: readonly string[]): Promise<void> {
   const debug = args.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
   if (!process.stdout.listeners('error').includes(onClosedPipe)) process.stdout.on('error', onClosedPipe)
+  if (!process.stderr.listeners('error').includes(onClosedNotes)) process.stderr.on('error', onClosedNotes)
   try {
     await dispatch(args.filter(arg => arg !== '--debug'))
   } catch (error) {
@@ -40,6 +41,11 @@ export async function main(args: readonly string[]): Promise<void> {
 function onClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   process.exit()
+}
+
+/** Notes without a reader are lost, and the command goes on: `grep -m1` closes the pipe when it has seen its line. */
+function onClosedNotes(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }
 
 async function dispatch(args: readonly string[]): Promise<void> {

@@ -26,6 +26,7 @@ import {
   flag,
   integer,
   positive,
+  secret,
   seed,
   text,
   texts,
@@ -214,7 +215,7 @@ function flags() {
     },
     'control-token': {
       ...flag('control-token', 'Token of the control plane beyond loopback; drawn unless given'),
-      coerce: text('control-token'),
+      coerce: secret('control-token'),
     },
   }
 }

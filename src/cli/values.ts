@@ -140,6 +140,17 @@ export function text(flag: string) {
   return (given: unknown): string | undefined => single(flag, given)?.text
 }
 
+/** A secret: any text but an empty one, which is what a shell makes of a variable that is not set. */
+export function secret(flag: string) {
+  return (given: unknown): string | undefined => {
+    const found = single(flag, given)
+    if (found === undefined || found.text.trim() !== '') return found?.text
+    throw new UsageError(
+      `Failed to read ${found.name} '${found.text}': it is empty. Give a token, or leave it out to have one drawn.`,
+    )
+  }
+}
+
 /** A seed: any text but none, which is what a shell makes of a variable that is not set. */
 export function seed(flag: string) {
   return (given: unknown): string | undefined => {

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { run, shell, started } from './process.ts'
 
@@ -97,6 +97,31 @@ test('a request in flight holds the first signal, not the second', async () => {
   expect(stderr).toContain('once more to stop at once')
 })
 
+test('a request in flight is answered when stderr is a closed pipe', async () => {
+  const { banner, url, child, end } = await started(['--port', '0', '--fixtures', 'empty'])
+  const token = /^token +(\S+)$/m.exec(banner)?.[1]
+  const port = Number(new URL(url).port)
+  const socket = connect(port, '127.0.0.1')
+  let answer = ''
+  socket.on('error', () => {})
+  socket.on('data', data => {
+    answer += data
+  })
+  socket.write(
+    `POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Length: 14\r\n\r\n`,
+  )
+  // Another request on another socket: when it is answered, the first one has come in.
+  await fetch(`${url}/_sim/health`)
+
+  child.stderr?.destroy()
+  child.kill('SIGTERM')
+  // When the server takes no more connections, it has written its note on stderr.
+  await vi.waitUntil(() => isRefused(port), { timeout: 10_000 })
+  socket.write('{"amount":500}')
+  expect((await end).code).toBe(143)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+})
+
 test('a taken port is an error, with the way out', async () => {
   const { url } = await started(['--port', '0', '--fixtures', 'empty'])
   const port = Number(new URL(url).port)
@@ -125,3 +150,14 @@ test('beyond loopback a control token is drawn, printed, and asked for', async (
   const advance = banner.slice(banner.lastIndexOf('curl -H "x-sim')).replace('curl', 'curl -s').trimEnd()
   expect(JSON.parse((await shell(advance)).stdout)).toMatchObject({ from: '2026-01-01T00:00:00.000000+00:00' })
 })
+
+/** Whether a server takes no connections on a port. */
+function isRefused(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const probe = connect(port, '127.0.0.1', () => {
+      probe.destroy()
+      resolve(false)
+    })
+    probe.on('error', () => resolve(true))
+  })
+}

@@ -47,6 +47,11 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   ],
   [['run', '--update=1'], "Failed to read --update '1': it is a switch."],
   [['--profile', 'quik'], "Did you mean 'quick'?"],
+  [
+    ['--host', '0.0.0.0', '--port', '0', '--control-token', ''],
+    "Failed to read --control-token '': it is empty. Give a token, or leave it out to have one drawn.",
+  ],
+  [['--control-token', ' '], "Failed to read --control-token ' ': it is empty."],
   [['env', '--host'], 'Failed to read --host: it needs a value.'],
   [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
 ]

@@ -166,6 +166,13 @@ describe('listening', () => {
     )
   })
 
+  test('beyond loopback refuses an empty control token', async () => {
+    await expect(serve(createSimulator(), { port: 0, hostname: '0.0.0.0', controlToken: '' })).rejects.toMatchObject({
+      code: 'NO_CONTROL_TOKEN',
+      exitCode: 2,
+    })
+  })
+
   test('binds loopback alone unless told otherwise', async () => {
     const { server } = await running()
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
