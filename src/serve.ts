@@ -135,7 +135,13 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
         const world = worlds.get(below.name)
         if (world === undefined) return noWorld(worlds, below.name)
         const arrival = { clientAddress, path: below.path }
-        if (incoming.headers['x-sim-client'] === 'scenario') return answerStage(world, request, arrival, bringAbout)
+        if (incoming.headers['x-sim-client'] === 'scenario') {
+          // A number is all that it takes to read the answer of another client: guarded as the control plane is.
+          const comesBack = PIECES_HEADER in incoming.headers || AWAITED_HEADER in incoming.headers
+          const away = turnAwayStranger(incoming) ?? (comesBack ? originGuard(incoming) : undefined)
+          if (away !== undefined) return guarded(told(world, away.status, away.message))
+          return answerStage(world, request, arrival, bringAbout)
+        }
         return answerBelow(worlds, world, request, { ...arrival, bringAbout, patienceOf })
       }
       const target = below?.path ?? path

@@ -109,17 +109,18 @@ class NoAnswer extends Error {}
 /** What goes to and fro between a stage and its server. */
 class Line {
   readonly #root: string
-  readonly #headers: Readonly<Record<string, string>>
+  /** What the server asks of who commands it. */
+  readonly headers: Readonly<Record<string, string>>
 
   constructor(root: string, controlToken: string | undefined) {
     this.#root = root
-    this.#headers = controlToken === undefined ? {} : { 'x-sim-control-token': controlToken }
+    this.headers = controlToken === undefined ? {} : { 'x-sim-control-token': controlToken }
   }
 
   /** Asks the control plane. Throws RangeError with what it says to a refusal. */
   // biome-ignore lint/suspicious/noExplicitAny: each path answers what its declaration says
   async ask(method: string, path: string, body?: unknown): Promise<any> {
-    const headers = { ...this.#headers, ...(body !== undefined && { 'content-type': 'application/json' }) }
+    const headers = { ...this.headers, ...(body !== undefined && { 'content-type': 'application/json' }) }
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
     const response = await fetch(`${this.#root}${path}`, init).catch(error => {
       throw new NoAnswer(`no server answers there (${reasonOf(error)})`)
@@ -546,6 +547,7 @@ export class AgainstStage implements Stage {
     const path = pathname.startsWith(`${base.pathname}/`) ? pathname : `${base.pathname}${pathname}`
     const headers = new Headers(request.headers)
     headers.set('x-sim-client', 'scenario')
+    for (const [name, value] of Object.entries(this.#line.headers)) headers.set(name, value)
     const body = request.body === null ? undefined : await request.arrayBuffer()
     this.#isBehind = true
     if (method !== 'GET' && method !== 'HEAD') this.#changes++
