@@ -124,3 +124,29 @@ function gone(outgoing: ServerResponse): AbortSignal {
   outgoing.once('close', () => controller.abort())
   return controller.signal
 }
+
+/**
+ * Returns the answer as it is sent: if its body is a stream that breaks, the connection is cut. The listener would print
+ * the error of each stream.
+ */
+export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
+  // Streams answer POST only; a look at the headers makes every answer slower.
+  if (outgoing.req.method !== 'POST' || !isStream(answer) || answer.body === null) return answer
+  const reader = answer.body.getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch {
+          outgoing.req.socket.destroySoon()
+        }
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { status: answer.status, headers: answer.headers })
+}

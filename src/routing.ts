@@ -4,6 +4,7 @@ import { KEY_HEADER, namedToken } from './api/auth.ts'
 import type { Patience } from './api/endpoint.ts'
 import type { ClientPatience } from './client-patience.ts'
 import { BrokenAnswer } from './faults/broken.ts'
+import { WorldReplaced } from './kernel/world-replaced.ts'
 import type { Simulator } from './simulator.ts'
 import { jsonValue } from './store/json-text.ts'
 import { DEFAULT_WORLD, type Destination, type ServedWorld, TooManyWorlds, type Worlds } from './worlds.ts'
@@ -88,7 +89,17 @@ function asked(
   const home = name === DEFAULT_WORLD ? '/_sim' : `/_sim/worlds/${name}/_sim`
   // By the address that was asked, as for the base_url of a world.
   const control = () => `${new URL(request.url).origin}${home}`
-  return sim.answer(request, { clientAddress, path, patienceOf, header, control })
+  const answered = sim.answer(request, { clientAddress, path, patienceOf, header, control })
+  if (!(answered instanceof Promise)) return answered
+  return answered.catch((error: unknown) => unanswered(sim, `${request.method} ${path.split('?', 1)[0]}`, error))
+}
+
+/** Answers a request whose world was replaced while it waited. Throws every other error again. */
+function unanswered({ clock }: Simulator, request: string, error: unknown): Response {
+  if (!(error instanceof WorldReplaced)) throw error
+  const detail = `Failed to answer ${request}: the world was reset, restored or deleted while the request waited. Send it again.`
+  const headers = { 'content-type': 'application/json', date: clock.now.toUTCString(), 'x-sim-error': detail }
+  return new Response(JSON.stringify({ detail }), { status: 500, headers })
 }
 
 function delivered(

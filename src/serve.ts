@@ -6,7 +6,7 @@ import { pathOf } from './api/asked.ts'
 import type { Patience } from './api/endpoint.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
 import { AWAITED_HEADER, AwaitedAnswer, NO_PIECE_HEADER, PIECES_HEADER } from './awaited-answer.ts'
-import { breakAnswer } from './broken-connection.ts'
+import { breakAnswer, cutWhenBroken } from './broken-connection.ts'
 import type { ClientPatience } from './client-patience.ts'
 import { patience, pause } from './clock/turns.ts'
 import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
@@ -212,12 +212,13 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ): Response | Promise<Response> {
-    if (!(answer instanceof BrokenAnswer)) return answer
+    if (!(answer instanceof BrokenAnswer)) return cutWhenBroken(answer, outgoing)
     const { speed } = from.clock
     const latency = options.latency ?? (speed === undefined ? 'instant' : 'scaled')
     const pace = latency === 'real' ? 1 : latency === 'scaled' ? speed : undefined
     const waits = <Value>(wait: Promise<Value>) => halfClosed.during(incoming.socket, wait)
-    return breakAnswer(answer, incoming, outgoing, { pace, hanging, waits })
+    const broken = breakAnswer(answer, incoming, outgoing, { pace, hanging, waits })
+    return broken.then(sent => cutWhenBroken(sent, outgoing))
   }
 
   const patienceFor = patienceOver(options.latency)

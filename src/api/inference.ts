@@ -1,9 +1,11 @@
 /** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
+
 import { RETRY_AFTER } from '../cluster/inference.ts'
 import type { InferenceCall, InferenceSpec } from '../cluster/inference-row.ts'
 import { type Target, targetOf } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
 import { hash32 } from '../kernel/random.ts'
+import { WorldReplaced } from '../kernel/world-replaced.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
 import { demandFunds } from './admission.ts'
 import { type Answer, type AnswerPart, type Patience, Refused, refuse } from './endpoint.ts'
@@ -141,7 +143,8 @@ export async function waited(
     if (signal.aborted) leave()
     await patience.wait(delay, change.signal, part, call)
   } catch (error) {
-    if (call.state === state || signal.aborted) {
+    // A world that is gone brings no answer, even if the request has got a place in it meanwhile.
+    if (call.state === state || signal.aborted || error instanceof WorldReplaced) {
       call.leave(0)
       throw signal.aborted ? signal.reason : error
     }

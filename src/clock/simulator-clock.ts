@@ -8,6 +8,7 @@ import { eventsToNextChange, type Polled, unfinished } from '../cluster/unfinish
 import type { World } from '../cluster/world.ts'
 import { LONGEST_LIFE } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
+import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { type Awaited, type Began, began, type Happened, happenedSince } from './happened.ts'
 import type { ClockHost, ClockOptions, Holding } from './host.ts'
 import { FakeTimers, warn } from './lockstep.ts'
@@ -463,7 +464,8 @@ export class SimulatorClock {
 
   /** Rejects whoever sleeps or is moving time: the world they did it in is gone. */
   reset(): void {
-    this.#sleepers.reject(() => new Error('Failed to sleep on: the simulator was reset. Start clients after reset().'))
+    const message = 'Failed to sleep on: the simulator was reset. Start clients after reset().'
+    this.#sleepers.reject(() => new WorldReplaced(message))
     this.#timers.forget()
     this.#quiet.unwatch()
     this.#rebase()
@@ -648,7 +650,9 @@ export class SimulatorClock {
   /** A reset in the middle of a move: the move belongs to a world that is gone. */
   #sameWorld(world: World): void {
     if (world === this.#host.world) return
-    throw new Error('Failed to move time on: the simulator was reset in the middle. Await a move before you reset.')
+    throw new WorldReplaced(
+      'Failed to move time on: the simulator was reset in the middle. Await a move before you reset.',
+    )
   }
 
   #end(since: Began): Happened {

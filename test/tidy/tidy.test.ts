@@ -96,7 +96,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'timelines.ts': ['cluster', 'faults', 'kernel'],
   'worlds.ts': ['simulator.ts', 'snapshot', 'api', 'kernel'],
   conform: ['simulator.ts', 'api', 'store', 'kernel'],
-  'routing.ts': ['worlds.ts', 'simulator.ts', 'client-patience.ts', 'faults', 'api', 'store/json-text.ts'],
+  'routing.ts': ['worlds.ts', 'simulator.ts', 'client-patience.ts', 'faults', 'api', 'kernel', 'store/json-text.ts'],
   'received.ts': ['api', 'kernel', 'store/json-text.ts'],
 }
 
