@@ -9,7 +9,7 @@ import { AWAITED_HEADER, AwaitedAnswer, NO_PIECE_HEADER, PIECES_HEADER } from '.
 import { breakAnswer, cutWhenBroken } from './broken-connection.ts'
 import type { ClientPatience } from './client-patience.ts'
 import { patience, pause } from './clock/turns.ts'
-import { hostGuard, isLoopback, originGuard, tokenGuard } from './control/guards.ts'
+import { hostGuard, isLoopback, originGuard, serviceGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
 import { cutBody } from './faults/bodies.ts'
 import { BrokenAnswer, isStream } from './faults/broken.ts'
@@ -129,9 +129,12 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       const bringAbout = (from: Simulator, answer: Response) => broughtAbout(from, answer, incoming, outgoing)
       const patienceOf = (own: ClientPatience, sim: Simulator) =>
         new HearingPatience(halfClosed, incoming.socket, patienceFor(own, sim))
-      if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout, patienceOf })
       const below = worldBelow(path)
-      if (below !== undefined && !isControl(below.path)) {
+      const isService = !isControl(below?.path ?? path)
+      const astray = isService ? serviceGuard(incoming, () => tokenOf(request, worlds) !== undefined) : undefined
+      if (astray !== undefined) return guarded(told(worlds.default, astray.status, astray.message))
+      if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout, patienceOf })
+      if (below !== undefined && isService) {
         const world = worlds.get(below.name)
         if (world === undefined) return noWorld(worlds, below.name)
         const arrival = { clientAddress, path: below.path }

@@ -237,6 +237,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   body?: Body
   /** How the body is sent: as JSON unless said, or its fields as a form. */
   consumes?: 'json' | 'form'
+  /** Most bytes of a JSON body. Default: 64 MiB. */
+  maxBodyBytes?: number
   upload?: UploadRules<Scope, Form>
   returns: Returns
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
@@ -277,6 +279,7 @@ export interface Endpoint<
   readonly query: Query
   readonly body: Body
   readonly consumes: 'json' | 'form'
+  readonly maxBodyBytes: number | undefined
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly returns: Returns
   readonly produces: string
@@ -349,6 +352,7 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       query: (declaration.query ?? {}) as Query,
       body: declaration.body as Body,
       consumes: declaration.consumes ?? 'json',
+      maxBodyBytes: declaration.maxBodyBytes,
       upload: declaration.upload,
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',

@@ -24,7 +24,8 @@ export const countTokens = endpoint({
     'thinking and tool_choice are accepted and not counted',
     'authentication is optional: a token that is sent must be a good one',
   ],
-  refusals: { 404: 'unknown model' },
+  refusals: { 404: 'unknown model', 413: 'a body of more than 8 MiB' },
+  maxBodyBytes: 8 * 1_048_576,
   auth: 'optional',
   needs: ['tokenizer'],
   body: z.object({

@@ -3,7 +3,7 @@ import { type Asked, headerReader } from './asked.ts'
 import { type Fields, Refused } from './endpoint.ts'
 import { readForm, readUpload, type Upload, unreadable } from './multipart.ts'
 
-/** Largest JSON body in bytes. */
+/** Largest JSON body in bytes, where an endpoint declares no other. */
 export const MAX_JSON_BYTES = 64 * 1_048_576
 
 export type Payload = { text: string } | { fields: Record<string, string> } | { refused: Refused } | Upload | undefined
@@ -28,12 +28,15 @@ export async function read(asked: Asked, scope: unknown): Promise<Payload> {
   if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
     return { refused: unreadable(['application/json']) }
   }
-  if (Number(header('content-length') ?? 0) > MAX_JSON_BYTES)
-    return { refused: detail(413, 'Request Entity Too Large') }
+  const { maxBodyBytes = MAX_JSON_BYTES } = endpoint
+  if (Number(header('content-length') ?? 0) > maxBodyBytes) return { refused: detail(413, 'Request Entity Too Large') }
   try {
     // Only a chunked body can be longer than it says.
-    if (header('transfer-encoding') === null) return { text: await request.text() }
-    return await readCounted(request)
+    if (header('transfer-encoding') !== null) return await readCounted(request, maxBodyBytes)
+    const text = await request.text()
+    // A request that never crossed a wire has no content-length.
+    if (bytesOf(text, maxBodyBytes) > maxBodyBytes) return { refused: detail(413, 'Request Entity Too Large') }
+    return { text }
   } catch {
     return { refused: detail(400, 'There was an error parsing the body') }
   }
@@ -43,7 +46,12 @@ function requiredOf(fields: Fields): string[] {
   return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
 }
 
-async function readCounted(request: Request): Promise<Payload> {
+/** Returns how many bytes a text takes in UTF-8, or 0 if they are fewer than `most` in any case. */
+function bytesOf(text: string, most: number): number {
+  return text.length * 3 <= most ? 0 : new TextEncoder().encode(text).length
+}
+
+async function readCounted(request: Request, maxBytes: number): Promise<Payload> {
   const reader = request.body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -52,7 +60,7 @@ async function readCounted(request: Request): Promise<Payload> {
     const { done, value } = await reader.read()
     if (done) break
     bytes += value.length
-    if (bytes > MAX_JSON_BYTES) {
+    if (bytes > maxBytes) {
       reader.cancel().catch(() => {})
       return { refused: detail(413, 'Request Entity Too Large') }
     }

@@ -121,7 +121,7 @@ export class Waits {
     }
     const stands =
       pausedBy.length > 0
-        ? `the clock is held by ${pausedBy.map(name => `'${name}'`).join(', ')}`
+        ? `the clock is held by ${pausedBy.map(name => `'${printable(name)}'`).join(', ')}`
         : `the clock is ${mode}`
     const now = `It is ${world.clock.iso()}, and ${stands}`
     const said = `${who} waits for ${outlook.for}.`
@@ -153,4 +153,13 @@ function moveBy(seconds: number, control: string | undefined): string {
   return control === undefined
     ? `sim.clock.advance('${seconds}s')`
     : `curl --json '{"by":"${seconds}s"}' ${control}/clock/advance`
+}
+
+/** Most characters of a name in a notice. */
+const NAME_MAX_LENGTH = 100
+
+/** Returns the start of a text with control characters escaped: a terminal would act on them. */
+function printable(text: string): string {
+  const start = text.length > NAME_MAX_LENGTH ? `${text.slice(0, NAME_MAX_LENGTH)}…` : text
+  return start.replaceAll(/\p{Cc}/gu, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

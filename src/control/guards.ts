@@ -47,18 +47,10 @@ export function hostGuard(allowed: readonly string[] = []): (host: string | unde
 }
 
 /** Turns away what a web page of another origin could send, with or without its user's knowledge. */
-export function originGuard({ method, url, headers }: Visitor): TurnedAway | undefined {
-  const site = headers['sec-fetch-site']
-  if (site === 'cross-site' || site === 'same-site') {
-    return { status: 403, message: 'Failed to answer: another site asked. Ask from a page of this server, or by curl.' }
-  }
-  const { origin } = headers
-  if (typeof origin === 'string' && !isOwn(origin, headers.host)) {
-    return {
-      status: 403,
-      message: `Failed to answer the origin '${printable(origin)}': the control plane is for its own pages only.`,
-    }
-  }
+export function originGuard(visitor: Visitor): TurnedAway | undefined {
+  const { method, url, headers } = visitor
+  const away = siteGuard(visitor)
+  if (away !== undefined) return away
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return undefined
   const type = headers['content-type']
   const hasBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
@@ -69,6 +61,33 @@ export function originGuard({ method, url, headers }: Visitor): TurnedAway | und
     status: 415,
     message: `Failed to read the command: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`,
   }
+}
+
+/** Rejects a request that a browser sent for a page of another site. */
+function siteGuard({ headers }: Visitor): TurnedAway | undefined {
+  const site = headers['sec-fetch-site']
+  if (site === 'cross-site' || site === 'same-site') {
+    return { status: 403, message: 'Failed to answer: another site asked. Ask from a page of this server, or by curl.' }
+  }
+  const { origin } = headers
+  if (typeof origin === 'string' && !isOwn(origin, headers.host)) {
+    return {
+      status: 403,
+      message: `Failed to answer the origin '${printable(origin)}': the server takes commands from its own pages only.`,
+    }
+  }
+  return undefined
+}
+
+/**
+ * Rejects a request to the service from a page of another site, unless it only reads or has an API token: a page cannot
+ * send a token without a preflight, and the server grants none.
+ */
+export function serviceGuard(visitor: Visitor, hasToken: () => boolean): TurnedAway | undefined {
+  const { method } = visitor
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return undefined
+  const away = siteGuard(visitor)
+  return away === undefined || hasToken() ? undefined : away
 }
 
 /** Whether a request goes where files are taken. */

@@ -2,13 +2,14 @@
 import type { Operations } from '../api/endpoint.ts'
 import type { Around, Passage, Proceed } from '../api/pipeline.ts'
 import { type Micros, micros } from '../kernel/duration.ts'
+import { globOf } from '../kernel/glob.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Key, purpose } from '../kernel/random.ts'
 import { History, type Past } from './history.ts'
 import type { FaultyWorld, Kind } from './kind.ts'
 import { KINDS } from './kinds.ts'
-import { FaultError, type FaultRule, globOf, MODEL_FIELDS, type ReadRule, readRule } from './rule.ts'
+import { FaultError, type FaultRule, MODEL_FIELDS, type ReadRule, readRule } from './rule.ts'
 
 const TRIGGER = purpose('fault.trigger')
 const SHAPE = purpose('fault.shape')
@@ -356,7 +357,7 @@ function matches({ rule }: Standing, { params, search, request, call }: Passage<
 /** Whether a request names what a rule asks for; a model's owner may be left out, as the service does. */
 function isLike(wanted: string, given: unknown): boolean {
   if (typeof given !== 'string' || given === '') return false
-  return globOf(wanted).test(given) || (!given.includes('/') && wanted.endsWith(`/${given}`))
+  return globOf(wanted)(given) || (!given.includes('/') && wanted.endsWith(`/${given}`))
 }
 
 async function bodyOf(request: Request): Promise<Body> {

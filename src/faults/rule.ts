@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { type AnyEndpoint, type Operations, routeNames } from '../api/endpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
+import { globOf } from '../kernel/glob.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { jsonPath, problemsOf } from '../store/problems.ts'
 import { isDuration } from './fields.ts'
@@ -26,8 +27,22 @@ const moment = z
     description: "As in '10m', or ISO 8601 with an offset",
   })
 
-const pattern = z.string().min(1)
+/** Most characters of a pattern, and most patterns in a list: more than any real name or rule needs. */
+const PATTERN_MAX_LENGTH = 1000
+const PATTERNS_MAX = 1000
+const pattern = z.string().min(1).max(PATTERN_MAX_LENGTH)
 const count = z.int().min(1)
+
+/** Returns what `on` should be instead of the value; undefined if the value is valid. */
+function expectedOn(value: unknown): string | undefined {
+  const patterns = [value].flat()
+  if (patterns.length === 0 || !patterns.every(one => typeof one === 'string' && one !== '')) {
+    return "an operation, a pattern like 'create*', or a list of them"
+  }
+  if (patterns.length > PATTERNS_MAX) return `at most ${PATTERNS_MAX} patterns`
+  const isShort = patterns.every(one => (one as string).length <= PATTERN_MAX_LENGTH)
+  return isShort ? undefined : `patterns of at most ${PATTERN_MAX_LENGTH} characters`
+}
 
 /** What a rule may hold: the one schema for reading it and for editors. */
 export const RuleSchema = z.strictObject({
@@ -36,12 +51,19 @@ export const RuleSchema = z.strictObject({
     .regex(/^[\w.-]{1,64}$/, { error: 'text of letters, digits, dot, dash and underscore' })
     .optional(),
   on: z
-    .custom<string | readonly string[]>(
-      value => [value].flat().length > 0 && [value].flat().every(one => typeof one === 'string' && one !== ''),
-      { error: "an operation, a pattern like 'create*', or a list of them" },
-    )
+    .custom<string | readonly string[]>(value => expectedOn(value) === undefined, {
+      error: ({ input }) => expectedOn(input),
+    })
     .meta({
-      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
+      anyOf: [
+        { type: 'string', maxLength: PATTERN_MAX_LENGTH },
+        {
+          type: 'array',
+          items: { type: 'string', maxLength: PATTERN_MAX_LENGTH },
+          minItems: 1,
+          maxItems: PATTERNS_MAX,
+        },
+      ],
       description: "An operation, a pattern like 'create*', a route, or a list of them",
     }),
   token: pattern.optional(),
@@ -183,7 +205,7 @@ function namesModel({ path, query, body }: AnyEndpoint): boolean {
 function operationsNamed(wanted: string, { operations, operationOf }: Omit<Surroundings, 'clock'>): string[] {
   const served = Object.entries(operations as Operations<unknown>)
   const glob = globOf(wanted)
-  const found = served.filter(([name, { route }]) => glob.test(name) || glob.test(route)).map(([name]) => name)
+  const found = served.filter(([name, { route }]) => glob(name) || glob(route)).map(([name]) => name)
   if (found.length > 0) return found
   const [method = '', path = ''] = wanted.split(' ')
   const one = path.startsWith('/') ? operationOf(method.toUpperCase(), path) : undefined
@@ -248,10 +270,4 @@ function demandKind(kind: string | undefined, kinds: readonly string[]): void {
 function refused(reason: string, path?: readonly PropertyKey[]): FaultError {
   const place = path === undefined ? '' : `${jsonPath(path)}: `
   return new FaultError(`Failed to add the fault: ${place}${reason}`, path, reason)
-}
-
-/** A text in which `*` stands for any text. */
-export function globOf(text: string): RegExp {
-  const parts = text.split('*').map(part => part.replaceAll(/[\\^$.+?()[\]{}|]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`)
 }

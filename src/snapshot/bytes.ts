@@ -102,6 +102,11 @@ export class Reader {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
+  /** How many bytes there are, read or not. */
+  get length(): number {
+    return this.#bytes.length
+  }
+
   get isAtEnd(): boolean {
     return this.#at === this.#bytes.length
   }
@@ -110,12 +115,14 @@ export class Reader {
     return this.#view.getUint8(this.#at++)
   }
 
+  /** An integer of at least 0: it says nothing of how many bytes follow. */
   count(): number {
     let value = 0
     let scale = 1
     for (;;) {
       const byte = this.u8()
       value += (byte & 127) * scale
+      if (!Number.isSafeInteger(value)) throw new RangeError('a count is not a safe integer')
       if (byte < 128) return value
       scale *= 128
     }

@@ -202,6 +202,11 @@ interface ValuesRead {
 function readTexts(from: Reader): ValuesRead {
   const lengths = readNumbers(from)
   const joined = from.text()
+  // Equal lengths take a few bytes however many there are. Only one text can be the empty text.
+  const { same: each } = lengths
+  if (each !== undefined && lengths.length > 1 && (each < 1 || each * lengths.length !== joined.length)) {
+    throw new RangeError(`${lengths.length} texts of ${each} characters are not there`)
+  }
   let end = 0
   const texts = Array.from({ length: lengths.length }, (_, i) => {
     const start = end
@@ -229,6 +234,7 @@ export function readColumn(from: Reader, count: number, thing: (id: number) => u
     // An empty list is one's own: it may be written.
     return { isSame: ids.same !== undefined && ids.same !== EMPTY_LIST, at: index => what(ids.at(index)) }
   }
+  if (ids.same !== undefined) throw new RangeError('a column has other values')
   // Which of the numbers or texts a place has depends on how many there are before it.
   const places = new Int32Array(count)
   const next = [0, 0]

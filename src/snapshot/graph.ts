@@ -262,11 +262,17 @@ class Builder {
   readonly #indexIn: Int32Array
   readonly #makers: readonly Maker[]
   readonly #made: unknown[]
+  /** How many more values the bytes may hold. */
+  #valuesLeft: number
 
   constructor(from: Reader, classes: KeptClasses) {
+    this.#valuesLeft = VALUES_MIN + from.length * VALUES_PER_BYTE
     const forms = JSON.parse(from.text()) as FormAbout[]
+    if (!Array.isArray(forms)) throw new RangeError('the forms are not a list')
     this.#formOf = readNumbers(from)
     const { length } = this.#formOf
+    // Each thing but the first has a number of its own in a column, which takes a byte at least.
+    if (length > from.length) throw new RangeError(`${from.length} bytes cannot hold ${length} things`)
     this.#made = new Array(length)
     this.#indexIn = new Int32Array(length)
     const next = new Int32Array(forms.length)
@@ -275,6 +281,7 @@ class Builder {
       if (next[form] === undefined) throw new RangeError('a thing has no form')
       this.#indexIn[i] = next[form]++
     }
+    if (forms.some(({ count }, i) => count !== next[i])) throw new RangeError('a form has another number of things')
     this.#makers = forms.map(form => this.#makerOf(form, from, classes))
     if (!from.isAtEnd) throw new RangeError('bytes are left over')
     this.root = this.#thing(FIRST_THING)
@@ -293,8 +300,13 @@ class Builder {
 
   #makerOf({ sort, name, keys, count, columns: width }: FormAbout, from: Reader, classes: KeptClasses): Maker {
     const lengths = readNumbers(from)
+    const hasLengths = sort === 'list' || sort === 'set' || sort === 'map' || sort === 'bytes'
+    if (lengths.length !== (hasLengths ? count : 0)) throw new RangeError('a form has another number of lengths')
     const { starts, total } = startsOf(lengths)
-    const items = sort === 'list' || sort === 'set' || sort === 'map' ? total : count
+    const items = hasLengths && sort !== 'bytes' ? total : count
+    this.#valuesLeft -= items * width
+    if (!(width <= from.length && this.#valuesLeft >= 0))
+      throw new RangeError('there are more values than bytes for them')
     const columns = Array.from({ length: width }, () => readColumn(from, items, this.#thing))
     const [first, second] = columns as [ColumnRead, ColumnRead]
     switch (sort) {
@@ -362,15 +374,21 @@ function modelOf(keys: readonly string[], columns: readonly ColumnRead[]): Recor
 
 const OWN = { configurable: true, enumerable: true, writable: true } as const
 
-/** More items than that no world has: a length that is not one must not be counted to. */
-const MOST_ITEMS = 2 ** 28
+/**
+ * How many values some bytes may hold. Equal values in a row take a few bytes together, but worlds hold less than one
+ * value a byte.
+ */
+const VALUES_PER_BYTE = 4
+const VALUES_MIN = 2 ** 22
 
 function startsOf(lengths: NumbersRead): { starts: Float64Array; total: number } {
   const starts = new Float64Array(lengths.length + 1)
-  for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i]! + lengths.at(i)
-  const total = starts[lengths.length]!
-  if (!(total <= MOST_ITEMS)) throw new RangeError(`there are no lists of ${total} items`)
-  return { starts, total }
+  for (let i = 0; i < lengths.length; i++) {
+    const length = lengths.at(i)
+    if (!Number.isSafeInteger(length) || length < 0) throw new RangeError(`a list cannot have ${length} items`)
+    starts[i + 1] = starts[i]! + length
+  }
+  return { starts, total: starts[lengths.length]! }
 }
 
 function between(starts: Float64Array, index: number, { at }: ColumnRead): unknown[] {

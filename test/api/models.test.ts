@@ -211,6 +211,21 @@ describe('counting tokens', () => {
     expect(await count({ messages: [{ role: 'user', content: '<|endoftext|>' }] })).toBeGreaterThan(1)
   })
 
+  test('a body of more than 8 MiB is refused', async () => {
+    const { ask } = service()
+    const status = async (letters: number) => {
+      // A letter of 2 bytes.
+      const body = { ...hello, thinking: { note: 'é'.repeat(letters) } }
+      return (await ask('POST /vendor_a/v1/messages/count_tokens', body, {})).status
+    }
+    expect(await status(4 * 1_048_576 - 100)).toBe(200)
+    expect(await status(4 * 1_048_576)).toBe(413)
+    const { status: promised } = await ask('POST /vendor_a/v1/messages/count_tokens', hello, {
+      'content-length': String(8 * 1_048_576 + 1),
+    })
+    expect(promised).toBe(413)
+  })
+
   test('what is refused', async () => {
     const { client, ask } = service()
     expect(await refused(client.countTokens({ ...hello, model: 'no/such' }))).toEqual([404, 'no model no/such'])

@@ -144,6 +144,46 @@ describe('what a web page of another origin can send', () => {
   })
 })
 
+describe('what a web page of another site sends to the service', () => {
+  const path = '/vendor_a/v1/messages/count_tokens'
+  const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hi' }] })
+  const sites: [what: string, headers: Record<string, string>][] = [
+    ['a foreign origin', { origin: 'https://evil.example' }],
+    ['the null origin', { origin: 'null' }],
+    ['another port', { origin: 'http://127.0.0.1:1' }],
+    ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }],
+    ['a same-site fetch', { 'sec-fetch-site': 'same-site' }],
+  ]
+  const post = (headers: Record<string, string>) => ({
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'text/plain', ...headers },
+  })
+
+  test.each(sites)('the service rejects a request without a token when it has %s', async (_, headers) => {
+    const world = await running()
+    await world.command('/_sim/worlds', { name: 'other' })
+    for (const place of [path, `/_sim/worlds/other${path}`]) {
+      await expectNoEffect(world, async () => (await world.send(place, post(headers))).status, [403])
+    }
+  })
+
+  test.each(sites)('the service answers a request with a token when it has %s', async (_, headers) => {
+    const { send, sim } = await running()
+    const authorization = `Bearer ${sim.token}`
+    expect((await send(path, post({ authorization, ...headers }))).status).toBe(200)
+    expect((await send(path, post({ 'alt-api-key': sim.token, ...headers }))).status).toBe(200)
+  })
+
+  test('the service answers a request without a token when no other site sent it', async () => {
+    const { send, server } = await running()
+    expect((await send(path, post({}))).status).toBe(200)
+    const own = { origin: server.url, host: `127.0.0.1:${server.port}`, 'sec-fetch-site': 'same-origin' }
+    expect((await send(path, post(own))).status).toBe(200)
+    expect((await send('/openapi.json', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(200)
+  })
+})
+
 describe('spellings of a path', () => {
   test.each([
     '/_sim/cluster/card/decline',

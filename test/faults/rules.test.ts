@@ -133,6 +133,13 @@ describe('what a rule is on', () => {
     expect((await ask('/deploy/list')).status).toBe(200)
   })
 
+  test('a model pattern of many asterisks ends for a long name of a model', async () => {
+    const { sim, ask } = world()
+    const fault = sim.faults.add({ on: '*', model: `${'*a'.repeat(400)}!`, fault: DOWN })
+    expect((await ask(`/v2/hardware?model=${'a'.repeat(5000)}`)).status).not.toBe(503)
+    expect(fault.matches).toBe(0)
+  })
+
   test('a route with a parameter filled in', async () => {
     const { sim, ask } = world()
     sim.faults.add({ on: 'POST /deploy/any/start', fault: DOWN })
@@ -227,6 +234,18 @@ describe('what can not be is refused with the reason, and nothing has changed', 
       { on: [], fault: DOWN },
       "$.on: expected an operation, a pattern like 'create*', or a list of them",
     ],
+    [
+      'a pattern of 30 MB',
+      { on: '*'.repeat(30_000_000), fault: DOWN },
+      '$.on: expected patterns of at most 1000 characters',
+    ],
+    ['a list of too many patterns', { on: Array(1001).fill('*'), fault: DOWN }, '$.on: expected at most 1000 patterns'],
+    [
+      'a model pattern that is too long',
+      { on: '*', model: '*'.repeat(1001), fault: DOWN },
+      '$.model: expected at most 1000 characters',
+    ],
+    ['many asterisks that match nothing', { on: `${'*'.repeat(999)}!`, fault: DOWN }, 'there is no operation'],
     ['an unknown kind', { on: '*', fault: { kind: 'latensy', delay: '1s' } }, "Did you mean 'latency'?"],
     ['an unknown field', { on: '*', tims: 2, fault: DOWN }, "$.tims: unknown field. Did you mean 'times'?"],
     [

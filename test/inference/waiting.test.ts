@@ -42,6 +42,7 @@ test('every request that waits for time says so once, what for, until when, and 
   for (const { sim } of [here, real]) await sim.clock.advance('10m')
   await held.sim.clock.advance('10m')
   held.sim.clock.pause('debugger')
+  const resume = held.sim.clock.pause(`\u001b[2J\r\n\u009b${'x'.repeat(1000)}`)
   const answers = [here.client.chat.completions.create(ASK), chat(real), chat(held)]
   await until(3)
   const ours = said.find(line => line.includes("sim.clock.advance('"))!
@@ -51,7 +52,10 @@ test('every request that waits for time says so once, what for, until when, and 
   const by = /advance\('(\d+s)'\)/.exec(ours)![1]!
   const overHttp = (one: Running) => said.find(line => line.includes(one.server.url))!
   expect(overHttp(real)).toContain(`Move time: curl --json '{"by":"${by}"}' ${real.server.url}/_sim/clock/advance`)
-  expect(overHttp(held)).toContain(", and the clock is held by 'debugger'. Move time: ")
+  // A terminal would act on control characters.
+  const owner = `\\u001b[2J\\u000d\\u000a\\u009b${'x'.repeat(93)}…`
+  expect(overHttp(held)).toContain(`, and the clock is held by 'debugger', '${owner}'. Move time: `)
+  resume()
   // Time that does not bring it is no new wait.
   for (const { sim } of [here, real]) await sim.clock.advance('1s')
   const { body } = await real.command('/_sim/clock/advance', { by })

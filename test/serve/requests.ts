@@ -456,6 +456,7 @@ export const ROWS: readonly Row[] = [
         }),
       ),
       answers(404, 'an unknown model', count({ model: 'no/such' })),
+      answers(413, 'a body of more than 8 MiB', count({ thinking: { note: 'x'.repeat(8 * 1_048_576) } })),
       ...missing(COUNT, 'model', 'messages'),
       ...broken(COUNT, {
         'a message without a role': { messages: [{ content: 'x' }] },

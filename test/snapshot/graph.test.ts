@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { join } from '../../src/snapshot/bytes.ts'
+import { join, Writer } from '../../src/snapshot/bytes.ts'
 import { decodeGraph, encodeGraph, type KeptClasses } from '../../src/snapshot/graph.ts'
 
 class Point {
@@ -116,6 +116,90 @@ test('what nobody has named is refused', () => {
   expect(() => encodeGraph({ one: () => 1 }, CLASSES)).toThrow('a function can not be in one')
   const bytes = join(encodeGraph({ one: new Point() }, CLASSES))
   expect(() => decodeGraph(bytes, {})).toThrow("there is no class 'Point'")
+})
+
+/** A graph by hand: its forms, and numbers in a row, each as how many there are and the one that they all are. */
+function graphOf(forms: unknown, write: (out: Writer, equal: (count: number, value: number) => void) => void) {
+  const out = new Writer()
+  out.text(JSON.stringify(forms))
+  write(out, (count, value) => {
+    out.count(count)
+    out.u8(4)
+    if (count > 0) out.u8(value)
+  })
+  return join(out.finish())
+}
+
+const FORM = { sort: 'fields', name: '', keys: [], count: 1, columns: 0 }
+const HUGE = 100_000_000
+const texts = (out: Writer, equal: (count: number, value: number) => void, count: number) => {
+  equal(count, 0)
+  out.text('')
+  out.u8(1)
+}
+
+test.each<[what: string, bytes: Uint8Array, reason: string]>([
+  ['things', graphOf([{ ...FORM, count: HUGE }], (_, equal) => [equal(HUGE, 0), equal(0, 0)]), 'bytes cannot hold'],
+  ['things of a form', graphOf([{ ...FORM, count: HUGE }], (_, equal) => [equal(1, 0), equal(0, 0)]), 'another number'],
+  ['forms', graphOf({ length: HUGE }, (_, equal) => [equal(1, 0), equal(0, 0)]), 'the forms are not a list'],
+  [
+    'columns',
+    graphOf([{ ...FORM, columns: HUGE }], (_, equal) => [equal(1, 0), equal(0, 0)]),
+    'more values than bytes',
+  ],
+  [
+    'lengths',
+    graphOf([{ ...FORM, sort: 'bytes', name: 'Uint8Array' }], (_, equal) => [equal(1, 0), equal(HUGE, 0)]),
+    'another number of lengths',
+  ],
+  [
+    'arrays of numbers',
+    graphOf([{ ...FORM, sort: 'bytes', name: 'Uint8Array', count: HUGE }], (_, equal) => [equal(1, 0), equal(HUGE, 0)]),
+    'another number of things',
+  ],
+  [
+    'items of a list',
+    graphOf([{ ...FORM, sort: 'list', columns: 1 }], (out, equal) => {
+      equal(1, 0)
+      out.count(1)
+      out.u8(3)
+      out.f64(HUGE)
+      equal(HUGE, 2)
+      equal(0, 0)
+      texts(out, equal, 0)
+    }),
+    'more values than bytes',
+  ],
+  [
+    'texts',
+    graphOf([{ ...FORM, keys: ['a'], columns: 1 }], (out, equal) => {
+      equal(1, 0)
+      equal(0, 0)
+      equal(1, 1)
+      equal(0, 0)
+      texts(out, equal, HUGE)
+    }),
+    'texts of 0 characters',
+  ],
+  [
+    'values of a column',
+    graphOf([{ ...FORM, keys: ['a'], columns: 1 }], (out, equal) => {
+      equal(1, 0)
+      equal(0, 0)
+      equal(HUGE, 0)
+      equal(HUGE, 0)
+      texts(out, equal, 0)
+    }),
+    'a column has',
+  ],
+  ['digits of a count', new Uint8Array(500).fill(255), 'a count is not a safe integer'],
+])('decodeGraph rejects an absurd number of %s before it allocates memory', (_, bytes, reason) => {
+  expect(() => decodeGraph(bytes, CLASSES)).toThrow(reason)
+})
+
+test('an empty text is read among many others', () => {
+  const many = ['', '', '', ...Array.from({ length: 100 }, (_, i) => `${i}`), '', '']
+  expect(again({ many, empty: [''], ones: [...'abc'] })).toEqual({ many, empty: [''], ones: [...'abc'] })
 })
 
 /** An object without a prototype is read as a plain one; a buffer is of Uint8Array. */

@@ -1,0 +1,23 @@
+/** Patterns for texts, in which `*` stands for any text, the empty text included. */
+
+/**
+ * Returns the test of a pattern. Each piece between asterisks is searched once and never again from an earlier place:
+ * the leftmost match of a piece leaves the most text for the pieces after it.
+ *
+ * @example globOf('create*')('createLora') // true
+ */
+export function globOf(pattern: string): (text: string) => boolean {
+  const [first, ...pieces] = pattern.split('*') as [string, ...string[]]
+  const last = pieces.pop()
+  if (last === undefined) return text => text === pattern
+  return text => {
+    if (!text.startsWith(first)) return false
+    let at = first.length
+    for (const piece of pieces) {
+      const found = text.indexOf(piece, at)
+      if (found < 0) return false
+      at = found + piece.length
+    }
+    return text.length - last.length >= at && text.endsWith(last)
+  }
+}
