@@ -601,7 +601,7 @@ export class SimulatorClock {
         this.#rebase()
         return true
       }
-      if (wake <= limit && wake <= world.agenda.nextTime) {
+      if (wake < Number.POSITIVE_INFINITY && wake <= limit && wake <= world.agenda.nextTime) {
         await this.#runTo(wake)
         await this.#settle()
         this.#rebase()
