@@ -12,6 +12,7 @@ import { type Payload, read } from './payload.ts'
 import { routerOf } from './prepared.ts'
 import { Responses, type ResponsesOptions, refusedByFault, whole } from './responses.ts'
 import { loadTokenizer } from './tokenizer.ts'
+import { Details } from './validation.ts'
 import type { Wording } from './wording.ts'
 
 /** A request on its way, as faults see it. */
@@ -222,7 +223,9 @@ export function createPipeline<Context, Scope extends object>(
         path: targetOf(asked),
         status: response.status,
         text: sent.text,
-        ...(strange !== undefined && { unread: strange.map(({ loc }) => spoken(loc, one)) }),
+        ...(strange !== undefined && {
+          unread: [...strange.query.places, ...strange.body.places].map(loc => spoken(loc, one)),
+        }),
       })
       return whole(request.method, response)
     }
@@ -250,7 +253,7 @@ export function createPipeline<Context, Scope extends object>(
       const scope = way.seen === undefined ? judged : (options.look?.(judged, way.seen) ?? judged)
       const valid = validate(asked, payload, options.strictQuery ?? false)
       const input = strange === undefined ? valid : strictly(valid, strange, one)
-      if (Array.isArray(input)) return finish(responses.invalid(asked, input, sent))
+      if (input instanceof Details) return finish(responses.invalid(asked, input.list(), sent))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
       if (value instanceof Deferred) return deferred(value)
       if (!(value instanceof Promise)) return finish(responses.success(asked, value))

@@ -91,3 +91,18 @@ test('random paths and methods', async () => {
     { numRuns: 500, seed: 7 },
   )
 })
+
+test.each([150_000, 400_000])('a body with %i errors is answered with 422 and the first hundred', async count => {
+  await loadTokenizer()
+  const { ask } = service()
+  const messages = Array.from({ length: count }, () => 1)
+  const { status, body } = await ask('POST /v1/chat/completions', { model: 'acme/assistant', messages })
+  expect(status).toBe(422)
+  expect(body.detail).toHaveLength(101)
+  expect(body.detail[99].loc).toEqual(['body', 'messages', '99'])
+  expect(body.detail[100]).toEqual({
+    loc: ['body'],
+    msg: `Only the first 100 errors are listed; there are ${count - 100} more`,
+    type: 'too_many_errors',
+  })
+})
