@@ -169,7 +169,10 @@ export function createPipeline<Context, Scope extends object>(
     if (one.readsBody || one.lacksTokenizer) return later(asked, way)
     try {
       const waiting = call.enter?.()
-      if (!(waiting instanceof Promise)) return serve(asked, undefined, way)
+      if (!(waiting instanceof Promise)) {
+        const answered = serve(asked, undefined, way)
+        return answered instanceof Promise ? answered.catch(error => failed(asked, error)) : answered
+      }
       return waiting.then(() => serve(asked, undefined, way)).catch(error => failed(asked, error))
     } catch (error) {
       return failed(asked, error)
@@ -229,6 +232,17 @@ export function createPipeline<Context, Scope extends object>(
       })
       return whole(request.method, response)
     }
+    const failure = (error: unknown): Response => {
+      let response: Response
+      try {
+        response = responses.failure(asked, error, sent)
+      } catch (thrown) {
+        // Whoever hears of bugs may throw, and the request is over all the same.
+        options.close?.(context, entry, 500)
+        throw new Unanswered(thrown)
+      }
+      return finish(response)
+    }
     const deferred = (value: Deferred<unknown>): Response | Promise<Response> => {
       const settled = value.settle(call.patience ?? AT_ONCE)
       if (!(settled instanceof Promise)) return finish(responses.success(asked, settled))
@@ -257,11 +271,9 @@ export function createPipeline<Context, Scope extends object>(
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
       if (value instanceof Deferred) return deferred(value)
       if (!(value instanceof Promise)) return finish(responses.success(asked, value))
-      return value
-        .then(settled => finish(responses.success(asked, settled)))
-        .catch((error: unknown) => finish(responses.failure(asked, error, sent)))
+      return value.then(settled => finish(responses.success(asked, settled))).catch(failure)
     } catch (error) {
-      return finish(responses.failure(asked, error, sent))
+      return failure(error)
     }
   }
 }
