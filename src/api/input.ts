@@ -85,11 +85,17 @@ const EMPTY = Object.freeze({})
 
 /** @param parser takes the same as `schema`, and may be faster */
 function parse(place: Place, schema: z.ZodType, value: unknown, issues: Details, parser = schema): unknown {
-  const result = parser.safeParse(value)
-  if (result.success) return result.data
-  // Reporting the input costs; only a refusal needs it.
-  const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
-  explainAll(issues, place, found, schema)
+  try {
+    const result = parser.safeParse(value)
+    if (result.success) return result.data
+    // Reporting the input costs; only a refusal needs it.
+    const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+    explainAll(issues, place, found, schema)
+  } catch (error) {
+    if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
+    // zod hands the issues of a value to `push` as arguments, of which the stack takes some 120,000.
+    issues.add([place], () => ({ msg: 'There are more errors than can be listed', type: 'too_many_errors' }))
+  }
   return undefined
 }
 

@@ -106,3 +106,17 @@ test.each([150_000, 400_000])('a body with %i errors is answered with 422 and th
     type: 'too_many_errors',
   })
 })
+
+test('a body with 300,000 errors within one message is answered with 422', async () => {
+  await loadTokenizer()
+  const { ask } = service()
+  const tool_calls = Array.from({ length: 300_000 }, () => ({ type: 1 }))
+  const { status, body } = await ask('POST /v1/chat/completions', {
+    model: 'acme/assistant',
+    messages: [{ role: 'assistant', tool_calls }],
+  })
+  expect(status).toBe(422)
+  expect(body.detail).toEqual([
+    { loc: ['body'], msg: 'There are more errors than can be listed', type: 'too_many_errors' },
+  ])
+})
