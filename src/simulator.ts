@@ -83,7 +83,10 @@ export interface SimulatorOptions {
    * 500. For whoever works on the simulation, and for whoever doubts it; it costs about as much again as what it checks.
    */
   readonly check?: boolean
-  /** Hears of exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
+  /**
+   * Hears of exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. If it throws, the
+   * request is closed and `sim.fetch` rejects with its error.
+   */
   readonly onBug?: (error: unknown, operation: string) => void
 }
 
@@ -138,7 +141,11 @@ export interface Simulator {
     entries(options?: { readonly after?: number }): Entry[]
     /** Why: an entry and what led to it, nearest cause first. */
     why(seq: number): Entry[]
-    /** Calls `listener` with everything that happens from now on, across resets; returns the way to stop it. */
+    /**
+     * Calls `listener` with everything that happens from now on, across resets; returns the way to stop it. If it throws,
+     * the change is completed first. Then the move of time that is under way rejects with the first such error. Without
+     * a move by hand the error is an uncaught exception, for which test runners fail.
+     */
     listen(listener: (entry: Entry) => void): () => void
   }
   readonly ledger: {
@@ -521,7 +528,14 @@ class OneWorld implements Simulator {
 
   #tellListeners(): void {
     this.#stopTelling ??= this.#world.journal.listen(entry => {
-      for (const listener of this.#listeners) listener(entry)
+      for (const listener of this.#listeners) {
+        try {
+          listener(entry)
+        } catch (error) {
+          // Listeners are called in the middle of a change, which their errors must not leave half done.
+          this.clock.fail(error)
+        }
+      }
     })
   }
 

@@ -12,10 +12,10 @@ import { MAX_NESTING } from './json-body.ts'
 import { type Prepared, routerOf } from './prepared.ts'
 import { DrawnReply } from './replies.ts'
 import { ScriptedAnswers } from './scripted.ts'
-import { strangersInBody } from './strangers.ts'
+import { addStrangersInBody } from './strangers.ts'
 import { answered, choicesOf, type Prompt, repliesTo, SHORTEST, tokensOf, usageOf } from './text-generation.ts'
 import { tokenizer } from './tokenizer.ts'
-import type { Detail } from './validation.ts'
+import { type Detail, Details } from './validation.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -117,10 +117,10 @@ function parsed(endpoint: BatchEndpoint, body: Body, isStrict: boolean): never {
     const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
     throw new Unfit([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
-  const issues: Detail[] = []
+  const issues = new Details()
   const value = bodyOf(one, body, issues)
-  if (isStrict) issues.push(...strangersInBody(one.endpoint, body))
-  if (issues.length > 0) throw new Unfit(issues)
+  if (isStrict) addStrangersInBody(issues, one.endpoint, body)
+  if (issues.count > 0) throw new Unfit(issues.list())
   return value as never
 }
 
@@ -156,12 +156,19 @@ function refusable<Made>(make: () => Made): Made | LineError {
 function lineError(error: unknown): LineError {
   if (error instanceof Unfit) return unfit(error.issues)
   if (error instanceof Invalid) return unfit([{ loc: [...error.loc], msg: error.message, type: error.type }])
-  if (error instanceof Refused) return { code: codeOf(error.status), message: error.message }
+  if (error instanceof Refused) return { code: codeOf(error.status), message: cut(error.message) }
   throw error
 }
 
 function unfit(issues: readonly Detail[]): LineError {
-  return { code: 'invalid_request', message: issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ') }
+  return { code: 'invalid_request', message: cut(issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')) }
+}
+
+/** The most characters of the message of a line; a file has many lines. */
+const LONGEST_MESSAGE = 4_000
+
+function cut(message: string): string {
+  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE)}…`
 }
 
 function codeOf(status: number): string {

@@ -6,23 +6,23 @@ import { parseBody } from './json-body.ts'
 import type { Upload } from './multipart.ts'
 import type { Payload } from './payload.ts'
 import type { Prepared } from './prepared.ts'
-import { strangersIn } from './strangers.ts'
-import { type Detail, details, notPermitted, type Place } from './validation.ts'
+import { type Strangers, strangersIn } from './strangers.ts'
+import { Details, explainAll, notPermitted, type Place } from './validation.ts'
 
 /** The input of `handle`, or every issue: path, query, body. */
 export function validate(
   { one, params, search }: Asked,
   payload: Payload,
   strictQuery: boolean,
-): { params: unknown; query: unknown; body: unknown; upload: unknown } | Detail[] {
+): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
   const { rules } = one
-  const issues: Detail[] = []
+  const issues = new Details()
   let typedParams: unknown = params
   if (rules.params !== undefined) {
     typedParams = { ...params, ...(parse('path', rules.params, params, issues) as object) }
   }
   let query: unknown = EMPTY
-  if (strictQuery && search !== '') issues.push(...unknownParameters(search, one.endpoint.query))
+  if (strictQuery && search !== '') addUnknownParameters(issues, search, one.endpoint.query)
   if (rules.query !== undefined) {
     query =
       search === '' && rules.emptyQuery !== undefined
@@ -33,25 +33,27 @@ export function validate(
   let upload: unknown
   if (payload !== undefined) {
     if ('refused' in payload) throw payload.refused
-    if ('issues' in payload) issues.push(...payload.issues)
-    else if ('fields' in payload) body = bodyOf(one, payload.fields, issues)
+    if ('issues' in payload) {
+      for (const { loc, ...said } of payload.issues) issues.add(loc, () => said)
+    } else if ('fields' in payload) body = bodyOf(one, payload.fields, issues)
     else if ('form' in payload) upload = parseForm(one, payload.form, issues)
     else body = parseText(one, payload.text, issues)
   }
-  return issues.length > 0 ? issues : { params: typedParams, query, body, upload }
+  return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
 }
 
 /** All that a client sent and nothing reads. */
-export function strangers(asked: Asked, payload: Payload): Detail[] {
+export function strangers(asked: Asked, payload: Payload): Strangers {
   const { one, request, search } = asked
   const fields = payload !== undefined && 'fields' in payload ? JSON.stringify(payload.fields) : undefined
   const text = payload !== undefined && 'text' in payload ? payload.text : fields
   const form = payload !== undefined && 'form' in payload ? payload.form.fields : undefined
   const found = strangersIn(one.endpoint, { search, text, form }, one.hears)
   if (one.readsBody || request.method === 'GET' || request.method === 'HEAD') return found
-  return hasBody(request, headerReader(asked))
-    ? [...found, { loc: ['body'], msg: 'no body is read here', type: 'extra_forbidden' }]
-    : found
+  if (hasBody(request, headerReader(asked))) {
+    found.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
+  }
+  return found
 }
 
 function hasBody(request: Request, header: (name: string) => string | null): boolean {
@@ -64,12 +66,13 @@ function hasBody(request: Request, header: (name: string) => string | null): boo
 /** A body with fields that nothing reads is refused; what else is not read is only told of. */
 export function strictly(
   input: ReturnType<typeof validate>,
-  strange: readonly Detail[],
+  { body }: Strangers,
   { readsBody }: Prepared,
 ): typeof input {
-  const fields = readsBody ? strange.filter(({ loc }) => loc[0] === 'body') : []
-  if (fields.length === 0) return input
-  return Array.isArray(input) ? [...input, ...fields] : [...fields]
+  if (!readsBody || body.count === 0) return input
+  if (!(input instanceof Details)) return body
+  input.take(body)
+  return input
 }
 
 /** `body hub.repo`, by the names that the client has. */
@@ -81,24 +84,31 @@ export function spoken([place, ...steps]: readonly string[], { speaks }: Prepare
 const EMPTY = Object.freeze({})
 
 /** @param parser takes the same as `schema`, and may be faster */
-function parse(place: Place, schema: z.ZodType, value: unknown, issues: Detail[], parser = schema): unknown {
-  const result = parser.safeParse(value)
-  if (result.success) return result.data
-  // Reporting the input costs; only a refusal needs it.
-  const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
-  issues.push(...details(place, found, schema))
+function parse(place: Place, schema: z.ZodType, value: unknown, issues: Details, parser = schema): unknown {
+  try {
+    const result = parser.safeParse(value)
+    if (result.success) return result.data
+    // Reporting the input costs; only a refusal needs it.
+    const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+    explainAll(issues, place, found, schema)
+  } catch (error) {
+    if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
+    // zod hands the issues of a value to `push` as arguments, of which the stack takes some 120,000.
+    issues.add([place], () => ({ msg: 'There are more errors than can be listed', type: 'too_many_errors' }))
+  }
   return undefined
 }
 
-function parseText(one: Prepared, text: string, issues: Detail[]): unknown {
+function parseText(one: Prepared, text: string, issues: Details): unknown {
   const parsed = parseBody(text)
   if ('value' in parsed) return bodyOf(one, parsed.value, issues)
-  issues.push(parsed.issue)
+  const { loc, ...said } = parsed.issue
+  issues.add(loc, () => said)
   return undefined
 }
 
 /** The body that a value is; undefined, and why, where it is none. */
-export function bodyOf(one: Prepared, sent: unknown, issues: Detail[]): unknown {
+export function bodyOf(one: Prepared, sent: unknown, issues: Details): unknown {
   const { endpoint, hears } = one
   const value = hears === undefined ? sent : hears.body!.inward(sent)
   return parse('body', endpoint.body!, value, issues, one.body())
@@ -107,17 +117,15 @@ export function bodyOf(one: Prepared, sent: unknown, issues: Detail[]): unknown 
 function parseForm(
   { endpoint, hears }: Prepared,
   form: Extract<Upload, { form: unknown }>['form'],
-  issues: Detail[],
+  issues: Details,
 ): unknown {
   const fields = hears === undefined ? form.fields : hears.form!.inward(form.fields)
   const values = parse('body', z.object(endpoint.upload!.fields as Fields), fields, issues)
   if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
   const { part = 'file' } = endpoint.upload!
   const msg = 'Value error, the part should be a file: give it a filename'
-  issues.push(
-    form.fileAsText
-      ? { loc: ['body', part], msg, type: 'value_error' }
-      : { loc: ['body', part], msg: 'Field required', type: 'missing' },
+  issues.add(['body', part], () =>
+    form.fileAsText ? { msg, type: 'value_error' } : { msg: 'Field required', type: 'missing' },
   )
   return undefined
 }
@@ -133,8 +141,9 @@ function queryOf(search: string, { endpoint, hears }: Prepared): unknown {
   return hears.query.inward(Object.fromEntries(new URLSearchParams(search)))
 }
 
-function unknownParameters(search: string, fields: Fields): Detail[] {
+function addUnknownParameters(issues: Details, search: string, fields: Fields): void {
   const known = Object.keys(fields)
-  const unknown = [...new Set(new URLSearchParams(search).keys())].filter(name => !known.includes(name))
-  return unknown.map(name => ({ loc: ['query', name], ...notPermitted(name, known) }))
+  for (const name of new Set(new URLSearchParams(search).keys())) {
+    if (!known.includes(name)) issues.add(['query', name], () => notPermitted(name, known))
+  }
 }

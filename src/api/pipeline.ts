@@ -12,6 +12,7 @@ import { type Payload, read } from './payload.ts'
 import { routerOf } from './prepared.ts'
 import { Responses, type ResponsesOptions, refusedByFault, whole } from './responses.ts'
 import { loadTokenizer } from './tokenizer.ts'
+import { Details } from './validation.ts'
 import type { Wording } from './wording.ts'
 
 /** A request on its way, as faults see it. */
@@ -168,7 +169,10 @@ export function createPipeline<Context, Scope extends object>(
     if (one.readsBody || one.lacksTokenizer) return later(asked, way)
     try {
       const waiting = call.enter?.()
-      if (!(waiting instanceof Promise)) return serve(asked, undefined, way)
+      if (!(waiting instanceof Promise)) {
+        const answered = serve(asked, undefined, way)
+        return answered instanceof Promise ? answered.catch(error => failed(asked, error)) : answered
+      }
       return waiting.then(() => serve(asked, undefined, way)).catch(error => failed(asked, error))
     } catch (error) {
       return failed(asked, error)
@@ -222,9 +226,22 @@ export function createPipeline<Context, Scope extends object>(
         path: targetOf(asked),
         status: response.status,
         text: sent.text,
-        ...(strange !== undefined && { unread: strange.map(({ loc }) => spoken(loc, one)) }),
+        ...(strange !== undefined && {
+          unread: [...strange.query.places, ...strange.body.places].map(loc => spoken(loc, one)),
+        }),
       })
       return whole(request.method, response)
+    }
+    const failure = (error: unknown): Response => {
+      let response: Response
+      try {
+        response = responses.failure(asked, error, sent)
+      } catch (thrown) {
+        // Whoever hears of bugs may throw, and the request is over all the same.
+        options.close?.(context, entry, 500)
+        throw new Unanswered(thrown)
+      }
+      return finish(response)
     }
     const deferred = (value: Deferred<unknown>): Response | Promise<Response> => {
       const settled = value.settle(call.patience ?? AT_ONCE)
@@ -250,15 +267,13 @@ export function createPipeline<Context, Scope extends object>(
       const scope = way.seen === undefined ? judged : (options.look?.(judged, way.seen) ?? judged)
       const valid = validate(asked, payload, options.strictQuery ?? false)
       const input = strange === undefined ? valid : strictly(valid, strange, one)
-      if (Array.isArray(input)) return finish(responses.invalid(asked, input, sent))
+      if (input instanceof Details) return finish(responses.invalid(asked, input.list(), sent))
       const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
       if (value instanceof Deferred) return deferred(value)
       if (!(value instanceof Promise)) return finish(responses.success(asked, value))
-      return value
-        .then(settled => finish(responses.success(asked, settled)))
-        .catch((error: unknown) => finish(responses.failure(asked, error, sent)))
+      return value.then(settled => finish(responses.success(asked, settled))).catch(failure)
     } catch (error) {
-      return finish(responses.failure(asked, error, sent))
+      return failure(error)
     }
   }
 }

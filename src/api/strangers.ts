@@ -2,8 +2,14 @@
 import type { AnyEndpoint } from './endpoint.ts'
 import { parseBody } from './json-body.ts'
 import { inputShape, type Shape } from './shape.ts'
-import { type Detail, notPermitted } from './validation.ts'
+import { Details, notPermitted } from './validation.ts'
 import type { EndpointWords } from './wording.ts'
+
+/** What nothing reads, by place. */
+export interface Strangers {
+  readonly query: Details
+  readonly body: Details
+}
 
 /** A request, as far as there is something to read. */
 export interface Readable {
@@ -18,36 +24,47 @@ export interface Readable {
  *
  * @param hears names that the world has for some: both are known, and a neutral one beside its own is as if it were not there
  */
-export function strangersIn(endpoint: AnyEndpoint, sent: Readable, hears: EndpointWords | undefined): Detail[] {
+export function strangersIn(endpoint: AnyEndpoint, sent: Readable, hears: EndpointWords | undefined): Strangers {
   const { fields: names } = hears?.names ?? { fields: NO_NAMES }
   const query = known(Object.keys(endpoint.query), names)
-  const found = [...new Set(new URLSearchParams(sent.search).keys())]
-    .filter(name => !query.includes(name))
-    .map(name => stranger(['query', name], query))
+  const found = { query: new Details(), body: new Details() }
+  for (const name of new Set(new URLSearchParams(sent.search).keys())) {
+    if (!query.includes(name)) add(found.query, ['query', name], query)
+  }
   if (sent.form !== undefined) {
     const form = known(Object.keys(endpoint.upload?.fields ?? {}), names)
-    const more = Object.keys(sent.form).filter(name => !form.includes(name))
-    return [...found, ...more.map(name => stranger(['body', name], [...form, 'file']))]
+    for (const name of Object.keys(sent.form)) {
+      if (!form.includes(name)) add(found.body, ['body', name], [...form, 'file'])
+    }
+    return found
   }
   if (sent.text === undefined || endpoint.body === undefined) return found
   const parsed = parseBody(sent.text)
-  if ('value' in parsed) found.push(...inBody(inputShape(endpoint.body), parsed.value, ['body'], names))
+  if ('value' in parsed) addFromBody(found.body, inputShape(endpoint.body), parsed.value, ['body'], names)
   return found
 }
 
-/** Fields of a body in the neutral words that no declaration names. */
-export function strangersInBody({ body }: AnyEndpoint, value: unknown): Detail[] {
-  return body === undefined ? [] : inBody(inputShape(body), value, ['body'], NO_NAMES)
+/** Adds the fields of a body in the neutral words that no declaration names. */
+export function addStrangersInBody(into: Details, { body }: AnyEndpoint, value: unknown): void {
+  if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_NAMES)
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map()
 
-function inBody(shape: Shape, value: unknown, loc: readonly string[], names: ReadonlyMap<string, string>): Detail[] {
+function addFromBody(
+  into: Details,
+  shape: Shape,
+  value: unknown,
+  loc: readonly string[],
+  names: ReadonlyMap<string, string>,
+): void {
   if (Array.isArray(value)) {
     const { items } = shape
-    return items === undefined ? [] : value.flatMap((entry, i) => inBody(items, entry, [...loc, String(i)], names))
+    if (items === undefined) return
+    for (const [i, entry] of value.entries()) addFromBody(into, items, entry, [...loc, String(i)], names)
+    return
   }
-  if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.rest === undefined)) return []
+  if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.rest === undefined)) return
   const fields = new Map<string, Shape>()
   for (const [name, inner] of shape.fields) {
     const named = names.get(name)
@@ -55,12 +72,12 @@ function inBody(shape: Shape, value: unknown, loc: readonly string[], names: Rea
     if (named === undefined || !Object.hasOwn(value, named)) fields.set(name, inner)
   }
   const told = known([...shape.fields.keys()], names, true)
-  return Object.entries(value).flatMap(([name, inner]) => {
+  for (const [name, inner] of Object.entries(value)) {
     const field = fields.get(name) ?? shape.rest
-    if (field !== undefined) return inBody(field, inner, [...loc, name], names)
     const isBesideItsOwn = shape.fields.has(name)
-    return shape.isOpen || isBesideItsOwn ? [] : [stranger([...loc, name], told)]
-  })
+    if (field !== undefined) addFromBody(into, field, inner, [...loc, name], names)
+    else if (!shape.isOpen && !isBesideItsOwn) add(into, [...loc, name], told)
+  }
 }
 
 /** The names that a place takes: those of the world, and the neutral ones beside them unless only they are wanted. */
@@ -72,6 +89,6 @@ function known(fields: readonly string[], names: ReadonlyMap<string, string>, ow
   })
 }
 
-function stranger(loc: string[], taken: readonly string[]): Detail {
-  return { loc, ...notPermitted(loc.at(-1)!, taken) }
+function add(into: Details, loc: string[], taken: readonly string[]): void {
+  into.add(loc, () => notPermitted(loc.at(-1)!, taken))
 }

@@ -9,6 +9,45 @@ export interface Detail {
   type: string
 }
 
+/** The most details of one 422. */
+export const MOST_DETAILS = 100
+
+/** Collects the details of one 422: the first hundred, and how many more there are. */
+export class Details {
+  readonly #kept: Detail[] = []
+  #more = 0
+
+  /** How many were added. */
+  get count(): number {
+    return this.#kept.length + this.#more
+  }
+
+  /** Those that are kept; the last one says how many more there are. */
+  list(): Detail[] {
+    if (this.#more === 0) return [...this.#kept]
+    const [place = 'body'] = this.#kept.at(-1)!.loc
+    const msg = `Only the first ${MOST_DETAILS} errors are listed; there are ${this.#more} more`
+    return [...this.#kept, { loc: [place], msg, type: 'too_many_errors' }]
+  }
+
+  /** Where each of those that are kept is. */
+  get places(): readonly (readonly string[])[] {
+    return this.#kept.map(({ loc }) => loc)
+  }
+
+  /** Adds a detail; `say` is called if it is kept. */
+  add(loc: string[], say: () => Omit<Detail, 'loc'>): void {
+    if (this.#kept.length < MOST_DETAILS) this.#kept.push({ loc, ...say() })
+    else this.#more++
+  }
+
+  /** Adds all of another collection. */
+  take(other: Details): void {
+    for (const { loc, ...said } of other.#kept) this.add(loc, () => said)
+    this.#more += other.#more
+  }
+}
+
 export type Place = 'path' | 'query' | 'header' | 'body'
 
 type Issue = z.core.$ZodIssue
@@ -17,14 +56,14 @@ type Issue = z.core.$ZodIssue
 export const NOT_AN_INTEGER = 'Input should be a valid integer'
 
 /**
- * Every issue of one place, in the order of the fields. The parse must have run with `reportInput`.
+ * Adds every issue of one place, in the order of the fields. The parse must have run with `reportInput`.
  *
  * @param schema what the place takes, for the hint where it takes no other names
  */
-export function details(place: Place, issues: readonly Issue[], schema: z.ZodType): Detail[] {
-  return issues
-    .filter(issue => !isImplied(issue, issues))
-    .flatMap(issue => explain([place], issue, path => namesAt(schema, path)))
+export function explainAll(into: Details, place: Place, issues: readonly Issue[], schema: z.ZodType): void {
+  for (const [i, issue] of issues.entries()) {
+    if (!isImplied(issue, issues, i)) explain(into, [place], issue, path => namesAt(schema, path))
+  }
 }
 
 /** A name that a place does not take, where it is strict about them, and the one that was meant. */
@@ -51,47 +90,60 @@ function namesAt(schema: unknown, [step, ...below]: readonly string[]): string[]
 }
 
 /** Out of the safe range of integers says nothing new where the field has a bound of its own. */
-function isImplied(issue: Issue, all: readonly Issue[]): boolean {
-  return (
-    (issue.code === 'too_big' || issue.code === 'too_small') &&
-    issue.origin === 'int' &&
-    all.some(other => other !== issue && other.code === issue.code && other.path.join('/') === issue.path.join('/'))
-  )
+function isImplied(issue: Issue, all: readonly Issue[], at: number): boolean {
+  if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return false
+  // The issues of one value are beside one another, so that many values take no longer than they must.
+  const path = issue.path.join('/')
+  const isSaid = (other: Issue) => other.code === issue.code
+  for (const step of [-1, 1]) {
+    for (let i = at + step; all[i]?.path.join('/') === path; i += step) if (isSaid(all[i]!)) return true
+  }
+  return false
 }
 
 /** Names that are taken at a place, from the outside in. */
 type NamesAt = (path: readonly string[]) => string[]
 
-function explain(prefix: readonly string[], issue: Issue, namesAt: NamesAt): Detail[] {
+function explain(into: Details, prefix: readonly string[], issue: Issue, namesAt: NamesAt): void {
   const loc = [...prefix, ...issue.path.map(String)]
-  if (issue.code === 'invalid_union') return explainUnion(loc, issue, namesAt)
-  if (issue.code === 'invalid_key') return issue.issues.flatMap(inner => explain([...loc, '[key]'], inner, namesAt))
-  if (issue.code === 'invalid_element') return issue.issues.flatMap(inner => explain(loc, inner, namesAt))
-  if (issue.code === 'unrecognized_keys') {
+  if (issue.code === 'invalid_union') explainUnion(into, loc, issue, namesAt)
+  else if (issue.code === 'invalid_key') {
+    for (const inner of issue.issues) explain(into, [...loc, '[key]'], inner, namesAt)
+  } else if (issue.code === 'invalid_element') {
+    for (const inner of issue.issues) explain(into, loc, inner, namesAt)
+  } else if (issue.code === 'unrecognized_keys') {
     const known = namesAt(loc.slice(1))
-    return issue.keys.map(key => ({ loc: [...loc, key], ...notPermitted(key, known) }))
-  }
-  return [{ loc, ...describe(issue) }]
+    for (const key of issue.keys) into.add([...loc, key], () => notPermitted(key, known))
+  } else into.add(loc, () => describe(issue))
 }
 
 /** What zod says of a union that has nothing to say of itself. */
 const UNSAID = 'Invalid input'
 
 /** The branch that got furthest into the value is the one the caller meant. */
-function explainUnion(loc: string[], issue: Extract<Issue, { code: 'invalid_union' }>, namesAt: NamesAt): Detail[] {
+function explainUnion(
+  into: Details,
+  loc: string[],
+  issue: Extract<Issue, { code: 'invalid_union' }>,
+  namesAt: NamesAt,
+): void {
   const input = issue.input
-  if (input === undefined) return [{ loc, ...MISSING }]
-  if ('options' in issue && issue.discriminator !== undefined) {
-    const given = (input as Record<string, unknown>)[issue.discriminator]
-    if (given === undefined) return [{ loc, ...MISSING }]
-    return [{ loc, msg: `Input should be ${alternatives(issue.options ?? [])}`, type: 'literal_error' }]
+  const isTagged = 'options' in issue && issue.discriminator !== undefined
+  const given = isTagged ? (input as Record<string, unknown> | undefined)?.[issue.discriminator!] : input
+  if (given === undefined) {
+    into.add(loc, () => MISSING)
+    return
+  }
+  if (isTagged) {
+    into.add(loc, () => ({ msg: `Input should be ${alternatives(issue.options ?? [])}`, type: 'literal_error' }))
+    return
   }
   const meant = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
   if (meant === undefined && issue.message !== UNSAID) {
-    return [{ loc, msg: `Input should be ${issue.message}`, type: 'value_error' }]
+    into.add(loc, () => ({ msg: `Input should be ${issue.message}`, type: 'value_error' }))
+    return
   }
-  const branch = meant ?? issue.errors[0] ?? []
-  return branch.flatMap(inner => explain(loc, inner, namesAt))
+  for (const inner of meant ?? issue.errors[0] ?? []) explain(into, loc, inner, namesAt)
 }
 
 function isType(issue: Issue): boolean {

@@ -2,6 +2,7 @@
 import type { Argv } from 'yargs'
 import { turn } from '../clock/turns.ts'
 import { LawError } from '../cluster/laws/law.ts'
+import { excessOf } from '../cluster/report-window.ts'
 import { seriesOf } from '../cluster/series.ts'
 import { HOUR, MINUTE, type Micros } from '../kernel/duration.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
@@ -196,10 +197,7 @@ function profileOf({ profile, weather, acceleration }: SimulateArguments): strin
 }
 
 function demandRows(sim: Simulator, length: Micros, step: Micros): void {
-  const rows = Math.ceil(length / step) * sim.world.deployments.count
-  if (rows <= MOST_ROWS) return
-  throw new UsageError(
-    `Failed to write --series: that makes ${rows.toLocaleString('en')} rows, and ${MOST_ROWS.toLocaleString('en')} are the most. ` +
-      'Give a longer --step.',
-  )
+  const tooLong = excessOf(sim.world, length, step, MOST_ROWS)
+  if (tooLong === undefined) return
+  throw new UsageError(`Failed to write --series: that makes ${tooLong}. Give a longer --step.`)
 }

@@ -45,6 +45,8 @@ export class SimulatorClock {
   readonly #waits: Waits
   #queue: Promise<unknown> = Promise.resolve()
   #moves = 0
+  /** The errors that `fail` was given in the move by hand that is under way: the first one at most. */
+  #errors: unknown[] | undefined
   /** Tells who waits for a predicate that an answer to it may be held back. */
   #held = () => {}
 
@@ -132,13 +134,13 @@ export class SimulatorClock {
    */
   async advance(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
-    return this.#inTurn(() => this.#moveTo(withinLife(this.elapsed + delta)))
+    return this.#byHand(() => this.#moveTo(withinLife(this.elapsed + delta)))
   }
 
   /** Moves time to a moment: ISO 8601 with offset, or a Date. Rejects with RangeError for one that has passed. */
   async advanceTo(moment: string | Date): Promise<Happened> {
     const target = momentToCome(this.#host.world.clock, moment)
-    return this.#inTurn(() => this.#moveTo(target))
+    return this.#byHand(() => this.#moveTo(target))
   }
 
   /**
@@ -150,7 +152,7 @@ export class SimulatorClock {
   ): Promise<Happened> {
     demandOptions('next', options, ['visible', 'within'])
     const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
-    return this.#inTurn(async () => {
+    return this.#byHand(async () => {
       const limit = within === Number.POSITIVE_INFINITY ? within : withinLife(this.elapsed + within)
       const start = began(this.#host.world)
       await this.#settle()
@@ -192,7 +194,7 @@ export class SimulatorClock {
     demandPredicate(predicate)
     demandOptions('until', options, ['within'])
     const within = micros(options.within ?? '24h')
-    return this.#inTurn(async () => {
+    return this.#byHand(async () => {
       const limit = withinLife(this.elapsed + within)
       const start = began(this.#host.world)
       await this.#settle()
@@ -483,14 +485,14 @@ export class SimulatorClock {
   /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */
   advanceInSlices(duration: Duration): Promise<Happened> {
     const delta = micros(duration)
-    return this.#inTurn(() =>
+    return this.#byHand(() =>
       this.#slices.move(breathe => this.#slices.runTo(withinLife(this.elapsed + delta), breathe)),
     )
   }
 
   /** The same as `advanceTo`, for a server. */
   advanceToInSlices(target: Micros): Promise<Happened> {
-    return this.#inTurn(() => this.#slices.move(breathe => this.#slices.runTo(target, breathe)))
+    return this.#byHand(() => this.#slices.move(breathe => this.#slices.runTo(target, breathe)))
   }
 
   /** The same as `until`, for a server: in slices, and giving up is an outcome. */
@@ -499,7 +501,7 @@ export class SimulatorClock {
     options: { readonly within?: Duration | undefined } = {},
   ): Promise<Awaited> {
     const within = micros(options.within ?? '24h')
-    return this.#inTurn(() =>
+    return this.#byHand(() =>
       this.#slices.move(async breathe => {
         const limit = withinLife(this.elapsed + within)
         const start = began(this.#host.world)
@@ -518,7 +520,7 @@ export class SimulatorClock {
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
   ): Promise<Awaited> {
     const within = options.within === undefined ? undefined : micros(options.within)
-    return this.#inTurn(() =>
+    return this.#byHand(() =>
       this.#slices.move(async breathe => {
         const limit = within === undefined ? Number.POSITIVE_INFINITY : withinLife(this.elapsed + within)
         const start = began(this.#host.world)
@@ -603,7 +605,7 @@ export class SimulatorClock {
         this.#rebase()
         return true
       }
-      if (wake <= limit && wake <= world.agenda.nextTime) {
+      if (wake < Number.POSITIVE_INFINITY && wake <= limit && wake <= world.agenda.nextTime) {
         await this.#runTo(wake)
         await this.#settle()
         this.#rebase()
@@ -658,6 +660,35 @@ export class SimulatorClock {
   #end(since: Began): Happened {
     this.#sameWorld(since.world)
     return happenedSince(since)
+  }
+
+  /**
+   * Rejects the move by hand that is under way with an error, once it is complete; the first error counts. Without a
+   * move by hand the error is an uncaught exception.
+   */
+  fail(error: unknown): void {
+    if (this.#errors?.length === 0) this.#errors.push(error)
+    if (this.#errors !== undefined) return
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+
+  /** Runs a move that somebody awaits in turn. Rejects with the first error that `fail` was given meanwhile. */
+  #byHand<T>(move: () => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      const errors: unknown[] = []
+      this.#errors = errors
+      try {
+        const moved = await move()
+        if (errors.length > 0) throw errors[0]
+        return moved
+      } catch (error) {
+        throw errors.length > 0 ? errors[0] : error
+      } finally {
+        this.#errors = undefined
+      }
+    })
   }
 
   /** One move at a time: a second one queues behind the first. */

@@ -78,7 +78,7 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
       errors.push({
         code: 'duplicate_custom_id',
         line,
-        message: `custom_id ${JSON.stringify(customId)} stands in line ${before} already`,
+        message: `custom_id ${shown(customId)} stands in line ${before} already`,
         param: 'custom_id',
       })
       continue
@@ -91,7 +91,7 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
       errors.push({
         code: 'model_mismatch',
         line,
-        message: `the line names the model ${JSON.stringify(named)}, an earlier one ${JSON.stringify(model)}`,
+        message: `the line names the model ${shown(named)}, an earlier one ${shown(model)}`,
         param: 'body.model',
       })
       continue
@@ -118,13 +118,25 @@ function lineProblem(
   }
   if (request.method !== 'POST') return { message: 'method is not POST', param: 'method' }
   if (request.url !== endpoint) {
-    return { message: `url is ${JSON.stringify(request.url) ?? 'missing'}, the batch runs ${endpoint}`, param: 'url' }
+    return { message: `url is ${shown(request.url)}, the batch runs ${endpoint}`, param: 'url' }
   }
   if (!isObject(request.body)) return { message: 'body is missing or no object', param: 'body' }
   if (typeof request.body.model !== 'string' || request.body.model === '') {
     return { message: 'body.model is missing or no text', param: 'body.model' }
   }
   return undefined
+}
+
+/** The most characters of a value that a message quotes. */
+const MOST_QUOTED = 200
+
+/** Returns a value as a message shows it: a text in quotes and cut short, the type of an array or an object. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (Array.isArray(value)) return 'an array'
+  if (isObject(value)) return 'an object'
+  if (typeof value !== 'string' || value.length <= MOST_QUOTED) return JSON.stringify(value)
+  return `${JSON.stringify(value.slice(0, MOST_QUOTED))}…`
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -33,14 +33,23 @@ export function readWindow(world: World, options: ReportOptions, mostRows = MOST
   }
   if (options.step === undefined) return { from, to }
   const step = stepOf(options.step)
-  const rows = Math.ceil((to - from) / step) * world.deployments.count
-  if (rows > mostRows) {
+  const tooLong = excessOf(world, to - from, step, mostRows)
+  if (tooLong !== undefined) {
     throw new RangeError(
-      `Failed to report every ${String(options.step)}: that makes ${rows.toLocaleString('en')} rows, and ` +
-        `${mostRows.toLocaleString('en')} are the most. Give a longer step, or a shorter window.`,
+      `Failed to report every ${String(options.step)}: that makes ${tooLong}. Give a longer step, or a shorter window.`,
     )
   }
   return { from, to, step }
+}
+
+/**
+ * Returns how many rows a series of that length would have, and the most, as in `2,000 rows, and 1,000 are the most`.
+ * Returns undefined for a series that is short enough. A step counts as a row where the account has no deployments.
+ */
+export function excessOf({ deployments: { count } }: World, length: Micros, step: Micros, most: number) {
+  const rows = Math.ceil(length / step) * Math.max(1, count)
+  if (rows <= most) return undefined
+  return `${rows.toLocaleString('en')} ${count > 0 ? 'rows' : 'steps'}, and ${most.toLocaleString('en')} are the most`
 }
 
 /** Microseconds of a step. Throws RangeError for a duration that is none, and for no time. */

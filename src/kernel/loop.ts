@@ -50,9 +50,10 @@ export class Loop {
     return this.#fired
   }
 
-  /** Fires the earliest entry; false when there is none up to `limit`. */
+  /** Fires the earliest entry; false when there is none up to `limit`, which may be Infinity. */
   next(limit: Micros): boolean {
-    if (this.#agenda.nextTime > limit) return false
+    // An empty agenda's next time is Infinity, which is not after a limit of Infinity.
+    if (this.#agenda.size === 0 || this.#agenda.nextTime > limit) return false
     this.#begin()
     this.#step()
     return true

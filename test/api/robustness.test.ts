@@ -91,3 +91,32 @@ test('random paths and methods', async () => {
     { numRuns: 500, seed: 7 },
   )
 })
+
+test.each([150_000, 400_000])('a body with %i errors is answered with 422 and the first hundred', async count => {
+  await loadTokenizer()
+  const { ask } = service()
+  const messages = Array.from({ length: count }, () => 1)
+  const { status, body } = await ask('POST /v1/chat/completions', { model: 'acme/assistant', messages })
+  expect(status).toBe(422)
+  expect(body.detail).toHaveLength(101)
+  expect(body.detail[99].loc).toEqual(['body', 'messages', '99'])
+  expect(body.detail[100]).toEqual({
+    loc: ['body'],
+    msg: `Only the first 100 errors are listed; there are ${count - 100} more`,
+    type: 'too_many_errors',
+  })
+})
+
+test('a body with 300,000 errors within one message is answered with 422', async () => {
+  await loadTokenizer()
+  const { ask } = service()
+  const tool_calls = Array.from({ length: 300_000 }, () => ({ type: 1 }))
+  const { status, body } = await ask('POST /v1/chat/completions', {
+    model: 'acme/assistant',
+    messages: [{ role: 'assistant', tool_calls }],
+  })
+  expect(status).toBe(422)
+  expect(body.detail).toEqual([
+    { loc: ['body'], msg: 'There are more errors than can be listed', type: 'too_many_errors' },
+  ])
+})

@@ -191,3 +191,21 @@ test('a POST over the wire that announces no body has none, and one that does ha
   await post('transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n')
   expect(sim.unread).toEqual([{ operation: 'startDeployment', what: 'body', times: 2 }])
 })
+
+test('a body with 150,000 unknown fields is answered with 422 and the first hundred', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`x${i}`, 1]))
+  const { status, body } = await ask(sim, 'POST', '/deploy/llm', { ...LLM, num_gpus: 'two', ...unknown })
+  expect(status).toBe(422)
+  expect(body.detail).toHaveLength(101)
+  expect(body.detail[0]).toMatchObject({ loc: ['body', 'num_gpus'] })
+  expect(body.detail[100].msg).toBe('Only the first 100 errors are listed; there are 149901 more')
+  expect(sim.unread).toHaveLength(100)
+})
+
+test('an unknown field of a body is refused beside hundreds of unknown parameters', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const search = Array.from({ length: 300 }, (_, i) => `x${i}=1`).join('&')
+  const { status, body } = await ask(sim, 'POST', `/deploy/llm?${search}`, { ...LLM, num_gpu: 2 })
+  expect([status, body.detail.length, body.detail[0].loc]).toEqual([422, 1, ['body', 'num_gpu']])
+})

@@ -177,6 +177,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': that is a folder. Give a file in it."],
   [['--for', '1h', '--series', 'package.json/x.csv'], 'is no folder. Give a file in one.'],
   [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
+  [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'that makes 3,600,000,000 steps'],
   [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': there is no such file."],
   [['--for', '1h', '--epoch', 'yesterday'], "Failed to read the epoch 'yesterday'"],
   [['--for', '1h', '--wether', 'rough'], 'Failed to read --wether: there is no such flag. Did you mean --weather?'],

@@ -147,6 +147,19 @@ describe('next', () => {
     const idle = createSimulator({ fixtures: 'empty' })
     expect((await idle.clock.next()).events).toBe(0)
   })
+
+  test('leaves time where it is when nothing is planned', async () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    const moves = [
+      () => sim.clock.next({ visible: true }),
+      async () => (await sim.clock.nextInSlices()).happened,
+      async () => (await sim.clock.nextInSlices({ visible: true })).happened,
+    ]
+    for (const move of moves) {
+      expect((await move()).events).toBe(0)
+      expect([sim.clock.elapsed, sim.world.next()]).toEqual([0, false])
+    }
+  })
 })
 
 describe('until', () => {

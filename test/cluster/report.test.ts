@@ -258,6 +258,15 @@ describe('a report', () => {
     expect(sim.report().money.rent_microcents).toBe(320_000_000)
   })
 
+  test('by steps that are too short is refused for an account without deployments too', () => {
+    const sim = createSimulator({ fixtures: 'empty' })
+    pass(sim, 86_400_000)
+    expect(() => sim.report({ step: '1us' })).toThrow(
+      'Failed to report every 1us: that makes 86,400,000,000 steps, and 1,000,000 are the most.',
+    )
+    expect(sim.report({ step: '1m' }).series).toEqual([])
+  })
+
   test('by steps has rows whose costs and requests are those of the whole', () => {
     const load = { kind: 'burst', base: 10, peak: 90, every: '3h', lasts: '40m' }
     const sim = stage([{}], {}, { with: loaded(load, { min_instances: 1, max_instances: 4 }) })

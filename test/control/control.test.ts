@@ -176,6 +176,28 @@ describe('the clock', () => {
     expect(body).toMatchObject({ events: 0, now: '2026-01-01T00:05:00.000000+00:00' })
   })
 
+  test('leaves time where it is when nothing is planned and no `within` is given', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    for (const body of [undefined, { visible: true }]) {
+      const next = await command('/_sim/clock/next', body)
+      expect(next).toMatchObject({
+        status: 200,
+        body: { reached: false, events: 0, now: '2026-01-01T00:00:00.000000+00:00' },
+      })
+    }
+    expect((await command('/_sim/health', undefined, 'GET')).status).toBe(200)
+  })
+
+  test('refuses a report by steps that are too short when the account has no deployments', async () => {
+    const { command } = await running({ fixtures: 'empty' })
+    await command('/_sim/clock/advance', { by: '1s' })
+    expect((await command('/_sim/report?step=1ms', undefined, 'GET')).status).toBe(200)
+    await command('/_sim/clock/advance', { by: '1h' })
+    const refused = await command('/_sim/report?step=1us', undefined, 'GET')
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.body)).toContain('that makes 3,601,000,000 steps')
+  })
+
   test('switches between manual and scaled without a jump', async () => {
     const { command, sim } = await running()
     await command('/_sim/clock/advance', { by: '1h' })

@@ -205,6 +205,48 @@ test('a body that is nested too deep fails its line and nothing else', async () 
   expect(output).toHaveLength(1)
 })
 
+test('a line with 150,000 invalid messages fails alone, with a short message', async () => {
+  const messages = Array.from({ length: 150_000 }, () => 1)
+  const name = 'x'.repeat(100_000)
+  const bodies = {
+    a: chat({ messages }),
+    b: chat({}),
+    c: chat({ tool_choice: { type: 'function', function: { name } } }),
+  }
+  const { errors, output, batch } = await batched(here(), CHAT, bodies)
+  expect(batch.status).toBe('completed')
+  expect(errors.map(({ custom_id, error }) => [custom_id, error.code])).toEqual([
+    ['a', 'invalid_request'],
+    ['c', 'invalid_request'],
+  ])
+  expect(errors[0]!.error.message).toMatch(/^body\.messages\.0: Input should be/)
+  expect(Math.max(...errors.map(({ error }) => error.message.length))).toBeLessThanOrEqual(4_001)
+  expect(output.map(({ custom_id }) => custom_id)).toEqual(['b'])
+})
+
+test.each([
+  ['url', 'a url that is nested too deep', '[DEEP]'],
+  ['url', 'a very long url', '"LONG"'],
+  ['custom_id', 'a very long custom_id twice', '"LONG"'],
+  ['body.model', 'a very long model', '"LONG"'],
+])('a batch is failed by an invalid %s with a short message: %s', async (param, _, value) => {
+  const { sim, client } = here()
+  const json = value.replace('DEEP', `${'['.repeat(5_000)}${']'.repeat(5_000)}`).replace('LONG', 'x'.repeat(100_000))
+  const line = (id: string, more: string) => `{"custom_id":${id},"method":"POST",${more}}`
+  const rest = (model: string) => `"url":"${CHAT}","body":{"model":${model},"messages":[]}`
+  const lines = {
+    url: [line('"a"', `"url":${json},"body":{"model":"x"}`)],
+    custom_id: [line(json, rest('"x"')), line(json, rest('"x"'))],
+    'body.model': [line('"a"', rest('"x"')), line('"b"', rest(json))],
+  }[param]!
+  const file = await client.files.create({ purpose: 'batch', file: new File([lines.join('\n')], 'in.jsonl') })
+  const { id } = await client.batches.create({ input_file_id: file.id, endpoint: CHAT, completion_window: '24h' })
+  await sim.clock.advance('1h')
+  const { status, errors } = await client.batches.retrieve(id)
+  expect([status, errors!.data!.map(error => error.param)]).toEqual(['failed', [param]])
+  expect(errors!.data![0]!.message!.length).toBeLessThan(500)
+})
+
 test('usage is what the lines say, and what is charged', async () => {
   const model = 'aurora-labs/aurora-8b-instruct'
   const { sim, ...one } = here()

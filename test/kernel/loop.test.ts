@@ -60,6 +60,12 @@ describe('advancing', () => {
     const { loop } = chains([0], { events: 10_000, sameInstant: 100 })
     expect(() => loop.runTo(1)).toThrow('events at one instant')
   })
+
+  test('has no next event when nothing is planned, without a limit too', () => {
+    const { clock, loop } = chains([])
+    expect(loop.next(Number.POSITIVE_INFINITY)).toBe(false)
+    expect(clock.now).toBe(0)
+  })
 })
 
 describe('the clock', () => {
