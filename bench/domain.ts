@@ -70,9 +70,9 @@ class Cloud {
     while (world.clock.now < end) {
       for (let i = 0; i < 20; i++) this.#toggle()
       const node = this.#pick(world.nodes.count)
-      world.hardware.crash(node, 'node.crashed')
+      world.operationEffects.crash(node, 'node.crashed')
       down.push(node)
-      if (down.length > 5) world.hardware.repair(down.shift()!)
+      if (down.length > 5) world.operationEffects.repair(down.shift()!)
       world.runTo(world.clock.now + STEP)
     }
   }

@@ -1,7 +1,7 @@
 /** The kernel alone: time moves and nothing of a cloud happens. */
 import { Agenda, PRIORITY } from '../src/kernel/agenda.ts'
 import { Clock } from '../src/kernel/clock.ts'
-import { DEFAULT_BOUNDS, Loop } from '../src/kernel/loop.ts'
+import { DEFAULT_EVENT_LIMITS, Loop } from '../src/kernel/loop.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
 import { atLeast, type Bench, type Group } from './figure.ts'
 import { piece, throughput } from './measure.ts'
@@ -68,7 +68,7 @@ function ownKernel(increments: Float64Array): RunOn {
     agenda,
     () => plan(agenda.subject),
     () => 'timer',
-    DEFAULT_BOUNDS,
+    DEFAULT_EVENT_LIMITS,
   )
   for (let timer = 0; timer < TIMERS; timer++) plan(timer)
   return micros => loop.runTo(clock.now + micros)

@@ -1,5 +1,5 @@
 /** A fleet whose deployments follow loads of their own, as data: what the fleet's figures and their baseline live on. */
-import { instanceSpeed, rateFor } from '../src/cluster/serving.ts'
+import { instanceSpeed, maxRateFor } from '../src/cluster/serving.ts'
 import type { FixtureInput } from '../src/store/records.ts'
 import { boundless } from './stage.ts'
 
@@ -54,7 +54,7 @@ function loaded(i: number, share: number): Seed {
     num_gpus: gpus,
     weights: { repo },
     settings: { min_instances: 1, max_instances: most },
-    load: loadUpTo(i, rateFor(most, speed, TARGET)),
+    load: loadUpTo(i, maxRateFor(most, speed, TARGET)),
   }
 }
 

@@ -7,7 +7,7 @@
 
 import { estimateWeights } from '../src/cluster/hub.ts'
 import { LoadCurve } from '../src/cluster/load-curve.ts'
-import { type InstanceSpeed, instanceSpeed, required } from '../src/cluster/serving.ts'
+import { type InstanceSpeed, instanceSpeed, requiredInstances } from '../src/cluster/serving.ts'
 import { HOUR } from '../src/kernel/duration.ts'
 import { Chance } from '../src/kernel/random.ts'
 import { loadProfile } from '../src/store/profile.ts'
@@ -117,7 +117,7 @@ export class NaiveFleet {
 
   #scale(deployment: PlainDeployment): void {
     const rate = deployment.curve.rateAt(this.#now)
-    const byLoad = required(rate, deployment.speed, timings.concurrencyTarget)
+    const byLoad = requiredInstances(rate, deployment.speed, timings.concurrencyTarget)
     const wanted = Math.min(deployment.max, Math.max(deployment.min, byLoad))
     const serving = deployment.instances.filter(({ state }) => state === 'ready' || state === 'draining').length
     this.cents += serving * deployment.centsPerTick

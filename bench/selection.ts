@@ -1,5 +1,5 @@
 /** Which figures a command line asks for. */
-import { nearest } from '../src/kernel/nearest.ts'
+import { nearestWord } from '../src/kernel/nearest.ts'
 import type { Figure, Group } from './figure.ts'
 
 /** `--no-build` is the business of run.js. */
@@ -31,7 +31,7 @@ function isOption(word: string): word is (typeof OPTIONS)[number] {
 }
 
 function unknown(what: string, word: string, known: readonly string[]): RangeError {
-  const meant = nearest(word, known)
+  const meant = nearestWord(word, known)
   const rest = meant === undefined ? `There are ${[...new Set(known)].join(', ')}.` : `Did you mean '${meant}'?`
   return new RangeError(`Failed to run the bench: there is no ${what} '${word}'. ${rest}`)
 }

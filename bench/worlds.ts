@@ -185,7 +185,7 @@ function plainState(world: World): unknown {
 
 /** Beside a clone of all that the bytes of a snapshot hold, which forgets private fields and what class a thing is of. */
 function besideClone(bench: Bench, name: string, sim: Simulator, ours: () => number): Promise<Measured> {
-  const { state } = sim.snapshot().moment.world.record()
+  const { state } = sim.snapshot().state.world.toArchive()
   return times(bench, name, bench.runs, ours, () =>
     meanMs(
       5,

@@ -1,108 +1,110 @@
 /** Answers that have to wait for the world's time, for whoever stands beside their client and moves that time. */
-import type { Patience } from './api/endpoint.ts'
-import type { ClientPatience } from './client-patience.ts'
+import type { ResponseWaiter } from './api/endpoint.ts'
+import type { ClockResponseWaiter } from './client-patience.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Names an answer that a stage on a server has to come back for. */
-export const AWAITED_HEADER = 'x-sim-awaited'
+export const POLLED_RESPONSE_HEADER = 'x-sim-awaited'
 /** Names an answer whose body a stage on a server comes back for, piece by piece. */
-export const PIECES_HEADER = 'x-sim-pieces'
+export const POLLED_BODY_HEADER = 'x-sim-pieces'
 /** On the answer to who comes back for a piece: there is none any more, because the body is `over` or `broken`. */
-export const NO_PIECE_HEADER = 'x-sim-no-piece'
+export const NO_CHUNK_HEADER = 'x-sim-no-piece'
 
 /** It waits, and before so long nothing new can be known of it. */
-export interface Waiting {
+export interface StillWaiting {
   readonly delay: Micros
 }
 
 /** Where an answer is: it has come, or it waits. */
-export type Whereabouts = { readonly answer: Response } | Waiting
+export type ResponsePoll = { readonly answer: Response } | StillWaiting
 
 /** Where the next piece of a body is: it has come, there is none, or it waits. */
-export type PieceWhereabouts = { readonly piece: Uint8Array } | { readonly isOver: true } | Waiting
+export type ChunkPoll = { readonly piece: Uint8Array } | { readonly isOver: true } | StillWaiting
 
 type Body = ReadableStream<Uint8Array>
 
 /** A request that a world may hold until its time has come. */
-export class AwaitedAnswer {
-  readonly #answered: Promise<Response>
-  readonly #leaving = new AbortController()
-  #own: ClientPatience | undefined
+export class PolledResponse {
+  readonly #response: Promise<Response>
+  readonly #cancellation = new AbortController()
+  #waiter: ClockResponseWaiter | undefined
   #now: () => Micros = () => 0
   /** When it looks again by itself; undefined while it does not wait. */
-  #until: Micros | undefined
-  #waits = () => {}
-  #waiting!: Promise<void>
+  #waitsUntil: Micros | undefined
+  #onWait = () => {}
+  #waitBegan!: Promise<void>
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  #reading: ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> | undefined
+  #pendingRead: ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> | undefined
 
-  /** @param ask sends the request, whose client waits in the way that is given */
-  constructor(ask: (patienceOf: (own: ClientPatience, sim: Simulator) => Patience) => Response | Promise<Response>) {
+  /** @param send sends the request, whose client waits in the way that is given */
+  constructor(
+    send: (waiterFor: (own: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) => Response | Promise<Response>,
+  ) {
     this.#expectWait()
-    this.#answered = Promise.resolve(ask((own, sim) => this.#over(own, sim)))
+    this.#response = Promise.resolve(send((own, sim) => this.#createWaiter(own, sim)))
     // Told to whoever looks.
-    this.#answered.catch(() => {})
+    this.#response.catch(() => {})
   }
 
   /** Whether its body comes as time goes, so that it has to be read piece by piece. */
   get isPaced(): boolean {
-    return this.#own !== undefined && !this.#own.isInstant
+    return this.#waiter !== undefined && !this.#waiter.isInstant
   }
 
   /** Waits, for no time of the world, until it is known where the answer is. Throws what the client would be thrown. */
-  async look(): Promise<Whereabouts> {
-    const answer = await this.#known(this.#answered)
+  async look(): Promise<ResponsePoll> {
+    const answer = await this.#untilKnown(this.#response)
     return 'delay' in answer ? answer : { answer }
   }
 
   /** The same for the next piece of its body, or of what has become of that on the way. */
-  async read(body: Body): Promise<PieceWhereabouts> {
+  async pollChunk(body: Body): Promise<ChunkPoll> {
     this.#reader ??= body.getReader()
-    this.#reading ??= this.#reader.read()
-    const next = await this.#known(this.#reading)
+    this.#pendingRead ??= this.#reader.read()
+    const next = await this.#untilKnown(this.#pendingRead)
     if ('delay' in next) return next
-    this.#reading = undefined
+    this.#pendingRead = undefined
     return next.done ? { isOver: true } : { piece: next.value }
   }
 
   /** Its client gives up, and what it had in the world is free. */
   async leave(reason: Error): Promise<void> {
     await this.#reader?.cancel(reason).catch(() => {})
-    this.#leaving.abort(reason)
-    await this.#answered.catch(() => {})
+    this.#cancellation.abort(reason)
+    await this.#response.catch(() => {})
   }
 
-  async #known<Value extends object>(value: Promise<Value>): Promise<Value | Waiting> {
+  async #untilKnown<Value extends object>(value: Promise<Value>): Promise<Value | StillWaiting> {
     for (;;) {
-      const come = await Promise.race([value, this.#waiting])
-      if (come !== undefined) return come
-      if (this.#until !== undefined) return { delay: Math.max(0, this.#until - this.#now()) }
+      const result = await Promise.race([value, this.#waitBegan])
+      if (result !== undefined) return result
+      if (this.#waitsUntil !== undefined) return { delay: Math.max(0, this.#waitsUntil - this.#now()) }
       this.#expectWait()
     }
   }
 
   #expectWait(): void {
-    this.#waiting = new Promise(resolve => {
-      this.#waits = resolve
+    this.#waitBegan = new Promise(resolve => {
+      this.#onWait = resolve
     })
   }
 
-  #over(own: ClientPatience, { clock }: Simulator): Patience {
-    this.#own = own
+  #createWaiter(waiter: ClockResponseWaiter, { clock }: Simulator): ResponseWaiter {
+    this.#waiter = waiter
     this.#now = () => clock.elapsed
     return {
       get isInstant() {
-        return own.isInstant
+        return waiter.isInstant
       },
-      now: () => own.now(),
+      now: () => waiter.now(),
       wait: async (delay, signal, part, call) => {
-        this.#until = clock.elapsed + delay
-        this.#waits()
+        this.#waitsUntil = clock.elapsed + delay
+        this.#onWait()
         try {
-          await own.hold(delay, AbortSignal.any([signal, this.#leaving.signal]), part, call, true)
+          await waiter.hold(delay, AbortSignal.any([signal, this.#cancellation.signal]), part, call, true)
         } finally {
-          this.#until = undefined
+          this.#waitsUntil = undefined
           this.#expectWait()
         }
       },

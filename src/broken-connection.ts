@@ -2,30 +2,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { patience } from './clock/turns.ts'
-import { cutBody } from './faults/bodies.ts'
-import { type BrokenAnswer, isStream, piecesOf, transferTime } from './faults/broken.ts'
+import { delayUnlessAborted } from './clock/turns.ts'
+import { truncateBody } from './faults/bodies.ts'
+import { chunkSchedule, isEventStream, transferTime, type WireFaultResponse } from './faults/broken.ts'
 import type { Micros } from './kernel/duration.ts'
 
-interface Breaking {
+interface DeliveryOptions {
   /** Simulated seconds in a real one; undefined where nobody waits. */
   readonly pace: number | undefined
   /** Connections on which nothing will ever come. */
-  readonly hanging: Set<Socket>
+  readonly hangingSockets: Set<Socket>
   /** Told of what the client has to wait for. */
-  readonly waits: <Value>(wait: Promise<Value>) => Promise<Value>
+  readonly trackWait: <Value>(wait: Promise<Value>) => Promise<Value>
 }
 
 /** Does to the connection what the fault says. What a client would have to wait for says so in a header where it comes at once. */
-export async function breakAnswer(
-  answer: BrokenAnswer,
+export async function deliverFaultToSocket(
+  answer: WireFaultResponse,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { pace, hanging, waits }: Breaking,
+  { pace, hangingSockets, trackWait }: DeliveryOptions,
 ): Promise<Response> {
-  const { fate } = answer
+  const { outcome } = answer
   const { socket } = incoming
-  switch (fate.kind) {
+  switch (outcome.kind) {
     case 'reset':
     case 'refused':
       // A connection that was taken cannot be refused any more: the nearest to it is one that ends at once.
@@ -35,55 +35,58 @@ export async function breakAnswer(
       if (pace === undefined && incoming.headers['x-sim-client'] === 'scenario') {
         return new Response(null, { status: 204, headers: { 'x-sim-hang': '1' } })
       }
-      hanging.add(socket)
-      void waits(new Promise<void>(left => outgoing.once('close', left))).then(() => hanging.delete(socket))
+      hangingSockets.add(socket)
+      void trackWait(new Promise<void>(onClose => outgoing.once('close', onClose))).then(() =>
+        hangingSockets.delete(socket),
+      )
       return RESPONSE_ALREADY_SENT
     case 'delayed': {
-      if (pace === undefined) return inNoTime(answer, fate.by)
-      await waits(patience(fate.by / 1000 / pace, gone(outgoing)))
-      return answer.mended
+      if (pace === undefined) return withDelayHeader(answer, outcome.delay)
+      await trackWait(delayUnlessAborted(outcome.delay / 1000 / pace, abortedOnClose(outgoing)))
+      return answer.withoutFault
     }
     case 'cut': {
-      if (isStream(answer)) {
-        await sendPieces(outgoing, answer, cutBody(answer.body!, fate.after), piece => outgoing.write(piece))
+      if (isEventStream(answer)) {
+        await sendChunks(outgoing, answer, truncateBody(answer.body!, outcome.after), piece => outgoing.write(piece))
         // Of a chunk that is announced nothing comes.
-        if (fate.chunked) socket.write('400\r\n')
+        if (outcome.chunked) socket.write('400\r\n')
         socket.destroySoon()
         return RESPONSE_ALREADY_SENT
       }
       const bytes = new Uint8Array(await answer.arrayBuffer())
-      const framing = fate.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
-      const part = bytes.subarray(0, fate.after)
+      const framing = outcome.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
+      const part = bytes.subarray(0, outcome.after)
       outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...framing })
       outgoing.flushHeaders()
-      if (fate.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
+      if (outcome.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
       if (part.length > 0) socket.write(part)
       socket.destroySoon()
       return RESPONSE_ALREADY_SENT
     }
     case 'slow': {
-      if (isStream(answer)) {
-        if (pace === undefined) return answer.mended
-        const signal = gone(outgoing)
-        const isWhole = await sendPieces(outgoing, answer, answer.body!, async piece => {
-          const { size, each } = piecesOf(piece.length, fate.bytesPerSecond)
+      if (isEventStream(answer)) {
+        if (pace === undefined) return answer.withoutFault
+        const signal = abortedOnClose(outgoing)
+        const isComplete = await sendChunks(outgoing, answer, answer.body!, async piece => {
+          const { size, interval: each } = chunkSchedule(piece.length, outcome.bytesPerSecond)
           for (let at = 0; at < piece.length; at += size) {
-            if (await waits(patience(each / 1000 / pace, signal))) outgoing.write(piece.subarray(at, at + size))
+            if (await trackWait(delayUnlessAborted(each / 1000 / pace, signal)))
+              outgoing.write(piece.subarray(at, at + size))
           }
         })
-        if (isWhole) outgoing.end()
+        if (isComplete) outgoing.end()
         else socket.destroySoon()
         return RESPONSE_ALREADY_SENT
       }
       const bytes = new Uint8Array(await answer.arrayBuffer())
-      const whole = new Response(bytes, { status: answer.status, headers: answer.headers })
-      if (pace === undefined) return inNoTime(whole, transferTime(bytes.length, fate.bytesPerSecond))
-      const { size, each } = piecesOf(bytes.length, fate.bytesPerSecond)
+      const buffered = new Response(bytes, { status: answer.status, headers: answer.headers })
+      if (pace === undefined) return withDelayHeader(buffered, transferTime(bytes.length, outcome.bytesPerSecond))
+      const { size, interval: each } = chunkSchedule(bytes.length, outcome.bytesPerSecond)
       outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length })
       outgoing.flushHeaders()
-      const signal = gone(outgoing)
+      const signal = abortedOnClose(outgoing)
       for (let at = 0; at < bytes.length; at += size) {
-        if (!(await waits(patience(each / 1000 / pace, signal)))) return RESPONSE_ALREADY_SENT
+        if (!(await trackWait(delayUnlessAborted(each / 1000 / pace, signal)))) return RESPONSE_ALREADY_SENT
         outgoing.write(bytes.subarray(at, at + size))
       }
       outgoing.end()
@@ -93,7 +96,7 @@ export async function breakAnswer(
 }
 
 /** Sends a body as it comes; says whether it came to its end. A client that leaves is heard where the body comes from. */
-async function sendPieces(
+async function sendChunks(
   outgoing: ServerResponse,
   { status, headers }: Response,
   body: ReadableStream<Uint8Array>,
@@ -112,14 +115,14 @@ async function sendPieces(
 }
 
 /** On a clock that stands nothing can be waited for: the answer says how late it would have been. */
-function inNoTime(answer: Response, by: Micros): Response {
+function withDelayHeader(answer: Response, delay: Micros): Response {
   const headers = new Headers(answer.headers)
-  headers.set('x-sim-delay', String(by))
+  headers.set('x-sim-delay', String(delay))
   return new Response(answer.body, { status: answer.status, headers })
 }
 
 /** Aborted when the client leaves. */
-function gone(outgoing: ServerResponse): AbortSignal {
+function abortedOnClose(outgoing: ServerResponse): AbortSignal {
   const controller = new AbortController()
   outgoing.once('close', () => controller.abort())
   return controller.signal
@@ -131,7 +134,7 @@ function gone(outgoing: ServerResponse): AbortSignal {
  */
 export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
   // Streams answer POST only; a look at the headers makes every answer slower.
-  if (outgoing.req.method !== 'POST' || !isStream(answer) || answer.body === null) return answer
+  if (outgoing.req.method !== 'POST' || !isEventStream(answer) || answer.body === null) return answer
   const reader = answer.body.getReader()
   const body = new ReadableStream<Uint8Array>(
     {

@@ -6,71 +6,71 @@
  * the cancelling, as the openai package does before it retries, would wait for ever, and the world would not hear of it.
  * Here every piece comes when the first copy asks for it, and who leaves takes the body along unless another copy is read.
  */
-export function withCopiedBody(answer: Response): Response {
+export function withTeeableBody(answer: Response): Response {
   if (answer.body === null) return answer
-  return new Response(copyOf(new Pieces(answer.body), 0), answer)
+  return new Response(createCopy(new SharedBody(answer.body), 0), answer)
 }
 
 /** What came of a body, for all its copies. */
-class Pieces {
+class SharedBody {
   readonly #body: ReadableStream<Uint8Array<ArrayBuffer>>
   #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined
-  readonly #pieces: Uint8Array<ArrayBuffer>[] = []
-  #next: Promise<void> | undefined
-  #isOver = false
+  readonly #chunks: Uint8Array<ArrayBuffer>[] = []
+  #pendingRead: Promise<void> | undefined
+  #isDone = false
   /** Copies that somebody reads. */
-  readonly #read = new Set<object>()
+  readonly #activeCopies = new Set<object>()
 
   constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
     this.#body = body
   }
 
   /** A piece by its place, when it is there; undefined past the last. */
-  async at(place: number, copy: object): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    this.#read.add(copy)
-    while (place >= this.#pieces.length && !this.#isOver) {
+  async chunkAt(index: number, copy: object): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    this.#activeCopies.add(copy)
+    while (index >= this.#chunks.length && !this.#isDone) {
       // What fails once has failed for every copy.
-      this.#next ??= this.#readNext()
-      await this.#next
+      this.#pendingRead ??= this.#readNext()
+      await this.#pendingRead
     }
-    return this.#pieces[place]
+    return this.#chunks[index]
   }
 
-  async leave(copy: object, reason: unknown): Promise<void> {
-    this.#read.delete(copy)
-    if (this.#isOver || this.#read.size > 0) return
-    this.#isOver = true
+  async cancelCopy(copy: object, reason: unknown): Promise<void> {
+    this.#activeCopies.delete(copy)
+    if (this.#isDone || this.#activeCopies.size > 0) return
+    this.#isDone = true
     await (this.#reader ?? this.#body).cancel(reason)
   }
 
   async #readNext(): Promise<void> {
     this.#reader ??= this.#body.getReader()
     const { done, value } = await this.#reader.read()
-    if (done) this.#isOver = true
-    else if (value.length > 0) this.#pieces.push(value)
-    this.#next = undefined
+    if (done) this.#isDone = true
+    else if (value.length > 0) this.#chunks.push(value)
+    this.#pendingRead = undefined
   }
 }
 
-function copyOf(pieces: Pieces, from: number): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let place = from
+function createCopy(shared: SharedBody, start: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let index = start
   const copy = {}
   const stream = new ReadableStream({
     type: 'bytes',
     async pull(controller) {
-      const piece = await pieces.at(place, copy)
-      if (piece !== undefined) {
-        place++
+      const chunk = await shared.chunkAt(index, copy)
+      if (chunk !== undefined) {
+        index++
         // A stream takes what is put into it away from everybody else.
-        controller.enqueue(piece.slice())
+        controller.enqueue(chunk.slice())
         return
       }
       controller.close()
       // Who reads into a buffer of his own waits for an answer to that.
       controller.byobRequest?.respond(0)
     },
-    cancel: reason => pieces.leave(copy, reason),
+    cancel: reason => shared.cancelCopy(copy, reason),
   })
-  const tee = (): ReturnType<typeof stream.tee> => [copyOf(pieces, place), copyOf(pieces, place)]
+  const tee = (): ReturnType<typeof stream.tee> => [createCopy(shared, index), createCopy(shared, index)]
   return Object.assign(stream, { tee })
 }

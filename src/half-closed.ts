@@ -6,10 +6,10 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Patience } from './api/endpoint.ts'
+import type { ResponseWaiter } from './api/endpoint.ts'
 import type { Micros } from './kernel/duration.ts'
 
-export class HalfClosed {
+export class HalfOpenConnections {
   /** Waits under way, by connection. */
   readonly #waits = new Map<Socket, number>()
 
@@ -24,14 +24,14 @@ export class HalfClosed {
   }
 
   /** What its client has to wait for. */
-  async during<Value>(socket: Socket, wait: Promise<Value>): Promise<Value> {
+  async trackWait<Value>(socket: Socket, wait: Promise<Value>): Promise<Value> {
     if (socket.readableEnded) socket.destroy()
     this.#waits.set(socket, (this.#waits.get(socket) ?? 0) + 1)
     try {
       return await wait
     } finally {
-      const left = this.#waits.get(socket)! - 1
-      if (left > 0) this.#waits.set(socket, left)
+      const remaining = this.#waits.get(socket)! - 1
+      if (remaining > 0) this.#waits.set(socket, remaining)
       else this.#waits.delete(socket)
     }
   }
@@ -41,26 +41,26 @@ export class HalfClosed {
  * A client that waits, until it closes its side of the connection. A class, for every request has one: an object that is
  * written down with a getter takes a fifth of what a GET takes.
  */
-export class HearingPatience implements Patience {
-  readonly #halfClosed: HalfClosed
+export class DisconnectAwareWaiter implements ResponseWaiter {
+  readonly #halfOpen: HalfOpenConnections
   readonly #socket: Socket
-  readonly #own: Patience
+  readonly #inner: ResponseWaiter
 
-  constructor(halfClosed: HalfClosed, socket: Socket, own: Patience) {
-    this.#halfClosed = halfClosed
+  constructor(halfOpen: HalfOpenConnections, socket: Socket, inner: ResponseWaiter) {
+    this.#halfOpen = halfOpen
     this.#socket = socket
-    this.#own = own
+    this.#inner = inner
   }
 
   get isInstant(): boolean {
-    return this.#own.isInstant
+    return this.#inner.isInstant
   }
 
   now(): Micros {
-    return this.#own.now()
+    return this.#inner.now()
   }
 
-  wait(...what: Parameters<Patience['wait']>): Promise<void> {
-    return this.#halfClosed.during(this.#socket, this.#own.wait(...what))
+  wait(...args: Parameters<ResponseWaiter['wait']>): Promise<void> {
+    return this.#halfOpen.trackWait(this.#socket, this.#inner.wait(...args))
   }
 }

@@ -1,8 +1,8 @@
 /** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
 import { http } from 'msw'
-import { pathOf } from './api/asked.ts'
-import { withCopiedBody } from './copied-body.ts'
-import { BrokenAnswer } from './faults/broken.ts'
+import { toPathAndQuery } from './api/asked.ts'
+import { withTeeableBody } from './copied-body.ts'
+import { WireFaultResponse } from './faults/broken.ts'
 import type { Simulator } from './simulator.ts'
 
 export interface HandlerOptions {
@@ -51,43 +51,45 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
   }
   const base = readBase(options.baseUrl)
   const prefix = base.pathname.replace(/\/+$/, '')
-  const below = escaped(base.origin + prefix)
-  const falls = options.unknown === 'fallthrough'
+  const basePattern = escapeRegExp(base.origin + prefix)
+  const fallsThrough = options.unknown === 'fallthrough'
 
   const answer = ({ request }: { request: Request }) => {
-    const path = pathOf(request.url).slice(prefix.length)
-    const rooted = path.startsWith('/') ? path : `/${path}`
-    if (falls && !leadsSomewhere(sim, request.method, rooted)) return undefined
-    const answered = sim.answer(request, { path: rooted })
-    if (answered instanceof Promise) return answered.then(answer => arrived(sim, answer, request))
-    return arrived(sim, answered, request)
+    const path = toPathAndQuery(request.url).slice(prefix.length)
+    const absolutePath = path.startsWith('/') ? path : `/${path}`
+    if (fallsThrough && !isServedPath(sim, request.method, absolutePath)) return undefined
+    const response = sim.answer(request, { path: absolutePath })
+    if (response instanceof Promise) return response.then(answer => toMswResponse(sim, answer, request))
+    return toMswResponse(sim, response, request)
   }
   // A regular expression without groups: MSW decodes what groups and wildcards hold, and throws where it cannot.
-  const everything = http.all(new RegExp(`^${below}(?:/|$)`), answer)
-  if (!options.perEndpoint) return [everything]
+  const catchAll = http.all(new RegExp(`^${basePattern}(?:/|$)`), answer)
+  if (!options.perEndpoint) return [catchAll]
 
-  const endpoints = Object.values(sim.api.operations).sort((a, b) => parameters(a.path) - parameters(b.path))
+  const endpoints = Object.values(sim.api.operations).sort((a, b) => parameterCount(a.path) - parameterCount(b.path))
   return [
     ...endpoints.flatMap(({ method, path, mirror }) =>
       [path, ...(mirror === undefined ? [] : [mirror])]
-        .flatMap(one => sim.api.pathsOf(one))
-        .map(each => http[method.toLowerCase() as Method](new RegExp(`^${below}${pattern(each)}/?$`), answer)),
+        .flatMap(template => sim.api.servedPaths(template))
+        .map(endpointPath =>
+          http[method.toLowerCase() as Method](new RegExp(`^${basePattern}${toPathPattern(endpointPath)}/?$`), answer),
+        ),
     ),
-    everything,
+    catchAll,
   ]
 }
 
 /** A handler that throws answers 500, so a connection that breaks has to be said in MSW's own way. */
-function arrived(sim: Simulator, answer: Response, request: Request): Response | Promise<Response> {
-  if (!(answer instanceof BrokenAnswer)) return withCopiedBody(answer)
-  return sim.arrive(answer, request).then(withCopiedBody, () => Response.error())
+function toMswResponse(sim: Simulator, answer: Response, request: Request): Response | Promise<Response> {
+  if (!(answer instanceof WireFaultResponse)) return withTeeableBody(answer)
+  return sim.deliverFault(answer, request).then(withTeeableBody, () => Response.error())
 }
 
 /** Whether the service has the path, under this method or another. */
-function leadsSomewhere(sim: Simulator, method: string, target: string): boolean {
+function isServedPath(sim: Simulator, method: string, target: string): boolean {
   const path = target.split('?', 1)[0]!
-  if (path === OPENAPI_PATH || sim.api.operationOf(method, path) !== undefined) return true
-  return METHODS.some(other => sim.api.operationOf(other, path) !== undefined)
+  if (path === OPENAPI_PATH || sim.api.findOperationId(method, path) !== undefined) return true
+  return METHODS.some(other => sim.api.findOperationId(other, path) !== undefined)
 }
 
 function readBase(baseUrl: string): URL {
@@ -102,21 +104,21 @@ function readBase(baseUrl: string): URL {
 }
 
 /** Literal words win over parameters, so what has fewer parameters comes first. */
-function parameters(path: string): number {
+function parameterCount(path: string): number {
   return path.split('{').length
 }
 
 /** `{model_name}` may hold one slash, raw or escaped; every other parameter is one segment. */
-function pattern(path: string): string {
+function toPathPattern(path: string): string {
   return path
     .split(/(\{\w+\})/)
     .map(part => {
       if (part === '{model_name}') return '[^/]+(?:/[^/]+)?'
-      return part.startsWith('{') ? '[^/]+' : escaped(part)
+      return part.startsWith('{') ? '[^/]+' : escapeRegExp(part)
     })
     .join('')
 }
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

@@ -1,12 +1,12 @@
 /** What clients have asked a simulator: for tests that look at their own client. */
-import type { Received } from './api/asked.ts'
+import type { AnsweredRequest } from './api/asked.ts'
 import type { Micros } from './kernel/duration.ts'
-import { jsonOrText } from './store/json-text.ts'
+import { parseJsonOrText } from './store/json-text.ts'
 
 /** Requests that are kept, the newest. */
-const MOST_REQUESTS = 1_000
+const MAX_REQUESTS = 1_000
 /** Characters that are kept of a body. */
-const MOST_TEXT = 65_536
+const MAX_BODY_CHARS = 65_536
 
 /** A request that a simulator answered, or that a fault of the wire befell on its way. */
 export interface ReceivedRequest {
@@ -26,7 +26,7 @@ export interface ReceivedRequest {
 }
 
 /** Something that clients send and nothing reads. */
-export interface Unread {
+export interface UnreadField {
   readonly operation: string
   /** As in `query stauts` or `body hub.repo_name`; `body` alone where an endpoint reads none. */
   readonly what: string
@@ -35,43 +35,43 @@ export interface Unread {
 }
 
 /** The requests of one simulator. Told on demand: keeping one must cost next to nothing. */
-export class ReceivedRequests {
-  #kept: { readonly request: Received; readonly time: Micros }[] = []
+export class RequestLog {
+  #entries: { readonly request: AnsweredRequest; readonly time: Micros }[] = []
 
-  add(request: Received, time: Micros): void {
-    this.#kept.push({ request: shortened(request), time })
-    if (this.#kept.length >= 2 * MOST_REQUESTS) this.#kept.splice(0, MOST_REQUESTS)
+  add(request: AnsweredRequest, time: Micros): void {
+    this.#entries.push({ request: withShortBody(request), time })
+    if (this.#entries.length >= 2 * MAX_REQUESTS) this.#entries.splice(0, MAX_REQUESTS)
   }
 
   /** Oldest first. */
   list(iso: (time: Micros) => string): readonly ReceivedRequest[] {
-    return this.#kept.slice(-MOST_REQUESTS).map(({ request: { text, ...request }, time }) => ({
+    return this.#entries.slice(-MAX_REQUESTS).map(({ request: { text, ...request }, time }) => ({
       ...request,
       at: iso(time),
-      body: text === undefined ? undefined : jsonOrText(text),
+      body: text === undefined ? undefined : parseJsonOrText(text),
     }))
   }
 
   /** What nothing read of the requests that are kept, in the order in which it came first. */
-  unread(): Unread[] {
-    const found = new Map<string, Unread>()
-    for (const { request } of this.#kept.slice(-MOST_REQUESTS)) {
-      for (const what of request.unread ?? []) {
-        const key = `${request.operation} ${what}`
-        found.set(key, { operation: request.operation, what, times: (found.get(key)?.times ?? 0) + 1 })
+  unreadFields(): UnreadField[] {
+    const counts = new Map<string, UnreadField>()
+    for (const { request } of this.#entries.slice(-MAX_REQUESTS)) {
+      for (const field of request.unread ?? []) {
+        const key = `${request.operation} ${field}`
+        counts.set(key, { operation: request.operation, what: field, times: (counts.get(key)?.times ?? 0) + 1 })
       }
     }
-    return [...found.values()]
+    return [...counts.values()]
   }
 
   clear(): void {
-    this.#kept = []
+    this.#entries = []
   }
 }
 
-function shortened(request: Received): Received {
+function withShortBody(request: AnsweredRequest): AnsweredRequest {
   const { text } = request
-  if (text === undefined || text.length <= MOST_TEXT) return request
+  if (text === undefined || text.length <= MAX_BODY_CHARS) return request
   // A slice holds on to the whole text it is of; what was written anew does not.
-  return { ...request, text: JSON.parse(JSON.stringify(text.slice(0, MOST_TEXT))) }
+  return { ...request, text: JSON.parse(JSON.stringify(text.slice(0, MAX_BODY_CHARS))) }
 }

@@ -1,11 +1,11 @@
 /** The rest of a request body whose reader stopped: while it is on the wire, the connection cannot carry another request. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { forget, soon } from './clock/turns.ts'
+import { clearRealTimeout, setRealTimeout } from './clock/turns.ts'
 
 /** Most bytes that are read and thrown away. */
-const MOST_BYTES = 64 * 1_048_576
+const MAX_DRAINED_BYTES = 64 * 1_048_576
 /** Real milliseconds that the client gets to send them. */
-const MOST_MS = 500
+const MAX_DRAIN_MS = 500
 
 type Answered = Response | Promise<Response>
 /** The two sides of a request, as the listener hands them over. */
@@ -18,7 +18,7 @@ interface Sides {
  * Wraps a listener: if it read a body in part, the rest is read before the answer is sent, so that the connection can
  * carry another request. If the rest is too large or too slow, the answer gets `Connection: close`.
  */
-export function drainedBefore(listener: (request: Request, sides: Sides) => Answered) {
+export function drainBeforeAnswer(listener: (request: Request, sides: Sides) => Answered) {
   return (request: Request, sides: Sides): Answered => {
     const answered = listener(request, sides)
     // An answer that comes at once comes before its body is read.
@@ -33,24 +33,24 @@ export function drainedBefore(listener: (request: Request, sides: Sides) => Answ
 }
 
 async function drained(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  if (Number(incoming.headers['content-length'] ?? 0) <= MOST_BYTES) await ended(incoming)
+  if (Number(incoming.headers['content-length'] ?? 0) <= MAX_DRAINED_BYTES) await untilEnd(incoming)
   if (!incoming.readableEnded && !outgoing.headersSent) outgoing.setHeader('connection', 'close')
 }
 
 /** Resolves at the end of the body, at its limits, or when the client has left. */
-function ended(incoming: IncomingMessage): Promise<void> {
+function untilEnd(incoming: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let bytes = 0
     const count = (chunk: Uint8Array) => {
       bytes += chunk.length
-      if (bytes > MOST_BYTES) end()
+      if (bytes > MAX_DRAINED_BYTES) end()
     }
     const end = () => {
-      forget(timer)
+      clearRealTimeout(timer)
       incoming.off('data', count).off('close', end).off('end', end)
       resolve()
     }
-    const timer = soon(end, MOST_MS)
+    const timer = setRealTimeout(end, MAX_DRAIN_MS)
     // The stream of the request pauses the socket when nobody reads from it.
     incoming.removeAllListeners('data')
     incoming.on('data', count).on('close', end).on('end', end)

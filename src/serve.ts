@@ -2,25 +2,32 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { pathOf } from './api/asked.ts'
-import type { Patience } from './api/endpoint.ts'
+import { toPathAndQuery } from './api/asked.ts'
+import type { ResponseWaiter } from './api/endpoint.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
-import { AWAITED_HEADER, AwaitedAnswer, NO_PIECE_HEADER, PIECES_HEADER } from './awaited-answer.ts'
-import { breakAnswer, cutWhenBroken } from './broken-connection.ts'
-import type { ClientPatience } from './client-patience.ts'
-import { patience, pause } from './clock/turns.ts'
+import { NO_CHUNK_HEADER, POLLED_BODY_HEADER, POLLED_RESPONSE_HEADER, PolledResponse } from './awaited-answer.ts'
+import { cutWhenBroken, deliverFaultToSocket } from './broken-connection.ts'
+import type { ClockResponseWaiter } from './client-patience.ts'
+import { delayUnlessAborted, realDelay } from './clock/turns.ts'
 import { hostGuard, isLoopback, originGuard, serviceGuard, tokenGuard } from './control/guards.ts'
 import { createControl } from './control/index.ts'
-import { cutBody } from './faults/bodies.ts'
-import { BrokenAnswer, isStream } from './faults/broken.ts'
-import { HalfClosed, HearingPatience } from './half-closed.ts'
+import { truncateBody } from './faults/bodies.ts'
+import { isEventStream, WireFaultResponse } from './faults/broken.ts'
+import { DisconnectAwareWaiter, HalfOpenConnections } from './half-closed.ts'
 import type { Micros } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
-import { drainedBefore } from './request-drain.ts'
-import { type Arrival, answerAtRoot, answerBelow, tokenOf, told, worldBelow } from './routing.ts'
+import { drainBeforeAnswer } from './request-drain.ts'
+import {
+  answerRootRequest,
+  answerWorldRequest,
+  parseWorldPath,
+  type RoutedRequest,
+  serverResponse,
+  tokenOf,
+} from './routing.ts'
 import type { Simulator } from './simulator.ts'
 import type { TimelineLibrary } from './timelines.ts'
-import { answerUnreadable } from './unreadable-requests.ts'
+import { answerBadRequests } from './unreadable-requests.ts'
 import { type ServedWorld, TooManyWorlds, Worlds, type WorldsOptions } from './worlds.ts'
 
 export const DEFAULT_PORT = 4010
@@ -34,13 +41,13 @@ const TIMEOUTS = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 2_000,
 } as const
-const MOST_CONNECTIONS = 1_024
+const MAX_CONNECTIONS = 1_024
 /** How long `close` lets requests in flight go on. */
 const GRACE_MS = 5_000
 /** How long after its start a server loads the tokenizer, where no request has done so before. */
 const PRELOAD_MS = 300
 /** How often a closing server looks for connections that have become idle. */
-const LOOK_MS = 20
+const IDLE_CHECK_MS = 20
 
 /** How long a delayed answer takes: as long as it says, that by the speed of the clock, or no time at all. */
 export type Latency = 'real' | 'scaled' | 'instant'
@@ -110,121 +117,124 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       `Failed to listen on ${hostname}: other machines could command the simulator. Give a control token, or listen on ${DEFAULT_HOST}.`,
     )
   }
-  const turnAwayHost = hostGuard(options.allowHosts)
-  const turnAwayStranger = isPublic ? tokenGuard(controlToken!) : () => undefined
+  const checkHost = hostGuard(options.allowHosts)
+  const checkToken = isPublic ? tokenGuard(controlToken!) : () => undefined
   const worlds = new Worlds(sim, options)
   const control = createControl(worlds, options.scenarios)
 
-  const answerControl = (world: ServedWorld, request: Request, arrival: Arrival) => {
-    const answered = world.using(() => control.answer(world.sim, request, arrival))
-    return answered instanceof Promise ? answered.then(guarded) : guarded(answered)
+  const answerControl = (world: ServedWorld, request: Request, incomingRequest: RoutedRequest) => {
+    const response = world.trackUse(() => control.answer(world.sim, request, incomingRequest))
+    return response instanceof Promise ? response.then(withSecurityHeaders) : withSecurityHeaders(response)
   }
 
   const listener = getRequestListener(
-    drainedBefore((request, env) => {
+    drainBeforeAnswer((request, env) => {
       const incoming = env.incoming as IncomingMessage
-      const path = pathOf(request.url)
-      const clientAddress = addressOf(incoming, trustProxy)
+      const path = toPathAndQuery(request.url)
+      const clientAddress = clientAddressOf(incoming, trustProxy)
       const outgoing = env.outgoing as ServerResponse
-      const bringAbout = (from: Simulator, answer: Response) => broughtAbout(from, answer, incoming, outgoing)
-      const patienceOf = (own: ClientPatience, sim: Simulator) =>
-        new HearingPatience(halfClosed, incoming.socket, patienceFor(own, sim))
-      const below = worldBelow(path)
-      const isService = !isControl(below?.path ?? path)
+      const deliver = (from: Simulator, answer: Response) => deliverAnswer(from, answer, incoming, outgoing)
+      const waiterFor = (own: ClockResponseWaiter, sim: Simulator) =>
+        new DisconnectAwareWaiter(halfOpen, incoming.socket, createWaiter(own, sim))
+      const worldPath = parseWorldPath(path)
+      const isService = !isControlPath(worldPath?.path ?? path)
       const astray = isService ? serviceGuard(incoming, () => tokenOf(request, worlds) !== undefined) : undefined
-      if (astray !== undefined) return guarded(told(worlds.default, astray.status, astray.message))
-      if (!isControl(path)) return answerAtRoot(worlds, request, { clientAddress, path, bringAbout, patienceOf })
-      if (below !== undefined && isService) {
-        const world = worlds.get(below.name)
-        if (world === undefined) return noWorld(worlds, below.name)
-        const arrival = { clientAddress, path: below.path }
+      if (astray !== undefined)
+        return withSecurityHeaders(serverResponse(worlds.default, astray.status, astray.message))
+      if (!isControlPath(path)) return answerRootRequest(worlds, request, { clientAddress, path, deliver, waiterFor })
+      if (worldPath !== undefined && isService) {
+        const world = worlds.get(worldPath.name)
+        if (world === undefined) return worldNotFound(worlds, worldPath.name)
+        const incomingRequest = { clientAddress, path: worldPath.path }
         if (incoming.headers['x-sim-client'] === 'scenario') {
           // A number is all that it takes to read the answer of another client: guarded as the control plane is.
-          const comesBack = PIECES_HEADER in incoming.headers || AWAITED_HEADER in incoming.headers
-          const away = turnAwayStranger(incoming) ?? (comesBack ? originGuard(incoming) : undefined)
-          if (away !== undefined) return guarded(told(world, away.status, away.message))
-          return answerStage(world, request, arrival, bringAbout)
+          const comesBack = POLLED_BODY_HEADER in incoming.headers || POLLED_RESPONSE_HEADER in incoming.headers
+          const rejection = checkToken(incoming) ?? (comesBack ? originGuard(incoming) : undefined)
+          if (rejection !== undefined)
+            return withSecurityHeaders(serverResponse(world, rejection.status, rejection.message))
+          return answerScenarioClient(world, request, incomingRequest, deliver)
         }
-        return answerBelow(worlds, world, request, { ...arrival, bringAbout, patienceOf })
+        return answerWorldRequest(worlds, world, request, { ...incomingRequest, deliver, waiterFor })
       }
-      const target = below?.path ?? path
-      const word = target.split('?', 1)[0]!
+      const target = worldPath?.path ?? path
+      const pathname = target.split('?', 1)[0]!
       // Health and the root tell nothing that would be worth a token, and probes have none.
-      const isOpen = word === '/' || word === '/_sim/health' || word === '/_sim/health/'
-      const away =
-        (word === '/' ? undefined : originGuard(incoming)) ?? (isOpen ? undefined : turnAwayStranger(incoming))
-      if (away !== undefined) return guarded(told(worlds.default, away.status, away.message))
-      const world = below === undefined ? commanded(worlds, request, word, controlToken) : worlds.get(below.name)
-      if (world === undefined) return noWorld(worlds, below!.name)
-      if (world instanceof Response) return guarded(world)
+      const isOpen = pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
+      const away = (pathname === '/' ? undefined : originGuard(incoming)) ?? (isOpen ? undefined : checkToken(incoming))
+      if (away !== undefined) return withSecurityHeaders(serverResponse(worlds.default, away.status, away.message))
+      const world =
+        worldPath === undefined ? selectWorld(worlds, request, pathname, controlToken) : worlds.get(worldPath.name)
+      if (world === undefined) return worldNotFound(worlds, worldPath!.name)
+      if (world instanceof Response) return withSecurityHeaders(world)
       return answerControl(world, request, { clientAddress, path: target })
     }),
     { overrideGlobalObjects: options.ownProcess ?? false },
   )
 
   /** Answers that stages wait for, and bodies that they read, by the world and the number that they ask for them by. */
-  const awaited = new WeakMap<Simulator, { held: Map<string, AwaitedAnswer>; bodies: Map<string, PacedBody> }>()
-  let numbered = 0
+  const polledByWorld = new WeakMap<Simulator, { held: Map<string, PolledResponse>; bodies: Map<string, PacedBody> }>()
+  let lastNumber = 0
 
   /** A stage moves the time of its world itself, so it is told at once what has to wait, and asks again. */
-  async function answerStage(
+  async function answerScenarioClient(
     world: ServedWorld,
     request: Request,
-    arrival: Arrival,
-    bringAbout: (from: Simulator, answer: Response) => Response | Promise<Response>,
+    incomingRequest: RoutedRequest,
+    deliver: (from: Simulator, answer: Response) => Response | Promise<Response>,
   ): Promise<Response> {
     const { sim } = world
-    const { held: known, bodies } = awaited.get(sim) ?? { held: new Map(), bodies: new Map() }
-    awaited.set(sim, { held: known, bodies })
-    const pieces = request.headers.get(PIECES_HEADER)
-    if (pieces !== null) return world.using(() => nextPiece(world, bodies, pieces, request.method))
-    const asked = request.headers.get(AWAITED_HEADER)
-    const number = asked ?? String(++numbered)
-    const one =
-      asked === null
-        ? new AwaitedAnswer(patienceOf => answerBelow(worlds, world, request, { ...arrival, patienceOf }))
-        : known.get(asked)
-    if (one === undefined) return told(world, 404, `Failed to find the answer ${number}: nobody waits for it.`)
-    known.delete(number)
-    if (asked !== null && request.method === 'DELETE') {
-      await world.using(() => one.leave(new Error('its client has given up')))
+    const { held: responses, bodies } = polledByWorld.get(sim) ?? { held: new Map(), bodies: new Map() }
+    polledByWorld.set(sim, { held: responses, bodies })
+    const bodyNumber = request.headers.get(POLLED_BODY_HEADER)
+    if (bodyNumber !== null) return world.trackUse(() => nextChunk(world, bodies, bodyNumber, request.method))
+    const responseNumber = request.headers.get(POLLED_RESPONSE_HEADER)
+    const number = responseNumber ?? String(++lastNumber)
+    const polled =
+      responseNumber === null
+        ? new PolledResponse(waiterFor => answerWorldRequest(worlds, world, request, { ...incomingRequest, waiterFor }))
+        : responses.get(responseNumber)
+    if (polled === undefined)
+      return serverResponse(world, 404, `Failed to find the answer ${number}: nobody waits for it.`)
+    responses.delete(number)
+    if (responseNumber !== null && request.method === 'DELETE') {
+      await world.trackUse(() => polled.leave(new Error('its client has given up')))
       return new Response(null, { status: 204 })
     }
-    const seen = await world.using(() => one.look())
-    if ('answer' in seen) {
-      const body = one.isPaced ? pacedBody(seen.answer) : undefined
-      if (body === undefined) return bringAbout(sim, seen.answer)
-      bodies.set(number, { one, body })
-      const headers = new Headers(seen.answer.headers)
-      headers.set(PIECES_HEADER, number)
-      return new Response(null, { status: seen.answer.status, headers })
+    const result = await world.trackUse(() => polled.look())
+    if ('answer' in result) {
+      const body = polled.isPaced ? pacedBody(result.answer) : undefined
+      if (body === undefined) return deliver(sim, result.answer)
+      bodies.set(number, { one: polled, body })
+      const headers = new Headers(result.answer.headers)
+      headers.set(POLLED_BODY_HEADER, number)
+      return new Response(null, { status: result.answer.status, headers })
     }
-    known.set(number, one)
+    responses.set(number, polled)
     return new Response(null, {
       status: 204,
-      headers: { [AWAITED_HEADER]: number, 'x-sim-delay': String(seen.delay) },
+      headers: { [POLLED_RESPONSE_HEADER]: number, 'x-sim-delay': String(result.delay) },
     })
   }
 
   /** Connections on which nothing will ever come. */
-  const hanging = new Set<Socket>()
+  const hangingSockets = new Set<Socket>()
 
-  function broughtAbout(
-    from: Simulator,
+  function deliverAnswer(
+    sim: Simulator,
     answer: Response,
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ): Response | Promise<Response> {
-    if (!(answer instanceof BrokenAnswer)) return cutWhenBroken(answer, outgoing)
-    const { speed } = from.clock
+    if (!(answer instanceof WireFaultResponse)) return cutWhenBroken(answer, outgoing)
+    const { speed } = sim.clock
     const latency = options.latency ?? (speed === undefined ? 'instant' : 'scaled')
     const pace = latency === 'real' ? 1 : latency === 'scaled' ? speed : undefined
-    const waits = <Value>(wait: Promise<Value>) => halfClosed.during(incoming.socket, wait)
-    const broken = breakAnswer(answer, incoming, outgoing, { pace, hanging, waits })
+    const trackWait = <Value>(wait: Promise<Value>) => halfOpen.trackWait(incoming.socket, wait)
+    const broken = deliverFaultToSocket(answer, incoming, outgoing, { pace, hangingSockets, trackWait })
     return broken.then(sent => cutWhenBroken(sent, outgoing))
   }
 
-  const patienceFor = patienceOver(options.latency)
+  const createWaiter = waiterFactory(options.latency)
 
   let inFlight = 0
   const connections: Connections = new Map()
@@ -238,31 +248,31 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       inFlight--
       if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
     })
-    const away = turnAwayHost(incoming.headers.host)
-    if (away === undefined) return void listener(incoming, outgoing)
-    outgoing.writeHead(away.status, { 'content-type': 'application/json', connection: 'close' })
-    outgoing.end(JSON.stringify({ error: away.message }))
+    const rejection = checkHost(incoming.headers.host)
+    if (rejection === undefined) return void listener(incoming, outgoing)
+    outgoing.writeHead(rejection.status, { 'content-type': 'application/json', connection: 'close' })
+    outgoing.end(JSON.stringify({ error: rejection.message }))
   })
-  const halfClosed = new HalfClosed(server)
-  answerUnreadable(server)
-  server.maxConnections = MOST_CONNECTIONS
+  const halfOpen = new HalfOpenConnections(server)
+  answerBadRequests(server)
+  server.maxConnections = MAX_CONNECTIONS
   server.on('connection', (socket: Socket) => {
     connections.set(socket, 0)
     socket.on('close', () => connections.delete(socket))
   })
-  await listening(server, port, hostname)
+  await listen(server, port, hostname)
   const address = server.address()
-  const bound = typeof address === 'object' && address !== null ? address.port : port
+  const boundPort = typeof address === 'object' && address !== null ? address.port : port
   // Not at once: it holds the process for a tenth of a second, in which whoever waits for health would wait on.
   if (sim.world.needsTokenizer)
-    pause(PRELOAD_MS)
+    realDelay(PRELOAD_MS)
       .then(loadTokenizer)
       .catch(() => {})
 
   let closing: Promise<void> | undefined
   return {
-    url: `http://${reachable(hostname)}:${bound}`,
-    port: bound,
+    url: `http://${reachableHost(hostname)}:${boundPort}`,
+    port: boundPort,
     worlds,
     get inFlight() {
       return inFlight
@@ -270,8 +280,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     close() {
       // Whoever waits for a long advance gets an answer that says how far it came.
       worlds.interrupt()
-      for (const socket of hanging) socket.destroy()
-      closing ??= closed(server, connections)
+      for (const socket of hangingSockets) socket.destroy()
+      closing ??= closeGracefully(server, connections)
       return closing
     },
   }
@@ -281,7 +291,7 @@ type HttpServer = ReturnType<typeof createServer>
 /** Open connections, and the requests in flight on each. */
 type Connections = Map<Socket, number>
 
-function listening(server: HttpServer, port: number, hostname: string): Promise<void> {
+function listen(server: HttpServer, port: number, hostname: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port, hostname)))
     server.listen(port, hostname, resolve)
@@ -290,16 +300,16 @@ function listening(server: HttpServer, port: number, hostname: string): Promise<
 
 function listenError(error: NodeJS.ErrnoException, port: number, hostname: string): ListenError {
   const code = error.code ?? 'UNKNOWN'
-  const [cause, remedy] = REASONS[code] ?? [error.message, 'Give another address: --host, --port.']
+  const [cause, remedy] = LISTEN_ERRORS[code] ?? [error.message, 'Give another address: --host, --port.']
   const next = port < 65_535 ? port + 1 : port - 1
   return new ListenError(
     code,
-    `Failed to listen on ${inUrl(hostname)}:${port}: ${cause}. ${remedy.replace('{next}', String(next))}`,
+    `Failed to listen on ${hostInUrl(hostname)}:${port}: ${cause}. ${remedy.replace('{next}', String(next))}`,
     { cause: error },
   )
 }
 
-const REASONS: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
+const LISTEN_ERRORS: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
   EADDRINUSE: ['the port is taken', 'Stop the other process, or give another port: --port {next}.'],
   EACCES: ['this user may not take the port', `Give one above 1023: --port ${DEFAULT_PORT}.`],
   EADDRNOTAVAIL: ['no such address on this machine', `Give one of its own: --host ${DEFAULT_HOST}.`],
@@ -307,67 +317,67 @@ const REASONS: Readonly<Record<string, readonly [cause: string, remedy: string]>
   EAI_AGAIN: ['the name could not be resolved', `Give an address of this machine: --host ${DEFAULT_HOST}.`],
 }
 
-async function closed(server: HttpServer, connections: Connections): Promise<void> {
-  let done = false
-  const end = new Promise<void>(resolve => {
+async function closeGracefully(server: HttpServer, connections: Connections): Promise<void> {
+  let isClosed = false
+  const closedPromise = new Promise<void>(resolve => {
     server.close(() => {
-      done = true
+      isClosed = true
       resolve()
     })
   })
-  for (let waited = 0; !done && waited < GRACE_MS; waited += LOOK_MS) {
+  for (let waited = 0; !isClosed && waited < GRACE_MS; waited += IDLE_CHECK_MS) {
     // A connection that was busy when the server closed is kept alive by its client; idle now, it may go. Node's own
     // closeIdleConnections spares one that never sent a request, as browsers open them in advance.
     for (const [socket, requests] of connections) if (requests === 0) socket.destroySoon()
-    await Promise.race([end, pause(LOOK_MS)])
+    await Promise.race([closedPromise, realDelay(IDLE_CHECK_MS)])
   }
   server.closeAllConnections()
-  await end
+  await closedPromise
 }
 
 /** A body that a stage reads as it moves time. */
 interface PacedBody {
-  readonly one: AwaitedAnswer
+  readonly one: PolledResponse
   readonly body: ReadableStream<Uint8Array>
 }
 
 /** The body of a stream as its client gets to see it; undefined for an answer that is none, or of which nothing comes. */
 function pacedBody(answer: Response): ReadableStream<Uint8Array> | undefined {
-  if (!isStream(answer)) return undefined
-  if (!(answer instanceof BrokenAnswer)) return answer.body!
-  return answer.fate.kind === 'cut' ? cutBody(answer.body!, answer.fate.after) : undefined
+  if (!isEventStream(answer)) return undefined
+  if (!(answer instanceof WireFaultResponse)) return answer.body!
+  return answer.outcome.kind === 'cut' ? truncateBody(answer.body!, answer.outcome.after) : undefined
 }
 
 /** What a stage that comes back for a piece of a body gets. */
-async function nextPiece(
+async function nextChunk(
   world: ServedWorld,
   bodies: Map<string, PacedBody>,
   number: string,
   method: string,
 ): Promise<Response> {
-  const found = bodies.get(number)
-  if (found === undefined) return told(world, 404, `Failed to find the body ${number}: nobody reads it.`)
-  const { one, body } = found
-  const none = (how: 'over' | 'broken') => {
+  const polledBody = bodies.get(number)
+  if (polledBody === undefined) return serverResponse(world, 404, `Failed to find the body ${number}: nobody reads it.`)
+  const { one: response, body } = polledBody
+  const noChunk = (reason: 'over' | 'broken') => {
     bodies.delete(number)
-    return new Response(null, { status: 204, headers: { [NO_PIECE_HEADER]: how } })
+    return new Response(null, { status: 204, headers: { [NO_CHUNK_HEADER]: reason } })
   }
   if (method === 'DELETE') {
-    await one.leave(new Error('its client has stopped reading'))
-    return none('over')
+    await response.leave(new Error('its client has stopped reading'))
+    return noChunk('over')
   }
   try {
-    const seen = await one.read(body)
-    if ('isOver' in seen) return none('over')
-    if ('delay' in seen) return new Response(null, { status: 204, headers: { 'x-sim-delay': String(seen.delay) } })
-    return new Response(seen.piece as Uint8Array<ArrayBuffer>)
+    const result = await response.pollChunk(body)
+    if ('isOver' in result) return noChunk('over')
+    if ('delay' in result) return new Response(null, { status: 204, headers: { 'x-sim-delay': String(result.delay) } })
+    return new Response(result.piece as Uint8Array<ArrayBuffer>)
   } catch {
-    return none('broken')
+    return noChunk('broken')
   }
 }
 
 /** A client that waits real time for an answer that takes simulated time, once an instance works on it. */
-function realPatience(own: Patience, { clock }: Simulator): Patience {
+function createRealTimeWaiter(inner: ResponseWaiter, { clock }: Simulator): ResponseWaiter {
   // Not before the request has entered its world, which may have been behind.
   let base: { readonly world: Micros; readonly ms: number } | undefined
   return {
@@ -378,12 +388,12 @@ function realPatience(own: Patience, { clock }: Simulator): Patience {
     },
     wait: async (delay, signal, part, call) => {
       if (part !== 'turn') {
-        if (!(await patience(Math.max(1, delay / 1000), signal))) throw signal.reason
+        if (!(await delayUnlessAborted(Math.max(1, delay / 1000), signal))) throw signal.reason
         return
       }
       try {
         // No real time brings what is due in the world.
-        await own.wait(delay, signal, part, call)
+        await inner.wait(delay, signal, part, call)
       } finally {
         // A move by hand may have gone past the whole answer by the time this is heard.
         if (call.isStarted) base = { world: call.startedAt, ms: monotonicMs() }
@@ -393,78 +403,79 @@ function realPatience(own: Patience, { clock }: Simulator): Patience {
 }
 
 /** How clients wait for answers of models, by the latency that was asked for. */
-function patienceOver(latency: Latency | undefined): (own: ClientPatience, sim: Simulator) => Patience {
+function waiterFactory(latency: Latency | undefined): (inner: ClockResponseWaiter, sim: Simulator) => ResponseWaiter {
   if (latency === undefined) return own => own
-  if (latency === 'real') return realPatience
+  if (latency === 'real') return createRealTimeWaiter
   return (own, { clock }) => ({
     isInstant: latency === 'instant' || clock.speed === undefined,
     now: () => own.now(),
-    wait: (...what) => own.wait(...what),
+    wait: (...args) => own.wait(...args),
   })
 }
 
 /** The one place that tells the control plane from the service. */
-function isControl(path: string): boolean {
+function isControlPath(path: string): boolean {
   return path === '/' || path.startsWith('/?') || /^\/_sim(?:[/?]|$)/.test(path)
 }
 
-function addressOf(incoming: IncomingMessage, trustProxy: boolean): string | undefined {
+function clientAddressOf(incoming: IncomingMessage, trustProxy: boolean): string | undefined {
   if (trustProxy) {
     const first = String(incoming.headers['x-forwarded-for'] ?? '')
       .split(',', 1)[0]!
       .trim()
-    if (isIP(first) !== 0) return unwrapped(first)
+    if (isIP(first) !== 0) return toIPv4(first)
   }
   const { remoteAddress } = incoming.socket
-  return remoteAddress === undefined ? undefined : unwrapped(remoteAddress)
+  return remoteAddress === undefined ? undefined : toIPv4(remoteAddress)
 }
 
 /** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
-function unwrapped(address: string): string {
+function toIPv4(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }
 
 /** What concerns the server, whichever world a token selects. */
-const OF_THE_SERVER = /^(?:\/|\/_sim(?:\/(?:health|worlds(?:\/.*)?))?\/?)$/
+const SERVER_PATH = /^(?:\/|\/_sim(?:\/(?:health|worlds(?:\/.*)?))?\/?)$/
 
 /** The world that a command at the root address is for: an API token selects it, and without one it is the default. */
-function commanded(
+function selectWorld(
   worlds: Worlds,
   request: Request,
   path: string,
   controlToken: string | undefined,
 ): ServedWorld | Response {
   const token = tokenOf(request, worlds)
-  if (worlds.isOne || OF_THE_SERVER.test(path) || token === undefined || token === controlToken) return worlds.default
+  if (worlds.hasOnlyDefault || SERVER_PATH.test(path) || token === undefined || token === controlToken)
+    return worlds.default
   try {
-    const { world, hint } = worlds.of(token)
+    const { world, hint } = worlds.route(token)
     if (hint === undefined) return world
     // A command to a world that is gone must not become one to another world.
-    return told(worlds.default, 404, `Failed to find the world of this token: ${hint}.`, hint)
+    return serverResponse(worlds.default, 404, `Failed to find the world of this token: ${hint}.`, hint)
   } catch (error) {
     if (!(error instanceof TooManyWorlds)) throw error
-    return told(worlds.default, 429, error.message)
+    return serverResponse(worlds.default, 429, error.message)
   }
 }
 
-function noWorld(worlds: Worlds, name: string): Response {
-  const hint = worlds.gone(name)
-  return guarded(told(worlds.default, 404, `Failed to find the world: ${hint}.`, hint))
+function worldNotFound(worlds: Worlds, name: string): Response {
+  const hint = worlds.explainMissing(name)
+  return withSecurityHeaders(serverResponse(worlds.default, 404, `Failed to find the world: ${hint}.`, hint))
 }
 
 /** Keeps other origins from loading an answer of the control plane as a script or an image. */
-function guarded(response: Response): Response {
+function withSecurityHeaders(response: Response): Response {
   response.headers.set('cross-origin-resource-policy', 'same-origin')
   response.headers.set('x-content-type-options', 'nosniff')
   return response
 }
 
 /** The address to reach a server by that is bound to all of them. */
-function reachable(hostname: string): string {
+function reachableHost(hostname: string): string {
   if (hostname === '0.0.0.0') return '127.0.0.1'
-  return hostname === '::' ? '[::1]' : inUrl(hostname)
+  return hostname === '::' ? '[::1]' : hostInUrl(hostname)
 }
 
-function inUrl(hostname: string): string {
+function hostInUrl(hostname: string): string {
   return isIP(hostname) === 6 ? `[${hostname}]` : hostname
 }

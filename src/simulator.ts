@@ -1,37 +1,37 @@
-import { pathOf, type Received } from './api/asked.ts'
-import { BatchAnswers } from './api/batch-lines.ts'
-import type { Patience } from './api/endpoint.ts'
+import { type AnsweredRequest, type IncomingRequest, toPathAndQuery } from './api/asked.ts'
+import { BatchLineAnswerer } from './api/batch-lines.ts'
+import type { ResponseWaiter } from './api/endpoint.ts'
 import { type Names, type NamesProfile, readNames } from './api/names.ts'
-import type { Around } from './api/pipeline.ts'
+import type { Middleware } from './api/pipeline.ts'
 import { ScriptedAnswers, type ScriptedState, type ScriptRule } from './api/scripted.ts'
 import { type Api, createApi } from './api/serve-request.ts'
 import { loadTokenizer } from './api/tokenizer.ts'
-import { type AskedRequest, ClientPatience, type InferencePace } from './client-patience.ts'
+import { ClockResponseWaiter, type InferencePace, type PendingRequestInfo } from './client-patience.ts'
 import type { ClockSetting } from './clock/setting.ts'
 import { SimulatorClock } from './clock/simulator-clock.ts'
-import type { WaitingRequest } from './clock/waits.ts'
+import type { PendingRequestView } from './clock/waits.ts'
 import type { LedgerEntry } from './cluster/ledger.ts'
-import { type Report, reportOf } from './cluster/report.ts'
-import { type ReportOptions, readWindow } from './cluster/report-window.ts'
-import { type ClusterVerbs, clusterVerbs } from './cluster/verbs.ts'
+import { createReport, type Report } from './cluster/report.ts'
+import { parseReportWindow, type ReportOptions } from './cluster/report-window.ts'
+import { type ClusterControls, createClusterControls } from './cluster/verbs.ts'
 import { World } from './cluster/world.ts'
 import { JOURNAL_KINDS } from './control/kinds.ts'
-import { arrive } from './faults/arrival.ts'
-import { BrokenAnswer } from './faults/broken.ts'
-import { Faults, type FaultsState, type FaultVerbs } from './faults/faults.ts'
+import { deliverFaultInProcess } from './faults/arrival.ts'
+import { WireFaultResponse } from './faults/broken.ts'
+import { type FaultControls, Faults, type FaultsState } from './faults/faults.ts'
 import type { FaultRule } from './faults/rule.ts'
-import { wireWeather } from './faults/weather.ts'
+import { weatherFaultRules } from './faults/weather.ts'
 import { DEFAULT_EPOCH_MS } from './kernel/clock.ts'
 import type { Micros } from './kernel/duration.ts'
 import type { Entry } from './kernel/journal.ts'
-import { nearest } from './kernel/nearest.ts'
+import { nearestWord } from './kernel/nearest.ts'
 import { monotonicMs } from './kernel/pacer.ts'
-import { type ReceivedRequest, ReceivedRequests, type Unread } from './received.ts'
-import { demandFits } from './snapshot/contradictions.ts'
+import { type ReceivedRequest, RequestLog, type UnreadField } from './received.ts'
+import { assertCompatible } from './snapshot/contradictions.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
-import { createData, type Data } from './store/collections.ts'
+import { createData, type DataCollections } from './store/collections.ts'
 import { type FixturePatch, loadFixture } from './store/fixture.ts'
-import { loadProfile, type ProfileInput, underWeather } from './store/profile.ts'
+import { loadProfile, type ProfileInput, withWeather } from './store/profile.ts'
 import type { FixtureInput } from './store/records.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 
@@ -99,13 +99,13 @@ export interface FetchOptions {
   /** Reads a header, where the door rewrites some. */
   readonly header?: ((name: string) => string | null) | undefined
   /** How the client waits for answers of models, where it has another way than the simulator's own. */
-  readonly patienceOf?: ((own: ClientPatience, sim: Simulator) => Patience) | undefined
+  readonly waiterFor?: ((defaultWaiter: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) | undefined
   /** The address of the control plane of its world, for messages that tell how to move time. */
   readonly control?: (() => string) | undefined
 }
 
 /** A request that waits, its times as the wire writes them; `until` is undefined where nothing that is planned brings it. */
-export type Waiting = Omit<WaitingRequest, 'since' | 'until'> & {
+export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {
   readonly since: string
   readonly until: string | undefined
 }
@@ -131,11 +131,11 @@ export interface Simulator {
   fetch(input: Request | URL | string, init?: RequestInit & FetchOptions): Promise<Response>
   readonly clock: SimulatorClock
   /** The fleet, and what goes wrong with it. */
-  readonly cluster: ClusterVerbs
+  readonly cluster: ClusterControls
   /** Answers of models that a test gives in place of those that are drawn. */
   readonly inference: ScriptedAnswers
   /** Faults of the wire: what goes wrong between a client and the service. */
-  readonly faults: FaultVerbs
+  readonly faults: FaultControls
   readonly journal: {
     /** What happened, oldest first: events of things and requests. */
     entries(options?: { readonly after?: number }): Entry[]
@@ -175,9 +175,9 @@ export interface Simulator {
    *
    * @example sim.waiting[0]?.until // 2026-01-01T00:12:40.000000+00:00: so far time has to be moved
    */
-  readonly waiting: readonly Waiting[]
+  readonly pendingRequests: readonly PendingRequest[]
   /** What of these nothing read. Throws RangeError without `strictRequests`, which has it looked for. */
-  readonly unread: readonly Unread[]
+  readonly unreadFields: readonly UnreadField[]
   /** Back to the world as it was loaded: the same time, ids and digest as at first. */
   reset(): void
   /**
@@ -209,7 +209,7 @@ export interface Simulator {
   /** Ends it: whoever sleeps on its clock is told. `await using sim = createSimulator()` does it by itself. */
   [Symbol.asyncDispose](): Promise<void>
   /** The reference data as `@msw/data` collections; the first call fills them. */
-  data(): Promise<Data>
+  data(): Promise<DataCollections>
   /** The world itself, for doors of this package. */
   readonly world: World
   readonly api: Api
@@ -223,7 +223,7 @@ export interface Simulator {
    */
   answer(request: Request, options?: FetchOptions): Response | Promise<Response>
   /** For doors in this process: a broken answer as the client's own `fetch` would see it. */
-  arrive(answer: BrokenAnswer, request: Request): Promise<Response>
+  deliverFault(answer: WireFaultResponse, request: Request): Promise<Response>
 }
 
 /**
@@ -233,54 +233,57 @@ export interface Simulator {
  *   option contradicts, RangeError for an option, a name or a fault that makes no sense
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
-  checkOptions(options)
+  assertOptions(options)
   const { fixtures = 'default' } = options
-  if (beginsWithSnapshot(fixtures)) {
-    return fromSnapshot(typeof fixtures === 'string' ? loadSnapshot(fixtures) : Snapshot.of(fixtures), options)
+  if (isSnapshotFixture(fixtures)) {
+    return createFromSnapshot(
+      typeof fixtures === 'string' ? loadSnapshot(fixtures) : Snapshot.toSnapshot(fixtures),
+      options,
+    )
   }
   const epochMs = readEpoch(options.epoch)
   const fixture = loadFixture(fixtures, {
     epochMs,
     ...(options.with && { patch: options.with }),
   })
-  const pristine = new World({
+  const initialWorld = new World({
     fixture,
     epochMs,
     seed: readSeed(options.seed ?? 1),
-    profile: loadProfile(underWeather(options.profile, { weather: options.weather })),
-    lineAnswers: new BatchAnswers(new ScriptedAnswers(), options.strictRequests ?? false),
+    profile: loadProfile(withWeather(options.profile, { weather: options.weather })),
+    lineAnswerer: new BatchLineAnswerer(new ScriptedAnswers(), options.strictRequests ?? false),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
-  if (options.check) pristine.check()
-  return new OneWorld(pristine, options, namesOf(options))
+  if (options.check) initialWorld.checkInvariants()
+  return new WorldSimulator(initialWorld, options, readNamesOption(options))
 }
 
 /** Whether a fixture is a snapshot, or the path of one: what settles the seed and most else. */
-export function beginsWithSnapshot(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {
-  return typeof fixtures === 'string' ? fixtures.endsWith('.snapshot') : Snapshot.isOne(fixtures)
+export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {
+  return typeof fixtures === 'string' ? fixtures.endsWith('.snapshot') : Snapshot.isSnapshot(fixtures)
 }
 
 /** A simulator that begins where another one was. What its doors are like is for its own options to say. */
-function fromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
-  const { moment } = snapshot
+function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
+  const { state: moment } = snapshot
   const { fixtures, world, faults, answers, timelines, clock, pausedBy } = moment
-  demandFits(snapshot, {
+  assertCompatible(snapshot, {
     seed: options.seed === undefined ? undefined : String(readSeed(options.seed)),
     epochMs: options.epoch === undefined ? undefined : readEpoch(options.epoch),
     profile:
       options.profile === undefined && options.weather === undefined
         ? undefined
-        : loadProfile(underWeather(options.profile, { weather: options.weather })),
+        : loadProfile(withWeather(options.profile, { weather: options.weather })),
     with: options.with,
     faults: options.faults,
     answers: options.answers,
   })
   const { journalLimit, maxStorageBytes } = options
-  const pristine = world.fork({ journalLimit, maxStorageBytes })
-  if (options.check) pristine.check()
+  const initialWorld = world.fork({ journalLimit, maxStorageBytes })
+  if (options.check) initialWorld.checkInvariants()
   const setting = options.clock ?? clock
-  const sim = new OneWorld(pristine, { ...options, clock: setting }, namesOf(options), {
+  const sim = new WorldSimulator(initialWorld, { ...options, clock: setting }, readNamesOption(options), {
     fixtures,
     faults,
     answers,
@@ -291,7 +294,7 @@ function fromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator 
 }
 
 /** What a simulator goes on with beside the world. */
-interface Inherited {
+interface InheritedState {
   /** What the world was made from, by name. */
   readonly fixtures: string
   readonly faults: FaultsState
@@ -299,41 +302,41 @@ interface Inherited {
   readonly timelines: StartedTimelines
 }
 
-const NOTHING_SCRIPTED: ScriptedState = { rules: [], unnamed: 0 }
+const NO_SCRIPTED_ANSWERS: ScriptedState = { rules: [], unnamed: 0 }
 
-class OneWorld implements Simulator {
+class WorldSimulator implements Simulator {
   readonly clock: SimulatorClock
-  readonly cluster: ClusterVerbs
+  readonly cluster: ClusterControls
   readonly api: Api
   readonly onBug: SimulatorOptions['onBug']
   readonly fetch: Simulator['fetch']
   readonly timelines: Timelines
   readonly inference: ScriptedAnswers
-  readonly #lineAnswers: BatchAnswers
+  readonly #lineAnswers: BatchLineAnswerer
   readonly #faults: Faults
   readonly options: SimulatorOptions
-  readonly #requests = new ReceivedRequests()
+  readonly #requests = new RequestLog()
   readonly #names: Names | undefined
-  readonly #pristine: World
-  readonly #inherited: Inherited | undefined
+  readonly #initialWorld: World
+  readonly #inherited: InheritedState | undefined
   #world: World
   /** What the world was made from. */
   #fixtures: string
-  #data: Promise<Data> | undefined
+  #data: Promise<DataCollections> | undefined
   #activity = 0
   #inFlight: readonly string[] = []
   #listeners: readonly ((entry: Entry) => void)[] = []
 
   /** @param origin what the simulator has that this one goes on from */
-  constructor(pristine: World, options: SimulatorOptions, names: Names | undefined, origin?: Inherited) {
+  constructor(initialWorld: World, options: SimulatorOptions, names: Names | undefined, origin?: InheritedState) {
     this.options = options
     this.#names = names
-    this.#pristine = pristine
+    this.#initialWorld = initialWorld
     this.#inherited = origin
-    this.#fixtures = origin?.fixtures ?? nameOfFixtures(options)
+    this.#fixtures = origin?.fixtures ?? fixtureName(options)
     this.inference = new ScriptedAnswers()
-    this.#lineAnswers = new BatchAnswers(this.inference, options.strictRequests ?? false)
-    this.#world = this.#answering(pristine.fork())
+    this.#lineAnswers = new BatchLineAnswerer(this.inference, options.strictRequests ?? false)
+    this.#world = this.#withLineAnswers(initialWorld.fork())
     this.onBug = options.onBug
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
@@ -358,27 +361,27 @@ class OneWorld implements Simulator {
       options.clock ?? 'manual',
       { timers: options.timers },
     )
-    this.cluster = clusterVerbs(() => this.#world)
-    const host = {
+    this.cluster = createClusterControls(() => this.#world)
+    const faultsHost = {
       get world() {
         return simulator.#world
       },
       operations: this.api.operations,
-      operationOf: this.api.operationOf,
+      operationOf: this.api.findOperationId,
       kinds: JOURNAL_KINDS,
     }
     this.#faults =
       origin === undefined
-        ? new Faults(host, [...(options.faults ?? []), ...wireWeather(pristine.profile)])
-        : new Faults(host, [], origin.faults)
-    const around = {
+        ? new Faults(faultsHost, [...(options.faults ?? []), ...weatherFaultRules(initialWorld.profile)])
+        : new Faults(faultsHost, [], origin.faults)
+    const timelinesHost = {
       get world() {
         return simulator.#world
       },
       faults: this.#faults,
     }
-    this.timelines = new Timelines(around, origin?.timelines)
-    this.#scriptAnew()
+    this.timelines = new Timelines(timelinesHost, origin?.timelines)
+    this.#resetScriptedAnswers()
     this.fetch = (input, init) => this.#fetch(input, init)
   }
 
@@ -386,7 +389,7 @@ class OneWorld implements Simulator {
     return this.#world
   }
 
-  get faults(): FaultVerbs {
+  get faults(): FaultControls {
     return this.#faults
   }
 
@@ -406,30 +409,30 @@ class OneWorld implements Simulator {
     return this.#requests.list(time => this.#world.clock.iso(time))
   }
 
-  get waiting(): readonly Waiting[] {
+  get pendingRequests(): readonly PendingRequest[] {
     const { clock } = this.#world
-    return this.clock.waiting.map(({ since, until, ...one }) => ({
-      ...one,
+    return this.clock.pendingRequests.map(({ since, until, ...rest }) => ({
+      ...rest,
       since: clock.iso(since),
       until: until === undefined ? undefined : clock.iso(until),
     }))
   }
 
-  get unread(): readonly Unread[] {
+  get unreadFields(): readonly UnreadField[] {
     if (!this.options.strictRequests) {
       throw new RangeError(
         'Failed to tell what nothing reads: nobody looked for it. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
       )
     }
-    return this.#requests.unread()
+    return this.#requests.unreadFields()
   }
 
   readonly journal = {
-    entries: (options: { readonly after?: number } = {}) => this.#world.history(options.after),
+    entries: (options: { readonly after?: number } = {}) => this.#world.journalEntries(options.after),
     why: (seq: number) => this.#world.journal.chain(seq),
     listen: (listener: (entry: Entry) => void) => {
       this.#listeners = [...this.#listeners, listener]
-      this.#tellListeners()
+      this.#subscribe()
       return () => {
         this.#listeners = this.#listeners.filter(other => other !== listener)
       }
@@ -445,15 +448,15 @@ class OneWorld implements Simulator {
   }
 
   report(options: ReportOptions = {}): Report {
-    return reportOf(this.#world, readWindow(this.#world, options))
+    return createReport(this.#world, parseReportWindow(this.#world, options))
   }
 
   reset(): void {
-    this.#fixtures = this.#inherited?.fixtures ?? nameOfFixtures(this.options)
-    this.#enterWorld(this.#pristine.fork())
+    this.#fixtures = this.#inherited?.fixtures ?? fixtureName(this.options)
+    this.#replaceWorld(this.#initialWorld.fork())
     this.#faults.reset()
     this.timelines.reset()
-    this.#scriptAnew()
+    this.#resetScriptedAnswers()
     this.clock.reset()
   }
 
@@ -469,12 +472,12 @@ class OneWorld implements Simulator {
     })
   }
 
-  restore(given: Snapshot | Uint8Array): void {
-    const { moment } = Snapshot.of(given)
+  restore(snapshot: Snapshot | Uint8Array): void {
+    const { state: moment } = Snapshot.toSnapshot(snapshot)
     const world = moment.world.fork()
-    if (this.options.check) world.check()
+    if (this.options.check) world.checkInvariants()
     this.#fixtures = moment.fixtures
-    this.#enterWorld(world)
+    this.#replaceWorld(world)
     this.#faults.restore(moment.faults)
     this.inference.restore(moment.answers)
     this.timelines.restore(moment.timelines)
@@ -482,33 +485,33 @@ class OneWorld implements Simulator {
   }
 
   /** The same world, which answers lines of batches as this simulator answers requests. */
-  #answering(world: World): World {
-    world.lineAnswers = this.#lineAnswers
+  #withLineAnswers(world: World): World {
+    world.lineAnswerer = this.#lineAnswers
     return world
   }
 
   /** Whoever asks from now on asks another world. */
-  #enterWorld(world: World): void {
-    this.#world = this.#answering(world)
+  #replaceWorld(world: World): void {
+    this.#world = this.#withLineAnswers(world)
     this.#data?.then(data => data.dispose())
     this.#data = undefined
-    this.#stopTelling = undefined
-    if (this.#listeners.length > 0) this.#tellListeners()
+    this.#unsubscribe = undefined
+    if (this.#listeners.length > 0) this.#subscribe()
     this.#requests.clear()
   }
 
-  fork(how: ForkOptions = {}): Simulator {
-    demandKnown(how, FORK_OPTIONS, 'fork')
-    const { clock, fresh = false } = how
-    const world = (fresh ? this.#pristine : this.#world).fork()
+  fork(forkOptions: ForkOptions = {}): Simulator {
+    assertKnownOptions(forkOptions, FORK_OPTION_NAMES, 'fork')
+    const { clock, fresh = false } = forkOptions
+    const world = (fresh ? this.#initialWorld : this.#world).fork()
     const options = { ...this.options, clock: clock ?? this.clock.setting }
-    const here = {
+    const currentState = {
       fixtures: this.#fixtures,
       faults: this.#faults.state,
       answers: this.inference.state,
       timelines: this.timelines.started,
     }
-    return new OneWorld(world, options, this.#names, fresh ? this.#inherited : here)
+    return new WorldSimulator(world, options, this.#names, fresh ? this.#inherited : currentState)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -516,18 +519,19 @@ class OneWorld implements Simulator {
     ;(await this.#data)?.dispose()
   }
 
-  data(): Promise<Data> {
+  data(): Promise<DataCollections> {
     const world = this.#world
     this.#data ??= createData(world.store, {
-      onUserWrite: ({ kind, key, action }) => world.command(world.ledger.account, `data.${action}d`, { kind, key }),
+      onUserWrite: ({ kind, key, action }) =>
+        world.recordCommand(world.ledger.account, `data.${action}d`, { kind, key }),
     })
     return this.#data
   }
 
-  #stopTelling: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
 
-  #tellListeners(): void {
-    this.#stopTelling ??= this.#world.journal.listen(entry => {
+  #subscribe(): void {
+    this.#unsubscribe ??= this.#world.journal.listen(entry => {
       for (const listener of this.#listeners) {
         try {
           listener(entry)
@@ -542,105 +546,114 @@ class OneWorld implements Simulator {
   async #fetch(input: Request | URL | string, init: RequestInit & FetchOptions = {}): Promise<Response> {
     const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
     const answer = await this.answer(request, init)
-    return answer instanceof BrokenAnswer ? this.arrive(answer, request) : answer
+    return answer instanceof WireFaultResponse ? this.deliverFault(answer, request) : answer
   }
 
-  arrive(answer: BrokenAnswer, request: Request): Promise<Response> {
+  deliverFault(answer: WireFaultResponse, request: Request): Promise<Response> {
     const { signal } = request
-    const { name, ...asked } = this.#asked(request, {})
-    const began = { since: this.clock.elapsed, sinceMs: monotonicMs() }
-    const wait = { request: name, ...asked, ...began, isTold: false }
-    return arrive(answer, delay => this.clock.hold(delay, { signal, wait }))
+    const { name, ...requestInfo } = this.#describeRequest(request, {})
+    const start = { since: this.clock.elapsed, sinceMs: monotonicMs() }
+    const pendingRequest = { request: name, ...requestInfo, ...start, isReported: false }
+    return deliverFaultInProcess(answer, duration => this.clock.hold(duration, { signal, request: pendingRequest }))
   }
 
   answer(
     request: Request,
-    { clientAddress, path, header, patienceOf, control }: FetchOptions = {},
+    { clientAddress, path, header, waiterFor: patienceOf, control }: FetchOptions = {},
   ): Response | Promise<Response> {
     this.#activity++
     const { inferencePace } = this.options
-    const own = new ClientPatience(this.clock, inferencePace, () => this.#asked(request, { path, control }))
-    const patience = patienceOf?.(own, this) ?? own
-    const call = {
+    const defaultWaiter = new ClockResponseWaiter(this.clock, inferencePace, () =>
+      this.#describeRequest(request, { path, control }),
+    )
+    const waiter = patienceOf?.(defaultWaiter, this) ?? defaultWaiter
+    const incoming: IncomingRequest = {
       clientAddress,
       path,
       header,
-      patience,
-      scripted: this.#scripted,
-      enter: this.#enter,
-      received: this.#received,
+      waiter,
+      findScriptedAnswer: this.#findScriptedAnswer,
+      beforeHandling: this.#catchUp,
+      onReceived: this.#onReceived,
     }
-    const answered = this.api.answer(this.#world, request, call, this.#faults.around as Around<World> | undefined)
+    const response = this.api.answer(
+      this.#world,
+      request,
+      incoming,
+      this.#faults.middleware as Middleware<World> | undefined,
+    )
     const { mode } = this.clock
-    if (mode === 'on-poll') return this.#afterwards(request, this.#polling(request, answered, path))
-    if (!(answered instanceof Promise)) {
-      if (mode === 'idle') this.clock.answered()
-      return answered
+    if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, path))
+    if (!(response instanceof Promise)) {
+      if (mode === 'idle') this.clock.onAnswered()
+      return response
     }
-    return this.#afterwards(request, answered)
+    return this.#trackInFlight(request, response)
   }
 
-  #asked(request: Request, { path, control }: Pick<FetchOptions, 'path' | 'control'>): AskedRequest {
-    const target = (path ?? pathOf(request.url)).split('?', 1)[0]!
+  #describeRequest(request: Request, { path, control }: Pick<FetchOptions, 'path' | 'control'>): PendingRequestInfo {
+    const target = (path ?? toPathAndQuery(request.url)).split('?', 1)[0]!
     return {
       name: `${request.method} ${target}`,
-      operation: this.api.operationOf(request.method, target),
-      control: control?.(),
+      operation: this.api.findOperationId(request.method, target),
+      controlUrl: control?.(),
     }
   }
 
-  #afterwards(request: Request, answered: Promise<Response>): Promise<Response> {
-    const name = nameOf(request)
+  #trackInFlight(request: Request, response: Promise<Response>): Promise<Response> {
+    const name = describe(request)
     this.#inFlight = [...this.#inFlight, name]
-    return answered.finally(() => {
+    return response.finally(() => {
       this.#inFlight = this.#inFlight.toSpliced(this.#inFlight.indexOf(name), 1)
       this.#activity++
-      this.clock.answered()
+      this.clock.onAnswered()
     })
   }
 
   /** The answer is made first; then a look at something unfinished moves an on-poll clock. */
-  async #polling(
+  async #moveAfterPoll(
     request: Request,
-    answered: Response | Promise<Response>,
+    pendingResponse: Response | Promise<Response>,
     path: string | undefined,
   ): Promise<Response> {
-    const response = await answered
-    const polled = response.ok ? this.api.polledBy(request.method, path ?? pathOf(request.url)) : undefined
-    if (polled !== undefined) await this.clock.polled(polled)
+    const response = await pendingResponse
+    const polled = response.ok
+      ? this.api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
+      : undefined
+    if (polled !== undefined) await this.clock.onPolled(polled)
     return response
   }
 
   /** Back to the answers that are scripted from the start. */
-  #scriptAnew(): void {
-    this.inference.restore(this.#inherited?.answers ?? NOTHING_SCRIPTED)
+  #resetScriptedAnswers(): void {
+    this.inference.restore(this.#inherited?.answers ?? NO_SCRIPTED_ANSWERS)
     if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
   }
 
-  readonly #scripted = (model: string, words: string) => this.inference.answerTo(model, words)
+  readonly #findScriptedAnswer = (model: string, words: string) => this.inference.takeAnswer(model, words)
 
-  readonly #enter = () => this.clock.catchUp()
+  readonly #catchUp = () => this.clock.catchUp()
 
-  readonly #received = (request: Received) => this.#requests.add(request, this.clock.elapsed)
+  readonly #onReceived = (request: AnsweredRequest) => this.#requests.add(request, this.clock.elapsed)
 
   async #prepare(): Promise<void> {
     if (this.#world.needsTokenizer) await loadTokenizer()
   }
 }
 
-function namesOf({ names }: SimulatorOptions): Names | undefined {
+function readNamesOption({ names }: SimulatorOptions): Names | undefined {
   return names === undefined ? undefined : readNames(names)
 }
 
-function nameOfFixtures({ fixtures = 'default' }: SimulatorOptions): string {
+function fixtureName({ fixtures = 'default' }: SimulatorOptions): string {
   return typeof fixtures === 'string' ? fixtures : 'given'
 }
 
-function nameOf({ method, url }: Request): string {
-  return `${method} ${pathOf(url).split('?', 1)[0]}`
+function describe({ method, url }: Request): string {
+  return `${method} ${toPathAndQuery(url).split('?', 1)[0]}`
 }
 
-const OPTIONS = [
+const OPTION_NAMES = [
   'fixtures',
   'faults',
   'with',
@@ -661,10 +674,10 @@ const OPTIONS = [
   'onBug',
 ] as const satisfies readonly (keyof SimulatorOptions)[]
 
-const FORK_OPTIONS = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]
+const FORK_OPTION_NAMES = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]
 
 /** Options that are one of a few words: what is taken for another would be taken for what is left out. */
-const WORDS = {
+const OPTION_VALUES = {
   timers: ['drive', 'ignore'],
   inferencePace: ['clock', 'instant'],
   documentedOnly: [true, false],
@@ -672,13 +685,13 @@ const WORDS = {
   check: [true, false],
 } as const satisfies Partial<Record<keyof SimulatorOptions, readonly unknown[]>>
 
-function checkOptions(options: SimulatorOptions): void {
-  demandKnown(options, OPTIONS, 'make a simulator')
-  for (const [name, words] of Object.entries(WORDS)) {
-    const value: unknown = options[name as keyof typeof WORDS]
-    if (value === undefined || (words as readonly unknown[]).includes(value)) continue
-    const given = words.map(word => (typeof word === 'string' ? `'${word}'` : String(word))).join(' or ')
-    throw new RangeError(`Failed to make a simulator: ${name} is ${JSON.stringify(value)}. Give ${given}.`)
+function assertOptions(options: SimulatorOptions): void {
+  assertKnownOptions(options, OPTION_NAMES, 'make a simulator')
+  for (const [name, allowed] of Object.entries(OPTION_VALUES)) {
+    const value: unknown = options[name as keyof typeof OPTION_VALUES]
+    if (value === undefined || (allowed as readonly unknown[]).includes(value)) continue
+    const allowedText = allowed.map(word => (typeof word === 'string' ? `'${word}'` : String(word))).join(' or ')
+    throw new RangeError(`Failed to make a simulator: ${name} is ${JSON.stringify(value)}. Give ${allowedText}.`)
   }
   for (const name of ['journalLimit', 'maxStorageBytes'] as const) {
     const value = options[name]
@@ -688,13 +701,13 @@ function checkOptions(options: SimulatorOptions): void {
 }
 
 /** @throws RangeError for an option that there is not: what is misspelt would be taken for what is left out */
-function demandKnown(options: object, known: readonly string[], aim: string): void {
+function assertKnownOptions(options: object, known: readonly string[], aim: string): void {
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
-    const hint = nearest(name, known)
+    const suggestion = nearestWord(name, known)
     throw new RangeError(
       `Failed to ${aim}: there is no option '${name}'. ` +
-        (hint ? `Did you mean '${hint}'?` : `Options are ${known.join(', ')}.`),
+        (suggestion ? `Did you mean '${suggestion}'?` : `Options are ${known.join(', ')}.`),
     )
   }
 }

@@ -1,5 +1,5 @@
 /** Timelines that play in a world beside its client: what goes wrong, and when, without a script that moves time. */
-import type { Command, WaitingCommand } from './cluster/commands.ts'
+import type { Command, ScheduledCommand } from './cluster/commands.ts'
 import type { World } from './cluster/world.ts'
 import type { Faults } from './faults/faults.ts'
 import type { FaultRule } from './faults/rule.ts'
@@ -46,7 +46,7 @@ export interface TimelineView {
   /** Acts whose moment has come. */
   readonly done: number
   /** Acts in all; undefined when one is repeated for ever. */
-  readonly of: number | undefined
+  readonly total: number | undefined
   readonly startedAt: Micros
   /** When the next act comes; undefined when none does. */
   readonly nextAt: Micros | undefined
@@ -55,14 +55,14 @@ export interface TimelineView {
 }
 
 /** The timelines that were started in a world, by their names. */
-export type StartedTimelines = ReadonlyMap<string, Started>
+export type StartedTimelines = ReadonlyMap<string, StartedTimeline>
 
 /** A timeline that was started; replaced as a whole whenever something of it changes. */
-interface Started {
+interface StartedTimeline {
   readonly plan: TimelinePlan
   readonly at: Micros
   readonly stoppedAt: Micros | undefined
-  readonly waiting: readonly WaitingCommand[]
+  readonly waiting: readonly ScheduledCommand[]
   /** Ids of the rules that it added. */
   readonly rules: readonly string[]
   /** Commands that could not be obeyed when their moment came. */
@@ -77,15 +77,15 @@ export interface TimelinesHost {
 /** The timelines that were started in one world, by their names. */
 export class Timelines {
   readonly #host: TimelinesHost
-  readonly #first: StartedTimelines
+  readonly #initial: StartedTimelines
   #started: StartedTimelines
-  #deaf: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
 
-  constructor(host: TimelinesHost, first: StartedTimelines = new Map()) {
+  constructor(host: TimelinesHost, initial: StartedTimelines = new Map()) {
     this.#host = host
-    this.#first = first
-    this.#started = first
-    this.#attend()
+    this.#initial = initial
+    this.#started = initial
+    this.#subscribe()
   }
 
   /** The timelines as far as they have come, for a world that goes on from here. */
@@ -95,13 +95,13 @@ export class Timelines {
 
   /** Back to what was playing at first, for a world that is back there. */
   reset(): void {
-    this.restore(this.#first)
+    this.restore(this.#initial)
   }
 
   /** Goes on with other timelines, for a world that goes on from where they were. */
   restore(started: StartedTimelines): void {
     this.#started = started
-    this.#attend()
+    this.#subscribe()
   }
 
   isPlaying(name: string): boolean {
@@ -111,7 +111,7 @@ export class Timelines {
   /** Undefined for one that was never started here. */
   get(name: string): TimelineView | undefined {
     const started = this.#started.get(name)
-    return started && viewOf(started, this.#host.world.clock.now)
+    return started && toTimelineView(started, this.#host.world.clock.now)
   }
 
   /**
@@ -121,27 +121,27 @@ export class Timelines {
    */
   start(plan: TimelinePlan): void {
     const { world, faults } = this.#host
-    const rules = plan.acts.flatMap(act => ('rule' in act ? [shifted(act.rule, act.at)] : []))
-    const old = this.#started.get(plan.name)?.rules ?? []
-    for (const act of plan.acts) if ('command' in act) world.commands.demand(act.command)
+    const rules = plan.acts.flatMap(act => ('rule' in act ? [shiftWindow(act.rule, act.at)] : []))
+    const previousRules = this.#started.get(plan.name)?.rules ?? []
+    for (const act of plan.acts) if ('command' in act) world.commands.assertExecutable(act.command)
     const names = rules.flatMap(({ name }) => name ?? [])
     for (const rule of rules) {
       const { name, ...nameless } = rule
       // The rules of its last playing make room for these.
-      faults.demand(name !== undefined && old.includes(name) ? nameless : rule)
+      faults.validate(name !== undefined && previousRules.includes(name) ? nameless : rule)
       if (name === undefined || names.indexOf(name) === names.lastIndexOf(name)) continue
       throw new RangeError(`Failed to start '${plan.name}': two of its rules are named '${name}'. Rename one.`)
     }
-    this.#removeRules(old)
+    this.#removeRules(previousRules)
     const { now } = world.clock
-    const waiting: WaitingCommand[] = []
+    const waiting: ScheduledCommand[] = []
     const missed: string[] = []
-    world.journal.noted(now, 'scenario.started', plan.name)
+    world.journal.recordUndigested(now, 'scenario.started', plan.name)
     for (const act of plan.acts) {
       if (!('command' in act)) continue
       const repeat = act.interval === undefined ? undefined : { interval: act.interval, times: act.times }
       try {
-        const planned = world.commands.give(act.command, act.at, repeat)
+        const planned = world.commands.schedule(act.command, act.at, repeat)
         if (planned) waiting.push(planned)
       } catch (error) {
         if (!(error instanceof RangeError)) throw error
@@ -149,7 +149,7 @@ export class Timelines {
       }
     }
     const ids = rules.map(rule => faults.add(rule).id)
-    this.#put(plan.name, { plan, at: now, stoppedAt: undefined, waiting, rules: ids, missed })
+    this.#set(plan.name, { plan, at: now, stoppedAt: undefined, waiting, rules: ids, missed })
   }
 
   /** Takes back what is still to come, and its rules; what was done to the world stays. */
@@ -157,93 +157,93 @@ export class Timelines {
     const started = this.#started.get(name)
     if (started === undefined || started.stoppedAt !== undefined) return
     const { world } = this.#host
-    for (const planned of started.waiting) world.commands.withdraw(planned)
+    for (const planned of started.waiting) world.commands.cancel(planned)
     this.#removeRules(started.rules)
-    world.journal.noted(world.clock.now, 'scenario.stopped', name)
+    world.journal.recordUndigested(world.clock.now, 'scenario.stopped', name)
     // What has come to its end stays so.
     const stoppedAt = this.isPlaying(name) ? world.clock.now : undefined
-    this.#put(name, { ...started, stoppedAt, waiting: [], rules: [] })
+    this.#set(name, { ...started, stoppedAt, waiting: [], rules: [] })
   }
 
   #removeRules(ids: readonly string[]): void {
     const { faults } = this.#host
     // Some may have been removed by hand.
-    const there = faults.list().map(({ id }) => id)
-    for (const id of ids) if (there.includes(id)) faults.remove(id)
+    const existing = faults.list().map(({ id }) => id)
+    for (const id of ids) if (existing.includes(id)) faults.remove(id)
   }
 
-  #put(name: string, started: Started): void {
+  #set(name: string, started: StartedTimeline): void {
     this.#started = new Map([...this.#started, [name, started]])
-    this.#attend()
+    this.#subscribe()
   }
 
   /** Hears of commands that could not be obeyed, while any may come. */
-  #attend(): void {
-    this.#deaf?.()
-    const any = [...this.#started.values()].some(({ waiting }) => waiting.length > 0)
-    this.#deaf = any ? this.#host.world.journal.listen(this.#miss) : undefined
+  #subscribe(): void {
+    this.#unsubscribe?.()
+    const hasWaiting = [...this.#started.values()].some(({ waiting }) => waiting.length > 0)
+    this.#unsubscribe = hasWaiting ? this.#host.world.journal.listen(this.#onCommandMissed) : undefined
   }
 
-  readonly #miss = ({ kind, time, fields }: Entry): void => {
+  readonly #onCommandMissed = ({ kind, time, fields }: Entry): void => {
     if (kind !== 'command.missed') return
     for (const [name, started] of this.#started) {
       const { plan, at, stoppedAt, missed } = started
       if (stoppedAt !== undefined) continue
-      const mine = plan.acts.some(
-        act => 'command' in act && act.command.verb === fields?.verb && isMoment(act, time - at),
+      const isOwnCommand = plan.acts.some(
+        act => 'command' in act && act.command.verb === fields?.verb && isDueAt(act, time - at),
       )
-      if (mine)
+      if (isOwnCommand)
         this.#started = new Map([...this.#started, [name, { ...started, missed: [...missed, String(fields?.reason)] }]])
     }
   }
 }
 
 /** A rule with its window counted from the moment of its act. */
-function shifted(rule: FaultRule, at: Micros): FaultRule {
+function shiftWindow(rule: FaultRule, at: Micros): FaultRule {
   if (at === 0) return rule
   const { from, until } = rule
-  const later = (moment: string | number) => `${at + micros(moment)}us`
+  const addOffset = (moment: string | number) => `${at + micros(moment)}us`
   return {
     ...rule,
-    from: isSpan(from) ? later(from) : (from ?? `${at}us`),
-    ...(until !== undefined && { until: isSpan(until) ? later(until) : until }),
+    from: isRelativeTime(from) ? addOffset(from) : (from ?? `${at}us`),
+    ...(until !== undefined && { until: isRelativeTime(until) ? addOffset(until) : until }),
   }
 }
 
 /** Whether a moment counts from now; else it is a time of the world. */
-function isSpan(moment: FaultRule['from']): moment is string | number {
+function isRelativeTime(moment: FaultRule['from']): moment is string | number {
   return typeof moment === 'number' || (typeof moment === 'string' && !/^\d{4}-/.test(moment))
 }
 
-type Act = TimelineAct & { readonly interval?: Micros | undefined; readonly times?: number | undefined }
+type RepeatableAct = TimelineAct & { readonly interval?: Micros | undefined; readonly times?: number | undefined }
 
-function isMoment(act: Act, elapsed: Micros): boolean {
+function isDueAt(act: RepeatableAct, elapsed: Micros): boolean {
   const since = elapsed - act.at
   return since === 0 || (act.interval !== undefined && since > 0 && since % act.interval === 0)
 }
 
 /** How often an act comes in all. */
-export function timesOf({ interval, times }: Act): number {
+export function repetitionsOf({ interval, times }: RepeatableAct): number {
   return interval === undefined ? 1 : (times ?? Number.POSITIVE_INFINITY)
 }
 
-function viewOf({ plan, at, stoppedAt, missed }: Started, now: Micros): TimelineView {
+function toTimelineView({ plan, at, stoppedAt, missed }: StartedTimeline, now: Micros): TimelineView {
   const elapsed = (stoppedAt ?? now) - at
-  let [done, of, next] = [0, 0, Number.POSITIVE_INFINITY]
-  for (const act of plan.acts as readonly Act[]) {
+  let [done, total, next] = [0, 0, Number.POSITIVE_INFINITY]
+  for (const act of plan.acts as readonly RepeatableAct[]) {
     const since = elapsed - act.at
-    const times = timesOf(act)
-    const over =
-      since < 0 ? 0 : Math.min(times, 1 + (act.interval === undefined ? 0 : Math.floor(since / act.interval)))
-    done += over
-    of += times
-    if (over < times) next = Math.min(next, at + act.at + over * (act.interval ?? 0))
+    const repetitions = repetitionsOf(act)
+    const completed =
+      since < 0 ? 0 : Math.min(repetitions, 1 + (act.interval === undefined ? 0 : Math.floor(since / act.interval)))
+    done += completed
+    total += repetitions
+    if (completed < repetitions) next = Math.min(next, at + act.at + completed * (act.interval ?? 0))
   }
-  const isPlaying = stoppedAt === undefined && done < of
+  const isPlaying = stoppedAt === undefined && done < total
   return {
     state: isPlaying ? 'playing' : stoppedAt === undefined ? 'done' : 'stopped',
     done,
-    of: of === Number.POSITIVE_INFINITY ? undefined : of,
+    total: total === Number.POSITIVE_INFINITY ? undefined : total,
     startedAt: at,
     nextAt: isPlaying ? next : undefined,
     title: plan.title,

@@ -10,19 +10,19 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /** Has a server answer them in the shape of its other refusals, `{"detail": …}`, and hang up. */
-export function answerUnreadable(server: Server): void {
+export function answerBadRequests(server: Server): void {
   /** The last answer on a connection: behind a head that is sent nothing else may come. */
-  const answers = new WeakMap<Socket, ServerResponse>()
-  server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => answers.set(socket, answer))
+  const lastResponses = new WeakMap<Socket, ServerResponse>()
+  server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => lastResponses.set(socket, answer))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const answer = answers.get(socket)
+    const answer = lastResponses.get(socket)
     const isAnswered = answer?.headersSent === true && !answer.writableFinished
-    if (socket.writable && !isAnswered) socket.write(refusal(STATUSES[error.code ?? ''] ?? 400))
+    if (socket.writable && !isAnswered) socket.write(rawResponse(STATUSES[error.code ?? ''] ?? 400))
     socket.destroy(error)
   })
 }
 
-function refusal(status: number): string {
+function rawResponse(status: number): string {
   const detail = STATUS_CODES[status]!
   const body = JSON.stringify({ detail })
   const headers = ['content-type: application/json', `content-length: ${body.length}`, 'connection: close']

@@ -11,7 +11,7 @@
  */
 import { setupServer } from 'msw/node'
 import { test as base, expect, type RunnerTestSuite as Suite } from 'vitest'
-import { accountOf } from './failure-account.ts'
+import { formatFailureReport } from './failure-account.ts'
 import { matchers, type SimulatorMatchers } from './matchers.ts'
 import { handlers, listenOptions } from './msw.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts'
@@ -44,7 +44,7 @@ export const test = base.extend<SimulatorFixtures>({
       await use(sim)
     } finally {
       if (task.result?.state === 'fail') {
-        process.stderr.write(accountOf(sim, { test: nameOf(task), file: task.file.name }))
+        process.stderr.write(formatFailureReport(sim, { test: fullNameOf(task), file: task.file.name }))
       }
       server?.close()
       await sim[Symbol.asyncDispose]()
@@ -53,8 +53,8 @@ export const test = base.extend<SimulatorFixtures>({
 })
 
 /** As `vitest -t` matches it. */
-function nameOf({ name, suite }: { readonly name: string; readonly suite?: Suite | undefined }): string {
-  return suite === undefined ? name : `${nameOf(suite)} ${name}`
+function fullNameOf({ name, suite }: { readonly name: string; readonly suite?: Suite | undefined }): string {
+  return suite === undefined ? name : `${fullNameOf(suite)} ${name}`
 }
 
 expect.extend(matchers)

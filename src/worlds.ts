@@ -1,13 +1,13 @@
 /** The worlds of one server: each an account of its own, found by its name or by the tokens that lead to it. */
 import { KEY_HEADER } from './api/auth.ts'
-import { readable } from './kernel/duration.ts'
+import { formatDuration } from './kernel/duration.ts'
 import { monotonicMs } from './kernel/pacer.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 
 /** The name of the world that the server was started with. */
 export const DEFAULT_WORLD = 'default'
-export const MOST_WORLDS = 1_024
+export const MAX_WORLDS = 1_024
 /** How long nobody has to use a world until it goes, in real milliseconds: an hour. */
 export const WORLD_IDLE_MS = 3_600_000
 
@@ -56,57 +56,59 @@ export class ServedWorld {
   readonly snapshots = new Map<string, Snapshot>()
   /** Requests that it was asked. */
   requests = 0
-  readonly #began = monotonicMs()
-  readonly #first: string
-  #used = monotonicMs()
-  #open = 0
+  readonly #createdAtMs = monotonicMs()
+  readonly #firstToken: string
+  #lastUsedMs = monotonicMs()
+  #openRequests = 0
 
   constructor(name: string, sim: Simulator, alias?: string) {
     this.name = name
     this.sim = sim
     this.alias = alias
-    this.#first = sim.token
+    this.#firstToken = sim.token
   }
 
   /** Real milliseconds since it was made. */
   get ageMs(): number {
-    return monotonicMs() - this.#began
+    return monotonicMs() - this.#createdAtMs
   }
 
   /** Real milliseconds since anybody asked it something; 0 while it answers. */
   get idleMs(): number {
-    return this.#open > 0 ? 0 : monotonicMs() - this.#used
+    return this.#openRequests > 0 ? 0 : monotonicMs() - this.#lastUsedMs
   }
 
   /** Its first token as clients at the root address send it; undefined when it has none. */
   get token(): string | undefined {
     const { token } = this.sim
     if (this.name === DEFAULT_WORLD || token === '') return token === '' ? undefined : token
-    return this.alias !== undefined && this.sim.world.store.tokenByValue(this.#first) ? this.alias : this.outward(token)
+    return this.alias !== undefined && this.sim.world.store.tokenByValue(this.#firstToken)
+      ? this.alias
+      : this.toRoutedToken(token)
   }
 
   /** A token of this world as the root address shows it. */
-  outward(token: string): string {
+  toRoutedToken(token: string): string {
     return `${token}.${this.name}`
   }
 
   /** A token as this world knows it: without its routing word; the alias stands for the token that was the first. */
-  inward(token: string): string {
-    if (token === this.alias) return this.#first
+  toWorldToken(token: string): string {
+    if (token === this.alias) return this.#firstToken
     const word = `.${this.name}`
     return token.endsWith(word) ? token.slice(0, -word.length) : token
   }
 
   /** Counts a request as a use for as long as it takes. */
-  using<Answer>(answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
+  trackUse<Answer>(answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
     this.requests++
-    this.#used = monotonicMs()
-    const answered = answer()
-    if (!(answered instanceof Promise)) return answered
-    this.#open++
-    return answered.finally(() => {
-      this.#open--
-      this.#used = monotonicMs()
+    this.#lastUsedMs = monotonicMs()
+    const response = answer()
+    if (!(response instanceof Promise)) return response
+    this.#openRequests++
+    return response.finally(() => {
+      this.#openRequests--
+      this.#lastUsedMs = monotonicMs()
     })
   }
 }
@@ -123,24 +125,24 @@ export class Worlds {
   readonly default: ServedWorld
   readonly maxWorlds: number
   readonly worldIdleMs: number
-  readonly #forksForUnknown: boolean
+  readonly #forksUnknownTokens: boolean
   readonly #worlds = new Map<string, ServedWorld>()
   readonly #aliases = new Map<string, ServedWorld>()
   /** Aliases of worlds that are gone, with the names of these. */
-  readonly #ended = new Map<string, string>()
-  #made = 0
+  readonly #endedAliases = new Map<string, string>()
+  #createdCount = 0
   #keyHeaders: readonly string[] | undefined
 
   constructor(sim: Simulator, options: WorldsOptions = {}) {
     this.default = new ServedWorld(DEFAULT_WORLD, sim)
-    this.maxWorlds = options.maxWorlds ?? MOST_WORLDS
+    this.maxWorlds = options.maxWorlds ?? MAX_WORLDS
     this.worldIdleMs = options.worldIdleMs ?? WORLD_IDLE_MS
-    this.#forksForUnknown = options.unknownTokens === 'fork'
+    this.#forksUnknownTokens = options.unknownTokens === 'fork'
   }
 
   /** Whether every request belongs to the default world, whatever its token. */
-  get isOne(): boolean {
-    return this.#made === 0 && !this.#forksForUnknown
+  get hasOnlyDefault(): boolean {
+    return this.#createdCount === 0 && !this.#forksUnknownTokens
   }
 
   /** The headers that take a token in one world or another, beside `Authorization`. */
@@ -153,7 +155,7 @@ export class Worlds {
 
   /** Every world there is, the default one first, then by age. */
   all(): ServedWorld[] {
-    this.#sweep()
+    this.#deleteExpired()
     return [this.default, ...this.#worlds.values()]
   }
 
@@ -161,7 +163,7 @@ export class Worlds {
   get(name: string): ServedWorld | undefined {
     if (name === DEFAULT_WORLD) return this.default
     const world = this.#worlds.get(name)
-    if (world === undefined || !this.#isOver(world)) return world
+    if (world === undefined || !this.#isExpired(world)) return world
     this.delete(world)
     return undefined
   }
@@ -173,7 +175,7 @@ export class Worlds {
    *   `createSimulator` throws at options that make no world
    */
   make({ options, from, snapshot, clock, alias }: WorldSpec = {}): ServedWorld {
-    this.#sweep()
+    this.#deleteExpired()
     if (this.#worlds.size >= this.maxWorlds) {
       throw new TooManyWorlds(
         `Failed to make a world: this server holds ${this.maxWorlds} beside its default one, which is its limit. ` +
@@ -186,19 +188,19 @@ export class Worlds {
       )
     }
     const sim = snapshot
-      ? putBack(snapshot, from ?? this.default, options, clock)
-      : this.#simulator(options, from, clock)
+      ? createFromSnapshot(snapshot, from ?? this.default, options, clock)
+      : this.#createSimulator(options, from, clock)
     if (alias !== undefined && sim.token === '') {
       throw new RangeError(
         `Failed to make a world: '${alias}' would stand for its first token, and it has none. Leave token out.`,
       )
     }
-    const world = new ServedWorld(`w${++this.#made}`, sim, alias)
+    const world = new ServedWorld(`w${++this.#createdCount}`, sim, alias)
     this.#worlds.set(world.name, world)
     this.#keyHeaders = undefined
     if (alias !== undefined) {
       this.#aliases.set(alias, world)
-      this.#ended.delete(alias)
+      this.#endedAliases.delete(alias)
     }
     return world
   }
@@ -209,9 +211,9 @@ export class Worlds {
     this.#keyHeaders = undefined
     if (world.alias !== undefined) {
       this.#aliases.delete(world.alias)
-      this.#ended.set(world.alias, world.name)
+      this.#endedAliases.set(world.alias, world.name)
     }
-    end(world)
+    dispose(world)
   }
 
   /**
@@ -219,27 +221,30 @@ export class Worlds {
    *
    * @throws TooManyWorlds when an unknown token would have to get a world of its own, and there are enough
    */
-  of(token: string | undefined): Destination {
-    const here = { world: this.default, isRouted: false }
-    if (token === undefined || this.default.sim.world.store.tokenByValue(token)) return here
-    const found = this.#aliased(token) ?? this.#worded(token)
-    if (found !== undefined) return { world: found, isRouted: true }
-    const word = /\.(w\d+)$/.exec(token)?.[1]
-    if (word !== undefined && Number(word.slice(1)) <= this.#made) return { ...here, hint: this.gone(word) }
+  route(token: string | undefined): Destination {
+    const defaultDestination = { world: this.default, isRouted: false }
+    if (token === undefined || this.default.sim.world.store.tokenByValue(token)) return defaultDestination
+    const routedWorld = this.#findByAlias(token) ?? this.#findByRoutingWord(token)
+    if (routedWorld !== undefined) return { world: routedWorld, isRouted: true }
+    const routingWord = /\.(w\d+)$/.exec(token)?.[1]
+    if (routingWord !== undefined && Number(routingWord.slice(1)) <= this.#createdCount)
+      return { ...defaultDestination, hint: this.explainMissing(routingWord) }
     // What was taken away from an account is refused, and no stranger's.
-    if (this.default.sim.world.tokens.former.includes(token)) return here
+    if (this.default.sim.world.apiTokens.formerValues.includes(token)) return defaultDestination
     for (const { sim } of this.#worlds.values()) {
-      if (sim.world.store.tokenByValue(token)) return { ...here, hint: 'use base_url' }
+      if (sim.world.store.tokenByValue(token)) return { ...defaultDestination, hint: 'use base_url' }
     }
-    if (this.#forksForUnknown) return { world: this.make({ alias: token }), isRouted: true }
+    if (this.#forksUnknownTokens) return { world: this.make({ alias: token }), isRouted: true }
     // A command that was meant for a world that is gone must not strike another.
-    const ended = this.#ended.get(token)
-    return ended === undefined ? here : { ...here, hint: this.gone(ended) }
+    const endedWorld = this.#endedAliases.get(token)
+    return endedWorld === undefined
+      ? defaultDestination
+      : { ...defaultDestination, hint: this.explainMissing(endedWorld) }
   }
 
   /** Why there is no world of this name, in one sentence for people. */
-  gone(name: string): string {
-    const idle = readable(this.worldIdleMs * 1000)
+  explainMissing(name: string): string {
+    const idle = formatDuration(this.worldIdleMs * 1000)
     return (
       `there is no world '${name.slice(0, 100)}': it was deleted, or nobody used it for ${idle} (--world-idle), or it never was. ` +
       'POST /_sim/worlds makes one'
@@ -251,23 +256,23 @@ export class Worlds {
     for (const { sim } of [this.default, ...this.#worlds.values()]) sim.clock.interrupt()
   }
 
-  #aliased(token: string): ServedWorld | undefined {
+  #findByAlias(token: string): ServedWorld | undefined {
     const world = this.#aliases.get(token)
     return world && this.get(world.name)
   }
 
-  #worded(token: string): ServedWorld | undefined {
+  #findByRoutingWord(token: string): ServedWorld | undefined {
     const dot = token.lastIndexOf('.')
     const name = token.slice(dot + 1)
     return dot > 0 && name !== DEFAULT_WORLD ? this.get(name) : undefined
   }
 
   /** The world of a simulator; undefined when it has been taken away. */
-  holding(sim: Simulator): ServedWorld | undefined {
+  findBySimulator(sim: Simulator): ServedWorld | undefined {
     return [this.default, ...this.#worlds.values()].find(world => world.sim === sim)
   }
 
-  #simulator(
+  #createSimulator(
     options: Partial<SimulatorOptions> | undefined,
     from: ServedWorld | undefined,
     clock: WorldSpec['clock'],
@@ -277,29 +282,29 @@ export class Worlds {
     const setting = clock ?? template.options.clock ?? 'manual'
     if (options === undefined) return template.fork({ clock: setting, fresh: true })
     // Records beside those of another fixture would be records of another world.
-    const { with: beside, ...base } = template.options
-    const patch = options.fixtures === undefined && beside !== undefined ? { with: beside } : {}
+    const { with: defaultPatch, ...base } = template.options
+    const patch = options.fixtures === undefined && defaultPatch !== undefined ? { with: defaultPatch } : {}
     return createSimulator({ ...base, ...patch, ...options, clock: setting })
   }
 
-  #isOver(world: ServedWorld): boolean {
+  #isExpired(world: ServedWorld): boolean {
     return world.idleMs > this.worldIdleMs
   }
 
-  #sweep(): void {
-    for (const world of this.#worlds.values()) if (this.#isOver(world)) this.delete(world)
+  #deleteExpired(): void {
+    for (const world of this.#worlds.values()) if (this.#isExpired(world)) this.delete(world)
   }
 }
 
 /** A world that goes on from a snapshot: what is in it is the snapshot's, its doors are like those of whoever keeps that. */
-function putBack(
+function createFromSnapshot(
   snapshot: Snapshot,
   { sim }: ServedWorld,
   options: WorldSpec['options'],
   clock: WorldSpec['clock'],
 ): Simulator {
   const { documentedOnly, names, strictRequests, timers, inferencePace, check, onBug } = sim.options
-  const doors = {
+  const inheritedOptions = {
     ...(documentedOnly !== undefined && { documentedOnly }),
     ...(names !== undefined && { names }),
     ...(strictRequests !== undefined && { strictRequests }),
@@ -308,11 +313,11 @@ function putBack(
     ...(check !== undefined && { check }),
     ...(onBug !== undefined && { onBug }),
   }
-  const fixtures = snapshot.served(sim.clock.setting)
-  return createSimulator({ ...doors, ...options, fixtures, ...(clock !== undefined && { clock }) })
+  const fixtures = snapshot.forServer(sim.clock.setting)
+  return createSimulator({ ...inheritedOptions, ...options, fixtures, ...(clock !== undefined && { clock }) })
 }
 
-function end({ sim }: ServedWorld): void {
+function dispose({ sim }: ServedWorld): void {
   sim.clock.interrupt()
   // What else it holds goes with it; nobody is left to wait for that.
   sim[Symbol.asyncDispose]().catch(() => {})

@@ -3,7 +3,7 @@
  * them in turn and overlapping: what each answers and becomes must be what it answers and becomes alone.
  */
 import { createHash } from 'node:crypto'
-import { answerAtRoot } from '../src/routing.ts'
+import { answerRootRequest } from '../src/routing.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../src/simulator.ts'
 import { Worlds } from '../src/worlds.ts'
 import { type Answer, type Ask, answered, asking, batchInput, requestOf, shuffled } from './asking.ts'
@@ -188,7 +188,7 @@ export async function crowd(worlds: number): Promise<string[]> {
 function askingAtRoot(server: Worlds, token: string, name: string): Ask {
   return async (method, path, body) => {
     const request = requestOf(token, method, path, body)
-    const answer = await answered(answerAtRoot(server, request, { clientAddress: '127.0.0.1', path }))
+    const answer = await answered(answerRootRequest(server, request, { clientAddress: '127.0.0.1', path }))
     // A token in an answer has the word that leads to this world; alone it needs none.
     return { ...answer, body: JSON.parse(JSON.stringify(answer.body).replaceAll(`.${name}"`, '"')) }
   }

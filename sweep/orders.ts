@@ -15,7 +15,7 @@ const times = (count: number, command: (i: number) => Command): Command[] =>
 const about =
   (name: string, method: string, more = '', body?: unknown): Command =>
   ({ world }, ask) =>
-    ask(method, `/deploy/${world.deployments.live(name)!.deploy_id}${more}`, body)
+    ask(method, `/deploy/${world.deployments.findLive(name)!.deploy_id}${more}`, body)
 
 export const COMMANDS: readonly Command[] = [
   ...times(14, i => (_, ask) => {

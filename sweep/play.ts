@@ -2,8 +2,8 @@
 
 import { loadTokenizer } from '../src/api/tokenizer.ts'
 import { CommandError } from '../src/cluster/commands.ts'
-import { violations } from '../src/cluster/invariants.ts'
-import { targetOf } from '../src/cluster/targets.ts'
+import { findViolations } from '../src/cluster/invariants.ts'
+import { findModelTarget } from '../src/cluster/targets.ts'
 import type { World } from '../src/cluster/world.ts'
 import { createSimulator, type Simulator } from '../src/simulator.ts'
 import { type Sometimes, type SometimesName, sometimes } from './sometimes.ts'
@@ -50,9 +50,9 @@ export async function play(
     counter.look()
   }
   moveTo(sim, Math.floor(world.hours * 3600), counter)
-  const broken = options.check ? violations(sim.world) : []
+  const broken = options.check ? findViolations(sim.world) : []
   if (broken.length > 0) {
-    const [{ law, message }] = broken as [(typeof broken)[0]]
+    const [{ invariant: law, message }] = broken as [(typeof broken)[0]]
     throw new Error(`Failed to keep law ${law}: ${message}. It was seen at the end only, counting everything anew.`)
   }
   return {
@@ -78,7 +78,7 @@ async function perform(sim: Simulator, deed: Deed): Promise<void> {
       await send(sim, deed.method, deed.path, deed.body)
       return
     case 'about': {
-      const id = sim.world.deployments.live(deed.name)?.deploy_id ?? 'nothing'
+      const id = sim.world.deployments.findLive(deed.name)?.deploy_id ?? 'nothing'
       await send(sim, deed.method, deed.path.replace('{id}', id))
       return
     }
@@ -111,11 +111,15 @@ async function perform(sim: Simulator, deed: Deed): Promise<void> {
       chats(sim.world, deed)
       return
     case 'heal':
-      sim.cluster.heal()
+      sim.cluster.recoverAll()
       return
     case 'command':
       try {
-        sim.world.commands.give({ verb: deed.verb, ...(deed.target && { target: deed.target }), args: deed.args ?? {} })
+        sim.world.commands.schedule({
+          verb: deed.verb,
+          ...(deed.target && { target: deed.target }),
+          args: deed.args ?? {},
+        })
       } catch (error) {
         // A node of the beginning may have gone by now.
         if (!(error instanceof CommandError)) throw error
@@ -128,15 +132,15 @@ export function chats(
   world: World,
   { model, clients, left, tokens }: { model: string; clients: number; left: number; tokens: number },
 ): void {
-  const target = targetOf(world, model)
+  const target = findModelTarget(world, model)
   const lengths = { promptTokens: 500, answerTokens: tokens, longestAnswer: tokens }
   const spec = { model, prefix: 'chatcmpl-', token: 'token', hash: `${tokens}`, ...lengths }
   for (let client = 0; client < clients; client++) {
     // What the door refuses with 402 is not asked here either.
-    if (world.ledger.suspended !== undefined) return
-    if (target === undefined || world.inference.refusal(model, 'token', target) !== undefined) return
-    const call = world.inference.begin(spec, target)
-    if (client < left) call.leave(0)
+    if (world.ledger.suspensionReason !== undefined) return
+    if (target === undefined || world.inferenceRequests.rejectionFor(model, 'token', target) !== undefined) return
+    const call = world.inferenceRequests.submit(spec, target)
+    if (client < left) call.abandon(0)
   }
 }
 

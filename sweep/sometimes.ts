@@ -51,7 +51,7 @@ export function sometimes(sim: Simulator): Sometimes {
     }
     switch (kind) {
       case 'batch.expired': {
-        const record = sim.world.batches.get(subject)?.record().request_counts
+        const record = sim.world.batches.get(subject)?.toRecord().request_counts
         const done = (record?.completed ?? 0) + (record?.failed ?? 0)
         if (record && done > 0 && done < record.total) meet('batch expired with partial output')
         return
@@ -80,8 +80,8 @@ export function sometimes(sim: Simulator): Sometimes {
       }
       case 'node.preemptionNoticed': {
         const { nodes, instances, batches } = sim.world
-        const tenants = nodes.read(nodes.find(subject)!).tenants.filter(one => one >= 0)
-        if (tenants.some(one => batches.workFor(instances.read(one).deployment))) meet('preemption during a batch')
+        const tenants = nodes.read(nodes.ordinalOf(subject)!).tenants.filter(one => one >= 0)
+        if (tenants.some(one => batches.hasWorkFor(instances.read(one).deployment))) meet('preemption during a batch')
         return
       }
       case 'adapter.evicted':
@@ -97,7 +97,7 @@ export function sometimes(sim: Simulator): Sometimes {
         if (zonesDown.delete(String(fields?.zone))) meet('zone outage with recovery')
         return
       case 'account.suspended':
-        if ([...sim.world.batches.entries()].some(([, row]) => row.status === 'in_progress' && row.done > 0)) {
+        if ([...sim.world.batches.entries()].some(([, row]) => row.status === 'in_progress' && row.doneLines > 0)) {
           meet('suspension in mid-batch')
         }
         return
@@ -112,7 +112,7 @@ export function sometimes(sim: Simulator): Sometimes {
     end: () => {
       stop()
       for (const [, row] of sim.world.deployments.entries()) {
-        if (row.served.refused > 0) met['request refused for a full queue']++
+        if (row.flow.refused > 0) met['request refused for a full queue']++
       }
       return met
     },
@@ -121,12 +121,12 @@ export function sometimes(sim: Simulator): Sometimes {
 
 /** Whether an instance waits for GPUs that are free, but not on one node. */
 function isFragmented(sim: Simulator): boolean {
-  const { deployments, instances, nodes, conditions, profile, clock } = sim.world
+  const { deployments, instances, nodes, environment, profile, clock } = sim.world
   const largest = new Map<GpuType, number>()
   for (const [, { state, deployment, since }] of instances.entries()) {
     if (state !== 'pending' || since + profile.timings.placementDelay >= clock.now) continue
     const { gpu, numGpus } = deployments.read(deployment)
-    if (conditions.isStockedOut(gpu) || nodes.free(gpu) < numGpus) continue
+    if (environment.isStockedOut(gpu) || nodes.free(gpu) < numGpus) continue
     let most = largest.get(gpu)
     if (most === undefined) {
       most = Math.max(

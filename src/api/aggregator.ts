@@ -7,7 +7,7 @@ export const listAggregatorModels = endpoint({
   route: 'GET /aggregator/models',
   summary: 'The models as an aggregator lists them',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     'the path begins with /aggregator literally',
     'prices are decimal strings in USD per token',
     "deprecation_date is '' when there is none",
@@ -15,17 +15,17 @@ export const listAggregatorModels = endpoint({
   ],
   auth: 'none',
   returns: z.object({ data: z.array(AggregatorEntry) }),
-  handle: ({ world }) => new JsonText(listText(world.store.aggregator.all())),
+  handle: ({ world }) => new JsonText(toListJson(world.store.aggregator.all())),
 })
 
 /** The text of a list, kept as long as the list is: a pure function's memory. */
-const texts = new WeakMap<readonly AggregatorModel[], string>()
+const cachedJson = new WeakMap<readonly AggregatorModel[], string>()
 
-function listText(data: readonly AggregatorModel[]): string {
-  let text = texts.get(data)
+function toListJson(data: readonly AggregatorModel[]): string {
+  let text = cachedJson.get(data)
   if (text === undefined) {
     text = JSON.stringify({ data })
-    texts.set(data, text)
+    cachedJson.set(data, text)
   }
   return text
 }

@@ -11,12 +11,12 @@ import {
 } from '../store/records.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
-const OPEN = { 'x-open': true } as const
+const OPEN_ENUM = { 'x-open': true } as const
 
 /** Our own prose: a world with a names profile says it in its words. */
-export const MESSAGE = { 'x-holds': 'message' } as const
+export const MESSAGE_TEXT = { 'x-holds': 'message' } as const
 /** The path of an endpoint, as the world has it. */
-const PATH = { 'x-holds': 'path' } as const
+const ENDPOINT_PATH = { 'x-holds': 'path' } as const
 
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
@@ -24,7 +24,7 @@ const anyJson = z.unknown()
 const jsonObject = z.record(z.string(), anyJson)
 
 /** A success that says nothing. */
-export const Nothing = z.object({}).meta({ id: 'Empty' })
+export const EmptyRecord = z.object({}).meta({ id: 'Empty' })
 
 export const ApiTokenRecord = z
   .object({
@@ -53,7 +53,7 @@ export const FileRecord = z
   .meta({ id: 'File' })
 
 /** A page of a list; the ids are those of its first and last entry, null when it has none. */
-export function listOf<Entry extends z.ZodType>(entry: Entry, id: string) {
+export function listSchema<Entry extends z.ZodType>(entry: Entry, id: string) {
   return z
     .object({
       object: z.literal('list'),
@@ -81,13 +81,13 @@ export const PaymentChecklist = z
   })
   .meta({ id: 'PaymentChecklist' })
 
-const maybeTime = unixSeconds.nullable().optional()
+const optionalTime = unixSeconds.nullable().optional()
 
 export const BatchRecord = z
   .object({
     id: z.string(),
     object: z.literal('batch'),
-    endpoint: z.string().meta(PATH),
+    endpoint: z.string().meta(ENDPOINT_PATH),
     input_file_id: z.string(),
     completion_window: z.string(),
     status: z.enum(BATCH_STATUSES),
@@ -100,7 +100,7 @@ export const BatchRecord = z
           z.object({
             code: z.string(),
             line: z.int().nullable(),
-            message: z.string().meta(MESSAGE),
+            message: z.string().meta(MESSAGE_TEXT),
             param: z.string().nullable(),
           }),
         ),
@@ -109,13 +109,13 @@ export const BatchRecord = z
       .optional(),
     output_file_id: z.string().nullable().optional(),
     error_file_id: z.string().nullable().optional(),
-    in_progress_at: maybeTime,
-    completed_at: maybeTime,
-    failed_at: maybeTime,
-    finalizing_at: maybeTime,
-    expired_at: maybeTime,
-    cancelled_at: maybeTime,
-    cancelling_at: maybeTime,
+    in_progress_at: optionalTime,
+    completed_at: optionalTime,
+    failed_at: optionalTime,
+    finalizing_at: optionalTime,
+    expired_at: optionalTime,
+    cancelled_at: optionalTime,
+    cancelling_at: optionalTime,
     request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }).nullable().optional(),
     metadata: z.record(z.string(), z.string()).nullable().optional(),
   })
@@ -128,7 +128,7 @@ export const DeploymentRecord = z
     version: z.string(),
     task: z.string(),
     status: z.enum(DEPLOYMENT_STATUSES),
-    fail_reason: z.string().meta(MESSAGE),
+    fail_reason: z.string().meta(MESSAGE_TEXT),
     created_at: isoTime,
     updated_at: isoTime,
     type: z.enum(DEPLOYMENT_TYPES).default('legacy'),
@@ -149,7 +149,7 @@ export const DeploymentRecord = z
 export const LoraRecord = DeploymentRecord.extend({
   lora_name: z.string(),
   base_model: z.string(),
-  source: z.object({ type: z.literal('modelhub').meta(OPEN), modelhub_url: z.string() }),
+  source: z.object({ type: z.literal('modelhub').meta(OPEN_ENUM), modelhub_url: z.string() }),
   private: z.boolean(),
   description: z.string().default(''),
 }).meta({ id: 'Lora' })
@@ -165,7 +165,7 @@ export const LoraStatus = DeploymentRecord.pick({
 export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
 
 const Pricing = z.object({
-  type: z.literal('time').meta(OPEN),
+  type: z.literal('time').meta(OPEN_ENUM),
   cents_per_sec: z.number(),
   short: z.string(),
   full: z.string(),
@@ -214,7 +214,7 @@ const FieldDescription = z.object({
 
 export const ModelSchemaRecord = z
   .object({
-    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(PATH) }),
+    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) }),
     fields_in: z.array(FieldDescription),
     schema_in: jsonObject.optional(),
     schema_out: jsonObject.optional(),
@@ -227,13 +227,13 @@ export const HardwareRecord = z
     z.object({
       id: z.string(),
       name: z.string(),
-      type: z.literal('serverless').meta(OPEN),
+      type: z.literal('serverless').meta(OPEN_ENUM),
       pricing: z.object({ cents_per_million_input_tokens: z.number(), cents_per_million_output_tokens: z.number() }),
     }),
     z.object({
       id: z.string(),
       name: z.string(),
-      type: z.literal('dedicated').meta(OPEN),
+      type: z.literal('dedicated').meta(OPEN_ENUM),
       pricing: z.object({ cents_per_minute: z.number() }),
     }),
   ])

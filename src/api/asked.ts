@@ -1,14 +1,14 @@
 /** A request on its way to its endpoint, and what its door knows of it. */
-import type { Patience } from './endpoint.ts'
-import type { Prepared } from './prepared.ts'
+import type { ResponseWaiter } from './endpoint.ts'
+import type { CompiledOperation } from './prepared.ts'
 import type { ScriptedAnswer } from './scripted.ts'
-import type { Wording } from './wording.ts'
+import type { VendorMapping } from './wording.ts'
 
 /** Asks for answers in the neutral words, whatever names the world has, with the value `neutral`. */
 export const NAMES_HEADER = 'x-sim-names'
 
 /** What a door knows of a request beside the request. */
-export interface Call {
+export interface IncomingRequest {
   /** Where the caller is; 127.0.0.1 unless said. */
   clientAddress?: string | undefined
   /** Path and query below the base address, where the request's own URL has a prefix. */
@@ -16,17 +16,17 @@ export interface Call {
   /** Reads a header, where the door rewrites some. */
   header?: ((name: string) => string | null) | undefined
   /** Called when the request takes its place, right before its one step: to move the clock, or to wait in a queue. */
-  enter?: (() => void | Promise<void>) | undefined
+  beforeHandling?: (() => void | Promise<void>) | undefined
   /** What is answered in place of a model. */
-  scripted?: ((model: string, words: string) => ScriptedAnswer | undefined) | undefined
+  findScriptedAnswer?: ((model: string, words: string) => ScriptedAnswer | undefined) | undefined
   /** How the client waits for an answer that takes time; it does not unless said. */
-  patience?: Patience | undefined
+  waiter?: ResponseWaiter | undefined
   /** Hears of the request when it has been answered. */
-  received?: ((request: Received) => void) | undefined
+  onReceived?: ((request: AnsweredRequest) => void) | undefined
 }
 
 /** A request that was answered. */
-export interface Received {
+export interface AnsweredRequest {
   readonly operation: string
   readonly method: string
   /** Path and query below the base address, as they came. */
@@ -39,11 +39,11 @@ export interface Received {
 }
 
 /** A request whose operation is known. */
-export interface Asked<Context = unknown> {
-  readonly context: Context
+export interface RequestContext<Backend = unknown> {
+  readonly backend: Backend
   readonly request: Request
-  readonly call: Call
-  readonly one: Prepared
+  readonly incoming: IncomingRequest
+  readonly operation: CompiledOperation
   /** Without the query, in the neutral words. */
   readonly path: string
   /** In the neutral words. */
@@ -53,43 +53,50 @@ export interface Asked<Context = unknown> {
 }
 
 /** What a client sent, for messages that may quote it. */
-export interface Sent {
+export interface QuotableInput {
   readonly params: Readonly<Record<string, string>>
   readonly search: string
   readonly text: string | undefined
 }
 
 /** Where a refusal quotes nothing that a client sent. */
-export const NOTHING: Sent = Object.freeze({ params: {}, search: '', text: undefined })
+export const EMPTY_INPUT: QuotableInput = Object.freeze({ params: {}, search: '', text: undefined })
 
 /**
  * A request in neutral words: the journal has no others. Whoever asks for neutral answers gets them: the typed client,
  * which is the same whatever names a world has.
  */
-export function heard<Context>(wording: Wording, asked: Asked<Context>): Asked<Context> {
-  const { one: found, params: named } = asked
-  const params = found.hears!.params.inward(named) as Readonly<Record<string, string>>
-  let path = wording.neutralPath(asked.path, found.endpoint)
+export function translateRequest<Backend>(
+  mapping: VendorMapping,
+  context: RequestContext<Backend>,
+): RequestContext<Backend> {
+  const { operation: matchedOperation, params: vendorParams } = context
+  const params = matchedOperation.requestMapping!.params.toInternal(vendorParams) as Readonly<Record<string, string>>
+  let path = mapping.toInternalPath(context.path, matchedOperation.endpoint)
   for (const [name, value] of Object.entries(params)) {
     // What is one of some words needs no escapes.
-    if (value !== named[name]) path = path.replace(`/${named[name]}`, `/${value}`)
+    if (value !== vendorParams[name]) path = path.replace(`/${vendorParams[name]}`, `/${value}`)
   }
-  const one = headerReader(asked)(NAMES_HEADER) === 'neutral' ? found.neutral : found
-  return { ...asked, one, path, params }
+  const operation =
+    createHeaderReader(context)(NAMES_HEADER) === 'neutral' ? matchedOperation.withNeutralResponse : matchedOperation
+  return { ...context, operation, path, params }
 }
 
 /** Path and query below the base address, as they came. */
-export function targetOf({ one, request, call, path, search }: Asked): string {
-  if (one.hears !== undefined) return call.path ?? pathOf(request.url)
+export function requestTarget({ operation, request, incoming, path, search }: RequestContext): string {
+  if (operation.requestMapping !== undefined) return incoming.path ?? toPathAndQuery(request.url)
   return search === '' ? path : `${path}?${search}`
 }
 
-export function headerReader({ request, call }: Pick<Asked, 'request' | 'call'>): (name: string) => string | null {
-  return call.header ?? (name => request.headers.get(name))
+export function createHeaderReader({
+  request,
+  incoming,
+}: Pick<RequestContext, 'request' | 'incoming'>): (name: string) => string | null {
+  return incoming.header ?? (name => request.headers.get(name))
 }
 
 /** Path and query of an absolute URL, without parsing the rest of it. */
-export function pathOf(url: string): string {
+export function toPathAndQuery(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return '/'
   const hash = url.indexOf('#', start)

@@ -1,8 +1,8 @@
 /** Who is asking: API tokens in `Authorization` or `alt-api-key`, and the addresses a token may be used from. */
 
-import { isAllowed } from '../store/ip-ranges.ts'
+import { isAddressAllowed } from '../store/ip-ranges.ts'
 import type { ApiToken } from '../store/records.ts'
-import { type AuthRule, Refused } from './endpoint.ts'
+import { type AuthRule, RefusalError } from './endpoint.ts'
 
 /** The first header of a name, or null; a door that rewrites headers hands in its own. */
 export type HeaderReader = (name: string) => string | null
@@ -29,15 +29,15 @@ export function authenticate(
   clientAddress: string,
 ): ApiToken | undefined {
   if (rule === 'none') return undefined
-  const value = bearer(header('authorization')) ?? alternative(header(KEY_HEADER))
+  const value = parseBearerToken(header('authorization')) ?? parseKeyHeaderToken(header(KEY_HEADER))
   if (value === undefined) {
     if (rule === 'optional') return undefined
-    throw notAuthenticated()
+    throw notAuthenticatedError()
   }
-  const token = value === MALFORMED ? undefined : tokens.tokenByValue(value)
-  if (token === undefined) throw value === MALFORMED ? notAuthenticated() : notAuthorized()
-  if (token.allowed_ips.length > 0 && !isAllowed(clientAddress, token.allowed_ips)) {
-    throw new Refused(403, '', undefined, {
+  const token = value === MALFORMED_TOKEN ? undefined : tokens.tokenByValue(value)
+  if (token === undefined) throw value === MALFORMED_TOKEN ? notAuthenticatedError() : notAuthorizedError()
+  if (token.allowed_ips.length > 0 && !isAddressAllowed(clientAddress, token.allowed_ips)) {
+    throw new RefusalError(403, '', undefined, {
       error:
         `token '${token.name}' is not allowed from ${clientAddress}; its allowed_ips are ` +
         `${token.allowed_ips.join(', ')}. Behind a proxy, serve with --trust-proxy`,
@@ -51,37 +51,38 @@ export function authenticate(
  *
  * @param keyHeaders names that the worlds have for `alt-api-key`
  */
-export function namedToken(header: HeaderReader, keyHeaders: readonly string[] = [KEY_HEADER]): string | undefined {
-  const key = () => keyHeaders.map(name => alternative(header(name))).find(value => value !== undefined)
-  const value = bearer(header('authorization')) ?? key()
-  return value === MALFORMED ? undefined : value
+export function presentedToken(header: HeaderReader, keyHeaders: readonly string[] = [KEY_HEADER]): string | undefined {
+  const keyHeaderToken = () =>
+    keyHeaders.map(name => parseKeyHeaderToken(header(name))).find(value => value !== undefined)
+  const value = parseBearerToken(header('authorization')) ?? keyHeaderToken()
+  return value === MALFORMED_TOKEN ? undefined : value
 }
 
 /** Stands for a credential that cannot be read; no token has spaces. */
-const MALFORMED = ' '
+const MALFORMED_TOKEN = ' '
 
 /** The token of `Bearer <token>`, exactly one; undefined when the header is absent. */
-function bearer(authorization: string | null): string | undefined {
+function parseBearerToken(authorization: string | null): string | undefined {
   if (authorization === null) return undefined
   if (authorization.startsWith('Bearer ') && authorization.indexOf(' ', 7) < 0 && authorization.length > 7) {
     return authorization.slice(7)
   }
   if (authorization.trim() === '') return undefined
-  return /^bearer[ \t]+(\S+)$/i.exec(authorization.trim())?.[1] ?? MALFORMED
+  return /^bearer[ \t]+(\S+)$/i.exec(authorization.trim())?.[1] ?? MALFORMED_TOKEN
 }
 
-function alternative(key: string | null): string | undefined {
+function parseKeyHeaderToken(key: string | null): string | undefined {
   const value = key?.trim()
   if (value === undefined || value === '' || value === 'null') return undefined
-  return /\s/.test(value) ? MALFORMED : value
+  return /\s/.test(value) ? MALFORMED_TOKEN : value
 }
 
-function notAuthenticated(): Refused {
+function notAuthenticatedError(): RefusalError {
   const body = { detail: { error: 'not authenticated' } }
-  return new Refused(401, 'not authenticated', { 'www-authenticate': 'Bearer' }, body)
+  return new RefusalError(401, 'not authenticated', { 'www-authenticate': 'Bearer' }, body)
 }
 
-function notAuthorized(): Refused {
+function notAuthorizedError(): RefusalError {
   const body = { detail: 'User is not authorized to access this resource' }
-  return new Refused(401, body.detail, { 'www-authenticate': 'Bearer' }, body)
+  return new RefusalError(401, body.detail, { 'www-authenticate': 'Bearer' }, body)
 }

@@ -1,16 +1,16 @@
 import * as z from 'zod'
-import { demandFunds } from './admission.ts'
-import { BatchRecord, listOf } from './answers.ts'
+import { requireFunds } from './admission.ts'
+import { BatchRecord, listSchema } from './answers.ts'
 import { endpoint, JsonText, refuse } from './endpoint.ts'
-import { pairs, queryInteger, text } from './fields.ts'
-import { pageOf } from './pages.ts'
+import { queryInteger, stringMap, text } from './fields.ts'
+import { paginate } from './pages.ts'
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Run the requests of an uploaded file',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     'metadata may be absent or null; at most 16 pairs of strings, keys to 64 and values to 512 characters',
     'timestamps in Unix seconds; expires_at is created_at + 86,400',
     'errors, request_counts and the file ids are null until they are known',
@@ -22,13 +22,13 @@ export const createBatch = endpoint({
     404: 'unknown input_file_id',
     429: 'as many batches are under way as the profile allows (limits.batches_under_way, 100)',
   },
-  alt: true,
-  errors: 'wrapped',
+  acceptsKeyHeader: true,
+  errorShape: 'wrapped',
   body: z.object({
     input_file_id: text(),
     endpoint: z.enum(['/v1/chat/completions', '/v1/completions']),
     completion_window: z.enum(['24h']),
-    metadata: pairs({ max: 16, key: 64, value: 512 }).nullable().optional(),
+    metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
   }),
   returns: BatchRecord,
   example: {
@@ -40,70 +40,70 @@ export const createBatch = endpoint({
     },
   },
   handle: ({ body, world }) => {
-    demandFunds(world)
+    requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits
-    if (world.batches.underWay >= batchesUnderWay) {
-      refuse(429, `${world.batches.underWay} batches are under way: wait for one to end`, { 'retry-after': '60' })
+    if (world.batches.activeCount >= batchesUnderWay) {
+      refuse(429, `${world.batches.activeCount} batches are under way: wait for one to end`, { 'retry-after': '60' })
     }
-    return new JsonText(world.batches.create({ ...body, metadata: body.metadata ?? null }).text())
+    return new JsonText(world.batches.create({ ...body, metadata: body.metadata ?? null }).toJson())
   },
 })
 
 export const getBatch = endpoint({
   route: 'GET /v1/batches/{batch_id}',
-  mirrored: true,
+  isMirrored: true,
   summary: 'One batch',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'output_file_id and error_file_id are both set once lines have run; the file is empty where none succeeded or failed',
   ],
   refusals: { 404: 'unknown batch' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   returns: BatchRecord,
-  polls: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
+  findPolledResource: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
   example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE' },
   handle: ({ params, world }) => {
     const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
-    return new JsonText(batch.text())
+    return new JsonText(batch.toJson())
   },
 })
 
 export const listBatches = endpoint({
   route: 'GET /v1/batches',
-  mirrored: true,
+  isMirrored: true,
   summary: 'List batches, a page at a time',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'newest first',
     'limit from 1 to 100, 20 unless given',
     'after is the id of the last entry of the page before',
     'first_id and last_id are null where data is empty',
   ],
   refusals: { 404: 'after names no batch' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
-  returns: listOf(BatchRecord, 'BatchList'),
+  returns: listSchema(BatchRecord, 'BatchList'),
   example: { target: '/v1/batches?limit=10' },
-  handle: ({ query, world }) => pageOf(world.batches.list().reverse(), query, batch => batch.record()),
+  handle: ({ query, world }) => paginate(world.batches.list().reverse(), query, batch => batch.toRecord()),
 })
 
 export const cancelBatch = endpoint({
   route: 'POST /v1/batches/{batch_id}/cancel',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Cancel a batch; what is finished stays in its output file',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'the status is cancelling, then cancelled',
     'cancelling it again changes nothing; one that is finalizing ends completed',
   ],
   refusals: { 404: 'unknown batch', 400: 'completed, failed, expired or cancelled already' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   returns: BatchRecord,
   example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE/cancel' },
   handle: ({ params: { batch_id }, world }) => {
     const batch = world.batches.get(batch_id) ?? refuse(404, 'batch not found')
     if (!batch.cancel()) refuse(400, `batch ${batch_id} is ${batch.status} already`)
-    return new JsonText(batch.text())
+    return new JsonText(batch.toJson())
   },
 })

@@ -3,7 +3,7 @@
  *
  * @param reason why it was, where that is known
  */
-export function bodyCut(reason?: string): TypeError {
-  const said = reason === undefined ? 'other side closed' : `other side closed: ${reason}`
-  return new TypeError('terminated', { cause: Object.assign(new Error(said), { code: 'UND_ERR_SOCKET' }) })
+export function createConnectionClosedError(reason?: string): TypeError {
+  const message = reason === undefined ? 'other side closed' : `other side closed: ${reason}`
+  return new TypeError('terminated', { cause: Object.assign(new Error(message), { code: 'UND_ERR_SOCKET' }) })
 }

@@ -1,27 +1,27 @@
 import * as z from 'zod'
 import type { JsonSchema } from '../cluster/schema-answers.ts'
 import type { World } from '../cluster/world.ts'
-import type { Key } from '../kernel/random.ts'
-import { endpoint, invalid, refuse } from './endpoint.ts'
-import { integer, keeping, pairs, text } from './fields.ts'
+import type { EntityKey } from '../kernel/random.ts'
+import { endpoint, refuse, rejectInput } from './endpoint.ts'
+import { integer, looseObject, stringMap, text } from './fields.ts'
 import { INFERENCE_REFUSALS } from './inference.ts'
 import {
-  type Bounds,
-  chosenTool,
-  jsonReply,
+  chooseTool,
+  createDrawnReply,
+  createJsonReply,
+  createScriptedReply,
+  createToolReply,
   type Reply,
+  type ReplyBounds,
   replyKey,
-  scriptedReply,
   type Tool,
-  toolReply,
-  wordsReply,
 } from './replies.ts'
-import { Sampling } from './sampling.ts'
-import { generate, type TextRules, Usage } from './text-generation.ts'
+import { SamplingFields } from './sampling.ts'
+import { generateText, type TextProtocol, Usage } from './text-generation.ts'
 import { countTokens } from './tokenizer.ts'
 
 /** What a part holds beside a text is taken as it comes: no model looks at it. */
-const Part = keeping({
+const MessagePart = looseObject({
   type: text(),
   text: text().optional(),
   image_url: z.unknown().optional(),
@@ -30,21 +30,21 @@ const Part = keeping({
   refusal: z.unknown().optional(),
 })
 
-const AskedToolCall = keeping({
+const RequestToolCall = looseObject({
   id: text().optional(),
   type: text().optional(),
-  function: keeping({ name: text(), arguments: text(), parsed_arguments: z.unknown().optional() }).optional(),
-  custom: keeping({ name: text(), input: text() }).optional(),
+  function: looseObject({ name: text(), arguments: text(), parsed_arguments: z.unknown().optional() }).optional(),
+  custom: looseObject({ name: text(), input: text() }).optional(),
 })
 
-const Message = keeping({
+const Message = looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
   content: z
-    .union([text(), z.array(Part)])
+    .union([text(), z.array(MessagePart)])
     .nullable()
     .optional(),
   name: text().nullable().optional(),
-  tool_calls: z.array(AskedToolCall).nullable().optional(),
+  tool_calls: z.array(RequestToolCall).nullable().optional(),
   tool_call_id: text().nullable().optional(),
   // What clients send back with an earlier answer.
   refusal: z.unknown().optional(),
@@ -58,21 +58,21 @@ type Message = z.output<typeof Message>
 const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
 const ToolSpec = z.discriminatedUnion('type', [
-  keeping({
+  looseObject({
     type: z.literal('function'),
-    function: keeping({
+    function: looseObject({
       name: FunctionName,
       description: text().nullable().optional(),
       parameters: z.record(z.string(), z.unknown()).nullable().optional(),
       strict: z.boolean().nullable().optional(),
     }),
   }),
-  keeping({
+  looseObject({
     type: z.literal('custom'),
-    custom: keeping({
+    custom: looseObject({
       name: FunctionName,
       description: text().nullable().optional(),
-      format: keeping({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() })
+      format: looseObject({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() })
         .nullable()
         .optional(),
     }),
@@ -81,11 +81,11 @@ const ToolSpec = z.discriminatedUnion('type', [
 type ToolSpec = z.output<typeof ToolSpec>
 
 const ResponseFormat = z.discriminatedUnion('type', [
-  keeping({ type: z.literal('text') }),
-  keeping({ type: z.literal('json_object') }),
-  keeping({
+  looseObject({ type: z.literal('text') }),
+  looseObject({ type: z.literal('json_object') }),
+  looseObject({
     type: z.literal('json_schema'),
-    json_schema: keeping({
+    json_schema: looseObject({
       name: FunctionName,
       description: text().nullable().optional(),
       schema: z.record(z.string(), z.unknown()).optional(),
@@ -95,8 +95,8 @@ const ResponseFormat = z.discriminatedUnion('type', [
 ])
 
 const NamedTool = z.discriminatedUnion('type', [
-  keeping({ type: z.literal('function'), function: keeping({ name: text() }) }),
-  keeping({ type: z.literal('custom'), custom: keeping({ name: text() }) }),
+  looseObject({ type: z.literal('function'), function: looseObject({ name: text() }) }),
+  looseObject({ type: z.literal('custom'), custom: looseObject({ name: text() }) }),
 ])
 type NamedTool = z.output<typeof NamedTool>
 
@@ -104,9 +104,9 @@ const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   z.discriminatedUnion('type', [
     ...NamedTool.options,
-    keeping({
+    looseObject({
       type: z.literal('allowed_tools'),
-      allowed_tools: keeping({ mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).min(1) }),
+      allowed_tools: looseObject({ mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).min(1) }),
     }),
   ]),
 ])
@@ -114,14 +114,14 @@ const ToolChoice = z.union([
 const ChatBody = z.object({
   model: text({ min: 1 }),
   messages: z.array(Message).min(1),
-  ...Sampling,
+  ...SamplingFields,
   max_completion_tokens: integer({ min: 1 }).nullable().optional(),
   response_format: ResponseFormat.nullable().optional(),
   tools: z.array(ToolSpec).max(128).nullable().optional(),
   tool_choice: ToolChoice.nullable().optional(),
   parallel_tool_calls: z.boolean().nullable().optional(),
   logprobs: z.literal(false).nullable().optional(),
-  metadata: pairs({ max: 16, key: 64, value: 512 }).nullable().optional(),
+  metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
 })
 type ChatBody = z.output<typeof ChatBody>
 
@@ -162,7 +162,7 @@ const ChatCompletion = z
   })
   .meta({ id: 'ChatCompletion' })
 
-const CallPiece = z.object({
+const ToolCallDelta = z.object({
   index: z.int(),
   id: z.string().optional(),
   type: z.enum(['function', 'custom']).optional(),
@@ -182,7 +182,7 @@ const ChatCompletionChunk = z
         delta: z.object({
           role: z.literal('assistant').optional(),
           content: z.string().nullable().optional(),
-          tool_calls: z.array(CallPiece).optional(),
+          tool_calls: z.array(ToolCallDelta).optional(),
         }),
         logprobs: z.null(),
         finish_reason: FinishReason.nullable(),
@@ -192,41 +192,47 @@ const ChatCompletionChunk = z
   })
   .meta({ id: 'ChatCompletionChunk' })
 
-const CHAT: TextRules<ChatBody, 'chat.completion', ReturnType<typeof choiceOf>> = {
-  read: body => {
-    checkTools(body)
-    const promptTokens = chatPromptTokens(body)
-    return { prompt: JSON.stringify(body.messages), promptTokens, longestPrompt: promptTokens }
+const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof toChoice>> = {
+  parsePrompt: body => {
+    validateTools(body)
+    const promptTokens = countChatPromptTokens(body)
+    return { prompt: JSON.stringify(body.messages), promptTokens, longestPromptTokens: promptTokens }
   },
-  ask: (body, { prompt, promptTokens, longestPrompt }, { world, scripted, name }) => {
+  createRequest: (
+    body,
+    { prompt, promptTokens, longestPromptTokens: longestPrompt },
+    { world, findScriptedAnswer, name },
+  ) => {
     const { model, messages, stop } = body
     const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, name, prompt, index))
-    const replies = (bounds: Bounds) => {
-      const given = scripted(model, wordsOf(messages.at(-1)!))
+    const replies = (bounds: ReplyBounds) => {
+      const scriptedAnswer = findScriptedAnswer(model, messageText(messages.at(-1)!))
       return keys.map(key =>
-        given === undefined ? replyOf(world, key, body, bounds) : scriptedReply(world.chance, key, given, bounds),
+        scriptedAnswer === undefined
+          ? createReply(world, key, body, bounds)
+          : createScriptedReply(world.chance, key, scriptedAnswer, bounds),
       )
     }
     const limit = body.max_completion_tokens ?? body.max_tokens
-    return { model, prompt, promptTokens, longestPrompt, keys, limit, stop, replies }
+    return { model, prompt, promptTokens, longestPromptTokens: longestPrompt, keys, limit, stop, replies }
   },
-  shape: {
-    prefix: 'chatcmpl-',
-    object: { whole: 'chat.completion', event: 'chat.completion.chunk' },
-    choice: choiceOf,
-    field: 'delta',
-    opening: ({ toolCalls }) => `{"role":"assistant","content":${toolCalls.length > 0 ? 'null' : '""'}}`,
-    pieces: deltasOf,
+  format: {
+    idPrefix: 'chatcmpl-',
+    objectNames: { whole: 'chat.completion', event: 'chat.completion.chunk' },
+    toChoice: toChoice,
+    chunkField: 'delta',
+    toOpening: ({ toolCalls }) => `{"role":"assistant","content":${toolCalls.length > 0 ? 'null' : '""'}}`,
+    toPieces: toDeltas,
     closing: '{}',
   },
 }
 
 export const createChatCompletion = endpoint({
   route: 'POST /v1/chat/completions',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Answer a conversation',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'model is a deployment or adapter of the account by name, deploy_id:<id>, or a current model of the catalog',
     'text, token counts and calls of tools are drawn from seed, model and messages; usage is exact under o200k_base',
     "tool_choice auto: a tool is called where the last message is the user's, and text answers the result of a tool",
@@ -237,45 +243,49 @@ export const createChatCompletion = endpoint({
     'stream: server-sent events, data: [DONE] last; when the instance is lost the connection breaks',
   ],
   refusals: INFERENCE_REFUSALS,
-  alt: true,
+  acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: ChatBody,
   returns: ChatCompletion,
-  streams: ChatCompletionChunk,
+  streamEvent: ChatCompletionChunk,
   example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },
-  inBatch: CHAT,
-  handle: ({ body, ...scope }) => generate(scope, body, CHAT),
+  batchProtocol: CHAT_PROTOCOL,
+  handle: ({ body, ...scope }) => generateText(scope, body, CHAT_PROTOCOL),
 })
 
 /** Rules between the tools and the choice among them. */
-function checkTools({ tools, tool_choice: choice }: ChatBody): void {
+function validateTools({ tools, tool_choice: choice }: ChatBody): void {
   if (tools !== null && tools !== undefined && tools.length === 0) {
-    invalid(['body', 'tools'], 'List should have at least 1 item after validation, not 0', 'too_short')
+    rejectInput(['body', 'tools'], 'List should have at least 1 item after validation, not 0', 'too_short')
   }
   if (choice === null || choice === undefined || choice === 'none' || choice === 'auto') return
-  if (!tools) invalid(['body', 'tool_choice'], 'Value error, tool_choice needs tools to choose among')
+  if (!tools) rejectInput(['body', 'tool_choice'], 'Value error, tool_choice needs tools to choose among')
   if (typeof choice === 'string') return
-  const names = tools.map(nameOf)
-  const demand = (named: NamedTool, loc: readonly string[]) => {
-    const isThere = tools.some(tool => tool.type === named.type && nameOf(tool) === nameOf(named))
-    if (isThere) return
-    const place = ['body', 'tool_choice', ...loc, named.type, 'name']
-    invalid(place, `Value error, there is no ${named.type} tool ${nameOf(named)}: tools has ${names.join(', ')}`)
+  const names = tools.map(toolName)
+  const requireTool = (named: NamedTool, loc: readonly string[]) => {
+    const isListed = tools.some(tool => tool.type === named.type && toolName(tool) === toolName(named))
+    if (isListed) return
+    const location = ['body', 'tool_choice', ...loc, named.type, 'name']
+    rejectInput(
+      location,
+      `Value error, there is no ${named.type} tool ${toolName(named)}: tools has ${names.join(', ')}`,
+    )
   }
   if (choice.type === 'allowed_tools') {
-    for (const [i, named] of choice.allowed_tools.tools.entries()) demand(named, ['allowed_tools', 'tools', String(i)])
-  } else demand(choice, [])
+    for (const [i, named] of choice.allowed_tools.tools.entries())
+      requireTool(named, ['allowed_tools', 'tools', String(i)])
+  } else requireTool(choice, [])
 }
 
-function nameOf(tool: ToolSpec | NamedTool): string {
+function toolName(tool: ToolSpec | NamedTool): string {
   return tool.type === 'function' ? tool.function.name : tool.custom.name
 }
 
-function chatPromptTokens({ messages, tools }: ChatBody): number {
+function countChatPromptTokens({ messages, tools }: ChatBody): number {
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? [])
   return (
-    messageTokens(messages) +
-    calls.reduce((sum, one) => sum + countTokens(wordsOfCall(one)), 0) +
+    countMessageTokens(messages) +
+    calls.reduce((sum, toolCall) => sum + countTokens(toolCallText(toolCall)), 0) +
     (tools ?? []).reduce((sum, tool) => sum + countTokens(JSON.stringify(tool[tool.type as 'function'])), 0)
   )
 }
@@ -284,7 +294,7 @@ function chatPromptTokens({ messages, tools }: ChatBody): number {
  * Tokens of a conversation: 3 around each message, 3 that open the answer, and its texts (OpenAI cookbook, "How to count
  * tokens with tiktoken").
  */
-function messageTokens(messages: readonly Message[]): number {
+function countMessageTokens(messages: readonly Message[]): number {
   let sum = 3
   for (const { role, content } of messages) {
     sum += 3 + countTokens(role)
@@ -294,20 +304,20 @@ function messageTokens(messages: readonly Message[]): number {
   return sum
 }
 
-function wordsOfCall({ function: called, custom }: z.output<typeof AskedToolCall>): string {
-  return `${called?.name ?? ''}${called?.arguments ?? ''}${custom?.name ?? ''}${custom?.input ?? ''}`
+function toolCallText({ function: functionCall, custom }: z.output<typeof RequestToolCall>): string {
+  return `${functionCall?.name ?? ''}${functionCall?.arguments ?? ''}${custom?.name ?? ''}${custom?.input ?? ''}`
 }
 
-function replyOf(world: World, key: Key, body: ChatBody, bounds: Bounds): Reply {
+function createReply(world: World, key: EntityKey, body: ChatBody, bounds: ReplyBounds): Reply {
   const { chance } = world
-  const tool = calledTool(world, key, body)
-  if (tool !== undefined) return toolReply(chance, key, tool, bounds)
+  const tool = chooseCalledTool(world, key, body)
+  if (tool !== undefined) return createToolReply(chance, key, tool, bounds)
   const format = body.response_format
   if (format?.type === 'json_schema') {
-    return jsonReply(chance, key, (format.json_schema.schema ?? { type: 'object' }) as JsonSchema, bounds)
+    return createJsonReply(chance, key, (format.json_schema.schema ?? { type: 'object' }) as JsonSchema, bounds)
   }
-  if (format?.type === 'json_object') return jsonReply(chance, key, ANY_OBJECT, bounds)
-  return wordsReply(chance, key, bounds)
+  if (format?.type === 'json_object') return createJsonReply(chance, key, ANY_OBJECT, bounds)
+  return createDrawnReply(chance, key, bounds)
 }
 
 /** What a model says that is told to answer with JSON and not which. */
@@ -318,22 +328,26 @@ const ANY_OBJECT: JsonSchema = {
 }
 
 /** The tool that this answer calls, if any: what is asked for, else one where the user has the word. */
-function calledTool({ chance }: World, key: Key, { tools, tool_choice, messages }: ChatBody): Tool | undefined {
+function chooseCalledTool(
+  { chance }: World,
+  key: EntityKey,
+  { tools, tool_choice, messages }: ChatBody,
+): Tool | undefined {
   if (!tools || tool_choice === 'none') return undefined
   const choice = tool_choice ?? 'auto'
-  const isNamed = (tool: ToolSpec, named: NamedTool) => tool.type === named.type && nameOf(tool) === nameOf(named)
+  const isNamed = (tool: ToolSpec, named: NamedTool) => tool.type === named.type && toolName(tool) === toolName(named)
   if (typeof choice === 'object' && choice.type !== 'allowed_tools') {
-    return offeredTool(tools.find(tool => isNamed(tool, choice))!)
+    return toTool(tools.find(tool => isNamed(tool, choice))!)
   }
   const allowed = typeof choice === 'object' ? choice.allowed_tools : undefined
-  const last = messages.at(-1)!
+  const lastMessage = messages.at(-1)!
   const mode = allowed?.mode ?? choice
-  if (mode !== 'required' && last.role !== 'user') return undefined
-  const left = tools.filter(tool => allowed?.tools.some(named => isNamed(tool, named)) ?? true)
-  return chosenTool(chance, key, left.map(offeredTool), wordsOf(last))
+  if (mode !== 'required' && lastMessage.role !== 'user') return undefined
+  const allowedTools = tools.filter(tool => allowed?.tools.some(named => isNamed(tool, named)) ?? true)
+  return chooseTool(chance, key, allowedTools.map(toTool), messageText(lastMessage))
 }
 
-function offeredTool(tool: ToolSpec): Tool {
+function toTool(tool: ToolSpec): Tool {
   if (tool.type === 'function') {
     const { name, parameters } = tool.function
     return { name, parameters: (parameters ?? { type: 'object', properties: {} }) as JsonSchema }
@@ -349,13 +363,13 @@ function offeredTool(tool: ToolSpec): Tool {
 }
 
 /** The texts of a message. */
-function wordsOf({ content }: Pick<Message, 'content'>): string {
+function messageText({ content }: Pick<Message, 'content'>): string {
   if (typeof content === 'string') return content
   return (content ?? []).map(part => part.text ?? '').join('\n')
 }
 
-function choiceOf({ text, toolCalls, finish_reason }: Reply, index: number) {
-  const calls = toolCalls.map(one => toolCallOf(one))
+function toChoice({ text, toolCalls, finish_reason }: Reply, index: number) {
+  const calls = toolCalls.map(one => toToolCall(one))
   return {
     index,
     message: {
@@ -369,21 +383,21 @@ function choiceOf({ text, toolCalls, finish_reason }: Reply, index: number) {
   }
 }
 
-function toolCallOf({ id, name, arguments: given, isCustom }: Reply['toolCalls'][number]) {
+function toToolCall({ id, name, arguments: args, isCustom }: Reply['toolCalls'][number]) {
   return isCustom
-    ? { id, type: 'custom' as const, custom: { name, input: given } }
-    : { id, type: 'function' as const, function: { name, arguments: given } }
+    ? { id, type: 'custom' as const, custom: { name, input: args } }
+    : { id, type: 'function' as const, function: { name, arguments: args } }
 }
 
 /** The deltas of an answer, as JSON. */
-function* deltasOf(reply: Reply): Generator<string> {
+function* toDeltas(reply: Reply): Generator<string> {
   const { toolCalls } = reply
   for (const piece of reply.pieces()) yield `{"content":${JSON.stringify(piece)}}`
   for (const [index, call] of toolCalls.entries()) {
-    yield `{"tool_calls":[${JSON.stringify({ index, ...toolCallOf({ ...call, arguments: '' }) })}]}`
+    yield `{"tool_calls":[${JSON.stringify({ index, ...toToolCall({ ...call, arguments: '' }) })}]}`
     for (const piece of call.arguments.match(/.{1,8}/gsu) ?? []) {
-      const more = call.isCustom ? { custom: { input: piece } } : { function: { arguments: piece } }
-      yield `{"tool_calls":[${JSON.stringify({ index, ...more })}]}`
+      const delta = call.isCustom ? { custom: { input: piece } } : { function: { arguments: piece } }
+      yield `{"tool_calls":[${JSON.stringify({ index, ...delta })}]}`
     }
   }
 }

@@ -1,14 +1,14 @@
 /** The typed client, derived from the declarations: a method an operation, named as its export. */
 import type * as z from 'zod'
-import { jsonOrText } from '../store/json-text.ts'
+import { parseJsonOrText } from '../store/json-text.ts'
 import { NAMES_HEADER } from './asked.ts'
 import {
   type AnyEndpoint,
   type Endpoint,
-  type Fields,
+  type FieldSchemas,
   type Operations,
-  type RouteNames,
-  routeNames,
+  type RouteParamNames,
+  routeParamNames,
 } from './endpoint.ts'
 import { operations } from './index.ts'
 import { Refusal } from './refusal.ts'
@@ -20,14 +20,14 @@ export type FileContent = string | Uint8Array | Blob
 type Any = any
 
 type Simplify<T> = { [K in keyof T]: T[K] } & {}
-type Inputs<F> = keyof F extends never
+type FieldInputs<F> = keyof F extends never
   ? unknown
-  : F extends Fields
+  : F extends FieldSchemas
     ? z.input<z.ZodObject<{ -readonly [K in keyof F]: F[K] }>>
     : unknown
 
 type PathInput<Route extends string, Params> = {
-  [Name in RouteNames<Route>]: Name extends keyof Params
+  [Name in RouteParamNames<Route>]: Name extends keyof Params
     ? Params[Name] extends z.ZodType
       ? z.input<Params[Name]>
       : string
@@ -39,9 +39,9 @@ export type RequestFor<E> =
   E extends Endpoint<Any, infer Route, infer Params, infer Query, infer Body, infer Form, Any>
     ? Simplify<
         PathInput<Route, Params> &
-          Inputs<Query> &
+          FieldInputs<Query> &
           (Body extends z.ZodType ? z.input<Body> : unknown) &
-          (Form extends Fields ? Inputs<Form> & { file: FileContent; filename?: string } : unknown)
+          (Form extends FieldSchemas ? FieldInputs<Form> & { file: FileContent; filename?: string } : unknown)
       >
     : never
 
@@ -80,7 +80,7 @@ export interface ClientOptions {
   token?: string | undefined
 }
 
-export type Send = (request: Request) => Response | Promise<Response>
+export type SendRequest = (request: Request) => Response | Promise<Response>
 
 /**
  * A typed client of the service.
@@ -91,14 +91,14 @@ export type Send = (request: Request) => Response | Promise<Response>
  * const api = createClient(sim.fetch, { baseUrl: 'http://sim', token })
  * const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo } })
  */
-export function createClient(send: Send, options: ClientOptions): Client {
-  return createClientOf(operations, send, options)
+export function createClient(send: SendRequest, options: ClientOptions): Client {
+  return createClientFor(operations, send, options)
 }
 
 /** A typed client of other operations than the service's own: the control plane's. */
-export function createClientOf<Served extends Operations>(
+export function createClientFor<Served extends Operations>(
   served: Served,
-  send: Send,
+  send: SendRequest,
   { baseUrl, token }: ClientOptions,
 ): ClientOf<Served> {
   const base = baseUrl.replace(/\/+$/, '')
@@ -107,13 +107,13 @@ export function createClientOf<Served extends Operations>(
   const methods = Object.entries(served).map(([operation, endpoint]) => [
     operation,
     async (request: Record<string, unknown> = {}) => {
-      const response = await send(encode(endpoint as AnyEndpoint, base, headers, request))
-      return decode(operation, endpoint as AnyEndpoint, response)
+      const response = await send(encodeRequest(endpoint as AnyEndpoint, base, headers, request))
+      return decodeResponse(operation, endpoint as AnyEndpoint, response)
     },
   ])
   return {
     ...Object.fromEntries(methods),
-    as: (other: string | undefined) => createClientOf(served, send, { baseUrl, token: other }),
+    as: (otherToken: string | undefined) => createClientFor(served, send, { baseUrl, token: otherToken }),
     raw: async (request: Request) => {
       if (token !== undefined && !request.headers.has('authorization')) {
         request.headers.set('authorization', `Bearer ${token}`)
@@ -123,40 +123,40 @@ export function createClientOf<Served extends Operations>(
   } as ClientOf<Served>
 }
 
-function encode(
+function encodeRequest(
   endpoint: AnyEndpoint,
   base: string,
   headers: Readonly<Record<string, string>>,
   request: Record<string, unknown>,
 ): Request {
-  const rest: Record<string, unknown> = { ...request }
+  const unsentFields: Record<string, unknown> = { ...request }
   let path = endpoint.path
-  for (const name of routeNames(endpoint.path)) {
-    path = path.replace(`{${name}}`, encodeURIComponent(String(rest[name])))
-    delete rest[name]
+  for (const name of routeParamNames(endpoint.path)) {
+    path = path.replace(`{${name}}`, encodeURIComponent(String(unsentFields[name])))
+    delete unsentFields[name]
   }
   const query = new URLSearchParams()
   for (const name of Object.keys(endpoint.query)) {
-    const value = rest[name]
+    const value = unsentFields[name]
     if (value !== undefined && value !== null) query.set(name, String(value))
-    delete rest[name]
+    delete unsentFields[name]
   }
   const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
   const { method } = endpoint
   if (endpoint.upload !== undefined)
-    return new Request(url, { method, headers, body: form(rest, endpoint.upload.part) })
+    return new Request(url, { method, headers, body: encodeUpload(unsentFields, endpoint.upload.part) })
   if (endpoint.body === undefined) return new Request(url, { method, headers })
-  if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encoded(rest) })
-  const typed = { ...headers, 'content-type': 'application/json' }
-  return new Request(url, { method, headers: typed, body: JSON.stringify(rest) })
+  if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encodeForm(unsentFields) })
+  const jsonHeaders = { ...headers, 'content-type': 'application/json' }
+  return new Request(url, { method, headers: jsonHeaders, body: JSON.stringify(unsentFields) })
 }
 
-function encoded(fields: Record<string, unknown>): URLSearchParams {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+function encodeForm(fields: Record<string, unknown>): URLSearchParams {
+  const definedFields = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(definedFields.map(([name, value]) => [name, String(value)]))
 }
 
-function form({ file, filename, ...fields }: Record<string, unknown>, part = 'file'): FormData {
+function encodeUpload({ file, filename, ...fields }: Record<string, unknown>, part = 'file'): FormData {
   const data = new FormData()
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) data.set(name, String(value))
   if (file !== undefined) {
@@ -166,10 +166,10 @@ function form({ file, filename, ...fields }: Record<string, unknown>, part = 'fi
   return data
 }
 
-async function decode(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
+async function decodeResponse(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
   const text = await response.text()
   if (response.ok && endpoint.produces !== 'application/json') return text
-  const body = jsonOrText(text)
+  const body = parseJsonOrText(text)
   if (!response.ok) throw new Refusal(operation, response.status, body, response.headers)
   return body
 }

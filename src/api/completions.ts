@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { endpoint, invalid } from './endpoint.ts'
+import { endpoint, rejectInput } from './endpoint.ts'
 import { integer, text } from './fields.ts'
 import { INFERENCE_REFUSALS } from './inference.ts'
-import { type Bounds, replyKey, scriptedReply, wordsReply } from './replies.ts'
-import { Sampling } from './sampling.ts'
-import { generate, type TextRules, Usage } from './text-generation.ts'
-import { countTokens, textOfTokens } from './tokenizer.ts'
+import { createDrawnReply, createScriptedReply, type ReplyBounds, replyKey } from './replies.ts'
+import { SamplingFields } from './sampling.ts'
+import { generateText, type TextProtocol, Usage } from './text-generation.ts'
+import { countTokens, decodeTokens } from './tokenizer.ts'
 
-const MOST_PROMPTS = 128
+const MAX_PROMPTS = 128
 
 const Tokens = z.array(integer({ min: 0 })).min(1)
 
@@ -18,13 +18,13 @@ const Choice = z.object({
   finish_reason: z.enum(['stop', 'length']),
 })
 
-const head = { id: z.string(), object: z.literal('text_completion'), created: z.int(), model: z.string() }
+const commonFields = { id: z.string(), object: z.literal('text_completion'), created: z.int(), model: z.string() }
 
-const Completion = z.object({ ...head, choices: z.array(Choice), usage: Usage }).meta({ id: 'Completion' })
+const Completion = z.object({ ...commonFields, choices: z.array(Choice), usage: Usage }).meta({ id: 'Completion' })
 
 const CompletionChunk = z
   .object({
-    ...head,
+    ...commonFields,
     choices: z.array(Choice.extend({ finish_reason: Choice.shape.finish_reason.nullable() })),
     usage: Usage.nullable().optional(),
   })
@@ -32,86 +32,90 @@ const CompletionChunk = z
 
 const CompletionBody = z.object({
   model: text({ min: 1 }),
-  prompt: z.union([text(), z.array(text()).min(1).max(MOST_PROMPTS), Tokens, z.array(Tokens).min(1).max(MOST_PROMPTS)]),
-  ...Sampling,
+  prompt: z.union([text(), z.array(text()).min(1).max(MAX_PROMPTS), Tokens, z.array(Tokens).min(1).max(MAX_PROMPTS)]),
+  ...SamplingFields,
   echo: z.boolean().nullable().optional(),
   suffix: text().nullable().optional(),
-  best_of: Sampling.n,
+  best_of: SamplingFields.n,
   logprobs: z.null().optional(),
 })
 type CompletionBody = z.output<typeof CompletionBody>
 
-const TEXT: TextRules<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
-  read: ({ prompt }) => {
+const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
+  parsePrompt: ({ prompt }) => {
     // Tokens that are sent are counted as they are.
-    const counts = promptsOf(prompt).map(one => (typeof one === 'string' ? countTokens(one) : known(one).length))
-    const promptTokens = counts.reduce((sum, count) => sum + count, 0)
-    return { prompt: JSON.stringify(prompt), promptTokens, longestPrompt: Math.max(...counts) }
-  },
-  ask: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, scripted, name }) => {
-    const prompts = promptsOf(prompt).map(one => (typeof one === 'string' ? one : textOfTokens(one)!))
-    const each = n ?? 1
-    const keys = prompts.flatMap(one =>
-      Array.from({ length: each }, (_, nth) => replyKey(world.chance, name, JSON.stringify(one), nth)),
+    const tokenCounts = toPrompts(prompt).map(one =>
+      typeof one === 'string' ? countTokens(one) : requireKnownTokens(one).length,
     )
-    const replies = (bounds: Bounds) => {
-      const given = scripted(model, prompts.at(-1)!)
+    const promptTokens = tokenCounts.reduce((sum, count) => sum + count, 0)
+    return { prompt: JSON.stringify(prompt), promptTokens, longestPromptTokens: Math.max(...tokenCounts) }
+  },
+  createRequest: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, findScriptedAnswer, name }) => {
+    const prompts = toPrompts(prompt).map(one => (typeof one === 'string' ? one : decodeTokens(one)!))
+    const answersPerPrompt = n ?? 1
+    const keys = prompts.flatMap(one =>
+      Array.from({ length: answersPerPrompt }, (_, answerIndex) =>
+        replyKey(world.chance, name, JSON.stringify(one), answerIndex),
+      ),
+    )
+    const replies = (bounds: ReplyBounds) => {
+      const scriptedAnswer = findScriptedAnswer(model, prompts.at(-1)!)
       return keys.map(key =>
-        given === undefined || 'toolCall' in given
-          ? wordsReply(world.chance, key, bounds)
-          : scriptedReply(world.chance, key, given, bounds),
+        scriptedAnswer === undefined || 'toolCall' in scriptedAnswer
+          ? createDrawnReply(world.chance, key, bounds)
+          : createScriptedReply(world.chance, key, scriptedAnswer, bounds),
       )
     }
     return {
       ...{ ...read, model, keys, limit, stop, replies },
-      ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / each)]!) }),
+      ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / answersPerPrompt)]!) }),
     }
   },
-  shape: {
-    prefix: 'cmpl-',
-    object: { whole: 'text_completion', event: 'text_completion' },
-    choice: (reply, index, lead) => ({
+  format: {
+    idPrefix: 'cmpl-',
+    objectNames: { whole: 'text_completion', event: 'text_completion' },
+    toChoice: (reply, index, lead) => ({
       ...{ index, text: lead + reply.text, logprobs: null },
       finish_reason: reply.finish_reason as 'stop' | 'length',
     }),
-    field: 'text',
-    opening: (_, lead) => (lead === '' ? undefined : JSON.stringify(lead)),
-    pieces: reply => reply.pieces().map(piece => JSON.stringify(piece)),
+    chunkField: 'text',
+    toOpening: (_, lead) => (lead === '' ? undefined : JSON.stringify(lead)),
+    toPieces: reply => reply.pieces().map(piece => JSON.stringify(piece)),
     closing: '""',
   },
 }
 
 export const createCompletion = endpoint({
   route: 'POST /v1/completions',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Go on with a text',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'model as in POST /v1/chat/completions; the same prompt has the same answer, whole, streamed and in a batch',
-    `prompt is a text, tokens, or up to ${MOST_PROMPTS} of either: n answers to the first, then n to the second`,
+    `prompt is a text, tokens, or up to ${MAX_PROMPTS} of either: n answers to the first, then n to the second`,
     'tokens are those of o200k_base, and answered as the text that they stand for; what is none of them is 422',
     'echo puts the prompt before its answer; suffix, best_of and what POST /v1/chat/completions lists change nothing',
     'logprobs are not offered: a number is 422',
   ],
   refusals: INFERENCE_REFUSALS,
-  alt: true,
+  acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: CompletionBody,
   returns: Completion,
-  streams: CompletionChunk,
+  streamEvent: CompletionChunk,
   example: { body: { model: 'acme/assistant', prompt: 'Once upon a time' } },
-  inBatch: TEXT,
-  handle: ({ body, ...scope }) => generate(scope, body, TEXT),
+  batchProtocol: COMPLETION_PROTOCOL,
+  handle: ({ body, ...scope }) => generateText(scope, body, COMPLETION_PROTOCOL),
 })
 
-function promptsOf(prompt: CompletionBody['prompt']): readonly (string | number[])[] {
+function toPrompts(prompt: CompletionBody['prompt']): readonly (string | number[])[] {
   if (typeof prompt === 'string') return [prompt]
   return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])
 }
 
 /** Ends the request with 422 where one of the tokens is none. */
-function known(tokens: readonly number[]): readonly number[] {
-  if (textOfTokens(tokens) !== undefined) return tokens
-  const stranger = tokens.find(token => textOfTokens([token]) === undefined)
-  invalid(['body', 'prompt'], `Value error, ${stranger} is no token of o200k_base: send the text itself`)
+function requireKnownTokens(tokens: readonly number[]): readonly number[] {
+  if (decodeTokens(tokens) !== undefined) return tokens
+  const unknownToken = tokens.find(token => decodeTokens([token]) === undefined)
+  rejectInput(['body', 'prompt'], `Value error, ${unknownToken} is no token of o200k_base: send the text itself`)
 }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import { GPU_TYPES, parseGpuConfig } from '../store/records.ts'
-import { demandFunds, demandRentalRoom, demandWithinLimit } from './admission.ts'
+import { requireFunds, requireGpuQuota, requireRentalCapacity } from './admission.ts'
 import { ContainerRecord } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { text } from './fields.ts'
 
 /** Characters of user data that a container takes. */
-const MOST_USER_DATA = 65_536
+const MAX_USER_DATA_CHARACTERS = 65_536
 
 const ContainerId = z.object({ container_id: z.string() }).meta({ id: 'ContainerId' })
 const Name = text({ min: 1, max: 64 })
@@ -20,7 +20,7 @@ export const createContainer = endpoint({
   route: 'POST /v1/containers',
   summary: 'Rent GPUs and run a container image on them',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'gpu_config is a number from 1 to 8, an x and a GPU type; names of 1 to 64 characters need not differ',
     'cloud_init_user_data, to 65,536 characters, is taken and neither run nor answered: it may hold secrets',
     'it is creating until a node has its GPUs, then starting while its image is pulled and it boots, then running; billed while running, until its GPUs are given back',
@@ -37,7 +37,7 @@ export const createContainer = endpoint({
     name: Name,
     gpu_config: GpuConfig,
     container_image: text({ min: 1 }),
-    cloud_init_user_data: text({ max: MOST_USER_DATA }).nullable().optional(),
+    cloud_init_user_data: text({ max: MAX_USER_DATA_CHARACTERS }).nullable().optional(),
   }),
   returns: ContainerId,
   example: {
@@ -46,10 +46,10 @@ export const createContainer = endpoint({
   handle: ({ body: { name, gpu_config, container_image }, world }) => {
     // The schema has let only words through that name GPUs.
     const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
-    demandFunds(world)
+    requireFunds(world)
     if (gpu === 'other') refuse(400, `gpu_config ${gpu_config} cannot be rented: 'other' has no pool and no price`)
-    demandWithinLimit(world, gpu, num_gpus)
-    demandRentalRoom(world)
+    requireGpuQuota(world, gpu, num_gpus)
+    requireRentalCapacity(world)
     return { container_id: world.containers.create({ name, gpu, num_gpus, container_image }).container_id }
   },
 })
@@ -58,39 +58,39 @@ export const listContainers = endpoint({
   route: 'GET /v1/containers',
   summary: 'List containers',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'a bare array, oldest first',
     'active: creating, starting, running, shutting_down; inactive: failed, deleted; without a filter: everything but deleted',
   ],
   query: { state: z.enum(['active', 'inactive']).optional() },
   returns: z.array(ContainerRecord),
-  polls: () => ({ kind: 'containers' }),
-  handle: ({ query, world }) => world.containers.list(query.state).map(container => container.record()),
+  findPolledResource: () => ({ kind: 'containers' }),
+  handle: ({ query, world }) => world.containers.list(query.state).map(container => container.toRecord()),
 })
 
 export const getContainer = endpoint({
   route: 'GET /v1/containers/{container_id}',
   summary: 'One container',
   provenance: 'neighbour',
-  assumed: ['timestamps in Unix seconds', 'a deleted one still answers, with its state'],
+  assumptions: ['timestamps in Unix seconds', 'a deleted one still answers, with its state'],
   refusals: { 404: 'unknown container' },
   returns: ContainerRecord,
-  example: { target: '/v1/containers/{container_id}', after: ['createContainer'] },
-  polls: ({ container_id }) => ({ kind: 'containers', id: container_id! }),
-  handle: ({ params, world }) => containerOf(world, params.container_id).record(),
+  example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
+  findPolledResource: ({ container_id }) => ({ kind: 'containers', id: container_id! }),
+  handle: ({ params, world }) => requireContainer(world, params.container_id).toRecord(),
 })
 
 export const renameContainer = endpoint({
   route: 'PATCH /v1/containers/{container_id}',
   summary: 'Rename a container',
   provenance: 'neighbour',
-  assumed: ['name is all that can change; its length counts code points'],
+  assumptions: ['name is all that can change; its length counts code points'],
   refusals: { 404: 'unknown container', 400: 'deleted' },
   body: z.object({ name: Name }),
   returns: ContainerId,
-  example: { target: '/v1/containers/{container_id}', body: { name: 'kept' }, after: ['createContainer'] },
+  example: { target: '/v1/containers/{container_id}', body: { name: 'kept' }, prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, body, world }) => {
-    const container = containerOf(world, container_id)
+    const container = requireContainer(world, container_id)
     if (container.state === 'deleted') refuse(400, `container ${container_id} is deleted`)
     container.rename(body.name)
     return { container_id }
@@ -101,14 +101,14 @@ export const deleteContainer = endpoint({
   route: 'DELETE /v1/containers/{container_id}',
   summary: 'Shut a container down for good',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'one that runs is shutting_down for 30 s (timings.rental_shutdown), billed meanwhile; one that does not run yet is deleted at once',
   ],
   refusals: { 404: 'unknown container', 400: 'shutting down or deleted already' },
   returns: ContainerId,
-  example: { target: '/v1/containers/{container_id}', after: ['createContainer'] },
+  example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, world }) => {
-    const container = containerOf(world, container_id)
+    const container = requireContainer(world, container_id)
     const { state } = container
     if (state === 'deleted') refuse(400, `container ${container_id} is deleted already`)
     if (state === 'shutting_down') refuse(400, `container ${container_id} is shutting down already`)
@@ -117,6 +117,6 @@ export const deleteContainer = endpoint({
   },
 })
 
-function containerOf(world: World, container_id: string) {
+function requireContainer(world: World, container_id: string) {
   return world.containers.get(container_id) ?? refuse(404, `no container ${container_id}`)
 }

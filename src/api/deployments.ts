@@ -1,21 +1,21 @@
 import * as z from 'zod'
-import { isOver } from '../cluster/deployment-row.ts'
+import { isTerminal } from '../cluster/deployment-row.ts'
 import type { World } from '../cluster/world.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES } from '../store/records.ts'
-import { demandFunds, demandWithinLimit } from './admission.ts'
+import { requireFunds, requireGpuQuota } from './admission.ts'
 import { DeployId, DeploymentRecord } from './answers.ts'
-import { endpoint, invalid, JsonText, refuse } from './endpoint.ts'
+import { endpoint, JsonText, refuse, rejectInput } from './endpoint.ts'
 import { integer, text, words } from './fields.ts'
-import { isForeign, ModelName, ownName } from './model-names.ts'
+import { isForeignModelName, ModelName, qualifyModelName } from './model-names.ts'
 
 /** Where a simulated world stops; far beyond any account's limit. */
-const MOST_INSTANCES = 10_000
-const MOST_DEPLOYMENTS = 100_000
+const MAX_INSTANCES = 10_000
+const MAX_DEPLOYMENTS = 100_000
 
 const ScaleSettings = z
   .object({
-    min_instances: integer({ min: 0, max: MOST_INSTANCES }).default(1),
-    max_instances: integer({ min: 1, max: MOST_INSTANCES }).default(1),
+    min_instances: integer({ min: 0, max: MAX_INSTANCES }).default(1),
+    max_instances: integer({ min: 1, max: MAX_INSTANCES }).default(1),
   })
   .check(({ value, issues }) => {
     if (value.max_instances >= value.min_instances) return
@@ -31,7 +31,7 @@ export const createLlmDeployment = endpoint({
   route: 'POST /deploy/llm',
   summary: 'Deploy a language model on GPUs of its own',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     "a bare model_name gets the account's owner prefix",
     'weights: hub.repo, else base_model, else a hub repository named like model_name, else 422 on hub',
     'hub.repo is required inside hub; revision defaults to main, token to none',
@@ -48,7 +48,7 @@ export const createLlmDeployment = endpoint({
     409: 'a live deployment has the name',
     429: 'the world holds 100,000 deployments',
   },
-  alt: true,
+  acceptsKeyHeader: true,
   body: z.object({
     model_name: ModelName,
     gpu: z.enum(GPU_TYPES),
@@ -64,27 +64,27 @@ export const createLlmDeployment = endpoint({
   example: { body: { model_name: 'acme/search', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } },
   handle: ({ body, world }) => {
     const { gpu, num_gpus, base_model, settings } = body
-    const model_name = ownName(world, body.model_name)
-    const listed = world.store.hub.get(model_name)
-    if (body.hub === undefined && base_model == null && listed === undefined) {
-      invalid(['body', 'hub'], `Value error, no weights for ${model_name}: give hub.repo or base_model`)
+    const model_name = qualifyModelName(world, body.model_name)
+    const hubModel = world.store.hub.get(model_name)
+    if (body.hub === undefined && base_model == null && hubModel === undefined) {
+      rejectInput(['body', 'hub'], `Value error, no weights for ${model_name}: give hub.repo or base_model`)
     }
-    demandFunds(world)
-    if (isForeign(world, model_name)) {
+    requireFunds(world)
+    if (isForeignModelName(world, model_name)) {
       refuse(400, `model_name ${model_name} should start with ${world.store.account.display_name}/`)
     }
     if (gpu === 'other') refuse(400, "gpu 'other' cannot be deployed on: it has no pool and no price")
     if (base_model != null && !world.store.models.has(base_model)) refuse(404, `no base_model ${base_model}`)
-    demandWithinLimit(world, gpu, num_gpus * settings.min_instances)
-    if (world.deployments.live(model_name) !== undefined) {
+    requireGpuQuota(world, gpu, num_gpus * settings.min_instances)
+    if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)
     }
-    if (world.deployments.count >= MOST_DEPLOYMENTS) {
-      refuse(429, `this world holds ${MOST_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
+    if (world.deployments.countInstance >= MAX_DEPLOYMENTS) {
+      refuse(429, `this world holds ${MAX_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
     }
     const weights =
       body.hub ??
-      (base_model == null && listed ? { repo: listed.repo, revision: listed.revision, token: '' } : undefined)
+      (base_model == null && hubModel ? { repo: hubModel.repo, revision: hubModel.revision, token: '' } : undefined)
     const created = world.deployments.createLlm({
       model_name,
       gpu,
@@ -96,7 +96,7 @@ export const createLlmDeployment = endpoint({
       ...(body.extra_args != null && { extra_args: body.extra_args }),
       ...settings,
     })
-    return new JsonText(created.text())
+    return new JsonText(created.toJson())
   },
 })
 
@@ -104,25 +104,25 @@ export const listDeployments = endpoint({
   route: 'GET /deploy/list',
   summary: 'List deployments',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     'a bare array, oldest first',
     'without a filter, or with an empty one: everything but deleted',
     'spaces around commas are trimmed',
   ],
   refusals: { 400: 'unknown status in the filter' },
-  alt: true,
+  acceptsKeyHeader: true,
   query: { status: z.string().optional() },
   returns: z.array(DeploymentRecord),
-  polls: () => ({ kind: 'deployments' }),
+  findPolledResource: () => ({ kind: 'deployments' }),
   example: { target: '/deploy/list?status=running,deploying' },
   handle: ({ query, world }) => {
-    const asked = words(query.status ?? '')
-    const unknown = asked.find(word => !isStatus(word))
-    if (unknown !== undefined) {
-      refuse(400, `unknown status '${unknown}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
+    const requestedStatuses = words(query.status ?? '')
+    const unknownStatus = requestedStatuses.find(word => !isStatus(word))
+    if (unknownStatus !== undefined) {
+      refuse(400, `unknown status '${unknownStatus}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
     }
-    const statuses = asked.length > 0 ? new Set(asked as DeploymentStatus[]) : undefined
-    return JsonText.list(world.deployments.list(statuses).map(deployment => deployment.text()))
+    const statuses = requestedStatuses.length > 0 ? new Set(requestedStatuses as DeploymentStatus[]) : undefined
+    return JsonText.list(world.deployments.list(statuses).map(deployment => deployment.toJson()))
   },
 })
 
@@ -130,20 +130,20 @@ export const getDeployment = endpoint({
   route: 'GET /deploy/{deploy_id}',
   summary: 'One deployment',
   provenance: 'neighbour',
-  assumed: ['a deleted deployment still answers, with its status'],
+  assumptions: ['a deleted deployment still answers, with its status'],
   refusals: { 404: 'unknown deployment' },
-  alt: true,
+  acceptsKeyHeader: true,
   returns: DeploymentRecord,
-  polls: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
+  findPolledResource: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
   example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
-  handle: ({ params, world }) => new JsonText(deploymentOf(world, params.deploy_id).text()),
+  handle: ({ params, world }) => new JsonText(requireDeployment(world, params.deploy_id).toJson()),
 })
 
 export const startDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/start',
   summary: 'Start a stopped deployment; its instances come back through the autoscaler',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     'the next state is initializing; a model of the catalog runs in the same moment, on GPUs of the provider',
     'a failed deployment starts only where the profile says so (policies.failed_may_start), with all its tries',
   ],
@@ -156,17 +156,17 @@ export const startDeployment = endpoint({
   returns: DeployId,
   example: { target: '/deploy/ZULBVvLkUPftB8Mo/start' },
   handle: ({ params: { deploy_id }, world }) => {
-    const deployment = deploymentOf(world, deploy_id)
+    const deployment = requireDeployment(world, deploy_id)
     const mayStart = deployment.status === 'failed' && world.profile.policies.failedMayStart
     if (deployment.status !== 'stopped' && !mayStart) {
       refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
     }
-    const blocked = deployment.blockedByBase
-    if (blocked !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blocked}`)
-    demandFunds(world)
+    const blockedReason = deployment.blockedReason
+    if (blockedReason !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blockedReason}`)
+    requireFunds(world)
     // An adapter runs on the GPUs of its base, and a model of the catalog on those of the provider.
-    const wanted = deployment.type === 'llm' ? deployment.num_gpus * deployment.min_instances : 0
-    demandWithinLimit(world, deployment.gpu, wanted)
+    const requestedGpus = deployment.type === 'llm' ? deployment.num_gpus * deployment.min_instances : 0
+    requireGpuQuota(world, deployment.gpu, requestedGpus)
     deployment.start()
     return { deploy_id }
   },
@@ -176,7 +176,7 @@ export const updateDeployment = endpoint({
   route: 'PUT /deploy/{deploy_id}',
   summary: 'Change how many instances a deployment has at least and at most; scaling follows at once',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'a field of settings that is left out keeps its value',
     'one that is stopped or failed takes the settings up when it starts',
   ],
@@ -188,29 +188,29 @@ export const updateDeployment = endpoint({
   },
   body: z.object({
     settings: z.object({
-      min_instances: integer({ min: 0, max: MOST_INSTANCES }).optional(),
-      max_instances: integer({ min: 1, max: MOST_INSTANCES }).optional(),
+      min_instances: integer({ min: 0, max: MAX_INSTANCES }).optional(),
+      max_instances: integer({ min: 1, max: MAX_INSTANCES }).optional(),
     }),
   }),
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh', body: { settings: { max_instances: 3 } } },
   handle: ({ params: { deploy_id }, body: { settings }, world }) => {
-    const deployment = deploymentOf(world, deploy_id)
+    const deployment = requireDeployment(world, deploy_id)
     const { min_instances = deployment.min_instances, max_instances = deployment.max_instances } = settings
     if (deployment.type !== 'llm') {
       refuse(400, `deployment ${deploy_id} is of the type ${deployment.type}: it has no instances of its own`)
     }
     if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted`)
     if (max_instances < min_instances) {
-      invalid(
+      rejectInput(
         ['body', 'settings', 'max_instances'],
         `Value error, max_instances (${max_instances}) should not be below min_instances (${min_instances})`,
       )
     }
     const isRaised = min_instances > deployment.min_instances || max_instances > deployment.max_instances
-    if (isRaised && !isOver(deployment.status)) demandFunds(world)
-    const more = isOver(deployment.status) ? 0 : Math.max(0, min_instances - deployment.alive)
-    demandWithinLimit(world, deployment.gpu, deployment.num_gpus * more)
+    if (isRaised && !isTerminal(deployment.status)) requireFunds(world)
+    const addedInstances = isTerminal(deployment.status) ? 0 : Math.max(0, min_instances - deployment.liveInstances)
+    requireGpuQuota(world, deployment.gpu, deployment.num_gpus * addedInstances)
     deployment.resize(min_instances, max_instances)
     return { deploy_id }
   },
@@ -220,13 +220,13 @@ export const stopDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/stop',
   summary: 'Stop a deployment and let its GPUs go',
   provenance: 'neighbour',
-  assumed: [],
+  assumptions: [],
   refusals: { 404: 'unknown deployment', 400: 'stopped, failed or deleted already' },
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh/stop' },
   handle: ({ params: { deploy_id }, world }) => {
-    const deployment = deploymentOf(world, deploy_id)
-    if (isOver(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
+    const deployment = requireDeployment(world, deploy_id)
+    if (isTerminal(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
     deployment.stop()
     return { deploy_id }
   },
@@ -236,12 +236,12 @@ export const deleteDeployment = endpoint({
   route: 'DELETE /deploy/{deploy_id}',
   summary: 'Delete a deployment; its row stays listable under the status deleted',
   provenance: 'neighbour',
-  assumed: [],
+  assumptions: [],
   refusals: { 404: 'unknown deployment', 400: 'deleted already' },
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
   handle: ({ params: { deploy_id }, world }) => {
-    const deployment = deploymentOf(world, deploy_id)
+    const deployment = requireDeployment(world, deploy_id)
     if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted already`)
     deployment.delete()
     return { deploy_id }
@@ -252,6 +252,6 @@ function isStatus(word: string): word is DeploymentStatus {
   return (DEPLOYMENT_STATUSES as readonly string[]).includes(word)
 }
 
-function deploymentOf(world: World, deploy_id: string) {
+function requireDeployment(world: World, deploy_id: string) {
   return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
 }

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { dimensionsOf, embed } from '../cluster/embeddings.ts'
-import { Deferred, endpoint, refuse } from './endpoint.ts'
+import { DeferredResult, endpoint, refuse } from './endpoint.ts'
 import { integer, text } from './fields.ts'
-import { INFERENCE_REFUSALS, requestHash, takeOn, whole } from './inference.ts'
-import { refuseAsScripted } from './scripted.ts'
+import { hashRequest, INFERENCE_REFUSALS, startInference, waitForWholeAnswer } from './inference.ts'
+import { throwScriptedError } from './scripted.ts'
 import { countTokens } from './tokenizer.ts'
 
 /** Texts of one request at most. */
-const MOST_INPUTS = 2_048
+const MAX_INPUTS = 2_048
 /** To so many numbers a vector may be shortened: what the schemas of embedding models in the fixtures say. */
-const LEAST_DIMENSIONS = 32
+const MIN_DIMENSIONS = 32
 
 const Tokens = z.array(integer({ min: 0 })).min(1)
 
@@ -30,21 +30,21 @@ const EmbeddingList = z
 
 export const createEmbeddings = endpoint({
   route: 'POST /v1/embeddings',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Turn texts into vectors',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'model is one whose task is embeddings: a deployment of the account or a current model of the catalog',
     'unit vectors drawn from seed, model and text: equal texts have equal ones, texts that share words are alike',
-    `input is a text, tokens, or up to ${MOST_INPUTS} of either`,
-    `a vector is as long as the tag of the model says (768-dimensions), or as models of its size have it; dimensions shortens it, to ${LEAST_DIMENSIONS} at least, and more is 400`,
+    `input is a text, tokens, or up to ${MAX_INPUTS} of either`,
+    `a vector is as long as the tag of the model says (768-dimensions), or as models of its size have it; dimensions shortens it, to ${MIN_DIMENSIONS} at least, and more is 400`,
     'encoding_format base64: 32-bit floats, little-endian',
   ],
   refusals: {
     ...INFERENCE_REFUSALS,
     400: `${INFERENCE_REFUSALS[400]}, or dimensions asks for more than the model has`,
   },
-  alt: true,
+  acceptsKeyHeader: true,
   needs: ['tokenizer'],
   body: z.object({
     model: text({ min: 1 }),
@@ -53,42 +53,42 @@ export const createEmbeddings = endpoint({
       z
         .array(text({ min: 1 }))
         .min(1)
-        .max(MOST_INPUTS),
+        .max(MAX_INPUTS),
       Tokens,
-      z.array(Tokens).min(1).max(MOST_INPUTS),
+      z.array(Tokens).min(1).max(MAX_INPUTS),
     ]),
     encoding_format: z.enum(['float', 'base64']).nullable().optional(),
-    dimensions: integer({ min: LEAST_DIMENSIONS }).nullable().optional(),
+    dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
     user: text().nullable().optional(),
   }),
   returns: EmbeddingList,
   example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },
-  handle: ({ body, world, token, request, scripted }) => {
+  handle: ({ body, world, token, request, findScriptedAnswer }) => {
     const { model, input } = body
-    const inputs = inputsOf(input)
+    const inputs = toInputs(input)
     const prompt = JSON.stringify(input)
     // Tokens that are sent are counted as they are.
-    const counts = inputs.map(one => (typeof one === 'string' ? countTokens(one) : one.length))
+    const counts = inputs.map(inputItem => (typeof inputItem === 'string' ? countTokens(inputItem) : inputItem.length))
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
     let dimensions = 0
     let name = model
-    const call = takeOn(world, token, model, 'embeddings', Math.max(...counts), 0, (_, target) => {
+    const handle = startInference(world, token, model, 'embeddings', Math.max(...counts), 0, (_, target) => {
       name = target.name
-      const own = dimensionsOf(world, target)
-      dimensions = body.dimensions ?? own
-      if (dimensions > own)
-        refuse(400, `a vector of ${model} has ${own} numbers, and dimensions asks for ${dimensions}`)
-      const given = scripted(model, typeof inputs[0] === 'string' ? inputs[0] : '')
+      const modelDimensions = dimensionsOf(world, target)
+      dimensions = body.dimensions ?? modelDimensions
+      if (dimensions > modelDimensions)
+        refuse(400, `a vector of ${model} has ${modelDimensions} numbers, and dimensions asks for ${dimensions}`)
+      const scriptedAnswer = findScriptedAnswer(model, typeof inputs[0] === 'string' ? inputs[0] : '')
       // Nothing but an error can be said in place of a vector.
-      if (given !== undefined && 'error' in given) refuseAsScripted(given.error)
-      return { prefix: 'embd-', hash: requestHash(name, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
+      if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+      return { prefix: 'embd-', hash: hashRequest(name, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
     })
-    return new Deferred(patience =>
-      whole(world, call, 0, patience, request, () => ({
+    return new DeferredResult(waiter =>
+      waitForWholeAnswer(world, handle, 0, waiter, request, () => ({
         object: 'list' as const,
         data: inputs.map((one, index) => {
-          const known = typeof one === 'string' ? one : `tokens ${one.join(' ')}`
-          const vector = embed(world.chance, name, known, dimensions)
+          const itemText = typeof one === 'string' ? one : `tokens ${one.join(' ')}`
+          const vector = embed(world.chance, name, itemText, dimensions)
           const embedding = body.encoding_format === 'base64' ? base64(vector) : [...vector]
           return { object: 'embedding' as const, index, embedding }
         }),
@@ -101,7 +101,7 @@ export const createEmbeddings = endpoint({
 
 type Input = z.output<(typeof createEmbeddings)['body']>['input']
 
-function inputsOf(input: Input): readonly (string | number[])[] {
+function toInputs(input: Input): readonly (string | number[])[] {
   if (typeof input === 'string') return [input]
   return typeof input[0] === 'number' ? [input as number[]] : (input as (string | number[])[])
 }

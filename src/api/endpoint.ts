@@ -5,13 +5,13 @@
  * journal are derived from it and from nothing else.
  */
 import type * as z from 'zod'
-import type { InferenceCall } from '../cluster/inference-row.ts'
-import type { Polled } from '../cluster/unfinished.ts'
+import type { InferenceHandle } from '../cluster/inference-row.ts'
+import type { PolledResource } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { ApiToken } from '../store/records.ts'
 import type { ScriptedAnswer } from './scripted.ts'
-import type { TextRules } from './text-generation.ts'
+import type { TextProtocol } from './text-generation.ts'
 
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
 export type Provenance = 'documented' | 'neighbour' | 'assumed'
@@ -23,21 +23,21 @@ export type AuthRule = 'token' | 'optional' | 'none'
 export type ErrorShape = 'simple' | 'detail' | 'wrapped'
 
 /** What must be loaded before the request takes its place among the others. */
-export type Need = 'tokenizer'
+export type Prerequisite = 'tokenizer'
 
-export type Fields = Readonly<Record<string, z.ZodType>>
+export type FieldSchemas = Readonly<Record<string, z.ZodType>>
 type NoFields = Readonly<Record<never, never>>
 
 /** The names in braces of a route. */
-export type RouteNames<Route extends string> = Route extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | RouteNames<Rest>
+export type RouteParamNames<Route extends string> = Route extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | RouteParamNames<Rest>
   : never
 
 type Simplify<T> = { [K in keyof T]: T[K] }
 
 /** The path parameters as `handle` gets them: strings unless declared otherwise. */
 export type ParamsOf<Route extends string, Params> = {
-  [Name in RouteNames<Route>]: Name extends keyof Params
+  [Name in RouteParamNames<Route>]: Name extends keyof Params
     ? Params[Name] extends z.ZodType
       ? z.output<Params[Name]>
       : string
@@ -45,9 +45,9 @@ export type ParamsOf<Route extends string, Params> = {
 }
 
 // Zod types an object without fields as a map to never, which would swallow every other field beside it.
-type Outputs<F> = keyof F extends never
+type FieldOutputs<F> = keyof F extends never
   ? NoFields
-  : F extends Fields
+  : F extends FieldSchemas
     ? z.output<z.ZodObject<{ -readonly [K in keyof F]: F[K] }>>
     : never
 
@@ -78,12 +78,12 @@ export interface UploadRules<Scope, Form> {
   limitFor?(fields: Readonly<Record<string, string>>): SizeLimit | undefined
 }
 
-export interface Input<Route extends string, Params, Query, Body, Form> {
+export interface EndpointInput<Route extends string, Params, Query, Body, Form> {
   params: ParamsOf<Route, Params>
-  query: Outputs<Query>
+  query: FieldOutputs<Query>
   body: Body extends z.ZodType ? z.output<Body> : undefined
-  upload: Form extends Fields
-    ? Simplify<Outputs<Form> & { file: UploadedFile; files: readonly UploadedFile[] }>
+  upload: Form extends FieldSchemas
+    ? Simplify<FieldOutputs<Form> & { file: UploadedFile; files: readonly UploadedFile[] }>
     : undefined
   /** The request itself; its body is read already. */
   request: Request
@@ -111,7 +111,7 @@ export class Bytes {
 }
 
 /** An answer of server-sent events, sent as they come. */
-export class Events {
+export class ServerSentEvents {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
   constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
     this.body = body
@@ -119,7 +119,7 @@ export class Events {
 }
 
 /** How a door's client waits for an answer that takes time. */
-export interface Patience {
+export interface ResponseWaiter {
   /** Answers come as soon as an instance works on them; otherwise in the time that they take. */
   readonly isInstant: boolean
   /** Simulated microseconds that the client's clock shows. */
@@ -131,7 +131,7 @@ export interface Patience {
    *   without which the request is in flight; or its body
    * @param call what is waited for, for whoever wonders why no answer comes
    */
-  wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceCall): Promise<void>
+  wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void>
 }
 
 /** A part of an answer that its client may have to wait for. */
@@ -141,19 +141,19 @@ export type AnswerPart = 'turn' | 'head' | 'body'
  * An answer that has to be waited for. The request has entered its world, in one step as ever; what comes of it is known
  * when the world's time has come, or at once where nobody waits.
  */
-export class Deferred<Value> {
-  readonly settle: (patience: Patience) => Answer<Value> | Promise<Answer<Value>>
-  /** @param settle what the client gets; throws `Refused` where it gets nothing */
-  constructor(settle: (patience: Patience) => Answer<Value> | Promise<Answer<Value>>) {
-    this.settle = settle
+export class DeferredResult<Value> {
+  readonly resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>
+  /** @param resolve what the client gets; throws `Refused` where it gets nothing */
+  constructor(resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>) {
+    this.resolve = resolve
   }
 }
 
-export type Answer<Value> = Value | JsonText | Bytes | Events
+export type HandlerResult<Value> = Value | JsonText | Bytes | ServerSentEvents
 
 /** What the service refuses; anything else thrown by a handler is a bug of ours. */
-export class Refused extends Error {
-  override readonly name = 'Refused'
+export class RefusalError extends Error {
+  override readonly name = 'RefusalError'
   readonly status: number
   readonly headers: Readonly<Record<string, string>> | undefined
   /** The whole body, where the endpoint's error shape does not apply. */
@@ -181,12 +181,12 @@ export class Refused extends Error {
  * @example world.deployments.get(id) ?? refuse(404, `no deployment ${id}`)
  */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
-  throw new Refused(status, message, headers)
+  throw new RefusalError(status, message, headers)
 }
 
 /** Ends the request with a 422 about one field, for rules that need more than the body to judge. */
-export class Invalid extends Error {
-  override readonly name = 'Invalid'
+export class InvalidInputError extends Error {
+  override readonly name = 'InvalidInputError'
   readonly loc: readonly string[]
   readonly type: string
   constructor(loc: readonly string[], message: string, type: string) {
@@ -197,8 +197,8 @@ export class Invalid extends Error {
 }
 
 /** @example invalid(['body', 'hub'], 'no weights for acme/x: name a repository', 'value_error') */
-export function invalid(loc: readonly string[], message: string, type = 'value_error'): never {
-  throw new Invalid(loc, message, type)
+export function rejectInput(loc: readonly string[], message: string, type = 'value_error'): never {
+  throw new InvalidInputError(loc, message, type)
 }
 
 /**
@@ -216,7 +216,7 @@ export interface Example {
     readonly content: string
   }
   /** Operations whose examples are asked before. */
-  readonly after?: readonly string[]
+  readonly prerequisites?: readonly string[]
 }
 
 export interface Declaration<Scope, Route extends string, Params, Query, Body, Form, Returns, Outcome> {
@@ -225,13 +225,13 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   summary: string
   provenance: Provenance
   /** What the interface document leaves open and this endpoint answers all the same. */
-  assumed: readonly string[]
+  assumptions: readonly string[]
   /** Refusals by status and what brings them about. All are assumed: the document shows no status codes. */
   refusals?: Readonly<Record<number, string>>
   /** The document marks the endpoint as taking `alt-api-key`. */
-  alt?: boolean
+  acceptsKeyHeader?: boolean
   auth?: AuthRule
-  errors?: ErrorShape
+  errorShape?: ErrorShape
   params?: Params
   query?: Query
   body?: Body
@@ -242,27 +242,27 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   upload?: UploadRules<Scope, Form>
   returns: Returns
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
-  mirrored?: boolean
+  isMirrored?: boolean
   /** Content type of a success; JSON unless said. */
   produces?: string
   /** One event of a success that the caller asks to be streamed. */
-  streams?: z.ZodType
-  needs?: readonly Need[]
+  streamEvent?: z.ZodType
+  needs?: readonly Prerequisite[]
   /** The things whose progress it looks at: what a clock that moves on polls goes by. */
-  polls?: (params: Readonly<Record<string, string>>) => Polled
+  findPolledResource?: (params: Readonly<Record<string, string>>) => PolledResource
   /** How a line of a batch is answered, where batches may run it: as a request is. */
-  inBatch?: TextRules<Body extends z.ZodType ? z.output<Body> : never, string, unknown>
+  batchProtocol?: TextProtocol<Body extends z.ZodType ? z.output<Body> : never, string, unknown>
   example?: Example
-  handle: (input: Input<Route, Params, Query, Body, Form> & Scope) => Outcome
+  handle: (input: EndpointInput<Route, Params, Query, Body, Form> & Scope) => Outcome
 }
 
 export interface Endpoint<
   Scope = unknown,
   Route extends string = string,
-  Params = Fields,
-  Query = Fields,
+  Params = FieldSchemas,
+  Query = FieldSchemas,
   Body = z.ZodType | undefined,
-  Form = Fields | undefined,
+  Form = FieldSchemas | undefined,
   Returns extends z.ZodType = z.ZodType,
 > {
   readonly route: Route
@@ -270,11 +270,11 @@ export interface Endpoint<
   readonly path: string
   readonly summary: string
   readonly provenance: Provenance
-  readonly assumed: readonly string[]
+  readonly assumptions: readonly string[]
   readonly refusals: Readonly<Record<number, string>>
-  readonly alt: boolean
+  readonly acceptsKeyHeader: boolean
   readonly auth: AuthRule
-  readonly errors: ErrorShape
+  readonly errorShape: ErrorShape
   readonly params: Params
   readonly query: Query
   readonly body: Body
@@ -283,34 +283,34 @@ export interface Endpoint<
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly returns: Returns
   readonly produces: string
-  readonly streams: z.ZodType | undefined
+  readonly streamEvent: z.ZodType | undefined
   /** The other path under which it is served. */
   readonly mirror: string | undefined
-  readonly needs: readonly Need[]
-  readonly polls: ((params: Readonly<Record<string, string>>) => Polled) | undefined
-  readonly inBatch: TextRules<Body extends z.ZodType ? z.output<Body> : never, string, unknown> | undefined
+  readonly needs: readonly Prerequisite[]
+  readonly findPolledResource: ((params: Readonly<Record<string, string>>) => PolledResource) | undefined
+  readonly batchProtocol: TextProtocol<Body extends z.ZodType ? z.output<Body> : never, string, unknown> | undefined
   readonly example: Example
   /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
-  handle(input: Input<Route, Params, Query, Body, Form> & Scope): unknown
+  handle(input: EndpointInput<Route, Params, Query, Body, Form> & Scope): unknown
 }
 
 /** Any endpoint of a scope, where its own input does not matter. */
 export type AnyEndpoint<Scope = never> = Endpoint<
   Scope,
   string,
-  Fields,
-  Fields,
+  FieldSchemas,
+  FieldSchemas,
   z.ZodType | undefined,
-  Fields | undefined
+  FieldSchemas | undefined
 >
 
 /** Declarations by operation id. */
 export type Operations<Scope = never> = Readonly<Record<string, AnyEndpoint<Scope>>>
 
 /** A synchronous handler keeps a request one step of its world; the control plane's may wait. */
-type OutcomeOf<Value, Waits> = Waits extends true
-  ? Answer<Value> | Promise<Answer<Value>>
-  : Answer<Value> | Deferred<Value>
+type OutcomeFor<Value, IsAsync> = IsAsync extends true
+  ? HandlerResult<Value> | Promise<HandlerResult<Value>>
+  : HandlerResult<Value> | DeferredResult<Value>
 
 /**
  * Makes the function that declares endpoints of one kind: what `handle` gets besides its input is `Scope`.
@@ -319,23 +319,23 @@ type OutcomeOf<Value, Waits> = Waits extends true
  * export const endpoint = endpointsOf<{ world: World }>()
  * export const control = endpointsOf<{ sim: Simulator }, true>() // handlers may return a promise
  */
-export function endpointsOf<Scope extends object, Waits extends boolean = false>() {
+export function createEndpointFactory<Scope extends object, IsAsync extends boolean = false>() {
   return function endpoint<
     const Route extends string,
     Returns extends z.ZodType,
-    Params extends { readonly [Name in RouteNames<Route>]?: z.ZodType } = NoFields,
-    Query extends Fields = NoFields,
+    Params extends { readonly [Name in RouteParamNames<Route>]?: z.ZodType } = NoFields,
+    Query extends FieldSchemas = NoFields,
     Body extends z.ZodType | undefined = undefined,
-    Form extends Fields | undefined = undefined,
+    Form extends FieldSchemas | undefined = undefined,
   >(
-    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeOf<z.input<Returns>, Waits>>,
+    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeFor<z.input<Returns>, IsAsync>>,
   ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
     const { route } = declaration
     const space = route.indexOf(' ')
     const path = route.slice(space + 1)
-    const names = routeNames(path)
+    const paramNames = routeParamNames(path)
     for (const name of Object.keys(declaration.params ?? {})) {
-      if (!names.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
+      if (!paramNames.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
     }
     return {
       route,
@@ -343,11 +343,11 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       path,
       summary: declaration.summary,
       provenance: declaration.provenance,
-      assumed: declaration.assumed,
+      assumptions: declaration.assumptions,
       refusals: declaration.refusals ?? {},
-      alt: declaration.alt ?? false,
+      acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,
       auth: declaration.auth ?? 'token',
-      errors: declaration.errors ?? 'simple',
+      errorShape: declaration.errorShape ?? 'simple',
       params: (declaration.params ?? {}) as Params,
       query: (declaration.query ?? {}) as Query,
       body: declaration.body as Body,
@@ -356,11 +356,11 @@ export function endpointsOf<Scope extends object, Waits extends boolean = false>
       upload: declaration.upload,
       returns: declaration.returns,
       produces: declaration.produces ?? 'application/json',
-      streams: declaration.streams,
-      mirror: declaration.mirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
+      streamEvent: declaration.streamEvent,
+      mirror: declaration.isMirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
       needs: declaration.needs ?? [],
-      polls: declaration.polls,
-      inBatch: declaration.inBatch,
+      findPolledResource: declaration.findPolledResource,
+      batchProtocol: declaration.batchProtocol,
       example: declaration.example ?? {},
       handle: declaration.handle,
     }
@@ -373,27 +373,27 @@ export interface ApiScope {
   /** The caller's token; undefined where the endpoint asks for none. */
   token: ApiToken | undefined
   /** What is answered in place of a model; undefined where nothing is scripted. */
-  scripted: (model: string, words: string) => ScriptedAnswer | undefined
+  findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
 }
 
 /** Declares an endpoint of the service's API; its export name is its operation id. */
-export const endpoint = endpointsOf<ApiScope>()
+export const endpoint = createEndpointFactory<ApiScope>()
 
 /** By path, then method: loaders disagree about the order of a module's exports, and the documents must not. */
-export function byPath<Served extends Readonly<Record<string, { readonly path: string; readonly method: string }>>>(
+export function sortByPath<Served extends Readonly<Record<string, { readonly path: string; readonly method: string }>>>(
   served: Served,
 ): Served {
-  const rank = (name: string) => `${served[name]!.path} ${served[name]!.method}`
-  const names = Object.keys(served).sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+  const sortKey = (name: string) => `${served[name]!.path} ${served[name]!.method}`
+  const names = Object.keys(served).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
   return Object.fromEntries(names.map(name => [name, served[name]])) as Served
 }
 
 /** The paths of an endpoint: its own, and that of its mirror. */
-export function pathsOf({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirror'>): readonly string[] {
+export function endpointPaths({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirror'>): readonly string[] {
   return mirror === undefined ? [path] : [path, mirror]
 }
 
 /** The parameters of a path, in order. */
-export function routeNames(path: string): string[] {
+export function routeParamNames(path: string): string[] {
   return Array.from(path.matchAll(/\{([^}]+)\}/g), found => found[1]!)
 }

@@ -2,9 +2,9 @@
 import type { AnyEndpoint, Operations } from './endpoint.ts'
 
 /** Sends a request to the service. */
-export type Ask = (request: Request) => Response | Promise<Response>
+export type SendRequest = (request: Request) => Response | Promise<Response>
 
-export interface Address {
+export interface ServiceAddress {
   /** As in `http://127.0.0.1:4010`, without a slash at its end. */
   readonly baseUrl: string
   readonly token: string
@@ -16,20 +16,21 @@ export interface Address {
  * @throws Error when its example names something that no answer before it has
  * @example const answer = await sim.fetch(await exampleOf(operations, 'getDeployment', sim.fetch, { baseUrl, token }))
  */
-export async function exampleOf(
+export async function createExampleRequest(
   operations: Operations,
   operation: string,
-  ask: Ask,
-  address: Address,
+  send: SendRequest,
+  address: ServiceAddress,
 ): Promise<Request> {
   const endpoint = operations[operation] as AnyEndpoint
-  const known = new Map<string, string>()
-  for (const earlier of endpoint.example.after ?? []) {
-    const answer = await ask(await exampleOf(operations, earlier, ask, address))
-    for (const [name, value] of Object.entries((await answer.json()) as object)) known.set(name, String(value))
+  const responseFields = new Map<string, string>()
+  for (const prerequisite of endpoint.example.prerequisites ?? []) {
+    const response = await send(await createExampleRequest(operations, prerequisite, send, address))
+    for (const [name, value] of Object.entries((await response.json()) as object))
+      responseFields.set(name, String(value))
   }
-  const target = targetOf(endpoint).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = known.get(name)
+  const target = exampleTarget(endpoint).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = responseFields.get(name)
     if (value !== undefined) return encodeURIComponent(value)
     throw new Error(
       `Failed to make a request of ${operation}: its example does not say what {${name}} is. ` +
@@ -38,16 +39,16 @@ export async function exampleOf(
   })
   return new Request(`${address.baseUrl}${target}`, {
     method: endpoint.method,
-    ...contentOf(endpoint, address.token),
+    ...exampleContent(endpoint, address.token),
   })
 }
 
 /** Path and query of an example. */
-export function targetOf({ path, example }: AnyEndpoint): string {
+export function exampleTarget({ path, example }: AnyEndpoint): string {
   return example.target ?? path
 }
 
-function contentOf({ example, upload, consumes }: AnyEndpoint, token: string): RequestInit {
+function exampleContent({ example, upload, consumes }: AnyEndpoint, token: string): RequestInit {
   const { body, form } = example
   const authorization = `Bearer ${token}`
   if (form !== undefined) {

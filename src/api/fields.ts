@@ -9,7 +9,7 @@ export function text(bounds: { min?: number; max?: number } = {}) {
   return z
     .string()
     .check(context => {
-      const length = codePoints(context.value)
+      const length = countCodePoints(context.value)
       if (length < min) {
         context.issues.push({
           code: 'too_small',
@@ -27,7 +27,7 @@ export function text(bounds: { min?: number; max?: number } = {}) {
 }
 
 /** Length of a text in code points. */
-export function codePoints(value: string): number {
+export function countCodePoints(value: string): number {
   let length = 0
   for (const _ of value) length++
   return length
@@ -50,12 +50,12 @@ export function integer(bounds: { min?: number; max?: number; above?: number } =
  * An object whose further fields are kept as they came, though nothing reads them. Whoever is strict about what clients
  * send refuses them; everybody else takes them.
  */
-export function keeping<Shape extends z.ZodRawShape>(shape: Shape) {
+export function looseObject<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.looseObject(shape).meta({ 'x-unread': true })
 }
 
 /** Map of strings to strings with bounds on the number of pairs, and on keys and values in code points. */
-export function pairs(bounds: { max: number; key: number; value: number }) {
+export function stringMap(bounds: { max: number; key: number; value: number }) {
   return z
     .record(text({ max: bounds.key }), text({ max: bounds.value }))
     .check(context => {
@@ -82,10 +82,12 @@ export function queryInteger(bounds: { min?: number; max?: number } = {}): z.Zod
 
 /** A truth value in a query string: `true`, `false`, `1`, `0`. */
 export function queryFlag(): z.ZodType<boolean, boolean | string> {
-  const words: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false }
+  const splitCommaList: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false }
   return z.preprocess(
     value =>
-      typeof value === 'string' && Object.hasOwn(words, value.toLowerCase()) ? words[value.toLowerCase()] : value,
+      typeof value === 'string' && Object.hasOwn(splitCommaList, value.toLowerCase())
+        ? splitCommaList[value.toLowerCase()]
+        : value,
     z.boolean(),
   ) as unknown as z.ZodType<boolean, boolean | string>
 }

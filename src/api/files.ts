@@ -1,21 +1,24 @@
 import * as z from 'zod'
 import type { FileHandle } from '../cluster/files.ts'
 import type { World } from '../cluster/world.ts'
-import { FileRecord, listOf } from './answers.ts'
+import { FileRecord, listSchema } from './answers.ts'
 import { Bytes, endpoint, refuse, type SizeLimit } from './endpoint.ts'
 import { queryInteger } from './fields.ts'
-import { pageOf } from './pages.ts'
+import { paginate } from './pages.ts'
 
 const MIB = 1_048_576
-const ANY_FILE: SizeLimit = { bytes: 512 * MIB, refusal: 'file is larger than 512 MB' }
-const BATCH_INPUT: SizeLimit = { bytes: 200 * MIB, refusal: "file is larger than 200 MB, the limit of purpose 'batch'" }
+const FILE_SIZE_LIMIT: SizeLimit = { bytes: 512 * MIB, refusal: 'file is larger than 512 MB' }
+const BATCH_INPUT_SIZE_LIMIT: SizeLimit = {
+  bytes: 200 * MIB,
+  refusal: "file is larger than 200 MB, the limit of purpose 'batch'",
+}
 
 export const uploadFile = endpoint({
   route: 'POST /v1/files',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Upload a file of batch requests',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     '200 with id, object, bytes, created_at, filename, purpose, expires_at',
     "purpose is only 'batch'",
     'expires_at is 30 days after created_at',
@@ -23,16 +26,16 @@ export const uploadFile = endpoint({
     'the order of the parts is free',
   ],
   refusals: { 413: 'over 512 MB, over 200 MB for a batch, or over the storage of the account; nothing is stored' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   upload: {
     fields: { purpose: z.enum(['batch']) },
     limit: ({ world }) => {
-      const left = world.maxStorageBytes - world.files.storedBytes
-      return left < ANY_FILE.bytes
-        ? { bytes: Math.max(0, left), refusal: storageFull(world.maxStorageBytes) }
-        : ANY_FILE
+      const freeBytes = world.maxStorageBytes - world.files.storedBytes
+      return freeBytes < FILE_SIZE_LIMIT.bytes
+        ? { bytes: Math.max(0, freeBytes), refusal: storageFullMessage(world.maxStorageBytes) }
+        : FILE_SIZE_LIMIT
     },
-    limitFor: ({ purpose }) => (purpose === 'batch' ? BATCH_INPUT : undefined),
+    limitFor: ({ purpose }) => (purpose === 'batch' ? BATCH_INPUT_SIZE_LIMIT : undefined),
   },
   returns: FileRecord,
   example: {
@@ -46,18 +49,19 @@ export const uploadFile = endpoint({
   },
   handle: ({ upload: { purpose, file }, world }) => {
     // Another upload may have been stored while this one came in.
-    if (world.files.storedBytes + file.bytes > world.maxStorageBytes) refuse(413, storageFull(world.maxStorageBytes))
+    if (world.files.storedBytes + file.bytes > world.maxStorageBytes)
+      refuse(413, storageFullMessage(world.maxStorageBytes))
     const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose })
-    return recordOf(world, stored)
+    return toFileRecord(world, stored)
   },
 })
 
 export const listFiles = endpoint({
   route: 'GET /v1/files',
-  mirrored: true,
+  isMirrored: true,
   summary: 'List files, a page at a time',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'newest first, or with order=asc oldest first',
     'limit from 1 to 10,000, 10,000 unless given',
     'after is the id of the last entry of the page before',
@@ -65,42 +69,42 @@ export const listFiles = endpoint({
     'first_id and last_id are null where data is empty',
   ],
   refusals: { 404: 'after names no file of the list' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   query: {
     after: z.string().optional(),
     limit: queryInteger({ min: 1, max: 10_000 }).default(10_000),
     order: z.enum(['asc', 'desc']).default('desc'),
     purpose: z.string().optional(),
   },
-  returns: listOf(FileRecord, 'FileList'),
+  returns: listSchema(FileRecord, 'FileList'),
   example: { target: '/v1/files?purpose=batch&order=asc' },
   handle: ({ query: { order, purpose, ...page }, world }) => {
     const files = world.files.list().filter(file => purpose === undefined || file.purpose === purpose)
-    return pageOf(order === 'asc' ? files : files.reverse(), page, file => recordOf(world, file))
+    return paginate(order === 'asc' ? files : files.reverse(), page, file => toFileRecord(world, file))
   },
 })
 
 export const getFile = endpoint({
   route: 'GET /v1/files/{file_id}',
-  mirrored: true,
+  isMirrored: true,
   summary: 'One file, without its bytes',
   provenance: 'neighbour',
-  assumed: [],
+  assumptions: [],
   refusals: { 404: 'unknown file' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   returns: FileRecord,
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
-  handle: ({ params, world }) => recordOf(world, world.files.get(params.file_id) ?? refuse(404, 'file not found')),
+  handle: ({ params, world }) => toFileRecord(world, world.files.get(params.file_id) ?? refuse(404, 'file not found')),
 })
 
 export const deleteFile = endpoint({
   route: 'DELETE /v1/files/{file_id}',
-  mirrored: true,
+  isMirrored: true,
   summary: 'Delete a file',
   provenance: 'neighbour',
-  assumed: ['a batch that was created for it goes on'],
+  assumptions: ['a batch that was created for it goes on'],
   refusals: { 404: 'unknown file' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   returns: z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
   handle: ({ params: { file_id }, world }) => {
@@ -111,12 +115,12 @@ export const deleteFile = endpoint({
 
 export const getFileContent = endpoint({
   route: 'GET /v1/files/{file_id}/content',
-  mirrored: true,
+  isMirrored: true,
   summary: 'The bytes of a file',
   provenance: 'neighbour',
-  assumed: ['raw bytes as application/octet-stream'],
+  assumptions: ['raw bytes as application/octet-stream'],
   refusals: { 404: 'unknown file' },
-  errors: 'wrapped',
+  errorShape: 'wrapped',
   returns: z.string(),
   produces: 'application/octet-stream',
   example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
@@ -126,7 +130,7 @@ export const getFileContent = endpoint({
   },
 })
 
-function recordOf({ clock }: World, file: FileHandle): z.input<typeof FileRecord> {
+function toFileRecord({ clock }: World, file: FileHandle): z.input<typeof FileRecord> {
   return {
     id: file.id,
     object: 'file',
@@ -138,6 +142,6 @@ function recordOf({ clock }: World, file: FileHandle): z.input<typeof FileRecord
   }
 }
 
-function storageFull(limit: number): string {
+function storageFullMessage(limit: number): string {
   return `file does not fit: the files of the account may hold ${limit} bytes (--max-storage)`
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
-import { Nothing } from './answers.ts'
+import { EmptyRecord } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { integer, text } from './fields.ts'
 
@@ -8,42 +8,43 @@ export const requestGpuLimit = endpoint({
   route: 'POST /v1/me/gpu_limit/request',
   summary: "Ask for a higher limit of the account's GPUs of a type",
   provenance: 'documented',
-  assumed: ['200 {}: the decision comes later', 'all three fields required', 'reason at most 2,048 characters'],
+  assumptions: ['200 {}: the decision comes later', 'all three fields required', 'reason at most 2,048 characters'],
   refusals: {
     404: 'unknown gpu_type',
     400: 'requested_limit is not above the present limit',
     403: 'a request for this type is pending',
   },
   body: z.object({ gpu_type: text(), requested_limit: integer(), reason: text({ max: 2048 }) }),
-  returns: Nothing,
+  returns: EmptyRecord,
   example: { body: { gpu_type: 'H100-80GB', requested_limit: 8, reason: 'more traffic' } },
   handle: ({ body: { gpu_type, requested_limit, reason }, world }) => {
-    if (!isLimited(gpu_type)) refuse(404, `no GPU type '${gpu_type}': gpu_type is one of ${LIMITED.join(', ')}`)
-    const limit = world.limits.of(gpu_type)
+    if (!isLimitedGpuType(gpu_type))
+      refuse(404, `no GPU type '${gpu_type}': gpu_type is one of ${LIMITED_GPU_TYPES.join(', ')}`)
+    const limit = world.gpuQuotas.get(gpu_type)
     if (limit === null) refuse(400, `the account has no limit for ${gpu_type}: nothing to raise`)
     if (requested_limit <= limit) {
       refuse(400, `requested_limit ${requested_limit} is not above the present limit of ${limit} for ${gpu_type}`)
     }
-    if (world.limits.pending(gpu_type)) refuse(403, `a request for more ${gpu_type} is pending already`)
-    world.limits.request(gpu_type, requested_limit, reason)
+    if (world.gpuQuotas.hasPendingRequest(gpu_type)) refuse(403, `a request for more ${gpu_type} is pending already`)
+    world.gpuQuotas.fileRequest(gpu_type, requested_limit, reason)
     return {}
   },
 })
 
-const ByType = z.record(z.string(), z.int())
+const CountByGpuType = z.record(z.string(), z.int())
 
 export const getGpuLimits = endpoint({
   route: 'GET /v1/me/gpu_limit',
   summary: "The limits of the account's GPUs by type, and what it has asked for",
   provenance: 'neighbour',
-  assumed: ['a type without a limit is left out', 'pending_requests is null where none is pending'],
-  returns: z.object({ limits: ByType, pending_requests: ByType.nullable() }),
+  assumptions: ['a type without a limit is left out', 'pending_requests is null where none is pending'],
+  returns: z.object({ limits: CountByGpuType, pending_requests: CountByGpuType.nullable() }),
   handle: ({ world }) => {
     const limits: Record<string, number> = {}
     const pending: Record<string, number> = {}
-    for (const gpu of GPU_TYPES.filter(isLimited)) {
-      const limit = world.limits.of(gpu)
-      const requested = world.limits.requested(gpu)
+    for (const gpu of GPU_TYPES.filter(isLimitedGpuType)) {
+      const limit = world.gpuQuotas.get(gpu)
+      const requested = world.gpuQuotas.pendingQuota(gpu)
       if (limit !== null) limits[gpu] = limit
       if (requested !== undefined) pending[gpu] = requested
     }
@@ -51,9 +52,9 @@ export const getGpuLimits = endpoint({
   },
 })
 
-type LimitedGpu = Exclude<GpuType, 'other'>
-const LIMITED: readonly string[] = GPU_TYPES.filter(type => type !== 'other')
+type LimitedGpuType = Exclude<GpuType, 'other'>
+const LIMITED_GPU_TYPES: readonly string[] = GPU_TYPES.filter(type => type !== 'other')
 
-function isLimited(type: string): type is LimitedGpu {
-  return LIMITED.includes(type)
+function isLimitedGpuType(type: string): type is LimitedGpuType {
+  return LIMITED_GPU_TYPES.includes(type)
 }

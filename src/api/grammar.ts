@@ -1,17 +1,17 @@
 /** How words of somebody's provider stand in sentences of ours: their article, and one of many. */
 
 /** Letters whose names begin with a vowel: an LLM, an x-api-key. */
-const SPOKEN = /^[aefhilmnorsx]/i
+const VOWEL_SOUNDING_LETTER = /^[aefhilmnorsx]/i
 /** Vowels that sound like a consonant, as in a unit and a one. */
-const LIKE_CONSONANT = /^(?:uni|us[aeu]|ut[ei]|ur[aiy]|eu|once|one(?![a-z]))/i
+const CONSONANT_SOUNDING_VOWEL = /^(?:uni|us[aeu]|ut[ei]|ur[aiy]|eu|once|one(?![a-z]))/i
 /** Letters that are not heard, as in an hour. */
-const UNHEARD = /^(?:hour|honest|hono|heir)/i
+const SILENT_H = /^(?:hour|honest|hono|heir)/i
 
 /** `a` or `an`, by how a word begins when it is spoken. */
-export function articleOf(word: string): 'a' | 'an' {
-  const isSpelled = /^(?:[A-Z]{2,4}|[A-Za-z])(?![A-Za-z])/.test(word)
-  if (isSpelled) return SPOKEN.test(word) ? 'an' : 'a'
-  return UNHEARD.test(word) || (/^[aeiou]/i.test(word) && !LIKE_CONSONANT.test(word)) ? 'an' : 'a'
+export function indefiniteArticle(word: string): 'a' | 'an' {
+  const isAbbreviation = /^(?:[A-Z]{2,4}|[A-Za-z])(?![A-Za-z])/.test(word)
+  if (isAbbreviation) return VOWEL_SOUNDING_LETTER.test(word) ? 'an' : 'a'
+  return SILENT_H.test(word) || (/^[aeiou]/i.test(word) && !CONSONANT_SOUNDING_VOWEL.test(word)) ? 'an' : 'a'
 }
 
 /**
@@ -31,11 +31,11 @@ export function singular(word: string): string {
  *
  * @example phrase('machine', 'an ', ' instance') // 'a machine instance'
  */
-export function phrase(word: string, article: string | undefined, noun = ''): string {
-  const [last = ''] = /[A-Za-z]+$/.exec(word) ?? []
-  const isSame = last !== '' && singular(noun.trim()).toLowerCase() === last.toLowerCase()
-  const said = isSame ? `${word.slice(0, -last.length)}${noun.trim()}` : `${word}${noun}`
-  if (article === undefined) return said
-  const spelled = articleOf(said)
-  return `${article.startsWith('A') ? spelled.replace('a', 'A') : spelled} ${said}`
+export function nounPhrase(word: string, article: string | undefined, noun = ''): string {
+  const [lastWord = ''] = /[A-Za-z]+$/.exec(word) ?? []
+  const isSame = lastWord !== '' && singular(noun.trim()).toLowerCase() === lastWord.toLowerCase()
+  const words = isSame ? `${word.slice(0, -lastWord.length)}${noun.trim()}` : `${word}${noun}`
+  if (article === undefined) return words
+  const newArticle = indefiniteArticle(words)
+  return `${article.startsWith('A') ? newArticle.replace('a', 'A') : newArticle} ${words}`
 }

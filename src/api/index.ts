@@ -6,7 +6,7 @@ import * as completions from './completions.ts'
 import * as containers from './containers.ts'
 import * as deployments from './deployments.ts'
 import * as embeddings from './embeddings.ts'
-import { type ApiScope, byPath, type Operations } from './endpoint.ts'
+import { type ApiScope, type Operations, sortByPath } from './endpoint.ts'
 import * as files from './files.ts'
 import * as gpuLimits from './gpu-limits.ts'
 import * as hardware from './hardware.ts'
@@ -24,7 +24,7 @@ import * as tokens from './tokens.ts'
 import * as usage from './usage.ts'
 import * as voices from './voices.ts'
 
-export const operations = byPath({
+export const operations = sortByPath({
   ...tokens,
   ...payments,
   ...usage,
@@ -51,16 +51,20 @@ export const operations = byPath({
 } satisfies Operations<ApiScope>)
 
 /** The surface of the interface document alone, without its neighbours. */
-export const documented: Operations<ApiScope> = Object.fromEntries(
-  Object.entries(only(endpoint => endpoint.provenance !== 'neighbour')).map(([name, one]) => [
+export const documentedOperations: Operations<ApiScope> = Object.fromEntries(
+  Object.entries(selectOperations(endpoint => endpoint.provenance !== 'neighbour')).map(([name, endpoint]) => [
     name,
-    one.mirror === undefined ? one : { ...one, mirror: undefined },
+    endpoint.mirror === undefined ? endpoint : { ...endpoint, mirror: undefined },
   ]),
 )
 
 /** What is not in the document, and a client needs to follow what the document starts. */
-export const neighbours: Operations<ApiScope> = only(endpoint => endpoint.provenance === 'neighbour')
+export const neighbourOperations: Operations<ApiScope> = selectOperations(
+  endpoint => endpoint.provenance === 'neighbour',
+)
 
-function only(wanted: (endpoint: Operations<ApiScope>[string]) => boolean): Operations<ApiScope> {
-  return Object.fromEntries(Object.entries<Operations<ApiScope>[string]>(operations).filter(([, one]) => wanted(one)))
+function selectOperations(isSelected: (endpoint: Operations<ApiScope>[string]) => boolean): Operations<ApiScope> {
+  return Object.fromEntries(
+    Object.entries<Operations<ApiScope>[string]>(operations).filter(([, one]) => isSelected(one)),
+  )
 }

@@ -1,14 +1,14 @@
 /** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
 
 import { RETRY_AFTER } from '../cluster/inference.ts'
-import type { InferenceCall, InferenceSpec } from '../cluster/inference-row.ts'
-import { type Target, targetOf } from '../cluster/targets.ts'
+import type { InferenceHandle, InferenceSpec } from '../cluster/inference-row.ts'
+import { findModelTarget, type ModelTarget } from '../cluster/targets.ts'
 import type { World } from '../cluster/world.ts'
 import { hash32 } from '../kernel/random.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
 import type { ApiToken, ModelTask } from '../store/records.ts'
-import { demandFunds } from './admission.ts'
-import { type Answer, type AnswerPart, type Patience, Refused, refuse } from './endpoint.ts'
+import { requireFunds } from './admission.ts'
+import { type AnswerPart, type HandlerResult, RefusalError, type ResponseWaiter, refuse } from './endpoint.ts'
 
 /** Why requests for answers are refused, beside what is wrong with them. */
 export const INFERENCE_REFUSALS = {
@@ -22,31 +22,31 @@ export const INFERENCE_REFUSALS = {
 /**
  * Takes a request on.
  *
- * @param longestPrompt tokens that must have room in the context
- * @param shortestAnswer tokens that must have room behind them
- * @param ask what to ask of the model, once its context is known and what answers for it
+ * @param longestPromptTokens tokens that must have room in the context
+ * @param minAnswerTokens tokens that must have room behind them
+ * @param createSpec what to ask of the model, once its context is known and what answers for it
  * @throws Refused, before anything has changed
  */
-export function takeOn(
+export function startInference(
   world: World,
   token: ApiToken | undefined,
   model: string,
   task: ModelTask,
-  longestPrompt: number,
-  shortestAnswer: number,
-  ask: (context: number, target: Target) => Omit<InferenceSpec, 'token' | 'model'>,
-): InferenceCall {
-  demandFunds(world)
-  const target = targetOf(world, model)
-  const caller = token?.token_id ?? ''
-  const turned = world.inference.refusal(model, caller, target)
-  if (turned !== undefined || target === undefined) {
-    const { status, message, retryAfter } = turned!
-    refuse(status, message, retryAfter === undefined ? undefined : comeBackIn(retryAfter))
+  longestPromptTokens: number,
+  minAnswerTokens: number,
+  createSpec: (context: number, target: ModelTarget) => Omit<InferenceSpec, 'token' | 'model'>,
+): InferenceHandle {
+  requireFunds(world)
+  const target = findModelTarget(world, model)
+  const tokenId = token?.token_id ?? ''
+  const rejection = world.inferenceRequests.rejectionFor(model, tokenId, target)
+  if (rejection !== undefined || target === undefined) {
+    const { status, message, retryAfter } = rejection!
+    refuse(status, message, retryAfter === undefined ? undefined : createRetryAfterHeader(retryAfter))
   }
   if (target.task !== task) refuse(400, `model ${model} does ${target.task}, not ${task}`)
-  const context = contextFor(world, target, model, longestPrompt, shortestAnswer)
-  return world.inference.begin({ ...ask(context, target), model, token: caller }, target)
+  const context = requireContextLength(world, target, model, longestPromptTokens, minAnswerTokens)
+  return world.inferenceRequests.submit({ ...createSpec(context, target), model, token: tokenId }, target)
 }
 
 /**
@@ -54,120 +54,130 @@ export function takeOn(
  *
  * @throws Refused for a prompt that is longer, or leaves no room for the shortest answer
  */
-export function contextFor(
+export function requireContextLength(
   world: World,
-  target: Target,
+  target: ModelTarget,
   model: string,
-  longestPrompt: number,
-  shortestAnswer: number,
+  longestPromptTokens: number,
+  minAnswerTokens: number,
 ): number {
-  const context = contextOf(world, target) ?? Number.POSITIVE_INFINITY
-  if (longestPrompt + shortestAnswer > context) {
-    const full = longestPrompt > context ? '' : ': there is no room for an answer'
-    refuse(400, `the prompt has ${longestPrompt} tokens, and the context of ${model} is ${context}${full}`)
+  const context = findContextLength(world, target) ?? Number.POSITIVE_INFINITY
+  if (longestPromptTokens + minAnswerTokens > context) {
+    const noRoomText = longestPromptTokens > context ? '' : ': there is no room for an answer'
+    refuse(400, `the prompt has ${longestPromptTokens} tokens, and the context of ${model} is ${context}${noRoomText}`)
   }
   return context
 }
 
 /** Tokens that a model has room for, prompt and answer together; null where nobody says. */
-export function contextOf({ deployments, store }: World, target: Target): number | null {
+export function findContextLength({ deployments, store }: World, target: ModelTarget): number | null {
   if (target.kind === 'own') return deployments.read(target.deployment).weights.context
   return store.models.get(target.model)?.max_tokens ?? null
 }
 
 /** Who asked, and may leave. A door makes the signal when it is read for the first time: only who has to wait looks. */
-export type Client = Pick<Request, 'signal'>
+export type AbortSource = Pick<Request, 'signal'>
 
 /** The whole answer, when it is there. */
-export function whole<Value>(
+export function waitForWholeAnswer<Value>(
   world: World,
-  call: InferenceCall,
-  longest: number,
-  patience: Patience,
-  client: Client,
-  answer: () => Answer<Value>,
-): Answer<Value> | Promise<Answer<Value>> {
-  if (patience.isInstant && call.isStarted) {
-    call.served()
-    return answer()
+  handle: InferenceHandle,
+  longestAnswer: number,
+  waiter: ResponseWaiter,
+  client: AbortSource,
+  createAnswer: () => HandlerResult<Value>,
+): HandlerResult<Value> | Promise<HandlerResult<Value>> {
+  if (waiter.isInstant && handle.isStarted) {
+    handle.complete()
+    return createAnswer()
   }
-  return wholeLater()
+  return waitThenAnswer()
 
-  async function wholeLater(): Promise<Answer<Value>> {
-    await started(world, call, patience, client)
-    if (!patience.isInstant) {
-      const end = call.firstTokenAt + Math.ceil((Math.max(1, longest) - 1) * call.tokenTime)
+  async function waitThenAnswer(): Promise<HandlerResult<Value>> {
+    await waitUntilStarted(world, handle, waiter, client)
+    if (!waiter.isInstant) {
+      const end = handle.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * handle.tokenTime)
       // A client may be slower than its world, for which the answer is over then.
-      for (let now = patience.now(); now < end && call.isStarted; now = patience.now()) {
-        await waited(call, patience, end - now, client)
+      for (let now = waiter.now(); now < end && handle.isStarted; now = waiter.now()) {
+        await waitForChange(handle, waiter, end - now, client)
       }
-      demandUnbroken(call)
+      requireUnbroken(handle)
     }
-    call.served()
-    return answer()
+    handle.complete()
+    return createAnswer()
   }
 }
 
 /** Waits until an instance works on a request. Throws Refused when none ever will. */
-export async function started(world: World, call: InferenceCall, patience: Patience, client: Client): Promise<void> {
-  while (call.state === 'queued') {
+export async function waitUntilStarted(
+  world: World,
+  handle: InferenceHandle,
+  waiter: ResponseWaiter,
+  client: AbortSource,
+): Promise<void> {
+  while (handle.state === 'queued') {
     // Whatever happens next in the world may be what it waits for.
     const { agenda, clock } = world
     const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
-    await waited(call, patience, delay, client, 'turn')
+    await waitForChange(handle, waiter, delay, client, 'turn')
   }
-  if (call.state === 'turnedAway') throw new Refused(503, call.reason, comeBackIn(RETRY_AFTER.start))
-  demandUnbroken(call)
+  if (handle.state === 'turnedAway')
+    throw new RefusalError(503, handle.reason, createRetryAfterHeader(RETRY_AFTER.start))
+  requireUnbroken(handle)
 }
 
 /** Why a wait ends early: what is waited for came on. */
-const CHANGED = 'changed'
+const STATE_CHANGED = 'changed'
 
 /** Waits on the client's clock, or until the request gets another state; a client that gives up leaves. */
-export async function waited(
-  call: InferenceCall,
-  patience: Patience,
+export async function waitForChange(
+  handle: InferenceHandle,
+  waiter: ResponseWaiter,
   delay: number,
-  client: Client,
+  client: AbortSource,
   part: AnswerPart = 'head',
 ): Promise<void> {
-  if (delay <= 0 && call.state !== 'queued') return
-  const { state } = call
+  if (delay <= 0 && handle.state !== 'queued') return
+  const { state } = handle
   const { signal } = client
   const change = new AbortController()
-  const leave = () => change.abort(signal.reason)
-  signal.addEventListener('abort', leave, { once: true })
+  const abortWait = () => change.abort(signal.reason)
+  signal.addEventListener('abort', abortWait, { once: true })
   // With a reason of our own: without one each change would make an error, and a stack with it.
-  call.onChange(() => change.abort(CHANGED))
+  handle.onChange(() => change.abort(STATE_CHANGED))
   try {
-    if (signal.aborted) leave()
-    await patience.wait(delay, change.signal, part, call)
+    if (signal.aborted) abortWait()
+    await waiter.wait(delay, change.signal, part, handle)
   } catch (error) {
     // A world that is gone brings no answer, even if the request has got a place in it meanwhile.
-    if (call.state === state || signal.aborted || error instanceof WorldReplaced) {
-      call.leave(0)
+    if (handle.state === state || signal.aborted || error instanceof WorldReplaced) {
+      handle.abandon(0)
       throw signal.aborted ? signal.reason : error
     }
   } finally {
-    call.onChange(undefined)
-    signal.removeEventListener('abort', leave)
+    handle.onChange(undefined)
+    signal.removeEventListener('abort', abortWait)
   }
 }
 
 /** Throws Refused for a request that ended before its answer did. */
-function demandUnbroken({ state, reason }: InferenceCall): void {
-  if (state === 'cutOff') throw new Refused(402, `the answer was cut off: ${reason}`)
+function requireUnbroken({ state, reason }: InferenceHandle): void {
+  if (state === 'cutOff') throw new RefusalError(402, `the answer was cut off: ${reason}`)
   if (state !== 'broken') return
-  throw new Refused(503, `the instance that answered was lost: ${reason}`, comeBackIn(RETRY_AFTER.place))
+  throw new RefusalError(
+    503,
+    `the instance that answered was lost: ${reason}`,
+    createRetryAfterHeader(RETRY_AFTER.place),
+  )
 }
 
 /** The header of a refusal that says when another try may have better luck. */
-export function comeBackIn(seconds: number): Readonly<Record<string, string>> {
+export function createRetryAfterHeader(seconds: number): Readonly<Record<string, string>> {
   return { 'retry-after': String(seconds) }
 }
 
 /** What a request is known by to chance, by the whole name of its model. */
-export function requestHash(model: string, prompt: string): string {
+export function hashRequest(model: string, prompt: string): string {
   const text = `${model}\u0000${prompt}`
   return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`
 }

@@ -1,59 +1,59 @@
 /** The input of an endpoint, from the path, the query and the body of a request: or every issue with them. */
 import * as z from 'zod'
-import { type Asked, headerReader } from './asked.ts'
-import type { Fields } from './endpoint.ts'
-import { parseBody } from './json-body.ts'
-import type { Upload } from './multipart.ts'
-import type { Payload } from './payload.ts'
-import type { Prepared } from './prepared.ts'
-import { type Strangers, strangersIn } from './strangers.ts'
-import { Details, explainAll, notPermitted, type Place } from './validation.ts'
+import { createHeaderReader, type RequestContext } from './asked.ts'
+import type { FieldSchemas } from './endpoint.ts'
+import { parseJsonBody } from './json-body.ts'
+import type { UploadResult } from './multipart.ts'
+import type { RawBody } from './payload.ts'
+import type { CompiledOperation } from './prepared.ts'
+import { findUnknownFields, type UnknownFields } from './strangers.ts'
+import { Details, explainAll, explainExtraField, type InputLocation } from './validation.ts'
 
 /** The input of `handle`, or every issue: path, query, body. */
-export function validate(
-  { one, params, search }: Asked,
-  payload: Payload,
+export function validateInput(
+  { operation, params, search }: RequestContext,
+  rawBody: RawBody,
   strictQuery: boolean,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
-  const { rules } = one
+  const { inputSchemas } = operation
   const issues = new Details()
   let typedParams: unknown = params
-  if (rules.params !== undefined) {
-    typedParams = { ...params, ...(parse('path', rules.params, params, issues) as object) }
+  if (inputSchemas.params !== undefined) {
+    typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues) as object) }
   }
-  let query: unknown = EMPTY
-  if (strictQuery && search !== '') addUnknownParameters(issues, search, one.endpoint.query)
-  if (rules.query !== undefined) {
+  let query: unknown = EMPTY_QUERY
+  if (strictQuery && search !== '') addUnknownParameters(issues, search, operation.endpoint.query)
+  if (inputSchemas.query !== undefined) {
     query =
-      search === '' && rules.emptyQuery !== undefined
-        ? rules.emptyQuery
-        : parse('query', rules.query, queryOf(search, one), issues)
+      search === '' && inputSchemas.emptyQuery !== undefined
+        ? inputSchemas.emptyQuery
+        : parseValue('query', inputSchemas.query, readQuery(search, operation), issues)
   }
   let body: unknown
   let upload: unknown
-  if (payload !== undefined) {
-    if ('refused' in payload) throw payload.refused
-    if ('issues' in payload) {
-      for (const { loc, ...said } of payload.issues) issues.add(loc, () => said)
-    } else if ('fields' in payload) body = bodyOf(one, payload.fields, issues)
-    else if ('form' in payload) upload = parseForm(one, payload.form, issues)
-    else body = parseText(one, payload.text, issues)
+  if (rawBody !== undefined) {
+    if ('refused' in rawBody) throw rawBody.refused
+    if ('issues' in rawBody) {
+      for (const { loc, ...said } of rawBody.issues) issues.add(loc, () => said)
+    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues)
+    else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues)
+    else body = parseBodyText(operation, rawBody.text, issues)
   }
   return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
 }
 
 /** All that a client sent and nothing reads. */
-export function strangers(asked: Asked, payload: Payload): Strangers {
-  const { one, request, search } = asked
-  const fields = payload !== undefined && 'fields' in payload ? JSON.stringify(payload.fields) : undefined
-  const text = payload !== undefined && 'text' in payload ? payload.text : fields
-  const form = payload !== undefined && 'form' in payload ? payload.form.fields : undefined
-  const found = strangersIn(one.endpoint, { search, text, form }, one.hears)
-  if (one.readsBody || request.method === 'GET' || request.method === 'HEAD') return found
-  if (hasBody(request, headerReader(asked))) {
-    found.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
+export function findUnreadInput(context: RequestContext, rawBody: RawBody): UnknownFields {
+  const { operation, request, search } = context
+  const fields = rawBody !== undefined && 'fields' in rawBody ? JSON.stringify(rawBody.fields) : undefined
+  const text = rawBody !== undefined && 'text' in rawBody ? rawBody.text : fields
+  const form = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
+  const unreadFields = findUnknownFields(operation.endpoint, { search, text, form }, operation.requestMapping)
+  if (operation.readsBody || request.method === 'GET' || request.method === 'HEAD') return unreadFields
+  if (hasBody(request, createHeaderReader(context))) {
+    unreadFields.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
   }
-  return found
+  return unreadFields
 }
 
 function hasBody(request: Request, header: (name: string) => string | null): boolean {
@@ -64,10 +64,10 @@ function hasBody(request: Request, header: (name: string) => string | null): boo
 }
 
 /** A body with fields that nothing reads is refused; what else is not read is only told of. */
-export function strictly(
-  input: ReturnType<typeof validate>,
-  { body }: Strangers,
-  { readsBody }: Prepared,
+export function rejectUnknownFields(
+  input: ReturnType<typeof validateInput>,
+  { body }: UnknownFields,
+  { readsBody }: CompiledOperation,
 ): typeof input {
   if (!readsBody || body.count === 0) return input
   if (!(input instanceof Details)) return body
@@ -76,21 +76,30 @@ export function strictly(
 }
 
 /** `body hub.repo`, by the names that the client has. */
-export function spoken([place, ...steps]: readonly string[], { speaks }: Prepared): string {
-  const spelled = place === 'body' && speaks !== undefined ? (speaks.body?.spelled(steps) ?? steps) : steps
-  return [place, ...(spelled.length > 0 ? [spelled.join('.')] : [])].join(' ')
+export function toVendorLocation([place, ...steps]: readonly string[], { responseMapping }: CompiledOperation): string {
+  const vendorSteps =
+    place === 'body' && responseMapping !== undefined
+      ? (responseMapping.body?.toVendorFieldPath(steps) ?? steps)
+      : steps
+  return [place, ...(vendorSteps.length > 0 ? [vendorSteps.join('.')] : [])].join(' ')
 }
 
-const EMPTY = Object.freeze({})
+const EMPTY_QUERY = Object.freeze({})
 
 /** @param parser takes the same as `schema`, and may be faster */
-function parse(place: Place, schema: z.ZodType, value: unknown, issues: Details, parser = schema): unknown {
+function parseValue(
+  place: InputLocation,
+  schema: z.ZodType,
+  value: unknown,
+  issues: Details,
+  parser = schema,
+): unknown {
   try {
     const result = parser.safeParse(value)
     if (result.success) return result.data
     // Reporting the input costs; only a refusal needs it.
-    const found = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
-    explainAll(issues, place, found, schema)
+    const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+    explainAll(issues, place, zodIssues, schema)
   } catch (error) {
     if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
     // zod hands the issues of a value to `push` as arguments, of which the stack takes some 120,000.
@@ -99,28 +108,28 @@ function parse(place: Place, schema: z.ZodType, value: unknown, issues: Details,
   return undefined
 }
 
-function parseText(one: Prepared, text: string, issues: Details): unknown {
-  const parsed = parseBody(text)
-  if ('value' in parsed) return bodyOf(one, parsed.value, issues)
+function parseBodyText(operation: CompiledOperation, text: string, issues: Details): unknown {
+  const parsed = parseJsonBody(text)
+  if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues)
   const { loc, ...said } = parsed.issue
   issues.add(loc, () => said)
   return undefined
 }
 
 /** The body that a value is; undefined, and why, where it is none. */
-export function bodyOf(one: Prepared, sent: unknown, issues: Details): unknown {
-  const { endpoint, hears } = one
-  const value = hears === undefined ? sent : hears.body!.inward(sent)
-  return parse('body', endpoint.body!, value, issues, one.body())
+export function parseBodyValue(operation: CompiledOperation, rawValue: unknown, issues: Details): unknown {
+  const { endpoint, requestMapping } = operation
+  const value = requestMapping === undefined ? rawValue : requestMapping.body!.toInternal(rawValue)
+  return parseValue('body', endpoint.body!, value, issues, operation.bodyParser())
 }
 
 function parseForm(
-  { endpoint, hears }: Prepared,
-  form: Extract<Upload, { form: unknown }>['form'],
+  { endpoint, requestMapping }: CompiledOperation,
+  form: Extract<UploadResult, { form: unknown }>['form'],
   issues: Details,
 ): unknown {
-  const fields = hears === undefined ? form.fields : hears.form!.inward(form.fields)
-  const values = parse('body', z.object(endpoint.upload!.fields as Fields), fields, issues)
+  const fields = requestMapping === undefined ? form.fields : requestMapping.form!.toInternal(form.fields)
+  const values = parseValue('body', z.object(endpoint.upload!.fields as FieldSchemas), fields, issues)
   if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
   const { part = 'file' } = endpoint.upload!
   const msg = 'Value error, the part should be a file: give it a filename'
@@ -131,19 +140,19 @@ function parseForm(
 }
 
 /** The declared parameters; of one that is given twice the last counts. */
-function queryOf(search: string, { endpoint, hears }: Prepared): unknown {
+function readQuery(search: string, { endpoint, requestMapping }: CompiledOperation): unknown {
   const query: Record<string, string> = {}
   const fields = endpoint.query
-  if (hears === undefined) {
+  if (requestMapping === undefined) {
     for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
     return query
   }
-  return hears.query.inward(Object.fromEntries(new URLSearchParams(search)))
+  return requestMapping.query.toInternal(Object.fromEntries(new URLSearchParams(search)))
 }
 
-function addUnknownParameters(issues: Details, search: string, fields: Fields): void {
+function addUnknownParameters(issues: Details, search: string, fields: FieldSchemas): void {
   const known = Object.keys(fields)
   for (const name of new Set(new URLSearchParams(search).keys())) {
-    if (!known.includes(name)) issues.add(['query', name], () => notPermitted(name, known))
+    if (!known.includes(name)) issues.add(['query', name], () => explainExtraField(name, known))
   }
 }

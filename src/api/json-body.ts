@@ -1,20 +1,20 @@
 /** The JSON body of a request: its value, or what is wrong with it as an issue of a 422. */
 import { parseJsonText } from '../store/json-text.ts'
-import type { Detail } from './validation.ts'
+import type { ValidationDetail } from './validation.ts'
 
 /** Deepest nesting of arrays and objects in a request. */
 export const MAX_NESTING = 64
 
-export type JsonBody = { value: unknown } | { issue: Detail }
+export type JsonBody = { value: unknown } | { issue: ValidationDetail }
 
 /** Parses a body; `undefined` is the value of an empty one. */
-export function parseBody(text: string): JsonBody {
+export function parseJsonBody(text: string): JsonBody {
   if (text.trim() === '') return { value: undefined }
-  const deep = tooDeep(text)
-  if (deep !== undefined) {
+  const excessPosition = findExcessNesting(text)
+  if (excessPosition !== undefined) {
     return {
       issue: {
-        loc: ['body', String(deep)],
+        loc: ['body', String(excessPosition)],
         msg: `JSON decode error: nesting deeper than ${MAX_NESTING}`,
         type: 'json_invalid',
       },
@@ -25,7 +25,7 @@ export function parseBody(text: string): JsonBody {
   const { line, column, reason } = parsed.fault
   return {
     issue: {
-      loc: ['body', String(offset(text, line, column))],
+      loc: ['body', String(toOffset(text, line, column))],
       msg: `JSON decode error: ${reason}`,
       type: 'json_invalid',
     },
@@ -33,24 +33,24 @@ export function parseBody(text: string): JsonBody {
 }
 
 /** Where nesting first goes too deep. On the text and without recursion, so that no body can exhaust the stack. */
-function tooDeep(text: string): number | undefined {
+function findExcessNesting(text: string): number | undefined {
   let depth = 0
   let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
+  for (let position = 0; position < text.length; position++) {
+    const unit = text.charCodeAt(position)
     if (inString) {
-      if (unit === 0x5c) at++
+      if (unit === 0x5c) position++
       else if (unit === 0x22) inString = false
     } else if (unit === 0x22) inString = true
     else if (unit === 0x7b || unit === 0x5b) {
       depth++
-      if (depth > MAX_NESTING) return at
+      if (depth > MAX_NESTING) return position
     } else if (unit === 0x7d || unit === 0x5d) depth--
   }
   return undefined
 }
 
-function offset(text: string, line: number, column: number): number {
+function toOffset(text: string, line: number, column: number): number {
   let start = 0
   for (let i = 1; i < line; i++) start = text.indexOf('\n', start) + 1
   return start + column - 1

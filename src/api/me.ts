@@ -11,7 +11,7 @@ export const getMe = endpoint({
   route: 'GET /v1/me',
   summary: 'The account of the token',
   provenance: 'neighbour',
-  assumed: ['with checklist=true the payment checklist as checklist; without, no such field'],
+  assumptions: ['with checklist=true the payment checklist as checklist; without, no such field'],
   query: { checklist: queryFlag().default(false) },
   returns: z.object({
     uid: z.string(),
@@ -22,7 +22,7 @@ export const getMe = endpoint({
   example: { target: '/v1/me?checklist=true' },
   handle: ({ query, world }) => {
     const { uid, email, display_name } = world.store.account
-    return { uid, email, display_name, ...(query.checklist && { checklist: checklistOf(world) }) }
+    return { uid, email, display_name, ...(query.checklist && { checklist: toChecklist(world) }) }
   },
 })
 
@@ -30,17 +30,17 @@ export const getPaymentChecklist = endpoint({
   route: 'GET /payment/checklist',
   summary: 'Where the account stands: what it owes, whether it is suspended, and its automatic top-up',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'US dollars; a negative balance is prepaid credit',
     'recent is all that was spent, up to now',
     'limit is null: the account has none',
     'suspend_reason is null unless suspended',
   ],
   returns: PaymentChecklist,
-  handle: ({ world }) => checklistOf(world),
+  handle: ({ world }) => toChecklist(world),
 })
 
-function checklistOf({ ledger }: World): z.input<typeof PaymentChecklist> {
+function toChecklist({ ledger }: World): z.input<typeof PaymentChecklist> {
   const { amount, threshold, enabled } = ledger.topupRule
   const spent = ledger.entries().reduce((sum, { microcents }) => sum + Math.max(0, -microcents), 0)
   return {
@@ -48,11 +48,11 @@ function checklistOf({ ledger }: World): z.input<typeof PaymentChecklist> {
     account_balance: 0 - ledger.balance / MICROCENTS_PER_USD,
     recent: spent / MICROCENTS_PER_USD,
     limit: null,
-    suspended: ledger.suspended !== undefined,
-    suspend_reason: ledger.suspended ?? null,
+    suspended: ledger.suspensionReason !== undefined,
+    suspend_reason: ledger.suspensionReason ?? null,
     topup: enabled,
     topup_amount: amount / CENTS_PER_USD,
     topup_threshold: threshold / CENTS_PER_USD,
-    topup_failed: ledger.topupFailed,
+    topup_failed: ledger.hasTopupFailed,
   }
 }

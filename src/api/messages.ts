@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpoint, refuse } from './endpoint.ts'
 import { text } from './fields.ts'
-import { ownName } from './model-names.ts'
+import { qualifyModelName } from './model-names.ts'
 import { countTokens as tokensIn } from './tokenizer.ts'
 
 const Block = z.looseObject({ type: text() })
@@ -17,7 +17,7 @@ export const countTokens = endpoint({
   route: 'POST /vendor_a/v1/messages/count_tokens',
   summary: 'Count the input tokens of a message request',
   provenance: 'documented',
-  assumed: [
+  assumptions: [
     'the path begins with /vendor_a literally',
     '200 {"input_tokens": n}, by o200k_base over the texts of messages, system and tools',
     'model and messages are required; content is a string or an array of blocks, system too',
@@ -44,29 +44,29 @@ export const countTokens = endpoint({
     },
   },
   handle: ({ body: { model, messages, system, tools }, world }) => {
-    const model_name = ownName(world, model)
-    const isKnown = world.store.models.has(model_name) || world.models.own(model_name) !== undefined
+    const model_name = qualifyModelName(world, model)
+    const isKnown = world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined
     if (!isKnown) refuse(404, `no model ${model}`)
     const pieces = [
-      ...textsOf(system),
-      ...messages.flatMap(message => textsOf(message.content)),
-      ...(tools ?? []).flatMap(tool => [tool.name, tool.description ?? '', textOf(tool.input_schema)]),
+      ...extractTexts(system),
+      ...messages.flatMap(message => extractTexts(message.content)),
+      ...(tools ?? []).flatMap(tool => [tool.name, tool.description ?? '', toJsonOrEmpty(tool.input_schema)]),
     ]
     return { input_tokens: pieces.reduce((sum, piece) => sum + (piece === '' ? 0 : tokensIn(piece)), 0) }
   },
 })
 
 /** What of a content a model reads: texts, calls of tools and their results. Images have no text. */
-function textsOf(content: unknown): string[] {
+function extractTexts(content: unknown): string[] {
   if (typeof content === 'string') return [content]
   if (!Array.isArray(content)) return []
   return content.flatMap(block => {
     if (typeof block.text === 'string') return [block.text]
-    if (block.type === 'tool_use') return [String(block.name ?? ''), textOf(block.input)]
-    return textsOf(block.content)
+    if (block.type === 'tool_use') return [String(block.name ?? ''), toJsonOrEmpty(block.input)]
+    return extractTexts(block.content)
   })
 }
 
-function textOf(value: unknown): string {
+function toJsonOrEmpty(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value)
 }

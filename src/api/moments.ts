@@ -2,9 +2,9 @@
 import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
 import { DAY, HOUR, MINUTE, type Micros, SECOND } from '../kernel/duration.ts'
-import { invalid } from './endpoint.ts'
+import { rejectInput } from './endpoint.ts'
 
-const MOMENT = /^(?:\d{1,12}|now(?:-\d{1,9}[smhdwM])?)$/
+const TIME_PATTERN = /^(?:\d{1,12}|now(?:-\d{1,9}[smhdwM])?)$/
 const UNITS: Readonly<Record<string, Micros>> = {
   s: SECOND,
   m: MINUTE,
@@ -15,29 +15,29 @@ const UNITS: Readonly<Record<string, Micros>> = {
 }
 
 /** What is assumed of each endpoint with such a window. */
-export const WINDOW_ASSUMED = [
+export const WINDOW_ASSUMPTIONS = [
   'from and to are Unix seconds, or now, or now-5h with s, m, h, d, w (7 d), M (30 d)',
   'a window that ends later than now ends now; from later than to is 422',
 ] as const
 
 /** A moment in a query string; a client may give a number. */
-export function moment(): z.ZodType<string, string | number> {
+export function timeParam(): z.ZodType<string, string | number> {
   return z.preprocess(
     value => (typeof value === 'number' ? String(value) : value),
-    z.string().regex(MOMENT).describe('Unix seconds, or now-5h with s, m, h, d, w, M'),
+    z.string().regex(TIME_PATTERN).describe('Unix seconds, or now-5h with s, m, h, d, w, M'),
   ) as unknown as z.ZodType<string, string | number>
 }
 
 /** The window between two such moments: no end of it before the world began, or to come. */
-export function windowOf(world: World, from: string, to: string): { readonly from: Micros; readonly to: Micros } {
-  const window = { from: microsOf(world, from), to: microsOf(world, to) }
+export function parseWindow(world: World, from: string, to: string): { readonly from: Micros; readonly to: Micros } {
+  const window = { from: parseTime(world, from), to: parseTime(world, to) }
   if (window.from > window.to)
-    invalid(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)
+    rejectInput(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)
   const clip = (at: Micros) => Math.min(Math.max(0, at), world.clock.now)
   return { from: clip(window.from), to: clip(window.to) }
 }
 
-function microsOf({ clock }: World, text: string): Micros {
+function parseTime({ clock }: World, text: string): Micros {
   if (!text.startsWith('now')) return clock.fromUnix(Number(text))
   const [, count = '0', unit = 's'] = /^now-(\d+)(.)$/.exec(text) ?? []
   return clock.now - Number(count) * UNITS[unit]!

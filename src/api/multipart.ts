@@ -1,18 +1,18 @@
 /** Reading forms: uploads, streamed at a constant cost in memory beside the files themselves, and forms of texts alone. */
 import { ByteHash } from '../kernel/random.ts'
-import { Refused, type SizeLimit, type UploadedFile } from './endpoint.ts'
-import type { Detail } from './validation.ts'
+import { RefusalError, type SizeLimit, type UploadedFile } from './endpoint.ts'
+import type { ValidationDetail } from './validation.ts'
 
 /** Parts of a form, file and fields together; nobody sends more in earnest. */
 const MAX_PARTS = 100
 /** Bytes of one text field. */
-const MAX_FIELD = 1_048_576
+const MAX_FIELD_BYTES = 1_048_576
 /** Bytes of files that come with a form and that nobody wants. */
-const MAX_UNWANTED = 32 * MAX_FIELD
+const MAX_IGNORED_BYTES = 32 * MAX_FIELD_BYTES
 /** What boundaries, part headers and text fields may add to a file before Content-Length alone refuses it. */
-const FRAMING = 2 * MAX_FIELD
+const MAX_FRAMING_BYTES = 2 * MAX_FIELD_BYTES
 
-export interface Form {
+export interface UploadForm {
   fields: Record<string, string>
   /** The files of the upload, in order; the last of them is the one where there should be one. */
   files: UploadedFile[]
@@ -21,7 +21,7 @@ export interface Form {
   fileAsText: boolean
 }
 
-export type Upload = { form: Form } | { refused: Refused } | { issues: Detail[] }
+export type UploadResult = { form: UploadForm } | { refused: RefusalError } | { issues: ValidationDetail[] }
 
 export interface UploadLimits {
   /** Name of the part that is the file: `file` unless given. */
@@ -33,19 +33,28 @@ export interface UploadLimits {
 }
 
 /** Reads the form. What is refused is cut off where it is noticed: nothing of it is kept. */
-export async function readUpload(request: Request, contentType: string | null, limits: UploadLimits): Promise<Upload> {
+export async function readUpload(
+  request: Request,
+  contentType: string | null,
+  limits: UploadLimits,
+): Promise<UploadResult> {
   if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
-    return { issues: [...notMultipart(contentType), ...missing([...(limits.required ?? []), partOf(limits)])] }
+    return {
+      issues: [
+        ...notMultipartDetails(contentType),
+        ...missingFieldDetails([...(limits.required ?? []), filePartName(limits)]),
+      ],
+    }
   }
-  if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + FRAMING) {
-    return { refused: tooLarge(limits.limit) }
+  if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + MAX_FRAMING_BYTES) {
+    return { refused: createTooLarge(limits.limit) }
   }
   try {
-    const form = runsUnderNode() ? await streamed(request, contentType!, limits) : await buffered(request, limits)
+    const form = isNode() ? await readStreamed(request, contentType!, limits) : await readBuffered(request, limits)
     return { form }
   } catch (error) {
-    if (error instanceof Refused) return { refused: error }
-    if (error instanceof NotLoaded) throw error
+    if (error instanceof RefusalError) return { refused: error }
+    if (error instanceof ParserNotLoadedError) throw error
     const message = error instanceof Error ? error.message : String(error)
     return { issues: [{ loc: ['body'], msg: `Multipart decode error: ${message}`, type: 'value_error' }] }
   }
@@ -55,73 +64,75 @@ export async function readUpload(request: Request, contentType: string | null, l
 export async function readForm(
   request: Request,
   contentType: string | null,
-): Promise<{ fields: Record<string, string> } | Exclude<Upload, { form: Form }>> {
+): Promise<{ fields: Record<string, string> } | Exclude<UploadResult, { form: UploadForm }>> {
   if (/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
-    const limit = { bytes: MAX_UNWANTED, refusal: 'Request Entity Too Large' }
-    const read = await readUpload(request, contentType, { part: '', limit })
-    return 'form' in read ? { fields: read.form.fields } : read
+    const limit = { bytes: MAX_IGNORED_BYTES, refusal: 'Request Entity Too Large' }
+    const upload = await readUpload(request, contentType, { part: '', limit })
+    return 'form' in upload ? { fields: upload.form.fields } : upload
   }
   const fields = emptyForm().fields
   if (contentType === null && request.body === null) return { fields }
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
-    return { refused: unreadable(['application/x-www-form-urlencoded', 'multipart/form-data']) }
+    return { refused: createUnsupportedMediaType(['application/x-www-form-urlencoded', 'multipart/form-data']) }
   }
   const text = await request.text()
-  if (text.length > MAX_FIELD) {
-    return { refused: new Refused(413, 'Request Entity Too Large', undefined, { detail: 'Request Entity Too Large' }) }
+  if (text.length > MAX_FIELD_BYTES) {
+    return {
+      refused: new RefusalError(413, 'Request Entity Too Large', undefined, { detail: 'Request Entity Too Large' }),
+    }
   }
   for (const [name, value] of new URLSearchParams(text)) fields[name] = value
   return { fields }
 }
 
 /** The refusal of a body of a content type that is not read, which names those that are. */
-export function unreadable(types: readonly string[]): Refused {
+export function createUnsupportedMediaType(types: readonly string[]): RefusalError {
   const detail = `Unsupported Media Type: send ${types.join(' or ')}`
-  return new Refused(415, detail, { accept: types.join(', ') }, { detail })
+  return new RefusalError(415, detail, { accept: types.join(', ') }, { detail })
 }
 
-function partOf({ part = 'file' }: UploadLimits): string {
+function filePartName({ part = 'file' }: UploadLimits): string {
   return part
 }
 
-function tooLarge(limit: SizeLimit): Refused {
-  return new Refused(413, limit.refusal)
+function createTooLarge(limit: SizeLimit): RefusalError {
+  return new RefusalError(413, limit.refusal)
 }
 
-function notMultipart(contentType: string | null): Detail[] {
-  const got = contentType === null ? 'none' : `'${contentType}'`
-  const msg = `Value error, the content type should be multipart/form-data, got ${got}`
+function notMultipartDetails(contentType: string | null): ValidationDetail[] {
+  const actualType = contentType === null ? 'none' : `'${contentType}'`
+  const msg = `Value error, the content type should be multipart/form-data, got ${actualType}`
   return [{ loc: ['header', 'content-type'], msg, type: 'value_error' }]
 }
 
-function missing(names: readonly string[]): Detail[] {
+function missingFieldDetails(names: readonly string[]): ValidationDetail[] {
   return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
 }
 
 /** A package in CommonJS: loaded by Node it has its names, from a bundle in parts they stand on its default alone. */
-async function parserClass(): Promise<typeof import('@fastify/busboy').Busboy> {
+async function loadParserClass(): Promise<typeof import('@fastify/busboy').Busboy> {
   const loaded = await import('@fastify/busboy')
-  const found = loaded.Busboy ?? (loaded.default as unknown as typeof loaded | undefined)?.Busboy
-  if (typeof found !== 'function') throw new NotLoaded('the multipart parser has no class Busboy')
-  return found
+  const parser = loaded.Busboy ?? (loaded.default as unknown as typeof loaded | undefined)?.Busboy
+  if (typeof parser !== 'function') throw new ParserNotLoadedError('the multipart parser has no class Busboy')
+  return parser
 }
 
 /** A fault of ours: never the client's 422. */
-class NotLoaded extends Error {}
+class ParserNotLoadedError extends Error {}
 
-function runsUnderNode(): boolean {
+function isNode(): boolean {
   return typeof globalThis.process?.versions?.node === 'string'
 }
 
-async function streamed(request: Request, contentType: string, limits: UploadLimits): Promise<Form> {
-  const Busboy = await parserClass()
+async function readStreamed(request: Request, contentType: string, limits: UploadLimits): Promise<UploadForm> {
+  const Busboy = await loadParserClass()
   const form = emptyForm()
-  const part = partOf(limits)
+  const part = filePartName(limits)
   const parser = new Busboy({
     headers: { 'content-type': contentType },
     // No part fills its buffer: one without a name that does so as it ends would never be let go of.
     fileHwm: 2 ** 30,
-    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD },
+    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES },
     isPartAFile: (_name, _type, filename) => filename !== undefined,
   })
   let failure: unknown
@@ -132,24 +143,24 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
     }
     let bytes = 0
     let { limit } = limits
-    const judge = () => {
-      if (bytes > limit.bytes) fail(tooLarge(limit))
+    const checkLimit = () => {
+      if (bytes > limit.bytes) fail(createTooLarge(limit))
     }
     parser.on('error', fail)
     parser.on('finish', resolve)
     parser.on('partsLimit', () => fail(new Error(`more than ${MAX_PARTS} parts`)))
     parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
-      if (valueTruncated) fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${MAX_FIELD} bytes`))
+      if (valueTruncated) fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${MAX_FIELD_BYTES} bytes`))
       addField(form, part, name, value)
-      limit = tighter(limits, form)
-      judge()
+      limit = effectiveLimit(limits, form)
+      checkLimit()
     })
     parser.on('file', (name, stream, filename) => {
-      const content = new Content()
+      const content = new FileAccumulator()
       stream.on('error', fail)
       stream.on('data', (chunk: Uint8Array) => {
         bytes += chunk.length
-        judge()
+        checkLimit()
         if (failure === undefined && name === part) content.add(chunk)
       })
       stream.on('end', () => {
@@ -159,15 +170,15 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
   })
 
   const reader = request.body?.getReader()
-  let written = 0
+  let writtenBytes = 0
   try {
     while (reader !== undefined && failure === undefined) {
-      const { done: ended, value } = await reader.read()
-      if (ended) break
-      if (!parser.write(value)) await drained(parser, () => failure !== undefined)
-      written += value.length
-      if (written >= LARGE) {
-        written = 0
+      const { done: isEnd, value } = await reader.read()
+      if (isEnd) break
+      if (!parser.write(value)) await waitForDrain(parser, () => failure !== undefined)
+      writtenBytes += value.length
+      if (writtenBytes >= LARGE_CHUNK_BYTES) {
+        writtenBytes = 0
         // The parts hand on what they hold in ticks, which a body that is here already would not let happen.
         await new Promise<void>(resolve => process.nextTick(resolve))
       }
@@ -187,12 +198,12 @@ async function streamed(request: Request, contentType: string, limits: UploadLim
   return form
 }
 
-function drained(
+function waitForDrain(
   parser: { once(event: 'drain' | 'error' | 'close', listener: () => void): unknown },
-  failed: () => boolean,
+  hasFailed: () => boolean,
 ) {
   return new Promise<void>(resolve => {
-    if (failed()) resolve()
+    if (hasFailed()) resolve()
     parser.once('drain', resolve)
     parser.once('error', resolve)
     parser.once('close', resolve)
@@ -200,50 +211,50 @@ function drained(
 }
 
 /** In a browser's worker: the platform's parser, which holds the whole body. */
-async function buffered(request: Request, limits: UploadLimits): Promise<Form> {
+async function readBuffered(request: Request, limits: UploadLimits): Promise<UploadForm> {
   const form = emptyForm()
-  const part = partOf(limits)
+  const part = filePartName(limits)
   let parts = 0
   for (const [name, value] of await request.formData()) {
     if (++parts > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} parts`)
     if (typeof value === 'string') addField(form, part, name, value)
     else if (name === part) {
-      const content = new Content()
+      const content = new FileAccumulator()
       content.add(new Uint8Array(await value.arrayBuffer()))
       addFile(form, content.close(value.name))
     }
-    const limit = tighter(limits, form)
-    if (form.files.reduce((sum, { bytes }) => sum + bytes, 0) > limit.bytes) throw tooLarge(limit)
+    const limit = effectiveLimit(limits, form)
+    if (form.files.reduce((sum, { bytes }) => sum + bytes, 0) > limit.bytes) throw createTooLarge(limit)
   }
   return form
 }
 
 /** The limit as far as the form is known. */
-function tighter({ limit, limitFor }: UploadLimits, { fields }: Form): SizeLimit {
-  const known = limitFor?.(fields)
-  return known !== undefined && known.bytes < limit.bytes ? known : limit
+function effectiveLimit({ limit, limitFor }: UploadLimits, { fields }: UploadForm): SizeLimit {
+  const fieldLimit = limitFor?.(fields)
+  return fieldLimit !== undefined && fieldLimit.bytes < limit.bytes ? fieldLimit : limit
 }
 
-function emptyForm(): Form {
+function emptyForm(): UploadForm {
   // Without a prototype, so that a field named `constructor` is only a field.
   return { fields: Object.create(null) as Record<string, string>, files: [], file: undefined, fileAsText: false }
 }
 
-function addFile(form: Form, file: UploadedFile): void {
+function addFile(form: UploadForm, file: UploadedFile): void {
   form.files.push(file)
   form.file = file
 }
 
-function addField(form: Form, part: string, name: string, value: string): void {
+function addField(form: UploadForm, part: string, name: string, value: string): void {
   if (name === part) form.fileAsText = true
   else form.fields[name] = value
 }
 
-const BLOCK = 65_536
-const LARGE = 16_384
+const BLOCK_BYTES = 65_536
+const LARGE_CHUNK_BYTES = 16_384
 
 /** The content of a file as it comes: large pieces are kept as they are, small ones gathered into blocks. */
-class Content {
+class FileAccumulator {
   readonly #chunks: Uint8Array[] = []
   readonly #hash = new ByteHash()
   #bytes = 0
@@ -253,14 +264,14 @@ class Content {
   add(chunk: Uint8Array): void {
     this.#hash.update(chunk)
     this.#bytes += chunk.length
-    if (chunk.length >= LARGE) {
+    if (chunk.length >= LARGE_CHUNK_BYTES) {
       this.#flush()
       this.#chunks.push(chunk)
       return
     }
-    if (this.#block === undefined || this.#used + chunk.length > BLOCK) {
+    if (this.#block === undefined || this.#used + chunk.length > BLOCK_BYTES) {
       this.#flush()
-      this.#block = new Uint8Array(BLOCK)
+      this.#block = new Uint8Array(BLOCK_BYTES)
     }
     this.#block.set(chunk, this.#used)
     this.#used += chunk.length

@@ -4,10 +4,10 @@
  */
 import * as z from 'zod'
 import { openNames } from '#fixture-files'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { parseJsonText } from '../store/json-text.ts'
 import { VARIANT_KEYS } from '../store/records.ts'
-import { phrase, singular } from './grammar.ts'
+import { nounPhrase, singular } from './grammar.ts'
 
 /**
  * The user's words by neutral ones; every section and every word may be left out.
@@ -81,30 +81,30 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
     example: 'standard-',
   },
 }
-const MOST_LETTERS = 64
+const MAX_TARGET_LENGTH = 64
 
 /** Headers that have a meaning already. */
-const TAKEN_HEADERS =
+const RESERVED_HEADERS =
   /^(?:authorization|cookie|host|date|te|trailer|upgrade|origin|content-.*|transfer-encoding|connection|keep-alive|x-sim-.*|x-forwarded-.*|sec-.*|accept.*|user-agent)$/i
 
-type Words = ReadonlyMap<string, string>
+type WordMap = ReadonlyMap<string, string>
 
 /** A names profile that makes sense by itself; whether it fits the endpoints is for `Wording` to say. */
 export class Names {
   /** How errors call it: a path, or `the names`. */
   readonly label: string
   readonly profile: NamesProfile
-  readonly paths: Words
-  readonly fields: Words
-  readonly values: Words
-  readonly headers: Words
+  readonly paths: WordMap
+  readonly fields: WordMap
+  readonly values: WordMap
+  readonly headers: WordMap
   /** Whole keys of model schemas. */
-  readonly variants: Words
+  readonly variants: WordMap
 
   constructor(profile: NamesProfile, label: string) {
     this.label = label
     this.profile = profile
-    const section = (name: SectionName): Words =>
+    const section = (name: SectionName): WordMap =>
       new Map(Object.entries(profile[name] ?? {}).filter(([neutral, named]) => neutral !== named))
     this.paths = section('paths')
     this.fields = section('fields')
@@ -120,33 +120,33 @@ export class Names {
   }
 
   /** The name of the header that stands for this one. */
-  header(neutral: string): string {
+  toVendorHeader(neutral: string): string {
     return this.headers.get(neutral) ?? neutral
   }
 
   /** A path in the user's words; what is below its first segments is data. */
-  path(path: string): string {
+  toVendorPath(path: string): string {
     if (this.paths.size === 0) return path
     return path.replace(/^\/(v\d+\/)?([^/?]+)/, (whole, version: string | undefined, word: string) => {
-      const place = version === undefined ? 'first' : 'versioned'
-      const named = PATH_WORDS[word as PathWord] === place ? this.paths.get(word) : undefined
-      return named === undefined ? whole : `/${version ?? ''}${named}`
+      const segment = version === undefined ? 'first' : 'versioned'
+      const vendorWord = PATH_WORDS[word as PathWord] === segment ? this.paths.get(word) : undefined
+      return vendorWord === undefined ? whole : `/${version ?? ''}${vendorWord}`
     })
   }
 
   /** What code calls a thing: of the words it is put together of, those that paths have are the user's. */
-  identifier(name: string): string {
+  toVendorIdentifier(name: string): string {
     return name.replace(/[A-Z]?[a-z]+/g, word => {
-      const named = this.paths.get(word.toLowerCase())
-      if (named === undefined) return word
-      const [first = '', ...rest] = named.split(/[^A-Za-z0-9]+/)
-      return [/^[A-Z]/.test(word) ? capital(first) : first, ...rest.map(capital)].join('')
+      const vendorWord = this.paths.get(word.toLowerCase())
+      if (vendorWord === undefined) return word
+      const [first = '', ...rest] = vendorWord.split(/[^A-Za-z0-9]+/)
+      return [/^[A-Z]/.test(word) ? capitalize(first) : first, ...rest.map(capitalize)].join('')
     })
   }
 
   /** A word that a field may have for its value. */
-  value(word: string): string {
-    return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.path(word) : word)
+  toVendorValue(word: string): string {
+    return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.toVendorPath(word) : word)
   }
 
   /**
@@ -154,83 +154,84 @@ export class Names {
    *
    * @param data texts of the user's that may stand in it: they stay as they are
    */
-  prose(text: string, data: readonly string[] = []): string {
-    if (!NEUTRAL.test(text)) return text
-    const kept = data.filter(one => one !== '' && NEUTRAL.test(one)).sort((a, b) => b.length - a.length)
-    const pattern = [...kept.map(one => `(?<![\\w-])${escaped(one)}(?![\\w-])`), PIECE].join('|')
-    const pieces = new RegExp(`(${ARTICLE})?(${pattern})(${NOUN})?`, 'g')
+  translateProse(text: string, data: readonly string[] = []): string {
+    if (!NEUTRAL_WORD.test(text)) return text
+    const protectedTexts = data.filter(one => one !== '' && NEUTRAL_WORD.test(one)).sort((a, b) => b.length - a.length)
+    const pattern = [...protectedTexts.map(one => `(?<![\\w-])${escapeRegExp(one)}(?![\\w-])`), PIECE_PATTERN].join('|')
+    const pieces = new RegExp(`(${ARTICLE_PATTERN})?(${pattern})(${NOUN_PATTERN})?`, 'g')
     return text.replace(pieces, (whole, article: string | undefined, piece: string, noun: string | undefined) => {
-      if (kept.includes(piece)) return whole
-      const named = this.#piece(piece)
-      if (named === piece) return whole
-      if (article === undefined && noun === undefined) return named
+      if (protectedTexts.includes(piece)) return whole
+      const vendorPiece = this.#translatePiece(piece)
+      if (vendorPiece === piece) return whole
+      if (article === undefined && noun === undefined) return vendorPiece
       // What has one exact spelling is a name, wherever it stands.
       const isName = [this.headers, this.values, this.variants].some(words => words.has(piece))
-      return phrase(isName ? named : singular(named), article, noun)
+      return nounPhrase(isName ? vendorPiece : singular(vendorPiece), article, noun)
     })
   }
 
-  #piece(piece: string): string {
-    if (piece.startsWith('/')) return this.path(piece)
+  #translatePiece(piece: string): string {
+    if (piece.startsWith('/')) return this.toVendorPath(piece)
     const [, open, word, close] = /^(\{?)(.*?)(\}?\.?)$/.exec(piece)!
-    const named = this.headers.get(word!) ?? this.variants.get(word!) ?? this.values.get(word!) ?? this.#prefix(word!)
-    if (named !== undefined) return `${open}${named}${close}`
+    const vendorWord =
+      this.headers.get(word!) ?? this.variants.get(word!) ?? this.values.get(word!) ?? this.#variantPrefix(word!)
+    if (vendorWord !== undefined) return `${open}${vendorWord}${close}`
     // A field, or a field within: `hub.repo`.
     const steps = word!.split('.').map(step => this.fields.get(step) ?? this.paths.get(step) ?? step)
     return `${open}${steps.join('.')}${close}`
   }
 
-  #prefix(word: string): string | undefined {
+  #variantPrefix(word: string): string | undefined {
     return (this.profile.variants as Readonly<Record<string, string>> | undefined)?.[word]
   }
 }
 
-function capital(word: string): string {
+function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
 /** A piece of prose that may be a word of the interface: a path, a key, a field with fields in it. */
-const PIECE = '[\\w./{}~-]+'
-const ARTICLE = '(?<![\\w-])[Aa]n? '
+const PIECE_PATTERN = '[\\w./{}~-]+'
+const ARTICLE_PATTERN = '(?<![\\w-])[Aa]n? '
 /** Nouns that words of the interface stand before in our prose. */
-const NOUN = ' (?:instances?|repositor(?:y|ies))(?![\\w/-])'
-const NEUTRAL = new RegExp(
+const NOUN_PATTERN = ' (?:instances?|repositor(?:y|ies))(?![\\w/-])'
+const NEUTRAL_WORD = new RegExp(
   Object.values(SECTIONS)
     .flatMap(({ words }) => words)
     .join('|'),
 )
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
-const Profile = z.record(z.string(), z.record(z.string(), z.string()))
+const ProfileSchema = z.record(z.string(), z.record(z.string(), z.string()))
 
 /**
  * Reads a names profile: the profile itself, or the path of a file that holds one.
  *
  * @throws RangeError that names every word which makes no sense
  */
-export function readNames(given: string | NamesProfile): Names {
-  const label = typeof given === 'string' ? `'${given}'` : 'of the world'
+export function readNames(source: string | NamesProfile): Names {
+  const label = typeof source === 'string' ? `'${source}'` : 'of the world'
   const problems: string[] = []
-  const raw = typeof given === 'string' ? contentOf(given, label) : given
-  const parsed = Profile.safeParse(raw)
+  const profile = typeof source === 'string' ? readProfileFile(source, label) : source
+  const parsed = ProfileSchema.safeParse(profile)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    const place = issue!.path.length === 0 ? 'it' : issue!.path.join('.')
-    throw refused(label, [
-      `${place} is ${issue!.path.length < 2 ? 'no object' : 'no text'}. Give sections of words, as in {"fields":{"hub":"repository"}}`,
+    const location = issue!.path.length === 0 ? 'it' : issue!.path.join('.')
+    throw createNamesError(label, [
+      `${location} is ${issue!.path.length < 2 ? 'no object' : 'no text'}. Give sections of words, as in {"fields":{"hub":"repository"}}`,
     ])
   }
   for (const [name, words] of Object.entries(parsed.data)) {
     const section = Object.hasOwn(SECTIONS, name) ? SECTIONS[name as SectionName] : undefined
     if (section === undefined) {
-      problems.push(`there is no section '${name}'. ${meantBy(name, Object.keys(SECTIONS), 'Sections are')}`)
-    } else problems.push(...problemsOf(name, section, words))
+      problems.push(`there is no section '${name}'. ${suggestWord(name, Object.keys(SECTIONS), 'Sections are')}`)
+    } else problems.push(...findProblems(name, section, words))
   }
-  if (problems.length > 0) throw refused(label, problems)
-  return new Names(raw as NamesProfile, label)
+  if (problems.length > 0) throw createNamesError(label, problems)
+  return new Names(profile as NamesProfile, label)
 }
 
 /** What a profile may hold, as JSON Schema: for editors, which can not say what makes no sense beside what. */
@@ -244,47 +245,48 @@ export function namesJsonSchema() {
   return { type: 'object', additionalProperties: false, properties: Object.fromEntries(sections) } as const
 }
 
-export function refused(label: string, problems: readonly string[]): RangeError {
+export function createNamesError(label: string, problems: readonly string[]): RangeError {
   const [first, ...others] = problems
-  const said = others.length === 0 ? ` ${first}` : problems.map(problem => `\n  ${problem}`).join('')
-  return new RangeError(`Failed to read the names ${label}:${said}`)
+  const problemText = others.length === 0 ? ` ${first}` : problems.map(problem => `\n  ${problem}`).join('')
+  return new RangeError(`Failed to read the names ${label}:${problemText}`)
 }
 
-function problemsOf(name: string, section: Section, words: Readonly<Record<string, string>>): string[] {
-  const taken = new Map<string, string>()
+function findProblems(name: string, section: Section, words: Readonly<Record<string, string>>): string[] {
+  const wordsByTarget = new Map<string, string>()
   return Object.entries(words).flatMap(([word, target]) => {
-    const place = `${name}.${word}`
+    const location = `${name}.${word}`
     if (!section.words.includes(word)) {
-      return [`${place}: there is no such word. ${meantBy(word, section.words, 'Words are')}`]
+      return [`${location}: there is no such word. ${suggestWord(word, section.words, 'Words are')}`]
     }
-    if (!section.target.test(target) || target.length > MOST_LETTERS) {
-      const expects = `${section.expects}, ${MOST_LETTERS} at most`
-      return [`${place}: '${target.slice(0, 80)}' cannot stand for it. Give ${expects}, as in '${section.example}'.`]
+    if (!section.target.test(target) || target.length > MAX_TARGET_LENGTH) {
+      const expects = `${section.expects}, ${MAX_TARGET_LENGTH} at most`
+      return [`${location}: '${target.slice(0, 80)}' cannot stand for it. Give ${expects}, as in '${section.example}'.`]
     }
     const key = name === 'headers' ? target.toLowerCase() : target
-    const other = taken.get(key)
-    taken.set(key, word)
-    if (other !== undefined) return [`${place}: '${target}' stands for ${name}.${other} already. Give it another.`]
+    const otherWord = wordsByTarget.get(key)
+    wordsByTarget.set(key, word)
+    if (otherWord !== undefined)
+      return [`${location}: '${target}' stands for ${name}.${otherWord} already. Give it another.`]
     if (target !== word && section.words.includes(target)) {
-      return [`${place}: '${target}' is a neutral word itself, which keeps its meaning. Give it another.`]
+      return [`${location}: '${target}' is a neutral word itself, which keeps its meaning. Give it another.`]
     }
-    if (name === 'headers' && TAKEN_HEADERS.test(target)) {
-      return [`${place}: '${target}' is a header in use. Give it another.`]
+    if (name === 'headers' && RESERVED_HEADERS.test(target)) {
+      return [`${location}: '${target}' is a header in use. Give it another.`]
     }
     return []
   })
 }
 
-function meantBy(word: string, known: readonly string[], list: string): string {
-  const meant = nearest(word, known)
-  return meant === undefined ? `${list} ${known.join(', ')}.` : `Did you mean '${meant}'?`
+function suggestWord(word: string, known: readonly string[], list: string): string {
+  const suggestion = nearestWord(word, known)
+  return suggestion === undefined ? `${list} ${known.join(', ')}.` : `Did you mean '${suggestion}'?`
 }
 
-function contentOf(path: string, label: string): unknown {
+function readProfileFile(path: string, label: string): unknown {
   const file = openNames(path)
-  if ('problem' in file) throw refused(label, [file.problem])
+  if ('problem' in file) throw createNamesError(label, [file.problem])
   const parsed = parseJsonText(file.text)
   if ('value' in parsed) return parsed.value
   const { line, column, reason } = parsed.fault
-  throw refused(label, [`line ${line}, column ${column}: ${reason}. Fix the JSON there.`])
+  throw createNamesError(label, [`line ${line}, column ${column}: ${reason}. Fix the JSON there.`])
 }

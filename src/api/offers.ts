@@ -2,20 +2,20 @@
 import * as z from 'zod'
 import { catalogWeights, estimateWeights, memoryShortage } from '../cluster/hub.ts'
 import type { World } from '../cluster/world.ts'
-import { GPU_TYPES, gpuConfigOf } from '../store/records.ts'
+import { formatGpuConfig, GPU_TYPES } from '../store/records.ts'
 import { endpoint, refuse } from './endpoint.ts'
-import { BareName, ownName } from './model-names.ts'
+import { BareName, qualifyModelName } from './model-names.ts'
 
-const GPUS_OF_AN_INSTANCE = [1, 2, 4, 8] as const
-const USUAL_BATCH_SIZE = 96
+const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
+const DEFAULT_BATCH_SIZE = 96
 /** What is recommended for where no base_model is named. */
-const USUAL_SIZE = estimateWeights('8b')
+const DEFAULT_WEIGHTS = estimateWeights('8b')
 
 export const getGpuAvailability = endpoint({
   route: 'GET /deploy/llm/gpu_availability',
   summary: 'The GPUs that an instance could have, what they cost, and whether they are to be had now',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'every GPU type that the fleet has nodes of, with 1, 2, 4 and 8 GPUs as far as a node holds them',
     'available: one node has so many free GPUs now, and the limit of the account leaves room for them; nothing is reserved',
     'recommended: the cheapest that is available and holds the weights at max_batch_size 96: those of base_model, or of 8 billion parameters',
@@ -34,14 +34,14 @@ export const getGpuAvailability = endpoint({
     ),
   }),
   handle: ({ query: { base_model }, world }) => {
-    const size = base_model === undefined ? USUAL_SIZE : catalogWeights(baseOf(world, base_model))
+    const weights = base_model === undefined ? DEFAULT_WEIGHTS : catalogWeights(requireBaseModel(world, base_model))
     const offers = GPU_TYPES.flatMap(gpu => {
-      const most = world.nodes.mostGpus(gpu)
-      return GPUS_OF_AN_INSTANCE.filter(gpus => gpus <= most).map(gpus => ({
-        gpu_config: gpuConfigOf(gpu, gpus),
+      const maxGpus = world.nodes.maxGpusPerNode(gpu)
+      return INSTANCE_GPU_COUNTS.filter(gpus => gpus <= maxGpus).map(gpus => ({
+        gpu_config: formatGpuConfig(gpu, gpus),
         usd_per_hour: (world.ledger.priceCentsPerHour(gpu) * gpus) / 100,
-        available: world.limits.hasRoom(gpu, gpus) && world.nodes.choose(gpu, gpus, '') >= 0,
-        fits: memoryShortage(size, gpu, gpus, USUAL_BATCH_SIZE) === undefined,
+        available: world.gpuQuotas.hasRoom(gpu, gpus) && world.nodes.chooseNode(gpu, gpus, '') >= 0,
+        fits: memoryShortage(weights, gpu, gpus, DEFAULT_BATCH_SIZE) === undefined,
       }))
     })
     const [best] = offers.filter(one => one.available && one.fits).sort((a, b) => a.usd_per_hour - b.usd_per_hour)
@@ -60,7 +60,7 @@ export const suggestDeploymentName = endpoint({
   route: 'GET /deploy/llm/suggest_name',
   summary: 'A name for a deployment of a model that no live deployment of the account has',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     "the name of the model under the account's owner prefix, with -2, -3 and so on where that is taken",
     'what no model_name may hold becomes a dash',
     'nothing is reserved: asked again it answers the same until somebody takes the name',
@@ -69,19 +69,19 @@ export const suggestDeploymentName = endpoint({
   returns: z.object({ model_name: z.string() }),
   example: { target: '/deploy/llm/suggest_name?model_name=aurora-labs/aurora-8b-instruct' },
   handle: ({ query, world }) => {
-    const bare = bareName(query.model_name)
-    let model_name = ownName(world, bare)
-    for (let nth = 2; world.deployments.live(model_name) !== undefined; nth++)
-      model_name = ownName(world, `${bare}-${nth}`)
+    const baseName = toBareName(query.model_name)
+    let model_name = qualifyModelName(world, baseName)
+    for (let nth = 2; world.deployments.findLive(model_name) !== undefined; nth++)
+      model_name = qualifyModelName(world, `${baseName}-${nth}`)
     return { model_name }
   },
 })
 
-function baseOf(world: World, base_model: string) {
+function requireBaseModel(world: World, base_model: string) {
   return world.store.models.get(base_model) ?? refuse(404, `no base_model ${base_model}`)
 }
 
-function bareName(model_name: string): string {
+function toBareName(model_name: string): string {
   const last = model_name.split('/').findLast(part => part !== '') ?? ''
   const clean = last.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '')
   return BareName.safeParse(clean).success ? clean : 'model'

@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document, from the declarations alone. */
 import * as z from 'zod'
-import { type AnyEndpoint, type Fields, type Operations, routeNames } from './endpoint.ts'
+import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from './endpoint.ts'
 
-export interface Info {
+export interface OpenapiInfo {
   title?: string
   version?: string
   description?: string
@@ -17,22 +17,22 @@ type Json = Record<string, unknown>
  *
  * @example openapi(operations).paths['/deploy/llm'].post.operationId // 'createLlmDeployment'
  */
-export function openapi(operations: Operations, info: Info = {}) {
+export function createOpenapiDocument(operations: Operations, info: OpenapiInfo = {}) {
   const components: Json = { ...ERROR_SCHEMAS }
   const paths: Record<string, Record<string, Json>> = {}
   for (const [operationId, endpoint] of Object.entries(operations)) {
-    const described = { [endpoint.method.toLowerCase()]: describe(operationId, endpoint, components) }
-    paths[endpoint.path] = { ...paths[endpoint.path], ...described }
+    const pathItem = { [endpoint.method.toLowerCase()]: describeOperation(operationId, endpoint, components) }
+    paths[endpoint.path] = { ...paths[endpoint.path], ...pathItem }
     if (endpoint.mirror === undefined) continue
     const method = endpoint.method.toLowerCase()
-    const mirrored = {
-      ...described[method],
+    const mirrorOperation = {
+      ...pathItem[method],
       operationId: `compat${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`,
       summary: `The same as ${endpoint.method} ${endpoint.path}`,
       'x-provenance': 'neighbour',
       'x-mirror-of': operationId,
     }
-    paths[endpoint.mirror] = { ...paths[endpoint.mirror], [method]: mirrored }
+    paths[endpoint.mirror] = { ...paths[endpoint.mirror], [method]: mirrorOperation }
   }
   return {
     openapi: '3.1.0',
@@ -61,47 +61,47 @@ export function openapi(operations: Operations, info: Info = {}) {
 }
 
 /** Everything assumed about an endpoint, its refusals among it: the document shows no status codes. */
-export function assumptionsOf(endpoint: AnyEndpoint): string[] {
+export function listAssumptions(endpoint: AnyEndpoint): string[] {
   const refusals = Object.entries(endpoint.refusals).map(([status, reason]) => `${status}: ${reason}`)
-  return [...endpoint.assumed, ...refusals]
+  return [...endpoint.assumptions, ...refusals]
 }
 
-function describe(operationId: string, endpoint: AnyEndpoint, components: Json): Json {
+function describeOperation(operationId: string, endpoint: AnyEndpoint, components: Json): Json {
   const parameters = [
-    ...routeNames(endpoint.path).map(name => ({
+    ...routeParamNames(endpoint.path).map(name => ({
       name,
       in: 'path',
       required: true,
-      schema: schemaOf(endpoint.params[name] ?? z.string(), 'output', components),
+      schema: toJsonSchema(endpoint.params[name] ?? z.string(), 'output', components),
     })),
     ...Object.entries(endpoint.query).map(([name, schema]) => ({
       name,
       in: 'query',
       required: !isOptional(schema),
-      schema: schemaOf(schema, 'output', components),
+      schema: toJsonSchema(schema, 'output', components),
     })),
-    ...(endpoint.alt
+    ...(endpoint.acceptsKeyHeader
       ? [{ name: 'alt-api-key', in: 'header', required: false, schema: { type: ['string', 'null'] } }]
       : []),
   ]
-  const requestBody = requestOf(endpoint, components)
+  const requestBody = describeRequestBody(endpoint, components)
   return {
     operationId,
     summary: endpoint.summary,
-    tags: [tagOf(endpoint.path)],
+    tags: [toTag(endpoint.path)],
     'x-provenance': endpoint.provenance,
-    'x-assumed': assumptionsOf(endpoint),
+    'x-assumed': listAssumptions(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: responsesOf(endpoint, components),
-    security: securityOf(endpoint),
+    responses: describeResponses(endpoint, components),
+    security: describeSecurity(endpoint),
   }
 }
 
-function requestOf(endpoint: AnyEndpoint, components: Json): Json | undefined {
+function describeRequestBody(endpoint: AnyEndpoint, components: Json): Json | undefined {
   if (endpoint.upload !== undefined) {
     const { part = 'file' } = endpoint.upload
-    const form = schemaOf(z.object((endpoint.upload.fields ?? {}) as Fields), 'input', components)
+    const form = toJsonSchema(z.object((endpoint.upload.fields ?? {}) as FieldSchemas), 'input', components)
     const file = { type: 'string', contentMediaType: 'application/octet-stream' }
     const schema = {
       ...form,
@@ -111,50 +111,57 @@ function requestOf(endpoint: AnyEndpoint, components: Json): Json | undefined {
     return { required: true, content: { 'multipart/form-data': { schema } } }
   }
   if (endpoint.body === undefined) return undefined
-  const schema = schemaOf(endpoint.body, 'input', components)
+  const schema = toJsonSchema(endpoint.body, 'input', components)
   const { body: example } = endpoint.example
-  const shown = example === undefined ? { schema } : { schema, example }
+  const mediaType = example === undefined ? { schema } : { schema, example }
   return {
     required: !isOptional(endpoint.body),
-    content: Object.fromEntries(MEDIA_TYPES[endpoint.consumes].map(media => [media, shown])),
+    content: Object.fromEntries(MEDIA_TYPES[endpoint.consumes].map(media => [media, mediaType])),
   }
 }
 
-function responsesOf(endpoint: AnyEndpoint, components: Json): Json {
+function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
   const responses: Json = {
     200: {
       description: 'Success',
       'x-provenance': endpoint.provenance,
       content: {
-        [endpoint.produces]: { schema: schemaOf(endpoint.returns, 'output', components) },
-        ...(endpoint.streams && { 'text/event-stream': { schema: schemaOf(endpoint.streams, 'output', components) } }),
+        [endpoint.produces]: { schema: toJsonSchema(endpoint.returns, 'output', components) },
+        ...(endpoint.streamEvent && {
+          'text/event-stream': { schema: toJsonSchema(endpoint.streamEvent, 'output', components) },
+        }),
       },
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }
   // Who is judged before the endpoint is told in one shape, whatever the endpoint's own.
   if (endpoint.auth !== 'none') {
-    for (const [status, [reason, schema]] of Object.entries(JUDGED)) responses[status] = refusal(reason, schema)
+    for (const [status, [reason, schema]] of Object.entries(AUTH_REFUSALS))
+      responses[status] = describeRefusal(reason, schema)
   }
   for (const [status, reason] of Object.entries(refusals)) {
-    const judged = responses[status] === undefined ? undefined : JUDGED[Number(status) as keyof typeof JUDGED]
-    const refused = refusal(reason, SCHEMA_OF_SHAPE[endpoint.errors], judged)
-    responses[status] = status === '429' || status === '503' ? { ...refused, headers: RETRY_AFTER } : refused
+    const authRefusal =
+      responses[status] === undefined ? undefined : AUTH_REFUSALS[Number(status) as keyof typeof AUTH_REFUSALS]
+    const refusalObject = describeRefusal(reason, SCHEMA_OF_SHAPE[endpoint.errorShape], authRefusal)
+    responses[status] =
+      status === '429' || status === '503' ? { ...refusalObject, headers: RETRY_AFTER_HEADER } : refusalObject
   }
   const takesInput =
     endpoint.body !== undefined ||
     endpoint.upload !== undefined ||
     Object.keys(endpoint.params).length > 0 ||
     Object.keys(endpoint.query).length > 0
-  if (takesInput) responses[422] = refusal('what was sent is not valid', 'ValidationError')
-  const media = MEDIA[endpoint.upload === undefined ? endpoint.consumes : 'upload']
-  if (endpoint.body !== undefined || endpoint.upload !== undefined) responses[415] = refusal(media, 'DetailError')
+  if (takesInput) responses[422] = describeRefusal('what was sent is not valid', 'ValidationError')
+  const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
+  if (endpoint.body !== undefined || endpoint.upload !== undefined)
+    responses[415] = describeRefusal(mediaReason, 'DetailError')
   // Whatever else an endpoint takes, a method that it does not take it refuses.
-  if (Object.keys(responses).length === 1) responses[405] = refusal('the path does not take the method', 'DetailError')
+  if (Object.keys(responses).length === 1)
+    responses[405] = describeRefusal('the path does not take the method', 'DetailError')
   return responses
 }
 
-const MEDIA = {
+const UNSUPPORTED_MEDIA_REASONS = {
   json: 'the body is a form or compressed: send application/json',
   form: 'the body is no form, or compressed: send application/x-www-form-urlencoded',
   upload: 'the body is compressed: send it as it is',
@@ -165,12 +172,12 @@ const MEDIA_TYPES = {
   form: ['application/x-www-form-urlencoded', 'multipart/form-data'],
 } as const
 
-const JUDGED = {
+const AUTH_REFUSALS = {
   401: ['no token, or an unknown one', 'AuthenticationError'],
   403: ['the token is not allowed from this address', 'SimpleError'],
 } as const
 
-const RETRY_AFTER = {
+const RETRY_AFTER_HEADER = {
   'Retry-After': {
     description: 'Seconds after which another try may have better luck',
     schema: { type: 'integer', minimum: 0 },
@@ -180,16 +187,20 @@ const RETRY_AFTER = {
 const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
 
 /** The document shows no status codes: every refusal is assumed. */
-function refusal(reason: string, schema: string, judged?: readonly [reason: string, schema: string]): Json {
-  const references = [...new Set([...(judged === undefined ? [] : [judged[1]]), schema])].map(name => ({
+function describeRefusal(
+  reason: string,
+  schema: string,
+  authRefusal?: readonly [reason: string, schema: string],
+): Json {
+  const references = [...new Set([...(authRefusal === undefined ? [] : [authRefusal[1]]), schema])].map(name => ({
     $ref: `#/components/schemas/${name}`,
   }))
-  const description = judged === undefined ? reason : `${judged[0]}; ${reason}`
+  const description = authRefusal === undefined ? reason : `${authRefusal[0]}; ${reason}`
   const content = { 'application/json': { schema: references.length === 1 ? references[0] : { anyOf: references } } }
   return { description, 'x-provenance': 'assumed', content }
 }
 
-function securityOf(endpoint: AnyEndpoint): Json[] {
+function describeSecurity(endpoint: AnyEndpoint): Json[] {
   if (endpoint.auth === 'none') return []
   const either = [{ bearer: [] }, { 'alt-api-key': [] }]
   return endpoint.auth === 'optional' ? [{}, ...either] : either
@@ -200,11 +211,11 @@ function isOptional(schema: z.ZodType): boolean {
 }
 
 /** Named schemas go to `components`, the rest stands in place. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const {
     $schema: _,
     $defs,
-    ...described
+    ...jsonSchema
   } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
@@ -219,15 +230,16 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): 
       delete jsonSchema['x-unread']
     },
   }) as Json
-  const { id, ...inPlace } = described
-  for (const [name, definition] of Object.entries(($defs ?? {}) as Json)) components[name] = referring(definition)
-  if (typeof id !== 'string') return referring(inPlace) as Json
-  components[id] = referring(inPlace)
+  const { id, ...inPlace } = jsonSchema
+  for (const [name, definition] of Object.entries(($defs ?? {}) as Json))
+    components[name] = rewriteReferences(definition)
+  if (typeof id !== 'string') return rewriteReferences(inPlace) as Json
+  components[id] = rewriteReferences(inPlace)
   return { $ref: `#/components/schemas/${id}` }
 }
 
-function referring(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(referring)
+function rewriteReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rewriteReferences)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
@@ -236,17 +248,17 @@ function referring(value: unknown): unknown {
         key,
         key === '$ref' && typeof inner === 'string'
           ? inner.replace('#/$defs/', '#/components/schemas/')
-          : referring(inner),
+          : rewriteReferences(inner),
       ]),
   )
 }
 
 /** The first word of a path that is neither a version nor a parameter. */
-function tagOf(path: string): string {
+function toTag(path: string): string {
   return path.split('/').find(word => word !== '' && !/^v\d+$/.test(word) && !word.startsWith('{')) ?? 'other'
 }
 
-const text = { type: 'string' }
+const STRING_SCHEMA = { type: 'string' }
 const ERROR_SCHEMAS: Json = {
   ValidationError: {
     type: 'object',
@@ -257,21 +269,21 @@ const ERROR_SCHEMAS: Json = {
         items: {
           type: 'object',
           required: ['loc', 'msg', 'type'],
-          properties: { loc: { type: 'array', items: text }, msg: text, type: text },
+          properties: { loc: { type: 'array', items: STRING_SCHEMA }, msg: STRING_SCHEMA, type: STRING_SCHEMA },
         },
       },
     },
   },
-  SimpleError: { type: 'object', required: ['error'], properties: { error: text } },
-  DetailError: { type: 'object', required: ['detail'], properties: { detail: text } },
+  SimpleError: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } },
+  DetailError: { type: 'object', required: ['detail'], properties: { detail: STRING_SCHEMA } },
   WrappedError: {
     type: 'object',
     required: ['detail'],
-    properties: { detail: { type: 'object', required: ['error'], properties: { error: text } } },
+    properties: { detail: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } } },
   },
   AuthenticationError: {
     type: 'object',
     required: ['detail'],
-    properties: { detail: { anyOf: [text, { type: 'object', properties: { error: text } }] } },
+    properties: { detail: { anyOf: [STRING_SCHEMA, { type: 'object', properties: { error: STRING_SCHEMA } }] } },
   },
 }

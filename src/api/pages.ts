@@ -15,18 +15,18 @@ export interface Page<Entry> {
  *
  * @throws Refused 404 when no entry has that id
  */
-export function pageOf<Entry extends { readonly id: string }, Shown>(
+export function paginate<Entry extends { readonly id: string }, Item>(
   entries: readonly Entry[],
   { after, limit }: { after?: string | undefined; limit: number },
-  show: (entry: Entry) => Shown,
-): Page<Shown> {
-  const before = after === undefined ? -1 : entries.findIndex(({ id }) => id === after)
-  if (after !== undefined && before < 0) refuse(404, `nothing in this list has the id '${after}' of after`)
-  const page = entries.slice(before + 1, before + 1 + limit)
+  toItem: (entry: Entry) => Item,
+): Page<Item> {
+  const afterIndex = after === undefined ? -1 : entries.findIndex(({ id }) => id === after)
+  if (after !== undefined && afterIndex < 0) refuse(404, `nothing in this list has the id '${after}' of after`)
+  const page = entries.slice(afterIndex + 1, afterIndex + 1 + limit)
   return {
     object: 'list',
-    data: page.map(show),
-    has_more: before + 1 + limit < entries.length,
+    data: page.map(toItem),
+    has_more: afterIndex + 1 + limit < entries.length,
     first_id: page[0]?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
   }

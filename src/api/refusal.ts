@@ -1,5 +1,5 @@
 /** What a refused call of the typed client throws. Apart, for a script that catches it needs none of the declarations. */
-const MARK = Symbol.for('modelhost-sim.refusal')
+const REFUSAL_BRAND = Symbol.for('modelhost-sim.refusal')
 
 /**
  * What the service refused.
@@ -19,11 +19,11 @@ export class Refusal extends Error {
     this.status = status
     this.body = body
     this.headers = headers
-    Object.defineProperty(this, MARK, { value: true })
+    Object.defineProperty(this, REFUSAL_BRAND, { value: true })
   }
 
   /** A refusal of another copy of this package is one, too: a script and what plays it may have loaded one each. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === 'object' && value !== null && MARK in value
+    return typeof value === 'object' && value !== null && REFUSAL_BRAND in value
   }
 }

@@ -1,14 +1,14 @@
 /** What a model that does not exist says: texts, JSON that fits a schema, calls of tools, each with its tokens. */
-import { answerKey, answerText, answerTokens } from '../cluster/answers.ts'
-import { answerFor, type JsonSchema, type JsonValue, SchemaError } from '../cluster/schema-answers.ts'
-import type { Chance, Key } from '../kernel/random.ts'
+import { answerKey, drawAnswerLength, generateText } from '../cluster/answers.ts'
+import { generateValue, type JsonSchema, type JsonValue, SchemaError } from '../cluster/schema-answers.ts'
+import type { Chance, EntityKey } from '../kernel/random.ts'
 import { purpose } from '../kernel/random.ts'
 import { refuse } from './endpoint.ts'
-import { refuseAsScripted, type ScriptedAnswer } from './scripted.ts'
+import { type ScriptedAnswer, throwScriptedError } from './scripted.ts'
 import { countTokens, splitTokens } from './tokenizer.ts'
 
-const TOOL = purpose('answer.tool')
-const TOOL_ID = purpose('answer.toolId')
+const TOOL_DRAW = purpose('answer.tool')
+const TOOL_ID_DRAW = purpose('answer.toolId')
 
 /** What the model may call: a function, by the schema of its arguments, or a custom tool, which has none and takes a text. */
 export interface Tool {
@@ -39,25 +39,25 @@ export interface Reply {
 }
 
 /** What bounds an answer. */
-export interface Bounds {
+export interface ReplyBounds {
   /** Tokens at most; undefined for as many as it likes. */
   readonly limit: number | undefined
   /** Texts before which it ends. */
   readonly stop: readonly string[]
   /** How many answers the request gets, among which what they may take is shared; 1 where nothing is said. */
-  readonly answers?: number
+  readonly answerCount?: number
 }
 
 /** How a reply is drawn: equal models, prompts and positions give equal replies. */
-export function replyKey(chance: Chance, model: string, prompt: string, index: number): Key {
+export function replyKey(chance: Chance, model: string, prompt: string, index: number): EntityKey {
   return answerKey(chance, model, index === 0 ? prompt : `${prompt}\u0000${index}`)
 }
 
 /** Words drawn from the key. */
-export function wordsReply(chance: Chance, key: Key, bounds: Bounds): Reply {
-  const { tokens, cut } = answerTokens(chance, key, bounds.limit)
+export function createDrawnReply(chance: Chance, key: EntityKey, bounds: ReplyBounds): Reply {
+  const { tokens, cut } = drawAnswerLength(chance, key, bounds.limit)
   const reply = new DrawnReply(chance, key, tokens, cut)
-  return bounds.stop.length > 0 && stopAt(reply.text, bounds.stop) >= 0 ? textReply(reply.text, bounds) : reply
+  return bounds.stop.length > 0 && findStop(reply.text, bounds.stop) >= 0 ? createTextReply(reply.text, bounds) : reply
 }
 
 /** So many words drawn from the key, when somebody reads them. */
@@ -67,10 +67,10 @@ export class DrawnReply implements Reply {
   readonly finish_reason: 'stop' | 'length'
   readonly isDrawn = true
   readonly #chance: Chance
-  readonly #key: Key
+  readonly #key: EntityKey
   #text: string | undefined
 
-  constructor(chance: Chance, key: Key, tokens: number, isCut: boolean) {
+  constructor(chance: Chance, key: EntityKey, tokens: number, isCut: boolean) {
     this.#chance = chance
     this.#key = key
     this.tokens = tokens
@@ -78,7 +78,7 @@ export class DrawnReply implements Reply {
   }
 
   get text(): string {
-    this.#text ??= answerText(this.#chance, this.#key, this.tokens, this.finish_reason === 'length')
+    this.#text ??= generateText(this.#chance, this.#key, this.tokens, this.finish_reason === 'length')
     return this.#text
   }
 
@@ -89,9 +89,9 @@ export class DrawnReply implements Reply {
 }
 
 /** A text that is given, cut by the bounds. */
-export function textReply(given: string, { limit, stop }: Bounds): Reply {
-  const stops = stopAt(given, stop)
-  let text = stops >= 0 ? given.slice(0, stops) : given
+export function createTextReply(fullText: string, { limit, stop }: ReplyBounds): Reply {
+  const stopIndex = findStop(fullText, stop)
+  let text = stopIndex >= 0 ? fullText.slice(0, stopIndex) : fullText
   let tokens = text === '' ? 0 : countTokens(text)
   const isCut = limit !== undefined && tokens > limit
   if (isCut) {
@@ -105,50 +105,60 @@ export function textReply(given: string, { limit, stop }: Bounds): Reply {
 }
 
 /** JSON that fits a schema. Ends the request with 400 where none is known that does. */
-export function jsonReply(chance: Chance, key: Key, schema: JsonSchema, bounds: Bounds): Reply {
-  return textReply(JSON.stringify(fitting(chance, key, schema, 'response_format', bounds)), bounds)
+export function createJsonReply(chance: Chance, key: EntityKey, schema: JsonSchema, bounds: ReplyBounds): Reply {
+  return createTextReply(JSON.stringify(fitting(chance, key, schema, 'response_format', bounds)), bounds)
 }
 
 /** A call of one tool, with arguments that fit its parameters, or with a text. */
-export function toolReply(chance: Chance, key: Key, { name, parameters }: Tool, bounds: Bounds): Reply {
+export function createToolReply(
+  chance: Chance,
+  key: EntityKey,
+  { name, parameters }: Tool,
+  bounds: ReplyBounds,
+): Reply {
   if (parameters === undefined) {
-    const { tokens } = answerTokens(chance, key, undefined)
-    return callsReply(chance, key, [{ name, input: answerText(chance, key, tokens) }], bounds)
+    const { tokens } = drawAnswerLength(chance, key, undefined)
+    return createToolCallsReply(chance, key, [{ name, input: generateText(chance, key, tokens) }], bounds)
   }
-  const given = fitting(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
-  return callsReply(chance, key, [{ name, arguments: given }], bounds)
+  const generatedArguments = fitting(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
+  return createToolCallsReply(chance, key, [{ name, arguments: generatedArguments }], bounds)
 }
 
 /** An answer that a test gives. Ends the request where it is an error. */
-export function scriptedReply(chance: Chance, key: Key, answer: ScriptedAnswer, bounds: Bounds): Reply {
-  if ('error' in answer) refuseAsScripted(answer.error)
-  if ('text' in answer) return textReply(answer.text, bounds)
-  if ('json' in answer) return textReply(JSON.stringify(answer.json), bounds)
-  return callsReply(chance, key, [answer.toolCall as { name: string; arguments: JsonValue }], bounds)
+export function createScriptedReply(
+  chance: Chance,
+  key: EntityKey,
+  answer: ScriptedAnswer,
+  bounds: ReplyBounds,
+): Reply {
+  if ('error' in answer) throwScriptedError(answer.error)
+  if ('text' in answer) return createTextReply(answer.text, bounds)
+  if ('json' in answer) return createTextReply(JSON.stringify(answer.json), bounds)
+  return createToolCallsReply(chance, key, [answer.toolCall as { name: string; arguments: JsonValue }], bounds)
 }
 
 /** Calls of tools that are given. */
-export function callsReply(
+export function createToolCallsReply(
   chance: Chance,
-  key: Key,
+  key: EntityKey,
   calls: readonly ({ readonly name: string } & ({ readonly arguments: JsonValue } | { readonly input: string }))[],
-  { limit }: Bounds,
+  { limit }: ReplyBounds,
 ): Reply {
-  let left = limit ?? Number.POSITIVE_INFINITY
+  let remaining = limit ?? Number.POSITIVE_INFINITY
   let isCut = false
   let tokens = 0
-  const toolCalls = calls.map((call, nth) => {
+  const toolCalls = calls.map((call, callIndex) => {
     const { name } = call
     const isCustom = 'input' in call
-    left -= countTokens(name)
-    const reply = textReply(isCustom ? call.input : JSON.stringify(call.arguments), {
-      limit: Math.max(0, Math.min(left, 0x7fffffff)),
+    remaining -= countTokens(name)
+    const reply = createTextReply(isCustom ? call.input : JSON.stringify(call.arguments), {
+      limit: Math.max(0, Math.min(remaining, 0x7fffffff)),
       stop: [],
     })
-    left -= reply.tokens
+    remaining -= reply.tokens
     tokens += countTokens(name) + reply.tokens
     isCut ||= reply.finish_reason === 'length'
-    return { id: `call_${chance.letters(24, key, TOOL_ID + nth)}`, name, arguments: reply.text, isCustom }
+    return { id: `call_${chance.letters(24, key, TOOL_ID_DRAW + callIndex)}`, name, arguments: reply.text, isCustom }
   })
   return {
     ...{ text: '', toolCalls, finish_reason: isCut ? 'length' : 'tool_calls', isDrawn: false },
@@ -158,38 +168,40 @@ export function callsReply(
 }
 
 /** Which tool is called: the one whose name the words speak of, else one that is drawn. */
-export function chosenTool(chance: Chance, key: Key, tools: readonly Tool[], words: string): Tool {
-  const spoken = words.toLowerCase()
-  const fitting = (tool: Tool) =>
+export function chooseTool(chance: Chance, key: EntityKey, tools: readonly Tool[], words: string): Tool {
+  const lowerCaseWords = words.toLowerCase()
+  const generateJson = (tool: Tool) =>
     tool.name
       .toLowerCase()
       .split(/[_\-\s]+/)
-      .filter(word => word.length > 3 && spoken.includes(word)).length
-  const best = Math.max(...tools.map(fitting))
-  return best > 0 ? tools.find(tool => fitting(tool) === best)! : tools[chance.integer(tools.length, key, TOOL)]!
+      .filter(word => word.length > 3 && lowerCaseWords.includes(word)).length
+  const best = Math.max(...tools.map(generateJson))
+  return best > 0
+    ? tools.find(tool => generateJson(tool) === best)!
+    : tools[chance.integer(tools.length, key, TOOL_DRAW)]!
 }
 
 function fitting(
   chance: Chance,
-  key: Key,
+  key: EntityKey,
   schema: JsonSchema,
   where: string,
-  { answers }: Bounds,
+  { answerCount }: ReplyBounds,
   within?: JsonSchema,
 ): JsonValue {
   try {
-    return answerFor(schema, chance, key, { answers, ...(within !== undefined && { within }) })
+    return generateValue(schema, chance, key, { answers: answerCount, ...(within !== undefined && { within }) })
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     refuse(400, `no answer can be made for the schema of ${where}: ${error.message}`)
   }
 }
 
-function stopAt(text: string, stop: readonly string[]): number {
-  let first = -1
-  for (const one of stop) {
-    const at = one === '' ? -1 : text.indexOf(one)
-    if (at >= 0 && (first < 0 || at < first)) first = at
+function findStop(text: string, stop: readonly string[]): number {
+  let firstIndex = -1
+  for (const stopText of stop) {
+    const index = stopText === '' ? -1 : text.indexOf(stopText)
+    if (index >= 0 && (firstIndex < 0 || index < firstIndex)) firstIndex = index
   }
-  return first
+  return firstIndex
 }

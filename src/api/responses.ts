@@ -1,102 +1,120 @@
 /** What comes of requests, as responses: at the time of the world and in its words. */
-import type { Asked, Sent } from './asked.ts'
-import { Bytes, type ErrorShape, Events, Invalid, JsonText, Refused } from './endpoint.ts'
-import type { Detail } from './validation.ts'
+import type { QuotableInput, RequestContext } from './asked.ts'
+import { Bytes, type ErrorShape, InvalidInputError, JsonText, RefusalError, ServerSentEvents } from './endpoint.ts'
+import type { ValidationDetail } from './validation.ts'
 
-const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' } as const
+const EVENT_STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+} as const
 
-export interface ResponsesOptions<Context> {
+export interface ResponsesOptions<Backend> {
   /** Milliseconds since 1970 of the context's time, for the `Date` header. */
-  time(context: Context): number
+  time(backend: Backend): number
   /** Hears of what no handler should throw; the caller gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
 
 /** The responses of one pipeline. */
-export class Responses<Context> {
-  readonly #options: ResponsesOptions<Context>
-  #second = Number.NaN
-  #date = ''
+export class Responses<Backend> {
+  readonly #options: ResponsesOptions<Backend>
+  #cachedSecond = Number.NaN
+  #cachedDate = ''
 
-  constructor(options: ResponsesOptions<Context>) {
+  constructor(options: ResponsesOptions<Backend>) {
     this.#options = options
   }
 
   /** What an endpoint returned. */
-  success({ context, one: { endpoint, speaks } }: Asked<Context>, value: unknown): Response {
-    if (value instanceof JsonText) return this.json(context, 200, speaks?.returns.outwardText(value.text) ?? value.text)
-    if (value instanceof Events) {
-      return new Response(value.body, { headers: { ...EVENTS, date: this.#dateOf(context) } })
+  success({ backend, operation: { endpoint, responseMapping } }: RequestContext<Backend>, value: unknown): Response {
+    if (value instanceof JsonText)
+      return this.json(backend, 200, responseMapping?.returns.toVendorJson(value.text) ?? value.text)
+    if (value instanceof ServerSentEvents) {
+      return new Response(value.body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
     }
     if (value instanceof Bytes) {
-      return bytes(value, { 'content-type': endpoint.produces, date: this.#dateOf(context) })
+      return createBytesResponse(value, { 'content-type': endpoint.produces, date: this.#formatDate(backend) })
     }
-    return this.json(context, 200, JSON.stringify(speaks === undefined ? value : speaks.returns.outward(value)))
+    return this.json(
+      backend,
+      200,
+      JSON.stringify(responseMapping === undefined ? value : responseMapping.returns.toVendor(value)),
+    )
   }
 
   /** A 422. */
-  invalid({ context, one: { speaks } }: Asked<Context>, detail: readonly Detail[], sent: Sent): Response {
-    const told = speaks === undefined ? detail : speaks.details(detail, sent)
-    return this.json(context, 422, JSON.stringify({ detail: told }))
+  invalid(
+    { backend, operation: { responseMapping } }: RequestContext<Backend>,
+    issues: readonly ValidationDetail[],
+    quotable: QuotableInput,
+  ): Response {
+    const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues, quotable)
+    return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }))
   }
 
   /** What an endpoint threw: a refusal, or a bug of ours. */
-  failure(asked: Asked<Context>, error: unknown, sent: Sent): Response {
-    const { context, one } = asked
-    if (error instanceof Refused) {
-      const body = error.body ?? errorBody(one.endpoint.errors, error.message)
-      const told = one.speaks === undefined || error.isQuoted ? body : one.speaks.refusal(body, sent)
-      return this.json(context, error.status, JSON.stringify(told), error.headers)
+  failure(context: RequestContext<Backend>, error: unknown, quotable: QuotableInput): Response {
+    const { backend, operation } = context
+    if (error instanceof RefusalError) {
+      const body = error.body ?? toErrorBody(operation.endpoint.errorShape, error.message)
+      const vendorBody =
+        operation.responseMapping === undefined || error.isQuoted
+          ? body
+          : operation.responseMapping.toVendorRefusal(body, quotable)
+      return this.json(backend, error.status, JSON.stringify(vendorBody), error.headers)
     }
-    if (error instanceof Invalid) {
-      return this.invalid(asked, [{ loc: [...error.loc], msg: error.message, type: error.type }], sent)
+    if (error instanceof InvalidInputError) {
+      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }], quotable)
     }
-    this.#options.onBug?.(error, one.operation)
-    const headers = { 'x-sim-error': headerSafe(`${one.operation}: ${String(error)}`) }
-    return this.json(context, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)
+    this.#options.onBug?.(error, operation.operationId)
+    const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }
+    return this.json(backend, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)
   }
 
-  json(context: Context, status: number, text: string, more?: Readonly<Record<string, string>>): Response {
-    const headers = { 'content-type': 'application/json', date: this.#dateOf(context) }
-    return new Response(text, { status, headers: more === undefined ? headers : { ...headers, ...more } })
+  json(backend: Backend, status: number, text: string, extraHeaders?: Readonly<Record<string, string>>): Response {
+    const headers = { 'content-type': 'application/json', date: this.#formatDate(backend) }
+    return new Response(text, {
+      status,
+      headers: extraHeaders === undefined ? headers : { ...headers, ...extraHeaders },
+    })
   }
 
   /** A text that is no JSON. */
-  page(context: Context, status: number, text: string, contentType: string): Response {
-    return new Response(text, { status, headers: { 'content-type': contentType, date: this.#dateOf(context) } })
+  text(backend: Backend, status: number, text: string, contentType: string): Response {
+    return new Response(text, { status, headers: { 'content-type': contentType, date: this.#formatDate(backend) } })
   }
 
-  #dateOf(context: Context): string {
-    const second = Math.floor(this.#options.time(context) / 1000)
-    if (second !== this.#second) {
-      this.#second = second
-      this.#date = new Date(second * 1000).toUTCString()
+  #formatDate(backend: Backend): string {
+    const second = Math.floor(this.#options.time(backend) / 1000)
+    if (second !== this.#cachedSecond) {
+      this.#cachedSecond = second
+      this.#cachedDate = new Date(second * 1000).toUTCString()
     }
-    return this.#date
+    return this.#cachedDate
   }
 }
 
 /** What a method gets of an answer: HEAD its head. */
-export function whole(method: string, response: Response): Response {
+export function omitBodyForHead(method: string, response: Response): Response {
   return method === 'HEAD' ? new Response(null, { status: response.status, headers: response.headers }) : response
 }
 
 /** The service's 422 lists what is wrong field by field; every other refusal has the endpoint's shape. */
-export function refusedByFault(
+export function createFaultRefusal(
   status: number,
   message: string,
   headers: Readonly<Record<string, string>> | undefined,
-): Refused {
+): RefusalError {
   const body = status === 422 ? { detail: [{ loc: ['body'], msg: message, type: 'value_error' }] } : undefined
-  return new Refused(status, message, headers, body)
+  return new RefusalError(status, message, headers, body)
 }
 
-function errorBody(shape: ErrorShape, message: string): unknown {
+function toErrorBody(shape: ErrorShape, message: string): unknown {
   if (shape === 'simple') return { error: message }
   return { detail: shape === 'detail' ? message : { error: message } }
 }
 
-function bytes(answer: Bytes, headers: Record<string, string>): Response {
+function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {
   const { chunks } = answer
   if (chunks.length < 2) return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers })
   let next = 0
@@ -111,6 +129,6 @@ function bytes(answer: Bytes, headers: Record<string, string>): Response {
 }
 
 /** Header values are printable ASCII. */
-function headerSafe(message: string): string {
+function toHeaderValue(message: string): string {
   return message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200)
 }

@@ -1,6 +1,6 @@
 /** From method and path to the operation, on Hono's router class and without the rest of Hono. */
 import { RegExpRouter } from 'hono/router/reg-exp-router'
-import { routeNames } from './endpoint.ts'
+import { routeParamNames } from './endpoint.ts'
 
 export interface Route {
   method: string
@@ -20,24 +20,24 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
  * Lazy on purpose: `/models/chat/versions` is the versions of `chat`, not a model named `chat/versions`, and
  * `/models/acme/chat/versions` still the versions of `acme/chat`.
  */
-const MODEL_NAME = ':model_name{[^/]+?(?:/[^/]+)??}'
+const MODEL_NAME_PATTERN = ':model_name{[^/]+?(?:/[^/]+)??}'
 
 export class Router<Target> {
   /** Paths without a parameter; they win over paths with one, as the literal word does everywhere. */
-  readonly #literal = new Map<string, Map<string, Target>>()
+  readonly #literalPaths = new Map<string, Map<string, Target>>()
   readonly #patterns = new RegExpRouter<Target>()
   readonly #methods = new Set<string>()
 
   constructor(routes: Iterable<readonly [Route, Target]>) {
     for (const [route, target] of routes) {
       this.#methods.add(route.method)
-      if (routeNames(route.path).length > 0) {
-        this.#patterns.add(route.method, pattern(route.path), target)
+      if (routeParamNames(route.path).length > 0) {
+        this.#patterns.add(route.method, toRouterPattern(route.path), target)
         continue
       }
-      const byMethod = this.#literal.get(route.path) ?? new Map<string, Target>()
+      const byMethod = this.#literalPaths.get(route.path) ?? new Map<string, Target>()
       byMethod.set(route.method, target)
-      this.#literal.set(route.path, byMethod)
+      this.#literalPaths.set(route.path, byMethod)
     }
   }
 
@@ -48,11 +48,11 @@ export class Router<Target> {
    * @param pathname as it came, still percent-encoded, without the query
    */
   match(method: string, pathname: string): Match<Target> {
-    const path = canonical(pathname)
+    const path = toCanonicalPath(pathname)
     if (path === undefined) return undefined
-    const wanted = method === 'HEAD' ? 'GET' : method
-    const found = this.#find(wanted, path)
-    if (found !== undefined) return found
+    const lookupMethod = method === 'HEAD' ? 'GET' : method
+    const match = this.#find(lookupMethod, path)
+    if (match !== undefined) return match
     const allow = [...this.#methods].filter(other => this.#find(other, path) !== undefined)
     if (allow.length === 0) return undefined
     if (allow.includes('GET')) allow.push('HEAD')
@@ -60,19 +60,19 @@ export class Router<Target> {
   }
 
   #find(method: string, path: string): { target: Target; params: Readonly<Record<string, string>> } | undefined {
-    const literal = this.#literal.get(path)?.get(method)
+    const literal = this.#literalPaths.get(path)?.get(method)
     if (literal !== undefined) return { target: literal, params: NO_PARAMS }
     const [handlers, values] = this.#patterns.match(method, path) as [[Target, Record<string, number>][], string[]]
     const first = handlers[0]
     if (first === undefined) return undefined
     const params: Record<string, string> = {}
-    for (const [name, index] of Object.entries(first[1])) params[name] = decoded(values[index]!)
+    for (const [name, index] of Object.entries(first[1])) params[name] = decodeParam(values[index]!)
     return { target: first[0], params }
   }
 }
 
 /** Without its trailing slash, and with every escape resolved but those of `/`, `%` and other reserved characters. */
-function canonical(pathname: string): string | undefined {
+function toCanonicalPath(pathname: string): string | undefined {
   const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname
   if (!path.includes('%')) return path
   try {
@@ -83,12 +83,12 @@ function canonical(pathname: string): string | undefined {
 }
 
 /** What `canonical` left are escapes of reserved characters: always well-formed. */
-function decoded(value: string): string {
+function decodeParam(value: string): string {
   return value.includes('%') ? decodeURIComponent(value) : value
 }
 
-function pattern(path: string): string {
-  return path.replaceAll('{model_name}', MODEL_NAME).replaceAll(/\{([^}]+)\}/g, (whole, name: string) =>
+function toRouterPattern(path: string): string {
+  return path.replaceAll('{model_name}', MODEL_NAME_PATTERN).replaceAll(/\{([^}]+)\}/g, (whole, name: string) =>
     // The braces of a regular expression inside :model_name{…} are not names.
     /^\w+$/.test(name) ? `:${name}` : whole,
   )

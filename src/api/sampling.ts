@@ -1,19 +1,19 @@
 /** What bounds and shapes an answer, of chat and plain completions alike. */
 import * as z from 'zod'
-import { integer, keeping, text } from './fields.ts'
+import { integer, looseObject, text } from './fields.ts'
 
 /** The most answers to one request. */
-const MOST_CHOICES = 128
+const MAX_CHOICES = 128
 
-export const Sampling = {
+export const SamplingFields = {
   max_tokens: integer({ min: 1 }).nullable().optional(),
-  n: integer({ min: 1, max: MOST_CHOICES }).nullable().optional(),
+  n: integer({ min: 1, max: MAX_CHOICES }).nullable().optional(),
   stop: z
     .union([text(), z.array(text()).max(4)])
     .nullable()
     .optional(),
   stream: z.boolean().nullable().optional(),
-  stream_options: keeping({
+  stream_options: looseObject({
     include_usage: z.boolean().nullable().optional(),
     include_obfuscation: z.boolean().nullable().optional(),
   })

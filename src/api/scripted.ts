@@ -1,8 +1,8 @@
 /** Answers that a test gives in place of those that are drawn: by rules, in order, the first that fits. */
 import * as z from 'zod'
 import { RETRY_AFTER } from '../cluster/inference.ts'
-import { nearest } from '../kernel/nearest.ts'
-import { Refused } from './endpoint.ts'
+import { nearestWord } from '../kernel/nearest.ts'
+import { RefusalError } from './endpoint.ts'
 import { text } from './fields.ts'
 
 const Json = z.json()
@@ -40,14 +40,14 @@ export const ScriptRule = z.strictObject({
 export type ScriptRule = z.input<typeof ScriptRule>
 
 /** Ends the request with the error that a rule has for it, in its own words. */
-export function refuseAsScripted({ status, message, retryAfter }: ScriptedError): never {
+export function throwScriptedError({ status, message, retryAfter }: ScriptedError): never {
   const seconds = retryAfter ?? (status === 429 || status === 503 ? RETRY_AFTER.place : undefined)
   const headers = seconds === undefined ? undefined : { 'retry-after': String(seconds) }
-  throw new Refused(status, message, headers, undefined, true)
+  throw new RefusalError(status, message, headers, undefined, true)
 }
 
 /** A rule and how often it has answered. */
-export interface ScriptView extends z.output<typeof ScriptRule> {
+export interface ScriptRuleView extends z.output<typeof ScriptRule> {
   readonly name: string
   readonly hits: number
 }
@@ -59,7 +59,7 @@ export class ScriptError extends RangeError {
 
 /** The rules of a simulator, and how far each has come. */
 export interface ScriptedState {
-  readonly rules: readonly ScriptView[]
+  readonly rules: readonly ScriptRuleView[]
   /** Rules that were added without a name. */
   readonly unnamed: number
 }
@@ -72,7 +72,7 @@ export interface ScriptedState {
  * sim.inference.on({ times: 1 }, { error: { status: 500, message: 'out of luck' } })
  */
 export class ScriptedAnswers {
-  #rules: readonly ScriptView[] = []
+  #rules: readonly ScriptRuleView[] = []
   #unnamed = 0
 
   /** Adds a rule; returns its name. Throws ScriptError for one that can not be. */
@@ -80,25 +80,25 @@ export class ScriptedAnswers {
     return this.add({ ...when, answer: typeof answer === 'string' ? { text: answer } : answer }).name
   }
 
-  add(rule: ScriptRule): ScriptView {
-    const read = ScriptRule.safeParse(rule)
-    if (!read.success) {
-      const [issue] = read.error.issues
-      const at = issue!.path.length === 0 ? '$' : `$.${issue!.path.join('.')}`
+  add(rule: ScriptRule): ScriptRuleView {
+    const parsed = ScriptRule.safeParse(rule)
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues
+      const location = issue!.path.length === 0 ? '$' : `$.${issue!.path.join('.')}`
       throw new ScriptError(
-        `Failed to script an answer: ${at}: ${issue!.message}. Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
+        `Failed to script an answer: ${location}: ${issue!.message}. Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
       )
     }
-    const { name = this.#freeName() } = read.data
+    const { name = this.#createName() } = parsed.data
     if (this.#rules.some(one => one.name === name)) {
       throw new ScriptError(`Failed to script an answer: there is a rule '${name}' already. Give another name.`)
     }
-    const added = { ...read.data, name, hits: 0 }
+    const added = { ...parsed.data, name, hits: 0 }
     this.#rules = [...this.#rules, added]
     return added
   }
 
-  list(): readonly ScriptView[] {
+  list(): readonly ScriptRuleView[] {
     return this.#rules
   }
 
@@ -106,9 +106,9 @@ export class ScriptedAnswers {
   remove(name: string): void {
     const names = this.#rules.map(one => one.name)
     if (!names.includes(name)) {
-      const meant = nearest(name, names)
+      const suggestion = nearestWord(name, names)
       throw new ScriptError(
-        `Failed to remove the rule '${name}': there is none. ${meant ? `Did you mean '${meant}'?` : 'list() has those there are.'}`,
+        `Failed to remove the rule '${name}': there is none. ${suggestion ? `Did you mean '${suggestion}'?` : 'list() has those there are.'}`,
       )
     }
     this.#rules = this.#rules.filter(one => one.name !== name)
@@ -119,18 +119,18 @@ export class ScriptedAnswers {
   }
 
   /** The answer to a request, which counts as given; undefined where nothing is scripted for it. */
-  answerTo(model: string, words: string): ScriptedAnswer | undefined {
+  takeAnswer(model: string, words: string): ScriptedAnswer | undefined {
     if (this.#rules.length === 0) return undefined
-    const said = words.toLowerCase()
-    const found = this.#rules.find(
+    const lowerCaseWords = words.toLowerCase()
+    const rule = this.#rules.find(
       one =>
         (one.model === undefined || one.model === model) &&
-        (one.contains === undefined || said.includes(one.contains.toLowerCase())) &&
+        (one.contains === undefined || lowerCaseWords.includes(one.contains.toLowerCase())) &&
         (one.times === undefined || one.hits < one.times),
     )
-    if (found === undefined) return undefined
-    this.#rules = this.#rules.map(one => (one === found ? { ...one, hits: one.hits + 1 } : one))
-    return found.answer
+    if (rule === undefined) return undefined
+    this.#rules = this.#rules.map(one => (one === rule ? { ...one, hits: one.hits + 1 } : one))
+    return rule.answer
   }
 
   /** What another simulator goes on with, or this one when it comes back to here. */
@@ -144,7 +144,7 @@ export class ScriptedAnswers {
     this.#unnamed = unnamed
   }
 
-  #freeName(): string {
+  #createName(): string {
     do this.#unnamed++
     while (this.#rules.some(one => one.name === `script-${this.#unnamed}`))
     return `script-${this.#unnamed}`

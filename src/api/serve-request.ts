@@ -1,15 +1,15 @@
 /** The service's API over a world: `Request` in, `Response` out. */
-import type { Polled } from '../cluster/unfinished.ts'
+import type { PolledResource } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
-import { type Call, NAMES_HEADER, pathOf } from './asked.ts'
+import { type IncomingRequest, NAMES_HEADER, toPathAndQuery } from './asked.ts'
 import { authenticate, KEY_HEADER } from './auth.ts'
 import type { ApiScope, Operations } from './endpoint.ts'
-import { documented, operations } from './index.ts'
-import { namedDocument } from './named-document.ts'
+import { documentedOperations, operations } from './index.ts'
+import { translateDocument } from './named-document.ts'
 import type { Names } from './names.ts'
-import { openapi } from './openapi.ts'
-import { type Around, createPipeline } from './pipeline.ts'
-import { Wording } from './wording.ts'
+import { createOpenapiDocument } from './openapi.ts'
+import { createPipeline, type Middleware } from './pipeline.ts'
+import { VendorMapping } from './wording.ts'
 
 export interface ApiOptions {
   /** Serves the endpoints that the interface document does not have but its lifecycles need. On by default. */
@@ -28,95 +28,108 @@ export interface Api {
   /**
    * Answers a request to a world; at once, without a promise, where the request has no body to read.
    *
-   * @param around faults of the wire, where there are any
+   * @param middleware faults of the wire, where there are any
    * @example await api.answer(world, new Request('http://sim/v1/voices', { headers: { authorization: 'Bearer …' } }))
    */
-  answer(world: World, request: Request, call?: Call, around?: Around<World>): Response | Promise<Response>
+  answer(
+    world: World,
+    request: Request,
+    incoming?: IncomingRequest,
+    middleware?: Middleware<World>,
+  ): Response | Promise<Response>
   /** The operation a method and path lead to, undefined where none does. */
-  operationOf(method: string, path: string): string | undefined
+  findOperationId(method: string, path: string): string | undefined
   /** The header that takes a token beside `Authorization`, by the name that clients have for it. */
   readonly keyHeader: string
   /** Every path under which an operation of this one is served: the neutral one, and that of the names. */
-  pathsOf(path: string): readonly string[]
+  servedPaths(path: string): readonly string[]
   /** The things whose progress a request looks at; undefined for one that looks at none. */
-  polledBy(method: string, target: string): Polled | undefined
+  findPolledResource(method: string, target: string): PolledResource | undefined
 }
 
 const LOCALHOST = '127.0.0.1'
-const NOTHING_SCRIPTED = () => undefined
+const NO_SCRIPTED_ANSWERS = () => undefined
 const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that have a meaning already where they would stand */
 export function createApi(options: ApiOptions = {}): Api {
-  const served: Operations<ApiScope> = options.neighbours === false ? documented : operations
-  const wording = options.names && wordingOf(options.names, served)
+  const servedOperations: Operations<ApiScope> = options.neighbours === false ? documentedOperations : operations
+  const mapping = options.names && getMapping(options.names, servedOperations)
   const pipeline = createPipeline<World, ApiScope>({
-    operations: served,
-    admit: (world, endpoint, header, call) => ({
+    operations: servedOperations,
+    createScope: (world, endpoint, header, call) => ({
       world,
       token: authenticate(world.store, endpoint.auth, header, call.clientAddress ?? LOCALHOST),
-      scripted: call.scripted ?? NOTHING_SCRIPTED,
+      findScriptedAnswer: call.findScriptedAnswer ?? NO_SCRIPTED_ANSWERS,
     }),
-    time,
-    look: (scope, world) => ({ ...scope, world }),
-    open: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
-    amend: (entry, status) => {
+    time: worldEpochMs,
+    replaceBackend: (scope, world) => ({ ...scope, world }),
+    openEntry: (world, operation, method, path, cause) => world.openRequest(operation, method, path, cause),
+    amendEntry: (entry, status) => {
       ;(entry as ReturnType<World['openRequest']>).fields.status = status
     },
-    close: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
-    wording,
+    closeEntry: (world, entry, status) => world.closeRequest(entry as ReturnType<World['openRequest']>, status),
+    mapping,
     ...(options.strictRequests && { strictRequests: true }),
     ...(options.onBug && { onBug: options.onBug }),
   })
-  const documents = new Map<Wording | undefined, string>()
-  const describe = (world: World, said: Wording | undefined): Response => {
-    let text = documents.get(said)
+  const documentTexts = new Map<VendorMapping | undefined, string>()
+  const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
+    let text = documentTexts.get(documentMapping)
     if (text === undefined) {
-      const document = openapi(served)
-      text = JSON.stringify(said === undefined ? document : namedDocument(document, said, served))
-      documents.set(said, text)
+      const document = createOpenapiDocument(servedOperations)
+      text = JSON.stringify(
+        documentMapping === undefined ? document : translateDocument(document, documentMapping, servedOperations),
+      )
+      documentTexts.set(documentMapping, text)
     }
-    const headers = { 'content-type': 'application/json', date: new Date(time(world)).toUTCString() }
+    const headers = { 'content-type': 'application/json', date: new Date(worldEpochMs(world)).toUTCString() }
     return new Response(text, { headers })
   }
-  const answer: Api['answer'] = (world, request, call, around) => {
-    if (wording === undefined) {
-      return asksForOpenapi(request, call) ? describe(world, undefined) : pipeline.answer(world, request, call, around)
+  const answer: Api['answer'] = (world, request, incoming, middleware) => {
+    if (mapping === undefined) {
+      return isOpenapiRequest(request, incoming)
+        ? respondOpenapi(world, undefined)
+        : pipeline.answer(world, request, incoming, middleware)
     }
-    const header = wording.header(call?.header ?? (name => request.headers.get(name)))
-    return asksForOpenapi(request, call)
-      ? describe(world, header(NAMES_HEADER) === 'neutral' ? undefined : wording)
-      : pipeline.answer(world, request, { ...call, header }, around)
+    const header = mapping.translateHeaderReader(incoming?.header ?? (name => request.headers.get(name)))
+    return isOpenapiRequest(request, incoming)
+      ? respondOpenapi(world, header(NAMES_HEADER) === 'neutral' ? undefined : mapping)
+      : pipeline.answer(world, request, { ...incoming, header }, middleware)
   }
 
   return {
-    operations: served,
-    operationOf: pipeline.operationOf,
-    keyHeader: wording?.names.header(KEY_HEADER) ?? KEY_HEADER,
-    pathsOf: path => wording?.paths(path) ?? [path],
-    polledBy: pipeline.polledBy,
+    operations: servedOperations,
+    findOperationId: pipeline.findOperationId,
+    keyHeader: mapping?.names.toVendorHeader(KEY_HEADER) ?? KEY_HEADER,
+    servedPaths: path => mapping?.servedPaths(path) ?? [path],
+    findPolledResource: pipeline.findPolledResource,
     answer,
   }
 }
 
 /** What was compiled for some names over some operations: neither changes, and forks share both. */
-const wordings = new WeakMap<Names, WeakMap<object, Wording>>()
+const mappingCache = new WeakMap<Names, WeakMap<object, VendorMapping>>()
 
-function wordingOf(names: Names, served: Operations): Wording {
-  const known = wordings.get(names) ?? new WeakMap<object, Wording>()
-  wordings.set(names, known)
-  const wording = known.get(served) ?? new Wording(names, served)
-  known.set(served, wording)
-  return wording
+function getMapping(names: Names, operations: Operations): VendorMapping {
+  const mappingsByOperations = mappingCache.get(names) ?? new WeakMap<object, VendorMapping>()
+  mappingCache.set(names, mappingsByOperations)
+  const mapping = mappingsByOperations.get(operations) ?? new VendorMapping(names, operations)
+  mappingsByOperations.set(operations, mapping)
+  return mapping
 }
 
 /** Milliseconds since 1970 of a world's time. */
-function time(world: World): number {
+function worldEpochMs(world: World): number {
   return world.clock.epochMs + world.clock.now / 1000
 }
 
-function asksForOpenapi(request: Request, call: Call | undefined): boolean {
-  const target = call?.path ?? request.url
+function isOpenapiRequest(request: Request, incoming: IncomingRequest | undefined): boolean {
+  const target = incoming?.path ?? request.url
   // The cheap look first: it is asked of every request.
-  return target.endsWith(OPENAPI_PATH) && request.method === 'GET' && (call?.path ?? pathOf(target)) === OPENAPI_PATH
+  return (
+    target.endsWith(OPENAPI_PATH) &&
+    request.method === 'GET' &&
+    (incoming?.path ?? toPathAndQuery(target)) === OPENAPI_PATH
+  )
 }

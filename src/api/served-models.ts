@@ -7,15 +7,15 @@ const ServedModel = z
 
 export const listServedModels = endpoint({
   route: 'GET /v1/models',
-  mirrored: true,
+  isMirrored: true,
   summary: 'The models that can be called',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     "the account's running deployments and adapters by name, then the catalog's current models",
     'created is when the deployment was made; of a model of the catalog the first moment of the world',
     'owned_by is the owner in the name',
   ],
-  alt: true,
+  acceptsKeyHeader: true,
   returns: z.object({ object: z.literal('list'), data: z.array(ServedModel) }).meta({ id: 'ServedModelList' }),
   handle: ({ world }) => {
     const { deployments, clock, store } = world

@@ -5,82 +5,89 @@
 import * as z from 'zod'
 
 /** What a text is, beside data: our own prose, or the path of an endpoint. */
-export type Holds = 'message' | 'path'
+export type TextRole = 'message' | 'path'
 
-export interface Shape {
+export interface SchemaShape {
   /** Declared fields of an object. */
-  readonly fields: ReadonlyMap<string, Shape>
+  readonly fields: ReadonlyMap<string, SchemaShape>
   /** Whether an object may have others as well. */
-  readonly isOpen: boolean
+  readonly allowsOtherFields: boolean
   /** What stands under the keys of a map. */
-  readonly rest: Shape | undefined
+  readonly additional: SchemaShape | undefined
   /** What stands in a list. */
-  readonly items: Shape | undefined
+  readonly items: SchemaShape | undefined
   /** The words that a text is one of; empty where it may be any. */
-  readonly words: readonly string[]
-  readonly holds: Holds | undefined
+  readonly allowedWords: readonly string[]
+  readonly textRole: TextRole | undefined
 }
 
 type Json = Readonly<Record<string, unknown>>
 
 /** Anything: nothing is known below. */
-const FREE: Shape = { fields: new Map(), isOpen: true, rest: undefined, items: undefined, words: [], holds: undefined }
+const ANY_SHAPE: SchemaShape = {
+  fields: new Map(),
+  allowsOtherFields: true,
+  additional: undefined,
+  items: undefined,
+  allowedWords: [],
+  textRole: undefined,
+}
 
 /** Shapes by schema: neither changes. */
-const inputs = new WeakMap<z.ZodType, Shape>()
-const outputs = new WeakMap<z.ZodType, Shape>()
+const inputShapes = new WeakMap<z.ZodType, SchemaShape>()
+const outputShapes = new WeakMap<z.ZodType, SchemaShape>()
 
 /** What may be sent for a schema. */
-export function inputShape(schema: z.ZodType): Shape {
-  return remembered(inputs, schema, () => {
+export function inputShape(schema: z.ZodType): SchemaShape {
+  return memoize(inputShapes, schema, () => {
     const output = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
     const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
     // What is made ready before it is judged may be anything on its way in: what it is judged by says more.
-    return either(read(input as Json), read(output as Json))
+    return refineShape(parseShape(input as Json), parseShape(output as Json))
   })
 }
 
 /** What a schema's values are when they are answered. */
-export function outputShape(schema: z.ZodType): Shape {
-  return remembered(outputs, schema, () =>
-    read(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as Json),
+export function outputShape(schema: z.ZodType): SchemaShape {
+  return memoize(outputShapes, schema, () =>
+    parseShape(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as Json),
   )
 }
 
-function remembered(memory: WeakMap<z.ZodType, Shape>, schema: z.ZodType, make: () => Shape): Shape {
-  const known = memory.get(schema)
-  if (known !== undefined) return known
-  const made = make()
-  memory.set(schema, made)
-  return made
+function memoize(cache: WeakMap<z.ZodType, SchemaShape>, schema: z.ZodType, make: () => SchemaShape): SchemaShape {
+  const cachedShape = cache.get(schema)
+  if (cachedShape !== undefined) return cachedShape
+  const shape = make()
+  cache.set(schema, shape)
+  return shape
 }
 
-function read(root: Json): Shape {
+function parseShape(root: Json): SchemaShape {
   const definitions = (root.$defs ?? {}) as Readonly<Record<string, Json>>
-  const open = new Set<Json>()
+  const openSchemas = new Set<Json>()
   return of(root)
 
-  function of(schema: Json): Shape {
+  function of(schema: Json): SchemaShape {
     // A schema within itself is JSON of any kind.
-    if (open.has(schema)) return FREE
-    open.add(schema)
+    if (openSchemas.has(schema)) return ANY_SHAPE
+    openSchemas.add(schema)
     const shape = shapeOf(schema)
-    open.delete(schema)
+    openSchemas.delete(schema)
     return shape
   }
 
-  function shapeOf(schema: Json): Shape {
+  function shapeOf(schema: Json): SchemaShape {
     if (typeof schema.$ref === 'string') {
       const target = schema.$ref === '#' ? root : definitions[schema.$ref.replace('#/$defs/', '')]
-      return target === undefined ? FREE : of(target)
+      return target === undefined ? ANY_SHAPE : of(target)
     }
     const options = (schema.anyOf ?? schema.oneOf) as readonly Json[] | undefined
     if (options !== undefined)
       return options
         .filter(({ type }) => type !== 'null')
         .map(of)
-        .reduce(both, NONE)
-    if (schema.type === undefined && schema.enum === undefined && schema.const === undefined) return FREE
+        .reduce(mergeShapes, EMPTY_SHAPE)
+    if (schema.type === undefined && schema.enum === undefined && schema.const === undefined) return ANY_SHAPE
     // What is kept and not read is declared nowhere.
     const rest = schema['x-unread'] === true ? undefined : schema.additionalProperties
     return {
@@ -90,54 +97,60 @@ function read(root: Json): Shape {
           of(inner),
         ]),
       ),
-      isOpen: typeof rest === 'object' && rest !== null,
-      rest: typeof rest === 'object' && rest !== null ? of(rest as Json) : undefined,
+      allowsOtherFields: typeof rest === 'object' && rest !== null,
+      additional: typeof rest === 'object' && rest !== null ? of(rest as Json) : undefined,
       items: itemsOf(schema),
-      words: wordsOf(schema),
-      holds: schema['x-holds'] as Holds | undefined,
+      allowedWords: findAllowedWords(schema),
+      textRole: schema['x-holds'] as TextRole | undefined,
     }
   }
 
-  function itemsOf({ items, prefixItems }: Json): Shape | undefined {
+  function itemsOf({ items, prefixItems }: Json): SchemaShape | undefined {
     // Places of a tuple that have one declaration each are looked at as one.
-    if (Array.isArray(prefixItems)) return (prefixItems as readonly Json[]).map(of).reduce(both, NONE)
+    if (Array.isArray(prefixItems)) return (prefixItems as readonly Json[]).map(of).reduce(mergeShapes, EMPTY_SHAPE)
     return typeof items === 'object' && items !== null ? of(items as Json) : undefined
   }
 }
 
-const NONE: Shape = { ...FREE, isOpen: false }
+const EMPTY_SHAPE: SchemaShape = { ...ANY_SHAPE, allowsOtherFields: false }
 
-function wordsOf(schema: Json): readonly string[] {
+function findAllowedWords(schema: Json): readonly string[] {
   const words = schema.enum ?? (schema.const === undefined ? [] : [schema.const])
   return (words as readonly unknown[]).filter(word => typeof word === 'string')
 }
 
 /** One of two: what either declares is declared. */
-function both(one: Shape, other: Shape): Shape {
-  if (one === NONE) return other
-  const fields = new Map(one.fields)
+function mergeShapes(first: SchemaShape, other: SchemaShape): SchemaShape {
+  if (first === EMPTY_SHAPE) return other
+  const fields = new Map(first.fields)
   for (const [name, inner] of other.fields) {
-    const known = fields.get(name)
-    fields.set(name, known === undefined ? inner : both(known, inner))
+    const merged = fields.get(name)
+    fields.set(name, merged === undefined ? inner : mergeShapes(merged, inner))
   }
   return {
     fields,
-    isOpen: one.isOpen || other.isOpen,
-    rest: one.rest && other.rest ? both(one.rest, other.rest) : (one.rest ?? other.rest),
-    items: one.items && other.items ? both(one.items, other.items) : (one.items ?? other.items),
-    words: [...new Set([...one.words, ...other.words])],
-    holds: one.holds ?? other.holds,
+    allowsOtherFields: first.allowsOtherFields || other.allowsOtherFields,
+    additional:
+      first.additional && other.additional
+        ? mergeShapes(first.additional, other.additional)
+        : (first.additional ?? other.additional),
+    items: first.items && other.items ? mergeShapes(first.items, other.items) : (first.items ?? other.items),
+    allowedWords: [...new Set([...first.allowedWords, ...other.allowedWords])],
+    textRole: first.textRole ?? other.textRole,
   }
 }
 
 /** The first, and the second wherever the first is free. */
-function either(one: Shape, other: Shape): Shape {
-  if (one === FREE || other === FREE) return one === FREE ? other : one
-  const fields = new Map([...one.fields].map(([name, inner]) => [name, either(inner, other.fields.get(name) ?? inner)]))
+function refineShape(first: SchemaShape, other: SchemaShape): SchemaShape {
+  if (first === ANY_SHAPE || other === ANY_SHAPE) return first === ANY_SHAPE ? other : first
+  const fields = new Map(
+    [...first.fields].map(([name, inner]) => [name, refineShape(inner, other.fields.get(name) ?? inner)]),
+  )
   return {
-    ...one,
+    ...first,
     fields,
-    rest: one.rest && other.rest ? either(one.rest, other.rest) : one.rest,
-    items: one.items && other.items ? either(one.items, other.items) : one.items,
+    additional:
+      first.additional && other.additional ? refineShape(first.additional, other.additional) : first.additional,
+    items: first.items && other.items ? refineShape(first.items, other.items) : first.items,
   }
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { statsOf } from '../cluster/stats.ts'
+import { deploymentStats } from '../cluster/stats.ts'
 import { endpoint, refuse } from './endpoint.ts'
-import { moment, WINDOW_ASSUMED, windowOf } from './moments.ts'
+import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from './moments.ts'
 
 const MICROCENTS_PER_USD = 100_000_000
 
-const Figures = {
+const throughputFields = {
   concurrency: z.number().describe('Requests in work'),
   time_to_first_token_seconds: z.number().nullable(),
   tokens_per_second: z.number().describe('Output tokens/s of all instances'),
@@ -15,8 +15,8 @@ export const getDeploymentStats = endpoint({
   route: 'GET /deploy/{deploy_id}/stats',
   summary: 'What a deployment did within a period: requests, tokens, use and cost',
   provenance: 'neighbour',
-  assumed: [
-    ...WINDOW_ASSUMED,
+  assumptions: [
+    ...WINDOW_ASSUMPTIONS,
     'from is now-5h unless given, to is now; the answer names the window in Unix seconds',
     'requests are those of the load and of clients; waiting_before + arrived = served + refused + failed + left + waiting',
     'a request of a client is waiting until it is over, to ten seconds: served also when the client left in the middle of the answer, left when it did before an instance took the request on, failed when its instance was lost',
@@ -27,7 +27,7 @@ export const getDeploymentStats = endpoint({
     'a deleted deployment still answers',
   ],
   refusals: { 404: 'unknown deployment' },
-  query: { from: moment().default('now-5h'), to: moment().default('now') },
+  query: { from: timeParam().default('now-5h'), to: timeParam().default('now') },
   returns: z
     .object({
       deploy_id: z.string(),
@@ -45,7 +45,7 @@ export const getDeploymentStats = endpoint({
       tokens: z.object({ input: z.int(), output: z.int() }),
       instance_seconds: z.number(),
       utilisation: z.number().nullable(),
-      serving: z.object(Figures).nullable(),
+      serving: z.object(throughputFields).nullable(),
       cost_usd: z.number(),
       series: z.array(
         z.object({
@@ -59,7 +59,7 @@ export const getDeploymentStats = endpoint({
           left: z.int(),
           backlog: z.int(),
           utilisation: z.number().nullable(),
-          ...Figures,
+          ...throughputFields,
         }),
       ),
     })
@@ -67,8 +67,8 @@ export const getDeploymentStats = endpoint({
   example: { target: '/deploy/2cZeTxVFN7tKxCCh/stats?from=now-1d' },
   handle: ({ params: { deploy_id }, query, world }) => {
     const deployment = world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
-    const window = windowOf(world, query.from, query.to)
-    const { cost_microcents, series, ...stats } = statsOf(world, deployment, window)
+    const window = parseWindow(world, query.from, query.to)
+    const { cost_microcents, series, ...stats } = deploymentStats(world, deployment, window)
     return {
       deploy_id,
       from: world.clock.unix(window.from),

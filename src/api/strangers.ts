@@ -1,18 +1,18 @@
 /** What a client sends that nothing reads: for worlds that are strict about it. */
 import type { AnyEndpoint } from './endpoint.ts'
-import { parseBody } from './json-body.ts'
-import { inputShape, type Shape } from './shape.ts'
-import { Details, notPermitted } from './validation.ts'
-import type { EndpointWords } from './wording.ts'
+import { parseJsonBody } from './json-body.ts'
+import { inputShape, type SchemaShape } from './shape.ts'
+import { Details, explainExtraField } from './validation.ts'
+import type { EndpointMapping } from './wording.ts'
 
 /** What nothing reads, by place. */
-export interface Strangers {
+export interface UnknownFields {
   readonly query: Details
   readonly body: Details
 }
 
 /** A request, as far as there is something to read. */
-export interface Readable {
+export interface UnparsedInput {
   readonly search: string
   readonly text?: string | undefined
   readonly form?: Readonly<Record<string, unknown>> | undefined
@@ -22,38 +22,42 @@ export interface Readable {
  * Query parameters and fields of the body that no declaration names, each with the name that was meant. What is free
  * by its declaration, `metadata` and schemas of tools, has no strangers.
  *
- * @param hears names that the world has for some: both are known, and a neutral one beside its own is as if it were not there
+ * @param mapping names that the world has for some: both are known, and a neutral one beside its own is as if it were not there
  */
-export function strangersIn(endpoint: AnyEndpoint, sent: Readable, hears: EndpointWords | undefined): Strangers {
-  const { fields: names } = hears?.names ?? { fields: NO_NAMES }
-  const query = known(Object.keys(endpoint.query), names)
-  const found = { query: new Details(), body: new Details() }
-  for (const name of new Set(new URLSearchParams(sent.search).keys())) {
-    if (!query.includes(name)) add(found.query, ['query', name], query)
+export function findUnknownFields(
+  endpoint: AnyEndpoint,
+  input: UnparsedInput,
+  mapping: EndpointMapping | undefined,
+): UnknownFields {
+  const { fields: names } = mapping?.names ?? { fields: NO_VENDOR_NAMES }
+  const queryNames = listAcceptedNames(Object.keys(endpoint.query), names)
+  const unknownFields = { query: new Details(), body: new Details() }
+  for (const name of new Set(new URLSearchParams(input.search).keys())) {
+    if (!queryNames.includes(name)) addUnknownField(unknownFields.query, ['query', name], queryNames)
   }
-  if (sent.form !== undefined) {
-    const form = known(Object.keys(endpoint.upload?.fields ?? {}), names)
-    for (const name of Object.keys(sent.form)) {
-      if (!form.includes(name)) add(found.body, ['body', name], [...form, 'file'])
+  if (input.form !== undefined) {
+    const formNames = listAcceptedNames(Object.keys(endpoint.upload?.fields ?? {}), names)
+    for (const name of Object.keys(input.form)) {
+      if (!formNames.includes(name)) addUnknownField(unknownFields.body, ['body', name], [...formNames, 'file'])
     }
-    return found
+    return unknownFields
   }
-  if (sent.text === undefined || endpoint.body === undefined) return found
-  const parsed = parseBody(sent.text)
-  if ('value' in parsed) addFromBody(found.body, inputShape(endpoint.body), parsed.value, ['body'], names)
-  return found
+  if (input.text === undefined || endpoint.body === undefined) return unknownFields
+  const parsed = parseJsonBody(input.text)
+  if ('value' in parsed) addFromBody(unknownFields.body, inputShape(endpoint.body), parsed.value, ['body'], names)
+  return unknownFields
 }
 
 /** Adds the fields of a body in the neutral words that no declaration names. */
-export function addStrangersInBody(into: Details, { body }: AnyEndpoint, value: unknown): void {
-  if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_NAMES)
+export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value: unknown): void {
+  if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
 }
 
-const NO_NAMES: ReadonlyMap<string, string> = new Map()
+const NO_VENDOR_NAMES: ReadonlyMap<string, string> = new Map()
 
 function addFromBody(
   into: Details,
-  shape: Shape,
+  shape: SchemaShape,
   value: unknown,
   loc: readonly string[],
   names: ReadonlyMap<string, string>,
@@ -64,31 +68,35 @@ function addFromBody(
     for (const [i, entry] of value.entries()) addFromBody(into, items, entry, [...loc, String(i)], names)
     return
   }
-  if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.rest === undefined)) return
-  const fields = new Map<string, Shape>()
+  if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.additional === undefined)) return
+  const fields = new Map<string, SchemaShape>()
   for (const [name, inner] of shape.fields) {
-    const named = names.get(name)
-    if (named !== undefined) fields.set(named, inner)
-    if (named === undefined || !Object.hasOwn(value, named)) fields.set(name, inner)
+    const vendorName = names.get(name)
+    if (vendorName !== undefined) fields.set(vendorName, inner)
+    if (vendorName === undefined || !Object.hasOwn(value, vendorName)) fields.set(name, inner)
   }
-  const told = known([...shape.fields.keys()], names, true)
+  const acceptedNames = listAcceptedNames([...shape.fields.keys()], names, true)
   for (const [name, inner] of Object.entries(value)) {
-    const field = fields.get(name) ?? shape.rest
-    const isBesideItsOwn = shape.fields.has(name)
+    const field = fields.get(name) ?? shape.additional
+    const isReplacedByVendorName = shape.fields.has(name)
     if (field !== undefined) addFromBody(into, field, inner, [...loc, name], names)
-    else if (!shape.isOpen && !isBesideItsOwn) add(into, [...loc, name], told)
+    else if (!shape.allowsOtherFields && !isReplacedByVendorName) addUnknownField(into, [...loc, name], acceptedNames)
   }
 }
 
 /** The names that a place takes: those of the world, and the neutral ones beside them unless only they are wanted. */
-function known(fields: readonly string[], names: ReadonlyMap<string, string>, ownAlone = false): string[] {
+function listAcceptedNames(
+  fields: readonly string[],
+  names: ReadonlyMap<string, string>,
+  vendorOnly = false,
+): string[] {
   return fields.flatMap(name => {
-    const named = names.get(name)
-    if (named === undefined) return [name]
-    return ownAlone ? [named] : [named, name]
+    const vendorName = names.get(name)
+    if (vendorName === undefined) return [name]
+    return vendorOnly ? [vendorName] : [vendorName, name]
   })
 }
 
-function add(into: Details, loc: string[], taken: readonly string[]): void {
-  into.add(loc, () => notPermitted(loc.at(-1)!, taken))
+function addUnknownField(into: Details, loc: string[], taken: readonly string[]): void {
+  into.add(loc, () => explainExtraField(loc.at(-1)!, taken))
 }

@@ -7,13 +7,13 @@ export type TokenCounter = (text: string) => number
 
 let counter: TokenCounter | undefined
 let splitter: ((text: string) => string[]) | undefined
-let reader: ((tokens: readonly number[]) => string | undefined) | undefined
+let decoder: ((tokens: readonly number[]) => string | undefined) | undefined
 
 /** Longest run of letters, digits and signs, or of white space, that is encoded in one piece, in code points. */
-const UNBROKEN_MAX = 1000
+const MAX_UNBROKEN_RUN = 1000
 
 /** A text cut inside its overlong runs alone, so that every other text is counted exactly. Takes linear time. */
-function* piecesOf(text: string): Generator<string> {
+function* splitLongRuns(text: string): Generator<string> {
   let from = 0
   let run = 0
   let wasSpace = false
@@ -24,7 +24,7 @@ function* piecesOf(text: string): Generator<string> {
     wasSpace = isSpace
     // Half a surrogate pair is no character.
     if (unit >= 0xd800 && text.codePointAt(i)! > 0xffff) i++
-    if (run < UNBROKEN_MAX) continue
+    if (run < MAX_UNBROKEN_RUN) continue
     yield text.slice(from, i + 1)
     from = i + 1
     run = 0
@@ -42,12 +42,12 @@ export async function loadTokenizer(): Promise<TokenCounter> {
     // Text that spells a special token is text here: the caller's words are never instructions to the encoder.
     const special: ReadonlySet<string> = new Set()
     counter = text => {
-      if (text.length < UNBROKEN_MAX) return core.countNative(text, special)
+      if (text.length < MAX_UNBROKEN_RUN) return core.countNative(text, special)
       let sum = 0
-      for (const piece of piecesOf(text)) sum += core.countNative(piece, special)
+      for (const piece of splitLongRuns(text)) sum += core.countNative(piece, special)
       return sum
     }
-    reader = tokens => {
+    decoder = tokens => {
       try {
         return decode(tokens)
       } catch {
@@ -56,27 +56,27 @@ export async function loadTokenizer(): Promise<TokenCounter> {
       }
     }
     splitter = text => {
-      const found: string[] = []
-      for (const piece of piecesOf(text)) {
-        let open: number[] = []
+      const tokenTexts: string[] = []
+      for (const piece of splitLongRuns(text)) {
+        let pendingTokens: number[] = []
         for (const token of core.encodeNative(piece, special)) {
-          open.push(token)
-          const part = decode(open)
+          pendingTokens.push(token)
+          const part = decode(pendingTokens)
           // A character may take several tokens: the first of them say nothing yet.
           const isWhole = !part.endsWith('\ufffd')
-          found.push(isWhole ? part : '')
-          if (isWhole) open = []
+          tokenTexts.push(isWhole ? part : '')
+          if (isWhole) pendingTokens = []
         }
-        if (open.length > 0) found[found.length - 1] = decode(open)
+        if (pendingTokens.length > 0) tokenTexts[tokenTexts.length - 1] = decode(pendingTokens)
       }
-      return found
+      return tokenTexts
     }
   }
   return counter
 }
 
 /** The counter once it is loaded, undefined before. */
-export function tokenizer(): TokenCounter | undefined {
+export function getTokenCounter(): TokenCounter | undefined {
   return counter
 }
 
@@ -85,9 +85,9 @@ export function tokenizer(): TokenCounter | undefined {
  *
  * @throws when nobody loaded the tokenizer
  */
-export function textOfTokens(tokens: readonly number[]): string | undefined {
-  if (reader === undefined) throw new Error('Failed to read tokens: no tokenizer. Await loadTokenizer() first.')
-  return reader(tokens)
+export function decodeTokens(tokens: readonly number[]): string | undefined {
+  if (decoder === undefined) throw new Error('Failed to read tokens: no tokenizer. Await loadTokenizer() first.')
+  return decoder(tokens)
 }
 
 /**

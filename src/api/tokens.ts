@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
-import { ApiTokenRecord, Nothing } from './answers.ts'
+import { ApiTokenRecord, EmptyRecord } from './answers.ts'
 import { endpoint, refuse } from './endpoint.ts'
 import { text } from './fields.ts'
 
@@ -8,7 +8,7 @@ export const listApiTokens = endpoint({
   route: 'GET /v1/api-tokens',
   summary: "List the account's API tokens",
   provenance: 'documented',
-  assumed: ['a bare array with the full token values', 'created_at in Unix seconds'],
+  assumptions: ['a bare array with the full token values', 'created_at in Unix seconds'],
   returns: z.array(ApiTokenRecord),
   handle: ({ world }) => [...world.store.tokens.all()],
 })
@@ -17,7 +17,7 @@ export const createApiToken = endpoint({
   route: 'POST /v1/api-tokens',
   summary: 'Make an API token, which is good at once',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'name of 1 to 64 characters',
     'allowed_ips is empty: every address',
     'token_id is token_ and 24 characters',
@@ -27,8 +27,8 @@ export const createApiToken = endpoint({
   returns: ApiTokenRecord,
   example: { body: { name: 'notebook' } },
   handle: ({ body: { name }, world }) => {
-    if (world.tokens.isTaken(name)) refuse(409, `a token is named '${name}' already`)
-    return { ...world.tokens.create(name) }
+    if (world.apiTokens.isNameTaken(name)) refuse(409, `a token is named '${name}' already`)
+    return { ...world.apiTokens.create(name) }
   },
 })
 
@@ -36,27 +36,27 @@ export const getApiToken = endpoint({
   route: 'GET /v1/api-tokens/{token}',
   summary: 'One API token, by its value or its token_id',
   provenance: 'neighbour',
-  assumed: ['with the full token value'],
+  assumptions: ['with the full token value'],
   refusals: { 404: 'unknown token' },
   returns: ApiTokenRecord,
   example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
-  handle: ({ params, world }) => ({ ...tokenOf(world, params.token) }),
+  handle: ({ params, world }) => ({ ...requireToken(world, params.token) }),
 })
 
 export const deleteApiToken = endpoint({
   route: 'DELETE /v1/api-tokens/{token}',
   summary: 'Delete an API token, by its value or its token_id; it is refused from then on',
   provenance: 'neighbour',
-  assumed: ['200 {}', 'the token of the request itself, and the last one, can be deleted too'],
+  assumptions: ['200 {}', 'the token of the request itself, and the last one, can be deleted too'],
   refusals: { 404: 'unknown token' },
-  returns: Nothing,
+  returns: EmptyRecord,
   example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
   handle: ({ params, world }) => {
-    world.tokens.delete(tokenOf(world, params.token))
+    world.apiTokens.delete(requireToken(world, params.token))
     return {}
   },
 })
 
-function tokenOf(world: World, named: string) {
-  return world.tokens.find(named) ?? refuse(404, 'no such token')
+function requireToken(world: World, valueOrId: string) {
+  return world.apiTokens.find(valueOrId) ?? refuse(404, 'no such token')
 }

@@ -1,20 +1,20 @@
 import * as z from 'zod'
-import { monthlyUsage, monthOf, periodOf, startOf } from '../cluster/months.ts'
+import { formatMonth, monthlyUsage, monthOf, startOfMonth } from '../cluster/months.ts'
 import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { GPU_TYPES } from '../store/records.ts'
-import { endpoint, invalid } from './endpoint.ts'
+import { endpoint, rejectInput } from './endpoint.ts'
 
 const MICROCENTS_PER_CENT = 1_000_000
-const PERIOD = /^(?:\d{1,12}|\d{4}\.(?:0[1-9]|1[0-2])|current(?:-\d{1,5})?)$/
+const PERIOD_PATTERN = /^(?:\d{1,12}|\d{4}\.(?:0[1-9]|1[0-2])|current(?:-\d{1,5})?)$/
 
 const cents = z.number().describe('Cents, unrounded: a millionth of one is the least')
 
-function period(): z.ZodType<string, string | number> {
+function periodParam(): z.ZodType<string, string | number> {
   return z.preprocess(
     // 2026.1 would be October, or January: only text tells.
     value => (Number.isInteger(value) ? String(value) : value),
-    z.string().regex(PERIOD).describe('Unix seconds, YYYY.MM, current, or current-1 and so on'),
+    z.string().regex(PERIOD_PATTERN).describe('Unix seconds, YYYY.MM, current, or current-1 and so on'),
   ) as unknown as z.ZodType<string, string | number>
 }
 
@@ -22,7 +22,7 @@ export const getUsage = endpoint({
   route: 'GET /payment/usage',
   summary: 'What the account used and what it cost, month by month',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'from and to are Unix seconds, YYYY.MM, current, or current-N; current unless given; months are those of UTC',
     'from is the beginning of its month, to the end; neither before the account began nor to come; from later than a to that is given is 422, from later than now gives no months',
     'interval: from and to in Unix milliseconds, the part of the month that was asked for',
@@ -31,7 +31,7 @@ export const getUsage = endpoint({
     'invoice_id is null until the month is over',
     'initial_month is that in which the account began',
   ],
-  query: { from: period().default('current'), to: period().optional() },
+  query: { from: periodParam().default('current'), to: periodParam().optional() },
   returns: z
     .object({
       months: z.array(
@@ -58,37 +58,37 @@ export const getUsage = endpoint({
   example: { target: '/payment/usage?from=current-1' },
   handle: ({ query, world }) => {
     const { clock } = world
-    const from = momentOf(world, query.from, 'start')
-    const to = momentOf(world, query.to ?? 'current', 'end')
+    const from = parsePeriodEdge(world, query.from, 'start')
+    const to = parsePeriodEdge(world, query.to ?? 'current', 'end')
     // The end of one month is the beginning of the next.
     if (query.to !== undefined && (from > to || (from === to && !/^\d+$/.test(query.to)))) {
-      invalid(['query', 'from'], `Value error, from (${query.from}) should not be later than to (${query.to})`)
+      rejectInput(['query', 'from'], `Value error, from (${query.from}) should not be later than to (${query.to})`)
     }
     const isEmpty = from > clock.now || (from < 0 && to <= 0)
     const months = isEmpty ? [] : monthlyUsage(world, Math.max(0, from), Math.min(to, clock.now))
     return {
-      months: months.map(one => ({
-        period: periodOf(one.month),
-        interval: { from: unixMs(world, one.from), to: unixMs(world, one.to) },
-        items: one.items.map(({ microcents, ...item }) => ({ ...item, cost: microcents / MICROCENTS_PER_CENT })),
-        total_cost: one.microcents / MICROCENTS_PER_CENT,
-        invoice_id: one.invoice ?? null,
+      months: months.map(month => ({
+        period: formatMonth(month.month),
+        interval: { from: toUnixMs(world, month.from), to: toUnixMs(world, month.to) },
+        items: month.items.map(({ microcents, ...item }) => ({ ...item, cost: microcents / MICROCENTS_PER_CENT })),
+        total_cost: month.microcents / MICROCENTS_PER_CENT,
+        invoice_id: month.invoice ?? null,
       })),
-      initial_month: periodOf(monthOf(world, 0)),
+      initial_month: formatMonth(monthOf(world, 0)),
     }
   },
 })
 
-function momentOf(world: World, text: string, edge: 'start' | 'end'): Micros {
-  const after = edge === 'start' ? 0 : 1
+function parsePeriodEdge(world: World, text: string, edge: 'start' | 'end'): Micros {
+  const monthOffset = edge === 'start' ? 0 : 1
   if (text.startsWith('current')) {
-    return startOf(world, monthOf(world, world.clock.now) - Number(text.slice('current-'.length)) + after)
+    return startOfMonth(world, monthOf(world, world.clock.now) - Number(text.slice('current-'.length)) + monthOffset)
   }
   const [, year, month] = /^(\d{4})\.(\d{2})$/.exec(text) ?? []
   if (year === undefined) return world.clock.fromUnix(Number(text))
-  return startOf(world, Number(year) * 12 + Number(month) - 1 + after)
+  return startOfMonth(world, Number(year) * 12 + Number(month) - 1 + monthOffset)
 }
 
-function unixMs({ clock }: World, at: Micros): number {
+function toUnixMs({ clock }: World, at: Micros): number {
   return clock.epochMs + Math.floor(at / 1000)
 }

@@ -1,8 +1,8 @@
 /** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
 import * as z from 'zod'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 
-export interface Detail {
+export interface ValidationDetail {
   /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */
   loc: string[]
   msg: string
@@ -14,7 +14,7 @@ export const MOST_DETAILS = 100
 
 /** Collects the details of one 422: the first hundred, and how many more there are. */
 export class Details {
-  readonly #kept: Detail[] = []
+  readonly #kept: ValidationDetail[] = []
   #more = 0
 
   /** How many were added. */
@@ -23,7 +23,7 @@ export class Details {
   }
 
   /** Those that are kept; the last one says how many more there are. */
-  list(): Detail[] {
+  list(): ValidationDetail[] {
     if (this.#more === 0) return [...this.#kept]
     const [place = 'body'] = this.#kept.at(-1)!.loc
     const msg = `Only the first ${MOST_DETAILS} errors are listed; there are ${this.#more} more`
@@ -36,7 +36,7 @@ export class Details {
   }
 
   /** Adds a detail; `say` is called if it is kept. */
-  add(loc: string[], say: () => Omit<Detail, 'loc'>): void {
+  add(loc: string[], say: () => Omit<ValidationDetail, 'loc'>): void {
     if (this.#kept.length < MOST_DETAILS) this.#kept.push({ loc, ...say() })
     else this.#more++
   }
@@ -48,7 +48,7 @@ export class Details {
   }
 }
 
-export type Place = 'path' | 'query' | 'header' | 'body'
+export type InputLocation = 'path' | 'query' | 'header' | 'body'
 
 type Issue = z.core.$ZodIssue
 
@@ -60,112 +60,112 @@ export const NOT_AN_INTEGER = 'Input should be a valid integer'
  *
  * @param schema what the place takes, for the hint where it takes no other names
  */
-export function explainAll(into: Details, place: Place, issues: readonly Issue[], schema: z.ZodType): void {
+export function explainAll(into: Details, place: InputLocation, issues: readonly Issue[], schema: z.ZodType): void {
   for (const [i, issue] of issues.entries()) {
-    if (!isImplied(issue, issues, i)) explain(into, [place], issue, path => namesAt(schema, path))
+    if (!isRedundant(issue, issues, i)) explainIssue(into, [place], issue, path => listFieldNames(schema, path))
   }
 }
 
 /** A name that a place does not take, where it is strict about them, and the one that was meant. */
-export function notPermitted(name: string, known: readonly string[]): { msg: string; type: string } {
-  const meant = nearest(name, known)
-  const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
-  const hint = meant === undefined ? taken : `Did you mean '${meant}'?`
+export function explainExtraField(name: string, known: readonly string[]): { msg: string; type: string } {
+  const suggestion = nearestWord(name, known)
+  const acceptedText = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
+  const hint = suggestion === undefined ? acceptedText : `Did you mean '${suggestion}'?`
   return { msg: `Extra inputs are not permitted: ${name}. ${hint}`, type: 'extra_forbidden' }
 }
 
 /** The names that a schema takes at a place within it, in all of its forms. */
-function namesAt(schema: unknown, [step, ...below]: readonly string[]): string[] {
+function listFieldNames(schema: unknown, [step, ...below]: readonly string[]): string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return namesAt(schema.unwrap(), step === undefined ? [] : [step, ...below])
+    return listFieldNames(schema.unwrap(), step === undefined ? [] : [step, ...below])
   }
   if (schema instanceof z.ZodUnion) {
     const path = step === undefined ? [] : [step, ...below]
-    return [...new Set(schema.options.flatMap(option => namesAt(option, path)))]
+    return [...new Set(schema.options.flatMap(option => listFieldNames(option, path)))]
   }
   if (step === undefined) return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
-  if (schema instanceof z.ZodObject) return namesAt(schema.shape[step], below)
-  if (schema instanceof z.ZodArray) return namesAt(schema.element, below)
-  return schema instanceof z.ZodRecord ? namesAt(schema.valueType, below) : []
+  if (schema instanceof z.ZodObject) return listFieldNames(schema.shape[step], below)
+  if (schema instanceof z.ZodArray) return listFieldNames(schema.element, below)
+  return schema instanceof z.ZodRecord ? listFieldNames(schema.valueType, below) : []
 }
 
 /** Out of the safe range of integers says nothing new where the field has a bound of its own. */
-function isImplied(issue: Issue, all: readonly Issue[], at: number): boolean {
+function isRedundant(issue: Issue, issues: readonly Issue[], at: number): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return false
   // The issues of one value are beside one another, so that many values take no longer than they must.
   const path = issue.path.join('/')
   const isSaid = (other: Issue) => other.code === issue.code
   for (const step of [-1, 1]) {
-    for (let i = at + step; all[i]?.path.join('/') === path; i += step) if (isSaid(all[i]!)) return true
+    for (let i = at + step; issues[i]?.path.join('/') === path; i += step) if (isSaid(issues[i]!)) return true
   }
   return false
 }
 
 /** Names that are taken at a place, from the outside in. */
-type NamesAt = (path: readonly string[]) => string[]
+type ListFieldNames = (path: readonly string[]) => string[]
 
-function explain(into: Details, prefix: readonly string[], issue: Issue, namesAt: NamesAt): void {
+function explainIssue(into: Details, prefix: readonly string[], issue: Issue, namesAt: ListFieldNames): void {
   const loc = [...prefix, ...issue.path.map(String)]
   if (issue.code === 'invalid_union') explainUnion(into, loc, issue, namesAt)
   else if (issue.code === 'invalid_key') {
-    for (const inner of issue.issues) explain(into, [...loc, '[key]'], inner, namesAt)
+    for (const inner of issue.issues) explainIssue(into, [...loc, '[key]'], inner, namesAt)
   } else if (issue.code === 'invalid_element') {
-    for (const inner of issue.issues) explain(into, loc, inner, namesAt)
+    for (const inner of issue.issues) explainIssue(into, loc, inner, namesAt)
   } else if (issue.code === 'unrecognized_keys') {
     const known = namesAt(loc.slice(1))
-    for (const key of issue.keys) into.add([...loc, key], () => notPermitted(key, known))
-  } else into.add(loc, () => describe(issue))
+    for (const key of issue.keys) into.add([...loc, key], () => explainExtraField(key, known))
+  } else into.add(loc, () => describeIssue(issue))
 }
 
 /** What zod says of a union that has nothing to say of itself. */
-const UNSAID = 'Invalid input'
+const DEFAULT_UNION_MESSAGE = 'Invalid input'
 
 /** The branch that got furthest into the value is the one the caller meant. */
 function explainUnion(
   into: Details,
   loc: string[],
   issue: Extract<Issue, { code: 'invalid_union' }>,
-  namesAt: NamesAt,
+  namesAt: ListFieldNames,
 ): void {
   const input = issue.input
   const isTagged = 'options' in issue && issue.discriminator !== undefined
-  const given = isTagged ? (input as Record<string, unknown> | undefined)?.[issue.discriminator!] : input
-  if (given === undefined) {
-    into.add(loc, () => MISSING)
+  const discriminatorValue = isTagged ? (input as Record<string, unknown> | undefined)?.[issue.discriminator!] : input
+  if (discriminatorValue === undefined) {
+    into.add(loc, () => MISSING_FIELD)
     return
   }
   if (isTagged) {
-    into.add(loc, () => ({ msg: `Input should be ${alternatives(issue.options ?? [])}`, type: 'literal_error' }))
+    into.add(loc, () => ({ msg: `Input should be ${formatAlternatives(issue.options ?? [])}`, type: 'literal_error' }))
     return
   }
-  const meant = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
-  if (meant === undefined && issue.message !== UNSAID) {
+  const closestBranch = issue.errors.find(branch => !branch.some(inner => inner.path.length === 0 && isType(inner)))
+  if (closestBranch === undefined && issue.message !== DEFAULT_UNION_MESSAGE) {
     into.add(loc, () => ({ msg: `Input should be ${issue.message}`, type: 'value_error' }))
     return
   }
-  for (const inner of meant ?? issue.errors[0] ?? []) explain(into, loc, inner, namesAt)
+  for (const inner of closestBranch ?? issue.errors[0] ?? []) explainIssue(into, loc, inner, namesAt)
 }
 
 function isType(issue: Issue): boolean {
   return issue.code === 'invalid_type' || issue.code === 'invalid_value'
 }
 
-const MISSING = { msg: 'Field required', type: 'missing' }
+const MISSING_FIELD = { msg: 'Field required', type: 'missing' }
 
-function describe(issue: Issue): { msg: string; type: string } {
+function describeIssue(issue: Issue): { msg: string; type: string } {
   switch (issue.code) {
     case 'invalid_type':
       return describeType(issue.message === NOT_AN_INTEGER ? 'integer' : issue.expected, issue.input)
     case 'invalid_value':
-      if (issue.input === undefined) return MISSING
-      return { msg: `Input should be ${alternatives(issue.values)}`, type: 'literal_error' }
+      if (issue.input === undefined) return MISSING_FIELD
+      return { msg: `Input should be ${formatAlternatives(issue.values)}`, type: 'literal_error' }
     case 'too_small':
       return describeBound(issue.origin, 'least', issue.minimum, issue.inclusive ?? true, issue.input)
     case 'too_big':
       return describeBound(issue.origin, 'most', issue.maximum, issue.inclusive ?? true, issue.input)
     case 'invalid_format':
       if (issue.format === 'regex' && issue.pattern !== undefined) {
-        return { msg: `String should match pattern '${unslashed(issue.pattern)}'`, type: 'string_pattern_mismatch' }
+        return { msg: `String should match pattern '${stripSlashes(issue.pattern)}'`, type: 'string_pattern_mismatch' }
       }
       return { msg: `Value error, ${issue.message}`, type: 'value_error' }
     default:
@@ -174,7 +174,7 @@ function describe(issue: Issue): { msg: string; type: string } {
 }
 
 function describeType(expected: string, input: unknown): { msg: string; type: string } {
-  if (input === undefined) return MISSING
+  if (input === undefined) return MISSING_FIELD
   switch (expected) {
     case 'integer':
       return describeInteger(input)
@@ -221,34 +221,34 @@ function describeBound(
 ): { msg: string; type: string } {
   if (origin === 'string') {
     const unit = Number(limit) === 1 ? 'character' : 'characters'
-    return { msg: `String should have at ${edge} ${limit} ${unit}`, type: `string_too_${short(edge)}` }
+    return { msg: `String should have at ${edge} ${limit} ${unit}`, type: `string_too_${toLengthWord(edge)}` }
   }
   if (origin === 'array' || origin === 'object' || origin === 'set' || origin === 'map') {
-    const what = origin === 'array' ? 'List' : 'Dictionary'
+    const containerName = origin === 'array' ? 'List' : 'Dictionary'
     const unit = Number(limit) === 1 ? 'item' : 'items'
     const size = Array.isArray(input) ? input.length : Object.keys(Object(input)).length
     return {
-      msg: `${what} should have at ${edge} ${limit} ${unit} after validation, not ${size}`,
-      type: `too_${short(edge)}`,
+      msg: `${containerName} should have at ${edge} ${limit} ${unit} after validation, not ${size}`,
+      type: `too_${toLengthWord(edge)}`,
     }
   }
-  const word = edge === 'least' ? 'greater' : 'less'
+  const comparison = edge === 'least' ? 'greater' : 'less'
   return inclusive
-    ? { msg: `Input should be ${word} than or equal to ${limit}`, type: `${word}_than_equal` }
-    : { msg: `Input should be ${word} than ${limit}`, type: `${word}_than` }
+    ? { msg: `Input should be ${comparison} than or equal to ${limit}`, type: `${comparison}_than_equal` }
+    : { msg: `Input should be ${comparison} than ${limit}`, type: `${comparison}_than` }
 }
 
-function short(edge: 'least' | 'most'): string {
+function toLengthWord(edge: 'least' | 'most'): string {
   return edge === 'least' ? 'short' : 'long'
 }
 
 /** `'a', 'b' or 'c'` */
-function alternatives(values: readonly unknown[]): string {
+function formatAlternatives(values: readonly unknown[]): string {
   const quoted = values.map(value => (typeof value === 'string' ? `'${value}'` : String(value)))
   const last = quoted.pop() ?? ''
   return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
 }
 
-function unslashed(pattern: string): string {
+function stripSlashes(pattern: string): string {
   return pattern.replace(/^\//, '').replace(/\/[a-z]*$/, '')
 }

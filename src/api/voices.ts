@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import type { World } from '../cluster/world.ts'
-import { Nothing, VoiceRecord } from './answers.ts'
-import { endpoint, invalid, refuse, type SizeLimit } from './endpoint.ts'
+import { EmptyRecord, VoiceRecord } from './answers.ts'
+import { endpoint, refuse, rejectInput, type SizeLimit } from './endpoint.ts'
 import { text } from './fields.ts'
 
-const SAMPLES: SizeLimit = { bytes: 25 * 1_048_576, refusal: 'files are larger than 25 MB' }
+const SAMPLES_SIZE_LIMIT: SizeLimit = { bytes: 25 * 1_048_576, refusal: 'files are larger than 25 MB' }
 const Name = text({ min: 1, max: 100 })
 const Description = text({ max: 1_000 })
 
@@ -12,7 +12,7 @@ export const listVoices = endpoint({
   route: 'GET /v1/voices',
   summary: 'The voices of the authenticated user',
   provenance: 'documented',
-  assumed: ['timestamps in Unix seconds'],
+  assumptions: ['timestamps in Unix seconds'],
   returns: z.object({ voices: z.array(VoiceRecord) }),
   handle: ({ world }) => ({ voices: [...world.store.voices.all()] }),
 })
@@ -21,18 +21,18 @@ export const getVoice = endpoint({
   route: 'GET /v1/voices/{voice_id}',
   summary: 'One voice',
   provenance: 'documented',
-  assumed: ['timestamps in Unix seconds'],
+  assumptions: ['timestamps in Unix seconds'],
   refusals: { 404: 'unknown voice' },
   returns: VoiceRecord,
   example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
-  handle: ({ params, world }) => ({ ...voiceOf(world, params.voice_id) }),
+  handle: ({ params, world }) => ({ ...requireVoice(world, params.voice_id) }),
 })
 
 export const addVoice = endpoint({
   route: 'POST /v1/voices/add',
   summary: 'Make a voice from samples',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'multipart: name of 1 to 100 characters, description to 1,000, and one or more parts files with a sample each',
     'the voice is there at once, and what the samples sound like is not looked at; names need not differ',
     'voice_id is voice_ and 24 characters',
@@ -42,14 +42,15 @@ export const addVoice = endpoint({
   upload: {
     part: 'files',
     fields: { name: Name, description: Description.default('') },
-    limit: () => SAMPLES,
+    limit: () => SAMPLES_SIZE_LIMIT,
   },
   returns: VoiceRecord,
   example: {
     form: { fields: { name: 'Night desk', description: 'Slow and kind.' }, filename: 'sample.wav', content: 'RIFF' },
   },
   handle: ({ upload: { name, description, files }, world }) => {
-    if (files.some(({ bytes }) => bytes === 0)) invalid(['body', 'files'], 'Value error, a sample should have bytes')
+    if (files.some(({ bytes }) => bytes === 0))
+      rejectInput(['body', 'files'], 'Value error, a sample should have bytes')
     return { ...world.voices.create({ name, description, samples: files.map(({ hash }) => hash) }) }
   },
 })
@@ -58,7 +59,7 @@ export const editVoice = endpoint({
   route: 'POST /v1/voices/{voice_id}/edit',
   summary: 'Change the name and the description of a voice',
   provenance: 'neighbour',
-  assumed: [
+  assumptions: [
     'a form, url-encoded or multipart, of which files are ignored',
     'a field that is left out keeps its value; the record as it is then',
   ],
@@ -68,7 +69,7 @@ export const editVoice = endpoint({
   returns: VoiceRecord,
   example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp/edit', body: { name: 'Evening narrator' } },
   handle: ({ params, body, world }) => {
-    const voice = voiceOf(world, params.voice_id)
+    const voice = requireVoice(world, params.voice_id)
     const { name = voice.name, description = voice.description } = body
     return { ...world.voices.edit(voice, { name, description }) }
   },
@@ -78,16 +79,16 @@ export const deleteVoice = endpoint({
   route: 'DELETE /v1/voices/{voice_id}',
   summary: 'Delete a voice',
   provenance: 'neighbour',
-  assumed: ['200 {}'],
+  assumptions: ['200 {}'],
   refusals: { 404: 'unknown voice' },
-  returns: Nothing,
+  returns: EmptyRecord,
   example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
   handle: ({ params, world }) => {
-    world.voices.delete(voiceOf(world, params.voice_id))
+    world.voices.delete(requireVoice(world, params.voice_id))
     return {}
   },
 })
 
-function voiceOf(world: World, voice_id: string) {
+function requireVoice(world: World, voice_id: string) {
   return world.store.voices.get(voice_id) ?? refuse(404, `no voice ${voice_id}`)
 }

@@ -1,7 +1,7 @@
 /** Commands from a file: what goes wrong in a simulation, and when. */
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
-import { type Micros, micros, readable } from '../kernel/duration.ts'
+import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
 import type { Simulator } from '../simulator.ts'
 import { parseJsonText } from '../store/json-text.ts'
 import { jsonPath, problemsOf } from '../store/problems.ts'
@@ -22,47 +22,47 @@ const Commands = z.array(
 /**
  * Gives every command of a file to a world that has just begun.
  *
- * @param within how long it will be simulated: what is due later would never happen
+ * @param duration how long it will be simulated: what is due later would never happen
  * @throws UsageError that names file and position, before time has moved
  */
-export function giveCommands(sim: Simulator, path: string, within: Micros): void {
-  for (const [i, { at, verb, target, args }] of commandsIn(path).entries()) {
+export function scheduleCommands(sim: Simulator, path: string, duration: Micros): void {
+  for (const [i, { at, verb, target, args }] of readCommands(path).entries()) {
     const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
     try {
       const delay = micros(at)
-      if (delay <= within) {
-        sim.world.commands.give(command, delay)
+      if (delay <= duration) {
+        sim.world.commands.schedule(command, delay)
         continue
       }
     } catch (error) {
-      throw problem(path, `$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
+      throw readError(path, `$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
     }
-    const end = readable(within)
-    throw problem(path, `$[${i}].at: '${at}' lies after the end, ${end}. Simulate for longer, or leave it out.`)
+    const end = formatDuration(duration)
+    throw readError(path, `$[${i}].at: '${at}' lies after the end, ${end}. Simulate for longer, or leave it out.`)
   }
 }
 
-function commandsIn(path: string): z.output<typeof Commands> {
-  const parsed = parseJsonText(textOf(path))
+function readCommands(path: string): z.output<typeof Commands> {
+  const parsed = parseJsonText(readText(path))
   if ('fault' in parsed) {
     const { line, column, reason } = parsed.fault
-    throw problem(path, `line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
+    throw readError(path, `line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
   }
   const result = Commands.safeParse(parsed.value)
   if (result.success) return result.data
   const [first] = problemsOf(Commands, parsed.value, result.error)
-  throw problem(path, `${jsonPath(first!.path)}: ${first!.text}`)
+  throw readError(path, `${jsonPath(first!.path)}: ${first!.text}`)
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw problem(path, code === 'ENOENT' ? 'there is no such file. Give one that holds JSON.' : `${message}.`)
+    throw readError(path, code === 'ENOENT' ? 'there is no such file. Give one that holds JSON.' : `${message}.`)
   }
 }
 
-function problem(path: string, text: string): UsageError {
+function readError(path: string, text: string): UsageError {
   return new UsageError(`Failed to read --commands '${path}': ${text}`)
 }

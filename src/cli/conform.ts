@@ -45,19 +45,27 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
       'Failed to check: there is no document. Give the file or the address of one, as in --openapi provider.yaml.',
     )
   }
-  const { conform, DocumentError, parsed, readDocument, titleOf } = await import('../conform/index.ts')
+  const {
+    conform,
+    DocumentError,
+    parseDocumentText: parsed,
+    readDocument,
+    titleOf,
+  } = await import('../conform/index.ts')
   const profile = names === undefined ? {} : { names: readNames(names).profile }
   let document: unknown
-  let found: Conformance
+  let conformance: Conformance
   try {
-    document = isAddress(openapi) ? parsed(await textAt(openapi)) : readDocument(openapi)
-    found = await conform(document, profile)
+    document = isAddress(openapi) ? parsed(await fetchText(openapi)) : readDocument(openapi)
+    conformance = await conform(document, profile)
   } catch (error) {
     if (error instanceof DocumentError) throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
     throw error
   }
-  process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : told(found, titleOf(document)))
-  if (found.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
+  process.stdout.write(
+    json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, titleOf(document)),
+  )
+  if (conformance.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
 }
 
 function isAddress(openapi: string): boolean {
@@ -65,25 +73,25 @@ function isAddress(openapi: string): boolean {
 }
 
 /** The one thing that the command asks of anybody else; what a document refers to is never fetched. */
-async function textAt(address: string): Promise<string> {
-  const refused = (why: string) =>
+async function fetchText(address: string): Promise<string> {
+  const readError = (why: string) =>
     new UsageError(`Failed to read --openapi '${address}': ${why}. Download the document, and give its file.`)
-  if (!URL.canParse(address)) throw refused('it is no address')
+  if (!URL.canParse(address)) throw readError('it is no address')
   try {
     const answer = await fetch(address, { headers: { accept: 'application/json, application/yaml, */*' } })
-    if (!answer.ok) throw refused(`what answers there refuses it (${answer.status})`)
+    if (!answer.ok) throw readError(`what answers there refuses it (${answer.status})`)
     return await answer.text()
   } catch (error) {
     if (error instanceof UsageError) throw error
     const { cause, message } = error as { cause?: { code?: string }; message: string }
-    throw refused(`nobody answers there (${cause?.code ?? message})`)
+    throw readError(`nobody answers there (${cause?.code ?? message})`)
   }
 }
 
-const MARKS = { break: 'break  ', warning: 'warning', note: 'note   ' } as const
+const SEVERITY_LABELS = { break: 'break  ', warning: 'warning', note: 'note   ' } as const
 
-function told({ findings, operations, served, requests, beyond }: Conformance, title: string): string {
-  const lines = findings.map(lineOf)
+function formatConformance({ findings, operations, served, requests, beyond }: Conformance, title: string): string {
+  const lines = findings.map(formatFinding)
   const count = (severity: Finding['severity'], word: string) => {
     const found = findings.filter(one => one.severity === severity).length
     return `${found} ${word}${found === 1 ? '' : 's'}`
@@ -95,9 +103,9 @@ function told({ findings, operations, served, requests, beyond }: Conformance, t
   return `${[...lines, ...(lines.length > 0 ? [''] : []), summary].join('\n')}\n${more}`
 }
 
-function lineOf({ severity, kind, operation, place, pointer, says, ours }: Finding): string {
+function formatFinding({ severity, kind, operation, place, pointer, says, ours }: Finding): string {
   return [
-    `${MARKS[severity]}  ${operation}: ${place} (${kind})`,
+    `${SEVERITY_LABELS[severity]}  ${operation}: ${place} (${kind})`,
     `         the document: ${says}`,
     `         the simulator: ${ours}`,
     `         at ${pointer}`,

@@ -2,7 +2,7 @@ import type { Argv } from 'yargs'
 import { operations } from '../api/index.ts'
 import { readNames } from '../api/names.ts'
 import { type EndpointRow, endpointTable } from '../api/table.ts'
-import { Wording } from '../api/wording.ts'
+import { VendorMapping } from '../api/wording.ts'
 import { controlPage } from '../control/describe.ts'
 import { controlOperations } from '../control/index.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
@@ -45,7 +45,7 @@ export function handler({ json, markdown, control, names }: Arguments): void {
       'Failed to print: the control plane has no names of a provider. Leave --names or --control out.',
     )
   }
-  const named = names === undefined ? undefined : new Wording(readNames(names), operations).names
+  const named = names === undefined ? undefined : new VendorMapping(readNames(names), operations).names
   const rows = endpointTable(control ? controlOperations : operations, named)
   const text = json
     ? JSON.stringify(rows, null, 2)

@@ -1,7 +1,7 @@
 /** The command line: one list of commands, each loaded when it is asked for. */
 import yargs, { type CommandModule } from 'yargs'
 import { VERSION } from '../control/version.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { type Command, UsageError } from './command.ts'
 
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -50,16 +50,16 @@ function onClosedNotes(error: NodeJS.ErrnoException): void {
 
 async function dispatch(args: readonly string[]): Promise<void> {
   const [first] = args
-  const named = first !== undefined && !first.startsWith('-')
-  if (named && !(first in COMMANDS)) {
-    const meant = nearest(first, Object.keys(COMMANDS))
+  const hasCommand = first !== undefined && !first.startsWith('-')
+  if (hasCommand && !(first in COMMANDS)) {
+    const meant = nearestWord(first, Object.keys(COMMANDS))
     throw new UsageError(
       `Failed to run '${first}': there is no such command. ` +
         (meant ? `Did you mean '${meant}'?` : `Commands are ${Object.keys(COMMANDS).join(', ')}.`),
     )
   }
-  const wanted = named ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
-  const commands = await Promise.all(wanted.map(async name => (await COMMANDS[name]!()) as Command))
+  const commandNames = hasCommand ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
+  const commands = await Promise.all(commandNames.map(async name => (await COMMANDS[name]!()) as Command))
   let parser = yargs([...args])
     .scriptName('modelhost-sim')
     .usage(
@@ -75,19 +75,19 @@ async function dispatch(args: readonly string[]): Promise<void> {
     .fail((message, error) => {
       // Its own complaints, coerced values aside, come as a message or as an error of its own class.
       if (error && error.name !== 'YError') throw error
-      const { key } = inside.getOptions()
-      throw new UsageError(explained(message ?? error.message, args, Object.keys(key)))
+      const { key } = internals.getOptions()
+      throw new UsageError(explainParseError(message ?? error.message, args, Object.keys(key)))
     })
-  const inside = parser as unknown as Inside
+  const internals = parser as unknown as YargsInternals
   // What goes wrong once a command has begun is told in a line: to lay out its help for that takes a sixth of a start.
-  inside.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
-  parser = parser.middleware(() => demandSwitches(args, inside.getOptions().boolean))
+  internals.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
+  parser = parser.middleware(() => requireSwitchValues(args, internals.getOptions().boolean))
   for (const command of commands) parser = parser.command(command as unknown as CommandModule)
   await parser.parseAsync()
 }
 
 /** yargs takes every value of a switch but `true` for false: refuses what is neither. */
-function demandSwitches(args: readonly string[], switches: readonly string[]): void {
+function requireSwitchValues(args: readonly string[], switches: readonly string[]): void {
   for (const arg of args) {
     const [, name, value] = /^--([^=]+)=(.*)$/s.exec(arg) ?? []
     if (name === undefined || !switches.includes(name) || value === 'true' || value === 'false') continue
@@ -100,32 +100,33 @@ function asksForHelp(args: readonly string[]): boolean {
 }
 
 /** What yargs says, with a hint where a word was mistyped. */
-function explained(message: string, args: readonly string[], flags: readonly string[]): string {
+function explainParseError(message: string, args: readonly string[], flags: readonly string[]): string {
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
   if (choice !== null) return unknownChoice(choice[1]!, choice[2]!, choice[3]!)
-  const lacking = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
-  if (lacking !== undefined) return `Failed to read --${lacking}: it needs a value. Give one behind it.`
+  const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
+  if (flagWithoutValue !== undefined)
+    return `Failed to read --${flagWithoutValue}: it needs a value. Give one behind it.`
   return `Failed to read the command line: ${message.replaceAll(/\s*\n\s*/g, ' ')}. See --help.`
 }
 
 function unknownArgument(name: string, args: readonly string[], flags: readonly string[]): string {
-  const given = args.find(arg => /^-/.test(arg) && arg.replace(/^-+/, '').split('=', 1)[0] === name)
-  if (given === undefined && args.includes(name)) {
+  const argument = args.find(arg => /^-/.test(arg) && arg.replace(/^-+/, '').split('=', 1)[0] === name)
+  if (argument === undefined && args.includes(name)) {
     return `Failed to read '${name}': the command takes no such argument. See --help for what it takes.`
   }
-  const meant = nearest(
+  const meant = nearestWord(
     name,
     flags.filter(flag => flag.length > 1),
   )
   const hint = meant ? `Did you mean --${meant}?` : 'See --help for those there are.'
-  return `Failed to read ${given?.split('=', 1)[0] ?? `--${name}`}: there is no such flag. ${hint}`
+  return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: there is no such flag. ${hint}`
 }
 
 function unknownChoice(flag: string, given: string, choices: string): string {
-  const meant = nearest(
+  const meant = nearestWord(
     given,
     [...choices.matchAll(/"([^"]*)"/g)].map(found => found[1]!),
   )
@@ -133,7 +134,7 @@ function unknownChoice(flag: string, given: string, choices: string): string {
 }
 
 /** yargs tells the flags of a command by its usage text and by this alone, and lets nobody leave its help out. */
-interface Inside {
+interface YargsInternals {
   getInternalMethods(): { getUsageInstance(): { cacheHelpMessage: () => void } }
   getOptions(): { key: Readonly<Record<string, boolean>>; boolean: readonly string[] }
 }

@@ -1,18 +1,18 @@
 /** `modelhost-sim profile`: every figure of a provider profile, what it means, and where it was taken from. */
 import type { Argv } from 'yargs'
-import { readable } from '../kernel/duration.ts'
-import { camel, loadProfile } from '../store/profile.ts'
+import { formatDuration } from '../kernel/duration.ts'
+import { loadProfile, toCamelCase } from '../store/profile.ts'
 import {
   bytes,
   duration,
   durations,
   period,
   rate,
-  spreadOfRate,
-  spreadOfTime,
+  rateDistribution,
+  timeDistribution,
   warmUp,
 } from '../store/profile-figures.ts'
-import { Figure, Named, SECTIONS, type Section } from '../store/profile-schema.ts'
+import { NamedSections, PROFILE_SECTIONS, type ProfileSection, ProfileSetting } from '../store/profile-schema.ts'
 import { EXIT_CODES } from './command.ts'
 import { tableRow } from './markdown.ts'
 import { text } from './values.ts'
@@ -40,12 +40,14 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 export function handler({ name, markdown }: Arguments): void {
-  const rows = figuresOf(name)
-  const told = markdown ? pages(rows) : rows.map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}`)
-  process.stdout.write(`${told.join('\n')}\n`)
+  const rows = settingRows(name)
+  const lines = markdown
+    ? markdownSections(rows)
+    : rows.map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}`)
+  process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-interface Row {
+interface SettingRow {
   /** Its place in the file: `timings.image_pull`. */
   readonly place: string
   readonly value: string
@@ -53,55 +55,55 @@ interface Row {
   readonly source: string
 }
 
-function figuresOf(name: string): Row[] {
+function settingRows(name: string): SettingRow[] {
   const profile = loadProfile(name)
-  const rows: Row[] = []
-  const walk = (section: Section, values: object, place: string) => {
+  const rows: SettingRow[] = []
+  const walk = (section: ProfileSection, values: object, place: string) => {
     for (const [key, part] of Object.entries(section)) {
       const at = place === '' ? key : `${place}.${key}`
-      const value = (values as Record<string, unknown>)[key] ?? (values as Record<string, unknown>)[camel(key)]
-      if (part instanceof Figure) {
+      const value = (values as Record<string, unknown>)[key] ?? (values as Record<string, unknown>)[toCamelCase(key)]
+      if (part instanceof ProfileSetting) {
         const source = profile.sources[at] ?? '(changed by this profile, without a source)'
-        rows.push({ place: at, value: shown(part, value), meaning: part.meaning, source })
-      } else if (part instanceof Named) {
+        rows.push({ place: at, value: formatSetting(part, value), meaning: part.meaning, source })
+      } else if (part instanceof NamedSections) {
         for (const [one, of] of Object.entries(value as object)) walk(part.shape, of as object, `${at}.${one}`)
       } else walk(part, value as object, at)
     }
   }
-  walk(SECTIONS, profile, '')
+  walk(PROFILE_SECTIONS, profile, '')
   // What a pack leaves out does not happen: a line for each would bury those that do.
   return rows.filter(
     ({ place, value }) => !place.startsWith('weather.packs.') || (value !== '0' && !/^none 1\b/.test(value)),
   )
 }
 
-const TIMES: readonly unknown[] = [duration, period, durations, spreadOfTime, warmUp]
-const RATES: readonly unknown[] = [rate, spreadOfRate]
+const TIMES: readonly unknown[] = [duration, period, durations, timeDistribution, warmUp]
+const RATES: readonly unknown[] = [rate, rateDistribution]
 
 /** As a profile writes it, with units. */
-function shown({ kind }: Figure<unknown, unknown>, value: unknown): string {
+function formatSetting({ kind }: ProfileSetting<unknown, unknown>, value: unknown): string {
   const unit = TIMES.includes(kind)
-    ? (micros: number) => (micros === 0 ? '0s' : readable(micros).replace(' ', ''))
+    ? (micros: number) => (micros === 0 ? '0s' : formatDuration(micros).replace(' ', ''))
     : RATES.includes(kind)
       ? (perSecond: number) => `${perSecond / 1e6}MB/s`
       : kind === bytes
         ? (count: number) => `${count / 1e9}GB`
         : String
-  const told = (one: unknown, key = ''): string => {
-    if (Array.isArray(one)) return one.map(item => told(item)).join(', ')
+  const formatPart = (one: unknown, key = ''): string => {
+    if (Array.isArray(one)) return one.map(item => formatPart(item)).join(', ')
     if (typeof one === 'object' && one !== null) {
       return Object.entries(one)
         .filter(([, item]) => item !== undefined)
-        .map(([name, item]) => `${name} ${told(item, name)}`)
+        .map(([name, item]) => `${name} ${formatPart(item, name)}`)
         .join(', ')
     }
     // The spread of a lognormal is a number without a unit.
     return typeof one === 'number' && key !== 'sigma' ? unit(one) : String(one)
   }
-  return told(value)
+  return formatPart(value)
 }
 
-function pages(rows: readonly Row[]): string[] {
+function markdownSections(rows: readonly SettingRow[]): string[] {
   const sections = [...new Set(rows.map(({ place }) => place.split('.')[0]!))]
   return sections.map(section => {
     const lines = rows

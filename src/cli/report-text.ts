@@ -1,16 +1,16 @@
 /** A report for people: money in dollars, GPU time in hours, aligned. */
 import { COLD_START_PHASES, type DeploymentReport, type GpuHours, type Report } from '../cluster/report.ts'
-import { HOUR, readable, SECOND } from '../kernel/duration.ts'
+import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
 import { DEPLOYMENT_STATUSES } from '../store/records.ts'
 
 const MICROCENTS_PER_DOLLAR = 100_000_000
 
 /** The report as text, with its final line feed: the same bytes for the same report. */
-export function reportText(told: Report): string {
+export function formatReport(unsorted: Report): string {
   const byName = (a: DeploymentReport, b: DeploymentReport) => (a.model_name < b.model_name ? -1 : 1)
-  const report = { ...told, deployments: [...told.deployments].sort(byName) }
+  const report = { ...unsorted, deployments: [...unsorted.deployments].sort(byName) }
   const sections = [
-    head(report),
+    formatHead(report),
     money(report),
     gpus(report),
     deployments(report),
@@ -22,32 +22,32 @@ export function reportText(told: Report): string {
   return `${sections.filter(section => section !== '').join('\n\n')}\n`
 }
 
-function head({ from, to, seconds, seed, profile }: Report): string {
-  const length = seconds === 0 ? 'no time' : readable(Math.round(seconds * SECOND))
-  return `${moment(from)} to ${moment(to)} (${length}), seed ${seed}, profile ${profile}`
+function formatHead({ from, to, seconds, seed, profile }: Report): string {
+  const length = seconds === 0 ? 'no time' : formatDuration(Math.round(seconds * SECOND))
+  return `${formatTime(from)} to ${formatTime(to)} (${length}), seed ${seed}, profile ${profile}`
 }
 
-function money({ money: told }: Report): string {
-  const declined = told.topups_declined > 0 ? `, ${told.topups_declined} declined` : ''
+function money({ money: totals }: Report): string {
+  const declined = totals.topups_declined > 0 ? `, ${totals.topups_declined} declined` : ''
   const rows = [
-    ['opening balance', dollars(told.opening_balance_microcents)],
-    ['+ funds', dollars(told.funds_microcents)],
-    [`+ top-ups (${told.topups}${declined})`, dollars(told.topups_microcents)],
-    ['- rent', dollars(told.rent_microcents)],
-    ...told.hosted.map(one => [
-      `    of it hosted ${one.name}, ${hours(one.billed_gpu_hours)} h of ${one.gpu}`,
-      dollars(one.rent_microcents),
+    ['opening balance', formatDollars(totals.opening_balance_microcents)],
+    ['+ funds', formatDollars(totals.funds_microcents)],
+    [`+ top-ups (${totals.topups}${declined})`, formatDollars(totals.topups_microcents)],
+    ['- rent', formatDollars(totals.rent_microcents)],
+    ...totals.hosted.map(one => [
+      `    of it hosted ${one.name}, ${formatHours(one.billed_gpu_hours)} h of ${one.gpu}`,
+      formatDollars(one.rent_microcents),
     ]),
-    ...told.containers.map(one => [
-      `    of it container ${one.name}, ${hours(one.billed_gpu_hours)} h of ${one.gpu}`,
-      dollars(one.rent_microcents),
+    ...totals.containers.map(one => [
+      `    of it container ${one.name}, ${formatHours(one.billed_gpu_hours)} h of ${one.gpu}`,
+      formatDollars(one.rent_microcents),
     ]),
-    ['- tokens of batches and answers', dollars(told.tokens_microcents)],
-    ...told.tokens_by_model.map(one => [`    of it ${one.model}`, dollars(one.tokens_microcents)]),
-    ['closing balance', dollars(told.closing_balance_microcents)],
+    ['- tokens of batches and answers', formatDollars(totals.tokens_microcents)],
+    ...totals.tokens_by_model.map(one => [`    of it ${one.model}`, formatDollars(one.tokens_microcents)]),
+    ['closing balance', formatDollars(totals.closing_balance_microcents)],
   ]
-  const suspended = told.suspensions > 0 ? `, account suspended ${counted(told.suspensions, 'time')}` : ''
-  return `Money, $${suspended}\n${table(rows)}`
+  const suspended = totals.suspensions > 0 ? `, account suspended ${formatCounted(totals.suspensions, 'time')}` : ''
+  return `Money, $${suspended}\n${formatTable(rows)}`
 }
 
 function gpus(report: Report): string {
@@ -59,22 +59,22 @@ function gpus(report: Report): string {
     ['', 'capacity', 'held', 'billed', 'used', 'wasted', 'rented', 'held of capacity', 'rent $'],
     ...report.gpus.map(one => [
       one.gpu,
-      hours(one.capacity_gpu_hours),
+      formatHours(one.capacity_gpu_hours),
       ...gpuHours(one),
-      hours(one.hosted_gpu_hours + one.container_gpu_hours),
-      percent(one.utilisation),
-      dollars(one.rent_microcents),
+      formatHours(one.hosted_gpu_hours + one.container_gpu_hours),
+      formatPercent(one.utilisation),
+      formatDollars(one.rent_microcents),
     ]),
     [
       'all',
-      hours(totals.capacity_gpu_hours),
+      formatHours(totals.capacity_gpu_hours),
       ...gpuHours(totals),
-      hours(rented),
-      percent(totals.capacity_gpu_hours > 0 ? held / totals.capacity_gpu_hours : null),
-      dollars(report.money.rent_microcents),
+      formatHours(rented),
+      formatPercent(totals.capacity_gpu_hours > 0 ? held / totals.capacity_gpu_hours : null),
+      formatDollars(report.money.rent_microcents),
     ],
   ]
-  return `GPU-hours by type\n${table(rows)}`
+  return `GPU-hours by type\n${formatTable(rows)}`
 }
 
 function deployments(report: Report): string {
@@ -87,52 +87,67 @@ function deployments(report: Report): string {
       one.status,
       one.gpu === null ? one.type : `${one.num_gpus} x ${one.gpu}`,
       ...gpuHours(one),
-      percent(one.mean_utilisation),
-      dollars(one.rent_microcents),
+      formatPercent(one.mean_utilisation),
+      formatDollars(one.rent_microcents),
     ]),
     [
       'all',
       '',
       '',
       ...gpuHours(totals),
-      percent(totals.mean_utilisation),
-      dollars(report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0)),
+      formatPercent(totals.mean_utilisation),
+      formatDollars(report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0)),
     ],
   ]
-  const asked = report.deployments.filter(hasRequests)
+  const withRequests = report.deployments.filter(hasRequests)
   const columns = ['waiting_before', 'arrived', 'served', 'refused', 'failed', 'left', 'waiting'] as const
   // Only requests of clients can fail or be left.
-  const shown = columns.filter(column => (column !== 'failed' && column !== 'left') || totals.requests[column] > 0)
+  const shownColumns = columns.filter(
+    column => (column !== 'failed' && column !== 'left') || totals.requests[column] > 0,
+  )
   const requests = [
-    ['', ...shown.map(column => (column === 'waiting_before' ? 'waited before' : column)), 'tokens in', 'tokens out'],
-    ...asked.map(one => [one.model_name, ...shown.map(column => count(one.requests[column])), ...tokens(one)]),
-    ['all', ...shown.map(column => count(totals.requests[column])), ...tokens(totals)],
+    [
+      '',
+      ...shownColumns.map(column => (column === 'waiting_before' ? 'waited before' : column)),
+      'tokens in',
+      'tokens out',
+    ],
+    ...withRequests.map(one => [
+      one.model_name,
+      ...shownColumns.map(column => count(one.requests[column])),
+      ...tokens(one),
+    ]),
+    ['all', ...shownColumns.map(column => count(totals.requests[column])), ...tokens(totals)],
   ]
-  const load = asked.length === 0 ? '' : `\n\nRequests\n${table(requests)}`
-  return `Deployments, GPU-hours\n${table(rows, 3)}${load}`
+  const load = withRequests.length === 0 ? '' : `\n\nRequests\n${formatTable(requests)}`
+  return `Deployments, GPU-hours\n${formatTable(rows, 3)}${load}`
 }
 
 /** Hours in each status, of those that were not always in one, started an instance or lost one. */
 function statuses({ deployments: all }: Report): string {
-  const told = DEPLOYMENT_STATUSES.filter(status => status !== 'deleted')
-  const turned = all.filter(
+  const listedStatuses = DEPLOYMENT_STATUSES.filter(status => status !== 'deleted')
+  const changedDeployments = all.filter(
     one =>
-      told.filter(status => one.seconds_in_status[status] > 0).length > 1 ||
+      listedStatuses.filter(status => one.seconds_in_status[status] > 0).length > 1 ||
       one.cold_starts > 0 ||
       one.instances_lost > 0,
   )
-  const shown = told.filter(status => turned.some(one => one.seconds_in_status[status] > 0))
+  const shownStatuses = listedStatuses.filter(status =>
+    changedDeployments.some(one => one.seconds_in_status[status] > 0),
+  )
   const rows = [
-    ['', ...shown, 'starts', 'median', 'lost'],
-    ...turned.map(one => [
+    ['', ...shownStatuses, 'starts', 'median', 'lost'],
+    ...changedDeployments.map(one => [
       one.model_name,
-      ...shown.map(status => hours((one.seconds_in_status[status] * SECOND) / HOUR)),
+      ...shownStatuses.map(status => formatHours((one.seconds_in_status[status] * SECOND) / HOUR)),
       count(one.cold_starts),
       one.median_cold_start_seconds === null ? '-' : `${seconds(one.median_cold_start_seconds)} s`,
       count(one.instances_lost),
     ]),
   ]
-  return turned.length === 0 ? '' : `Hours in each status, cold starts, instances lost\n${table(rows)}`
+  return changedDeployments.length === 0
+    ? ''
+    : `Hours in each status, cold starts, instances lost\n${formatTable(rows)}`
 }
 
 function coldStarts({ cold_starts: { count: total, phases } }: Report): string {
@@ -144,34 +159,35 @@ function coldStarts({ cold_starts: { count: total, phases } }: Report): string {
       return [phase.replaceAll('_', ' '), ...[min_seconds, median_seconds, p95_seconds, max_seconds].map(seconds)]
     }),
   ]
-  return `${counted(total, 'cold start')}, seconds\n${table(rows)}`
+  return `${formatCounted(total, 'cold start')}, seconds\n${formatTable(rows)}`
 }
 
-function failures({ failures: told }: Report): string {
+function failures({ failures: summary }: Report): string {
   const things = [
-    told.node_crashes > 0 && counted(told.node_crashes, 'node crash', 'node crashes'),
-    told.node_preemptions > 0 && counted(told.node_preemptions, 'node preempted', 'nodes preempted'),
-    told.gpu_failures > 0 && counted(told.gpu_failures, 'GPU error'),
-    told.zone_outages > 0 && counted(told.zone_outages, 'zone outage'),
-    told.deployments_failed > 0 && counted(told.deployments_failed, 'deployment failed', 'deployments failed'),
+    summary.node_crashes > 0 && formatCounted(summary.node_crashes, 'node crash', 'node crashes'),
+    summary.node_preemptions > 0 && formatCounted(summary.node_preemptions, 'node preempted', 'nodes preempted'),
+    summary.gpu_failures > 0 && formatCounted(summary.gpu_failures, 'GPU error'),
+    summary.zone_outages > 0 && formatCounted(summary.zone_outages, 'zone outage'),
+    summary.deployments_failed > 0 &&
+      formatCounted(summary.deployments_failed, 'deployment failed', 'deployments failed'),
   ].filter(thing => thing !== false)
-  const lost = Object.entries(told.instances_lost_to)
+  const lost = Object.entries(summary.instances_lost_to)
     .filter(([, times]) => times > 0)
     .map(([what, times]) => `${count(times)} to ${what.replaceAll('_', ' ')}`)
   const by = lost.length === 0 ? '' : `: ${lost.join(', ')}`
-  const instances = `${counted(told.instances_lost, 'instance')} lost${by}`
-  return things.length === 0 && told.instances_lost === 0
+  const instances = `${formatCounted(summary.instances_lost, 'instance')} lost${by}`
+  return things.length === 0 && summary.instances_lost === 0
     ? 'No failures'
     : `Failures: ${[...things, instances].join('; ')}`
 }
 
-function batches({ batches: told }: Report): string {
-  const { created, completed, failed, expired, cancelled, lines_done, lines_failed } = told
+function batches({ batches: summary }: Report): string {
+  const { created, completed, failed, expired, cancelled, lines_done, lines_failed } = summary
   const ended = [completed, failed, expired, cancelled]
   if (created === 0 && lines_done === 0 && ended.every(one => one === 0)) return ''
   return (
     `Batches: ${count(created)} created, ${count(completed)} completed, ${count(failed)} failed, ${count(expired)} expired, ` +
-    `${count(cancelled)} cancelled; ${counted(lines_done, 'line')} done, ${count(lines_failed)} of them failed`
+    `${count(cancelled)} cancelled; ${formatCounted(lines_done, 'line')} done, ${count(lines_failed)} of them failed`
   )
 }
 
@@ -184,50 +200,50 @@ function hasRequests({ requests }: DeploymentReport): boolean {
 }
 
 function gpuHours({ held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu_hours }: GpuHours): string[] {
-  return [held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu_hours].map(hours)
+  return [held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu_hours].map(formatHours)
 }
 
 /** Columns two spaces apart, indented by two: the first `texts` to the left, the others to the right. */
-function table(rows: readonly (readonly string[])[], texts = 1): string {
+function formatTable(rows: readonly (readonly string[])[], textColumns = 1): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
   return rows
     .map(row => {
-      const cells = row.map((cell, i) => (i < texts ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
+      const cells = row.map((cell, i) => (i < textColumns ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
       return `  ${cells.join('  ')}`.trimEnd()
     })
     .join('\n')
 }
 
-function dollars(microcents: number): string {
-  return fixed(microcents / MICROCENTS_PER_DOLLAR, 2)
+function formatDollars(microcents: number): string {
+  return formatFixed(microcents / MICROCENTS_PER_DOLLAR, 2)
 }
 
-function hours(value: number): string {
-  return fixed(value, 1)
+function formatHours(value: number): string {
+  return formatFixed(value, 1)
 }
 
 function seconds(value: number): string {
-  return fixed(value, 1)
+  return formatFixed(value, 1)
 }
 
-function percent(share: number | null): string {
-  return share === null ? '-' : `${fixed(share * 100, 1)} %`
+function formatPercent(share: number | null): string {
+  return share === null ? '-' : `${formatFixed(share * 100, 1)} %`
 }
 
 function count(value: number): string {
   return value.toLocaleString('en')
 }
 
-function counted(value: number, one: string, many = `${one}s`): string {
+function formatCounted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
 }
 
-function fixed(value: number, digits: number): string {
+function formatFixed(value: number, digits: number): string {
   const text = value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
   return /[1-9]/.test(text) ? text : text.replace('-', '')
 }
 
 /** Without the microseconds, where there are none. */
-function moment(iso: string): string {
+function formatTime(iso: string): string {
   return iso.replace('.000000+00:00', 'Z')
 }

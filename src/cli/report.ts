@@ -2,12 +2,12 @@
 import type { Argv } from 'yargs'
 import type * as z from 'zod'
 import type { Report } from '../cluster/report.ts'
-import type { WaitingRequest } from '../control/waiting.ts'
-import { jsonValue } from '../store/json-text.ts'
+import type { PendingRequestSchema } from '../control/waiting.ts'
+import { tryParseJson } from '../store/json-text.ts'
 import { EXIT_CODES } from './command.ts'
-import { reportText } from './report-text.ts'
-import { askServer, notOurs, type ServerArguments, serverFlags } from './running-server.ts'
-import { demandKnownVariables, flag, text, toggle } from './values.ts'
+import { formatReport } from './report-text.ts'
+import { notSimulatorError, requestServer, type ServerArguments, serverFlags } from './running-server.ts'
+import { flag, requireKnownVariables, text, toggle } from './values.ts'
 
 export const command = 'report'
 export const describe = 'Ask a running server what its world did and cost, and who waits in it for time'
@@ -22,7 +22,7 @@ export function builder(argv: Argv): Argv<ReportArguments> {
   const options = flags()
   return argv
     .options(options)
-    .middleware(() => demandKnownVariables(Object.keys(options)))
+    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 report', 'of the whole life of the world of a server on this machine')
     .example('$0 report --from 2026-01-02T00:00:00Z --json', 'since a moment, as JSON')
     .epilogue(
@@ -46,16 +46,18 @@ function flags() {
 }
 
 export async function handler(args: ReportArguments): Promise<void> {
-  const report = await ask(args)
-  process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+  const report = await fetchReport(args)
+  process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   // What is so now is nothing of a window, nor of a report that somebody reads by machine.
   if (!args.json && args.to === undefined) process.stderr.write(await waiting(args))
 }
 
 /** Who waits in the world for its time to be moved, a line each. */
 async function waiting(server: ServerArguments): Promise<string> {
-  const answer = await askServer(server, '', 'who waits')
-  const { waiting = [] } = (jsonValue(await answer.text()) ?? {}) as { waiting?: z.output<typeof WaitingRequest>[] }
+  const answer = await requestServer(server, '', 'who waits')
+  const { waiting = [] } = (tryParseJson(await answer.text()) ?? {}) as {
+    waiting?: z.output<typeof PendingRequestSchema>[]
+  }
   return waiting
     .map(({ request, model, for: what, since, until }) => {
       const who = model === null ? request : `${request} (${model})`
@@ -65,12 +67,12 @@ async function waiting(server: ServerArguments): Promise<string> {
     .join('')
 }
 
-async function ask({ from, to, ...server }: ReportArguments): Promise<Report> {
+async function fetchReport({ from, to, ...server }: ReportArguments): Promise<Report> {
   const window = new URLSearchParams({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
-  const answer = await askServer(server, `report?${window}`, 'a report')
-  const body = jsonValue(await answer.text())
+  const answer = await requestServer(server, `report?${window}`, 'a report')
+  const body = tryParseJson(await answer.text())
   if (isReport(body)) return body
-  throw notOurs(server.url, 'a report', answer.status)
+  throw notSimulatorError(server.url, 'a report', answer.status)
 }
 
 function isReport(body: unknown): body is Report {

@@ -3,8 +3,8 @@ import { basename } from 'node:path'
 import type { Argv } from 'yargs'
 import { readSnapshotFile } from '../snapshot/snapshot-files.ts'
 import { EXIT_CODES } from './command.ts'
-import { askServer, type ServerArguments, serverFlags } from './running-server.ts'
-import { demandKnownVariables } from './values.ts'
+import { requestServer, type ServerArguments, serverFlags } from './running-server.ts'
+import { requireKnownVariables } from './values.ts'
 
 export const command = 'restore <file>'
 export const describe = 'Let the world of a running server go on from a snapshot'
@@ -18,7 +18,7 @@ export function builder(argv: Argv): Argv<RestoreArguments> {
   return argv
     .positional('file', { type: 'string', describe: 'A file that snapshot wrote' })
     .options(options)
-    .middleware(() => demandKnownVariables(Object.keys(options)))
+    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 restore before.snapshot', 'the default world of a server on this machine')
     .epilogue(EXIT_CODES) as unknown as Argv<RestoreArguments>
 }
@@ -28,12 +28,12 @@ export async function handler({ file, ...server }: RestoreArguments): Promise<vo
   form.set('file', new Blob([new Uint8Array(readSnapshotFile(file))]), basename(file))
   // Kept for as long as it takes, under a name that nobody else would give.
   const path = `snapshots/restore-${process.pid}`
-  await askServer(server, `${path}/import`, 'a restore', { method: 'POST', body: form })
+  await requestServer(server, `${path}/import`, 'a restore', { method: 'POST', body: form })
   try {
-    const restored = await askServer(server, `${path}/restore`, 'a restore', { method: 'POST' })
+    const restored = await requestServer(server, `${path}/restore`, 'a restore', { method: 'POST' })
     const { now, digest } = (await restored.json()) as Readonly<Record<string, string>>
     process.stdout.write(`${server.url}: ${now}, digest ${digest}\n`)
   } finally {
-    await askServer(server, path, 'a restore', { method: 'DELETE' })
+    await requestServer(server, path, 'a restore', { method: 'DELETE' })
   }
 }

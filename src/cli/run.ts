@@ -7,15 +7,15 @@ import { monotonicMs } from '../kernel/pacer.ts'
 import { dryRun } from '../scenario/dry-run.ts'
 import { LoadError } from '../scenario/files.ts'
 import { REPORTERS, type ReporterName, reporter } from '../scenario/reporters.ts'
-import { type FileResult, type Job, playJob, type RunFilesOptions, runFiles } from '../scenario/runner.ts'
-import { type FromWorker, WORKER_VARIABLE } from '../scenario/workers.ts'
+import { type FileResult, type PlayJob, playJob, type RunFilesOptions, runFiles } from '../scenario/runner.ts'
+import { WORKER_VARIABLE, type WorkerMessage } from '../scenario/workers.ts'
 import { EXIT_CODES } from './command.ts'
 import { integer, seed, seedList, text, texts, word } from './values.ts'
 import { watch } from './watch.ts'
 
 export const command = 'run [scenarios..]'
 /** Played unless told what: everything in the folder of this name, however deep. */
-const EVERYTHING = 'scenarios/**/*'
+const DEFAULT_PATTERN = 'scenarios/**/*'
 
 export const describe = 'Play scenarios and compare what happens with their traces'
 
@@ -41,7 +41,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
     .positional('scenarios', {
       type: 'string',
       array: true,
-      default: [EVERYTHING],
+      default: [DEFAULT_PATTERN],
       describe: 'Files, folders or globs of scenarios',
     })
     .options({
@@ -107,12 +107,12 @@ export function builder(argv: Argv): Argv<RunArguments> {
 
 export async function handler(args: RunArguments): Promise<void> {
   if (process.env[WORKER_VARIABLE] !== undefined && process.send !== undefined) {
-    work()
+    runWorker()
     return
   }
   const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
   if (args.watch) {
-    process.exitCode = await watch(args.scenarios ?? [EVERYTHING], process.argv.slice(2))
+    process.exitCode = await watch(args.scenarios ?? [DEFAULT_PATTERN], process.argv.slice(2))
     return
   }
   process.exitCode = await run(args, {
@@ -125,27 +125,27 @@ export async function handler(args: RunArguments): Promise<void> {
 }
 
 /** Plays what the process that started this one asks for, until it hangs up. */
-function work(): void {
+function runWorker(): void {
   Error.stackTraceLimit = STACK_LINES
-  const say = (message: FromWorker) => {
+  const send = (message: WorkerMessage) => {
     // Whoever started this one may be gone by now; there is nobody to tell then.
     if (process.connected) process.send!(message, () => {})
   }
   process.on('disconnect', () => process.exit())
-  process.on('message', (job: Job) => {
-    playJob(job, () => say({ is: 'played' })).then(
+  process.on('message', (job: PlayJob) => {
+    playJob(job, () => send({ is: 'played' })).then(
       // A trace is for whoever writes it, which has happened.
-      results => say({ is: 'done', results: results.map(result => ({ ...result, trace: [] })) }),
-      error => say({ is: 'failed', message: String((error as Error).message) }),
+      results => send({ is: 'done', results: results.map(result => ({ ...result, trace: [] })) }),
+      error => send({ is: 'failed', message: String((error as Error).message) }),
     )
   })
-  say({ is: 'ready' })
+  send({ is: 'ready' })
 }
 
 /** The line of the script is often far up: awaits and the client's own steps stand before it. */
 const STACK_LINES = 50
 
-export interface RunDoors {
+export interface RunIo {
   out(text: string): void
   error(text: string): void
   /** Shows how far it is, in place of what it showed before. */
@@ -157,66 +157,66 @@ export interface RunDoors {
 }
 
 /** How often it is told how far it is: thousands of plays a minute would be a flicker, and cost as much as some plays. */
-const COUNT_MS = 100
+const COUNT_INTERVAL_MS = 100
 
 /** How many plays are over, shown where the next result will stand. */
-class Counter {
-  readonly #show: RunDoors['progress']
-  #toldAt = Number.NEGATIVE_INFINITY
-  #stands = false
+class PlayCounter {
+  readonly #show: RunIo['progress']
+  #lastShownMs = Number.NEGATIVE_INFINITY
+  #isShown = false
 
-  constructor(show: RunDoors['progress']) {
+  constructor(show: RunIo['progress']) {
     this.#show = show
   }
 
-  played(done: number, most: number): void {
+  update(done: number, total: number): void {
     const now = monotonicMs()
-    if (done === most) this.clear()
-    else if (now - this.#toldAt >= COUNT_MS) {
-      this.#toldAt = now
-      this.#stands = true
-      this.#show?.(`${done} of ${most} played`)
+    if (done === total) this.clear()
+    else if (now - this.#lastShownMs >= COUNT_INTERVAL_MS) {
+      this.#lastShownMs = now
+      this.#isShown = true
+      this.#show?.(`${done} of ${total} played`)
     }
   }
 
   clear(): void {
-    if (this.#stands) this.#show?.('')
-    this.#stands = false
+    if (this.#isShown) this.#show?.('')
+    this.#isShown = false
   }
 }
 
 /** Does what the command does and returns its exit code: 0 passed, 1 failed, 2 could not run. */
-export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 2> {
-  const began = monotonicMs()
-  const { scenarios = [EVERYTHING], seed, seeds } = args
-  const told = reporter(args.reporter ?? 'pretty', {
-    write: doors.out,
-    color: doors.color,
-    folder: doors.folder,
+export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
+  const startedMs = monotonicMs()
+  const { scenarios = [DEFAULT_PATTERN], seed, seeds } = args
+  const resultReporter = reporter(args.reporter ?? 'pretty', {
+    write: io.out,
+    color: io.color,
+    folder: io.folder,
     seeded: seeds !== undefined,
   })
-  const contradiction = contradictionIn(args)
-  if (contradiction !== undefined) {
-    doors.error(`Failed to run scenarios: ${contradiction}\n`)
+  const conflict = findFlagConflict(args)
+  if (conflict !== undefined) {
+    io.error(`Failed to run scenarios: ${conflict}\n`)
     return 2
   }
-  const names = args.names === undefined || !doors.folder ? args.names : resolve(doors.folder, args.names)
+  const names = args.names === undefined || !io.folder ? args.names : resolve(io.folder, args.names)
   try {
     // Asked once before anything is played: names that make no sense would fail every scenario in the same words.
     if (names !== undefined) createApi({ names: readNames(names) })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    doors.error(`${error.message}\n`)
+    io.error(`${error.message}\n`)
     return 2
   }
-  const silence = args.against === undefined ? undefined : await noServerAt(args.against)
-  if (silence !== undefined) {
-    doors.error(`Failed to run scenarios: ${silence}\n`)
+  const serverProblem = args.against === undefined ? undefined : await findServerProblem(args.against)
+  if (serverProblem !== undefined) {
+    io.error(`Failed to run scenarios: ${serverProblem}\n`)
     return 2
   }
   Error.stackTraceLimit = STACK_LINES
-  const counter = new Counter(doors.progress)
-  let broken = 0
+  const counter = new PlayCounter(io.progress)
+  let brokenFiles = 0
   const options: RunFilesOptions = {
     ...selection(args),
     seed,
@@ -227,42 +227,42 @@ export async function run(args: RunArguments, doors: RunDoors): Promise<0 | 1 | 
     names,
     check: args.check,
     workers: args.workers,
-    entry: doors.entry,
-    folder: doors.folder,
+    entry: io.entry,
+    folder: io.folder,
     ...(!args.bail && {
       onLoadError: (error: LoadError) => {
-        broken++
-        doors.error(`${error.message}\n`)
+        brokenFiles++
+        io.error(`${error.message}\n`)
       },
     }),
     onResult: result => {
       counter.clear()
-      told.result(result)
+      resultReporter.result(result)
     },
-    onProgress: (done, most) => counter.played(done, most),
+    onProgress: (done, most) => counter.update(done, most),
   }
   let results: FileResult[] = []
   let steps: number | undefined
   try {
-    if (args.dryRun) steps = await dryRun(scenarios, { ...options, write: doors.out })
+    if (args.dryRun) steps = await dryRun(scenarios, { ...options, write: io.out })
     else results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
     counter.clear()
-    doors.error(`${error.message}\n`)
+    io.error(`${error.message}\n`)
     return 2
   }
   if ((steps ?? results.length) === 0) {
-    if (broken === 0) doors.error(`Failed to run scenarios: ${noneOf(args)}\n`)
+    if (brokenFiles === 0) io.error(`Failed to run scenarios: ${describeNoMatch(args)}\n`)
     return 2
   }
-  if (steps === undefined) told.end(results, monotonicMs() - began)
-  if (broken > 0) return 2
+  if (steps === undefined) resultReporter.end(results, monotonicMs() - startedMs)
+  if (brokenFiles > 0) return 2
   return results.every(({ passed }) => passed) ? 0 : 1
 }
 
 /** Asked once before anything is played: what is not there would fail every scenario in the same words. */
-async function noServerAt(url: string): Promise<string | undefined> {
+async function findServerProblem(url: string): Promise<string | undefined> {
   const health = await fetch(`${url.replace(/\/+$/, '')}/_sim/health`).catch(() => undefined)
   if (health?.ok) return undefined
   return `no modelhost-sim answers at ${url}. Start one with 'modelhost-sim serve --clock manual', or give the address of one.`
@@ -272,7 +272,7 @@ function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter
   return { filter, ...(tag !== undefined && tag.length > 0 && { tags: tag }) }
 }
 
-function contradictionIn({ update, seed, seeds, against }: RunArguments): string | undefined {
+function findFlagConflict({ update, seed, seeds, against }: RunArguments): string | undefined {
   if (seed !== undefined && seeds !== undefined) {
     return '--seed names one seed and --seeds many. Give one of the two.'
   }
@@ -286,7 +286,7 @@ function contradictionIn({ update, seed, seeds, against }: RunArguments): string
   return undefined
 }
 
-function noneOf({ filter, tag = [] }: RunArguments): string {
+function describeNoMatch({ filter, tag = [] }: RunArguments): string {
   if (tag.length === 0) return `none matches '${filter ?? ''}' in title, file or tags. Try a shorter word.`
   const also = filter === undefined ? '' : ` and matches '${filter}'`
   return `none is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`

@@ -1,7 +1,7 @@
 /** Asking a server that runs, for commands that are about one. */
 import { CONTROL_TOKEN_HEADER } from '../control/guards.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../serve.ts'
-import { jsonValue } from '../store/json-text.ts'
+import { tryParseJson } from '../store/json-text.ts'
 import { UsageError } from './command.ts'
 import { flag, text } from './values.ts'
 
@@ -35,7 +35,7 @@ export interface ServerArguments {
  * @param type what the answer has to be
  * @throws UsageError when nobody answers, it is refused, or somebody else answers
  */
-export async function askServer(
+export async function requestServer(
   { url, controlToken }: ServerArguments,
   path: string,
   what: string,
@@ -60,14 +60,14 @@ export async function askServer(
     )
   }
   if (answer.ok && answer.headers.get('content-type')?.split(';', 1)[0] === type) return answer
-  const { error } = (jsonValue(await answer.text()) ?? {}) as { error?: unknown }
+  const { error } = (tryParseJson(await answer.text()) ?? {}) as { error?: unknown }
   throw typeof error === 'string' && error.startsWith('Failed to ')
     ? new UsageError(error)
-    : notOurs(url, what, answer.status)
+    : notSimulatorError(url, what, answer.status)
 }
 
 /** Somebody answers there, and it is no server of this package. */
-export function notOurs(url: string, what: string, status: number): UsageError {
+export function notSimulatorError(url: string, what: string, status: number): UsageError {
   return new UsageError(
     `Failed to ask ${url} for ${what}: what answers there (${status}) is no modelhost-sim that tells any. ` +
       'Name where one is with --url.',

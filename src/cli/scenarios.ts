@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Argv } from 'yargs'
 import { LoadError } from '../scenario/files.ts'
-import { demandTags, isMeant, loadFiles, type ScenarioFile } from '../scenario/runner.ts'
+import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../scenario/runner.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { shippedFolder } from '../scenario/shipped.ts'
+import { bundledScenariosFolder } from '../scenario/shipped.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { tableRow } from './markdown.ts'
 import { text, texts } from './values.ts'
@@ -61,17 +61,14 @@ export async function handler(args: ScenariosArguments): Promise<void> {
   })
 }
 
-export interface ListDoors {
+export interface ListIo {
   out(text: string): void
   error(text: string): void
   readonly folder?: string
 }
 
 /** Does what the command does and returns its exit code: 2 when a file could not be read or a folder is not there. */
-export async function list(
-  args: ScenariosArguments,
-  { out, error, folder = process.cwd() }: ListDoors,
-): Promise<0 | 2> {
+export async function list(args: ScenariosArguments, { out, error, folder = process.cwd() }: ListIo): Promise<0 | 2> {
   if (args.schema) {
     const { scenarioJsonSchema } = await import('../scenario/document-schema.ts')
     out(`${JSON.stringify(scenarioJsonSchema(), null, 2)}\n`)
@@ -80,18 +77,18 @@ export async function list(
   if (args.json && args.markdown) {
     throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
   }
-  const own = args.folders ?? []
-  const missing = own.find(one => !existsSync(resolve(folder, one)))
+  const userFolders = args.folders ?? []
+  const missing = userFolders.find(one => !existsSync(resolve(folder, one)))
   if (missing !== undefined) {
     error(`Failed to list '${missing}': there is no such folder. Give one that holds scenarios.\n`)
     return 2
   }
-  const local = own.length > 0 ? own : ['scenarios']
-  const folders = [...local.map(one => resolve(folder, one)), shippedFolder()].filter(existsSync)
-  let broken = false
+  const local = userFolders.length > 0 ? userFolders : ['scenarios']
+  const folders = [...local.map(one => resolve(folder, one)), bundledScenariosFolder()].filter(existsSync)
+  let hasBrokenFile = false
   const { tag = [], filter } = args
   const onLoadError = (problem: LoadError) => {
-    broken = true
+    hasBrokenFile = true
     error(`${problem.message}\n`)
   }
   const files = new Map<string, ScenarioFile>()
@@ -104,30 +101,30 @@ export async function list(
     }
   }
   try {
-    demandTags(tag, [...files.values()])
+    requireKnownTags(tag, [...files.values()])
   } catch (problem) {
     if (!(problem instanceof LoadError)) throw problem
     error(`${problem.message}\n`)
     return 2
   }
-  const words = { filter, ...(tag.length > 0 && { tags: tag }) }
-  const listed = [...files.values()].flatMap(({ file, all }) =>
-    all.filter(one => isMeant(one, file, words)).map(one => listedOf(one, relative(folder, file))),
+  const filters = { filter, ...(tag.length > 0 && { tags: tag }) }
+  const listed = [...files.values()].flatMap(({ file, allScenarios: all }) =>
+    all.filter(one => isSelected(one, file, filters)).map(one => toListedScenario(one, relative(folder, file))),
   )
   if (listed.length === 0 && filter !== undefined) {
     error(`Failed to find scenarios: none matches '${filter}' in title, file or tags. Try a shorter word.\n`)
     return 2
   }
-  out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : args.markdown ? tables(listed) : told(listed))
-  return broken ? 2 : 0
+  out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : args.markdown ? formatTables(listed) : formatList(listed))
+  return hasBrokenFile ? 2 : 0
 }
 
-function listedOf({ title, options }: Scenario, file: string): Listed {
+function toListedScenario({ title, options }: Scenario, file: string): ListedScenario {
   const { tags = [], teaches = '', client = '' } = options
   return { file, title, tags, teaches, client }
 }
 
-interface Listed {
+interface ListedScenario {
   readonly file: string
   readonly title: string
   readonly tags: readonly string[]
@@ -135,7 +132,7 @@ interface Listed {
   readonly client: string
 }
 
-function told(listed: readonly Listed[]): string {
+function formatList(listed: readonly ListedScenario[]): string {
   const parts = listed.map(({ file, title, tags, teaches, client }) => {
     const lines = [`${file}${tags.length > 0 ? `  [${tags.join(', ')}]` : ''}`, `  ${title}`]
     if (teaches !== '') lines.push(`  teaches: ${teaches}`)
@@ -146,7 +143,7 @@ function told(listed: readonly Listed[]): string {
 }
 
 /** A table for each folder that holds scenarios, in the order of their names. */
-function tables(listed: readonly Listed[]): string {
+function formatTables(listed: readonly ListedScenario[]): string {
   const folders = [...new Set(listed.map(({ file }) => dirname(file)))].sort()
   const parts = folders.map(folder => {
     const rows = listed

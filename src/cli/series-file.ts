@@ -4,17 +4,17 @@ import { dirname, resolve } from 'node:path'
 import { type ReportStep, STEP_COLUMNS } from '../cluster/series.ts'
 import { UsageError } from './command.ts'
 
-const CHUNK = 1 << 16
+const CHUNK_CHARS = 1 << 16
 
 /** Refuses a path that could not be written to, before there is anything to write. */
-export function demandWritable(path: string): void {
+export function requireWritable(path: string): void {
   const folder = dirname(resolve(path))
   const refuse = (reason: string) => {
     throw new UsageError(`Failed to write --series '${path}': ${reason}.`)
   }
-  const there = statSync(folder, { throwIfNoEntry: false })
-  if (!there) refuse(`there is no folder '${folder}'. Make it, or give a file in another`)
-  if (!there?.isDirectory()) refuse(`'${folder}' is no folder. Give a file in one`)
+  const folderStat = statSync(folder, { throwIfNoEntry: false })
+  if (!folderStat) refuse(`there is no folder '${folder}'. Make it, or give a file in another`)
+  if (!folderStat?.isDirectory()) refuse(`'${folder}' is no folder. Give a file in one`)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) refuse('that is a folder. Give a file in it')
   try {
     accessSync(folder, constants.W_OK)
@@ -30,8 +30,8 @@ export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
   try {
     let text = `${STEP_COLUMNS.join(',')}\n`
     for (const row of rows) {
-      text += `${STEP_COLUMNS.map(column => cell(row[column])).join(',')}\n`
-      if (text.length < CHUNK) continue
+      text += `${STEP_COLUMNS.map(column => formatCell(row[column])).join(',')}\n`
+      if (text.length < CHUNK_CHARS) continue
       writeSync(file, text)
       text = ''
     }
@@ -44,7 +44,7 @@ export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
   }
 }
 
-function cell(value: string | number | null): string {
+function formatCell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(Math.round(value * 1e6) / 1e6)
   return /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value

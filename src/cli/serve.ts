@@ -3,29 +3,29 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { readNames } from '../api/names.ts'
-import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsTimers } from '../clock/setting.ts'
+import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../clock/setting.ts'
 import { isLoopback } from '../control/guards.ts'
 import { FaultError, type FaultRule } from '../faults/rule.ts'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
-import { Library } from '../scenario/library.ts'
-import { shippedFolder } from '../scenario/shipped.ts'
+import { ScenarioLibrary } from '../scenario/library.ts'
+import { bundledScenariosFolder } from '../scenario/shipped.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../serve.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
 import type { FixtureInput } from '../store/records.ts'
-import { MOST_WORLDS } from '../worlds.ts'
+import { MAX_WORLDS } from '../worlds.ts'
 import { banner } from './banner.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { onSignals } from './signals.ts'
-import { ENDING } from './snapshot-file.ts'
+import { SNAPSHOT_ENDING } from './snapshot-file.ts'
 import {
   byteCount,
-  demandKnownVariables,
   duration,
   flag,
   integer,
   positive,
+  requireKnownVariables,
   secret,
   seed,
   text,
@@ -77,7 +77,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     argv
       .options(options)
       // Before the handler and after every other complaint about the command line.
-      .middleware(() => demandKnownVariables(Object.keys(options)))
+      .middleware(() => requireKnownVariables(Object.keys(options)))
       .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
       .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
       .example('$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429')
@@ -192,8 +192,8 @@ function flags() {
       coerce: integer('journal-limit', { min: 1, max: 10_000_000 }, 20_000),
     },
     'max-worlds': {
-      ...flag('max-worlds', `Worlds that it holds beside its own; ${MOST_WORLDS} unless given`),
-      coerce: integer('max-worlds', { min: 0, max: 100_000 }, MOST_WORLDS),
+      ...flag('max-worlds', `Worlds that it holds beside its own; ${MAX_WORLDS} unless given`),
+      coerce: integer('max-worlds', { min: 0, max: 100_000 }, MAX_WORLDS),
     },
     'world-idle': {
       ...flag('world-idle', 'Real time that nobody uses a world until it goes; 1h unless given'),
@@ -221,7 +221,7 @@ function flags() {
 }
 
 export async function handler(argv: Arguments): Promise<void> {
-  const sim = await simulatorOf(argv)
+  const sim = await createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
   // The one thing that is not drawn from the seed: whoever knows the seed must not know this.
   const controlToken = isPublic ? (argv.controlToken ?? randomBytes(18).toString('base64url')) : undefined
@@ -236,7 +236,7 @@ export async function handler(argv: Arguments): Promise<void> {
     unknownTokens: argv.unknownTokens,
     ...(argv.maxWorlds !== undefined && { maxWorlds: argv.maxWorlds }),
     ...(argv.worldIdle !== undefined && { worldIdleMs: argv.worldIdle / 1000 }),
-    scenarios: new Library(scenarioFolders(argv.scenarios)),
+    scenarios: new ScenarioLibrary(scenarioFolders(argv.scenarios)),
     trustProxy: argv.trustProxy,
     allowHosts: argv.allowHost,
     ownProcess: true,
@@ -258,18 +258,18 @@ export async function handler(argv: Arguments): Promise<void> {
 }
 
 /** The user's folder first: its scenarios go before those of the package. */
-function scenarioFolders(given: string | undefined): string[] {
-  if (given !== undefined && !existsSync(given)) {
+function scenarioFolders(folder: string | undefined): string[] {
+  if (folder !== undefined && !existsSync(folder)) {
     throw new UsageError(
-      `Failed to read --scenarios '${given}': there is no such folder. Give one that holds scenarios in YAML or JSON.`,
+      `Failed to read --scenarios '${folder}': there is no such folder. Give one that holds scenarios in YAML or JSON.`,
     )
   }
-  return [resolve(given ?? 'scenarios'), shippedFolder()].filter(existsSync)
+  return [resolve(folder ?? 'scenarios'), bundledScenariosFolder()].filter(existsSync)
 }
 
-async function simulatorOf(argv: Arguments): Promise<Simulator> {
+async function createServedSimulator(argv: Arguments): Promise<Simulator> {
   // A snapshot brings its own along.
-  const clock = argv.clock ?? (isSnapshot(argv.fixtures) ? undefined : 'scaled')
+  const clock = argv.clock ?? (isSnapshotFile(argv.fixtures) ? undefined : 'scaled')
   for (const [name, given, mode] of [
     ['speed', argv.speed, 'scaled'],
     ['poll-step', argv.pollStep, 'on-poll'],
@@ -287,7 +287,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   const options: SimulatorOptions = {
-    fixtures: await filled(argv, epoch),
+    fixtures: await fillFixture(argv, epoch),
     ...(argv.profile !== undefined && { profile: argv.profile }),
     ...(argv.weather !== undefined && { weather: argv.weather }),
     ...(argv.seed !== undefined && { seed: argv.seed }),
@@ -302,7 +302,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
     documentedOnly: argv.documentedOnly,
     strictRequests: argv.strictRequests,
     ...(argv.names !== undefined && { names: readNames(argv.names).profile }),
-    ...(argv.faults !== undefined && { faults: rulesIn(argv.faults) }),
+    ...(argv.faults !== undefined && { faults: readRules(argv.faults) }),
     check: argv.check,
     ...(epoch !== undefined && { epoch }),
     ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),
@@ -313,7 +313,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
   }
   try {
     const sim = createSimulator(options)
-    if (!followsTimers(sim.clock.setting)) return sim
+    if (!followsFakeTimers(sim.clock.setting)) return sim
     process.stderr.write(
       `The snapshot follows fake timers, and a server has none: its clock is scaled. --clock chooses another.\n`,
     )
@@ -325,7 +325,7 @@ async function simulatorOf(argv: Arguments): Promise<Simulator> {
 }
 
 /** The rules of a file; what a rule may be is the simulator's to say. */
-function rulesIn(path: string): FaultRule[] {
+function readRules(path: string): FaultRule[] {
   let rules: unknown
   try {
     rules = JSON.parse(readFileSync(path, 'utf8'))
@@ -343,10 +343,10 @@ function rulesIn(path: string): FaultRule[] {
 }
 
 /** The fixture by its name, or filled up with bulk records. */
-async function filled(argv: Arguments, epoch: string | undefined): Promise<string | FixtureInput> {
+async function fillFixture(argv: Arguments, epoch: string | undefined): Promise<string | FixtureInput> {
   const { fixtures, seed = '1', models, deployments } = argv
   if (models === undefined && deployments === undefined) return fixtures
-  if (isSnapshot(fixtures)) {
+  if (isSnapshotFile(fixtures)) {
     const which = models === undefined ? '--deployments' : '--models'
     throw new UsageError(
       `Failed to make a simulator: records can not be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
@@ -361,8 +361,8 @@ async function filled(argv: Arguments, epoch: string | undefined): Promise<strin
   return fixture
 }
 
-function isSnapshot(fixtures: string): boolean {
-  return fixtures.endsWith(ENDING)
+function isSnapshotFile(fixtures: string): boolean {
+  return fixtures.endsWith(SNAPSHOT_ENDING)
 }
 
 function closeOnSignals(server: Server): void {

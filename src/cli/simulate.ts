@@ -1,21 +1,21 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 import type { Argv } from 'yargs'
-import { turn } from '../clock/turns.ts'
-import { LawError } from '../cluster/laws/law.ts'
+import { eventLoopTurn } from '../clock/turns.ts'
+import { InvariantError } from '../cluster/laws/law.ts'
 import { excessOf } from '../cluster/report-window.ts'
-import { seriesOf } from '../cluster/series.ts'
+import { reportSeries } from '../cluster/series.ts'
 import { HOUR, MINUTE, type Micros } from '../kernel/duration.ts'
 import { monotonicMs, wallMs } from '../kernel/pacer.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import { loadProfile, type ProfileInput, underWeather } from '../store/profile.ts'
+import { loadProfile, type ProfileInput, withWeather } from '../store/profile.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
-import { giveCommands } from './command-file.ts'
+import { scheduleCommands } from './command-file.ts'
 import { Progress } from './progress.ts'
-import { reportText } from './report-text.ts'
-import { demandWritable, writeSeries } from './series-file.ts'
+import { formatReport } from './report-text.ts'
+import { requireWritable, writeSeries } from './series-file.ts'
 import { onSignals } from './signals.ts'
-import { ENDING } from './snapshot-file.ts'
-import { demandKnownVariables, duration, flag, positive, seed, text, toggle } from './values.ts'
+import { SNAPSHOT_ENDING } from './snapshot-file.ts'
+import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from './values.ts'
 
 export const command = 'simulate'
 export const describe = 'Let a fleet live without clients, and report what it did and cost'
@@ -37,13 +37,13 @@ export interface SimulateArguments {
 
 const DEFAULT_STEP = 5 * MINUTE
 /** Rows of a series file at most; some 100 bytes each. */
-const MOST_ROWS = 50_000_000
+const MAX_SERIES_ROWS = 50_000_000
 
 export function builder(argv: Argv): Argv<SimulateArguments> {
   const options = flags()
   return argv
     .options(options)
-    .middleware(() => demandKnownVariables(Object.keys(options)))
+    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at true rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'and a row a deployment every 15 minutes')
@@ -108,7 +108,7 @@ export async function handler(args: SimulateArguments): Promise<void> {
   })
 }
 
-export interface SimulateDoors {
+export interface SimulateIo {
   out(text: string): void
   error(text: string): void
   /** Whether what is written to `error` goes to a terminal. */
@@ -118,7 +118,7 @@ export interface SimulateDoors {
 }
 
 /** Does what the command does and returns its exit code: 0, or that of the signal that ended it early. */
-export async function simulate(args: SimulateArguments, doors: SimulateDoors): Promise<number> {
+export async function simulate(args: SimulateArguments, io: SimulateIo): Promise<number> {
   const length = args.for
   if (length === undefined) {
     throw new UsageError('Failed to simulate: it is not said how long. Give --for, as in --for 7d.')
@@ -126,13 +126,13 @@ export async function simulate(args: SimulateArguments, doors: SimulateDoors): P
   if (args.step !== undefined && args.series === undefined) {
     throw new UsageError('Failed to simulate: --step is for a series. Leave it out, or give --series and a file.')
   }
-  if (args.fixtures.endsWith(ENDING)) {
+  if (args.fixtures.endsWith(SNAPSHOT_ENDING)) {
     throw new UsageError(
       `Failed to simulate: '${args.fixtures}' is in the middle of a life, and a report is of a whole one. Give a fixture; serve goes on from a snapshot.`,
     )
   }
   const { series, step = DEFAULT_STEP } = args
-  if (series !== undefined) demandWritable(series)
+  if (series !== undefined) requireWritable(series)
   const sim = createSimulator({
     fixtures: args.fixtures,
     profile: profileOf(args),
@@ -142,42 +142,42 @@ export async function simulate(args: SimulateArguments, doors: SimulateDoors): P
     journalLimit: 1000,
     ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
   })
-  if (series !== undefined) demandRows(sim, length, step)
-  if (args.commands !== undefined) giveCommands(sim, args.commands, length)
+  if (series !== undefined) requireRowLimit(sim, length, step)
+  if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
   let exitCode: number
   try {
-    exitCode = await move(sim, length, doors)
+    exitCode = await advanceWithProgress(sim, length, io)
   } catch (error) {
-    if (!(error instanceof LawError)) throw error
-    doors.error(`${error.message}\n`)
+    if (!(error instanceof InvariantError)) throw error
+    io.error(`${error.message}\n`)
     return 1
   }
   if (series !== undefined && sim.clock.elapsed > 0) {
-    writeSeries(series, seriesOf(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+    writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
   }
   const report = sim.report()
-  doors.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+  io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   return exitCode
 }
 
 /** Moves time in parts, none of which anything depends on, and looks around between them. */
-async function move(sim: Simulator, length: Micros, doors: SimulateDoors): Promise<number> {
-  const progress = new Progress(length, doors)
+async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateIo): Promise<number> {
+  const progress = new Progress(length, io)
   let exitCode = 0
-  const release = doors.onSignal?.(code => {
+  const release = io.onSignal?.(code => {
     exitCode = code
     sim.clock.interrupt()
   })
   const parts = Math.ceil(length / Math.min(HOUR, Math.ceil(length / 100)))
-  let breathed = monotonicMs()
+  let lastYieldMs = monotonicMs()
   try {
     for (let part = 1; part <= parts && exitCode === 0; part++) {
       await sim.clock.advanceToInSlices(Math.round((length * part) / parts))
-      progress.reached(sim.clock.elapsed)
-      if (monotonicMs() - breathed < 20) continue
+      progress.update(sim.clock.elapsed)
+      if (monotonicMs() - lastYieldMs < 20) continue
       // A signal is heard only between two turns of the event loop.
-      await turn()
-      breathed = monotonicMs()
+      await eventLoopTurn()
+      lastYieldMs = monotonicMs()
     }
   } finally {
     progress.end()
@@ -187,17 +187,17 @@ async function move(sim: Simulator, length: Micros, doors: SimulateDoors): Promi
 }
 
 function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
-  const changed = underWeather(profile, { weather, acceleration })
+  const withChosenWeather = withWeather(profile, { weather, acceleration })
   if (acceleration !== undefined && (weather ?? loadProfile(profile).weather.pack) === 'none') {
     throw new UsageError(
       'Failed to simulate: --acceleration is for weather, and there is none. Leave it out, or give --weather realistic.',
     )
   }
-  return changed
+  return withChosenWeather
 }
 
-function demandRows(sim: Simulator, length: Micros, step: Micros): void {
-  const tooLong = excessOf(sim.world, length, step, MOST_ROWS)
+function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
+  const tooLong = excessOf(sim.world, length, step, MAX_SERIES_ROWS)
   if (tooLong === undefined) return
   throw new UsageError(`Failed to write --series: that makes ${tooLong}. Give a longer --step.`)
 }

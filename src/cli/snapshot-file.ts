@@ -1,2 +1,2 @@
 /** Says that a file is a snapshot: what `--fixtures` goes by. */
-export const ENDING = '.snapshot'
+export const SNAPSHOT_ENDING = '.snapshot'

@@ -2,9 +2,9 @@
 import type { Argv } from 'yargs'
 import { writeSnapshotFile } from '../snapshot/snapshot-files.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
-import { askServer, type ServerArguments, serverFlags } from './running-server.ts'
-import { ENDING } from './snapshot-file.ts'
-import { demandKnownVariables } from './values.ts'
+import { requestServer, type ServerArguments, serverFlags } from './running-server.ts'
+import { SNAPSHOT_ENDING } from './snapshot-file.ts'
+import { requireKnownVariables } from './values.ts'
 
 export const command = 'snapshot <file>'
 export const describe = 'Write the world of a running server to a file, for --fixtures and restore'
@@ -16,9 +16,12 @@ export interface SnapshotArguments extends ServerArguments {
 export function builder(argv: Argv): Argv<SnapshotArguments> {
   const options = serverFlags()
   return argv
-    .positional('file', { type: 'string', describe: `A file that ends in ${ENDING}; one that is there is replaced` })
+    .positional('file', {
+      type: 'string',
+      describe: `A file that ends in ${SNAPSHOT_ENDING}; one that is there is replaced`,
+    })
     .options(options)
-    .middleware(() => demandKnownVariables(Object.keys(options)))
+    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 snapshot before.snapshot', 'of the default world of a server on this machine')
     .example('$0 serve --fixtures before.snapshot', 'goes on from there')
     .epilogue(
@@ -27,18 +30,18 @@ export function builder(argv: Argv): Argv<SnapshotArguments> {
 }
 
 export async function handler({ file, ...server }: SnapshotArguments): Promise<void> {
-  if (!file.endsWith(ENDING)) {
-    throw new UsageError(`Failed to write '${file}': the file of a snapshot ends in ${ENDING}. Name it so.`)
+  if (!file.endsWith(SNAPSHOT_ENDING)) {
+    throw new UsageError(`Failed to write '${file}': the file of a snapshot ends in ${SNAPSHOT_ENDING}. Name it so.`)
   }
-  const taken = await askServer(server, 'snapshots', 'a snapshot', { method: 'POST' })
+  const taken = await requestServer(server, 'snapshots', 'a snapshot', { method: 'POST' })
   const { snapshot, now, seed, digest } = (await taken.json()) as Readonly<Record<string, string>>
   let bytes: Uint8Array
   try {
     const path = `snapshots/${snapshot}/export`
-    const exported = await askServer(server, path, 'a snapshot', {}, 'application/octet-stream')
+    const exported = await requestServer(server, path, 'a snapshot', {}, 'application/octet-stream')
     bytes = new Uint8Array(await exported.arrayBuffer())
   } finally {
-    await askServer(server, `snapshots/${snapshot}`, 'a snapshot', { method: 'DELETE' })
+    await requestServer(server, `snapshots/${snapshot}`, 'a snapshot', { method: 'DELETE' })
   }
   writeSnapshotFile(file, bytes)
   process.stdout.write(`${file}: ${now}, seed ${seed}, digest ${digest}, ${bytes.length.toLocaleString('en')} bytes\n`)

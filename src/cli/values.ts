@@ -1,10 +1,10 @@
 /** Reading the values of flags, from the command line and from the environment alike. */
 import { type Micros, micros } from '../kernel/duration.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { UsageError } from './command.ts'
 
 /** What a flag was given, and where: what is wrong with it is said of the place to put it right. */
-interface Given {
+interface FlagValue {
   readonly text: string
   /** The flag or the variable of the environment. */
   readonly name: string
@@ -13,7 +13,7 @@ interface Given {
 }
 
 /** The default of a flag where the environment gives one. Prints as its value, for the help. */
-export class FromEnvironment {
+export class EnvironmentValue {
   readonly text: string
   constructor(text: string) {
     this.text = text
@@ -31,14 +31,14 @@ export class FromEnvironment {
 /** An integer between two bounds. */
 export function integer(flag: string, bounds: { min: number; max: number }, example: number) {
   return (given: unknown): number | undefined => {
-    const found = single(flag, given)
-    if (found === undefined) return undefined
-    const { text, name } = found
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name } = flagValue
     const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= bounds.min && value <= bounds.max) return value
     const reason = Number.isNaN(value) ? 'no integer' : value < bounds.min ? 'too small' : 'too large'
     throw new UsageError(
-      `Failed to read ${name} '${text}': ${reason}. Give an integer from ${bounds.min} to ${bounds.max}, as in ${found.example(example)}.`,
+      `Failed to read ${name} '${text}': ${reason}. Give an integer from ${bounds.min} to ${bounds.max}, as in ${flagValue.example(example)}.`,
     )
   }
 }
@@ -46,13 +46,13 @@ export function integer(flag: string, bounds: { min: number; max: number }, exam
 /** A number above 0. */
 export function positive(flag: string, max: number, example: number) {
   return (given: unknown): number | undefined => {
-    const found = single(flag, given)
-    if (found === undefined) return undefined
-    const { text, name } = found
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name } = flagValue
     const value = text.trim() === '' ? Number.NaN : Number(text)
     if (value > 0 && value <= max) return value
     throw new UsageError(
-      `Failed to read ${name} '${text}': give a number above 0 and up to ${max}, as in ${found.example(example)}.`,
+      `Failed to read ${name} '${text}': give a number above 0 and up to ${max}, as in ${flagValue.example(example)}.`,
     )
   }
 }
@@ -60,12 +60,12 @@ export function positive(flag: string, max: number, example: number) {
 /** One of some words. */
 export function word<Word extends string>(flag: string, words: readonly Word[]) {
   return (given: unknown): Word | undefined => {
-    const found = single(flag, given)
-    if (found === undefined) return undefined
-    const { text, name } = found
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name } = flagValue
     const known = words.find(one => one === text)
     if (known !== undefined) return known
-    const meant = nearest(text, words)
+    const meant = nearestWord(text, words)
     throw new UsageError(
       `Failed to read ${name} '${text}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.join(', ')}.`,
     )
@@ -80,24 +80,24 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 /** Most seeds that a run takes. */
-const MOST_SEEDS = 100_000
+const MAX_SEEDS = 100_000
 
 /** Seeds: ranges and single ones, as in `1..200` or `1,7,north`. */
 export function seedList(flag: string) {
   return (given: unknown): string[] | undefined => {
-    const found = single(flag, given)
-    if (found === undefined) return undefined
-    const { text, name } = found
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name } = flagValue
     const parts = text.split(',').map(part => part.trim())
     const seeds = parts.flatMap(part => {
       const [, from, to] = /^(\d{1,15})\.\.(\d{1,15})$/.exec(part) ?? []
       if (from === undefined) return [part]
       const count = Number(to) - Number(from) + 1
-      return count < 1 || count > MOST_SEEDS ? [''] : Array.from({ length: count }, (_, i) => String(Number(from) + i))
+      return count < 1 || count > MAX_SEEDS ? [''] : Array.from({ length: count }, (_, i) => String(Number(from) + i))
     })
-    if (!seeds.includes('') && seeds.length <= MOST_SEEDS) return [...new Set(seeds)]
+    if (!seeds.includes('') && seeds.length <= MAX_SEEDS) return [...new Set(seeds)]
     throw new UsageError(
-      `Failed to read ${name} '${text}': no list of up to ${MOST_SEEDS} seeds. Give a range or single ones, as in ${found.example('1..200')}.`,
+      `Failed to read ${name} '${text}': no list of up to ${MAX_SEEDS} seeds. Give a range or single ones, as in ${flagValue.example('1..200')}.`,
     )
   }
 }
@@ -105,22 +105,22 @@ export function seedList(flag: string) {
 /** A number of bytes: `1048576`, `512MiB`, `1g`; units are powers of 1,024. */
 export function byteCount(flag: string) {
   return (given: unknown): number | undefined => {
-    const found = single(flag, given)
-    if (found === undefined) return undefined
-    const { text, name } = found
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name } = flagValue
     const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?$/i.exec(text.trim()) ?? []
     const value = Math.floor(Number(digits) * (UNITS[unit?.toLowerCase() ?? ''] ?? Number.NaN))
     if (value >= 1 && value <= 2 ** 40) return value
-    throw new UsageError(`Failed to read ${name} '${text}': no size. Give bytes, as in ${found.example('512MiB')}.`)
+    throw new UsageError(`Failed to read ${name} '${text}': no size. Give bytes, as in ${flagValue.example('512MiB')}.`)
   }
 }
 
 /** Microseconds of a duration that is no shorter than a microsecond. */
 export function duration(flag: string, example: string) {
   return (given: unknown): Micros | undefined => {
-    const found = single(flag, given)
-    if (found === undefined) return undefined
-    const { text, name } = found
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined) return undefined
+    const { text, name } = flagValue
     let value = 0
     try {
       value = micros(text)
@@ -130,20 +130,20 @@ export function duration(flag: string, example: string) {
     }
     if (value > 0) return value
     throw new UsageError(
-      `Failed to read ${name} '${text}': that is no time. Give some, as in ${found.example(example)}.`,
+      `Failed to read ${name} '${text}': that is no time. Give some, as in ${flagValue.example(example)}.`,
     )
   }
 }
 
 /** Any text. */
 export function text(flag: string) {
-  return (given: unknown): string | undefined => single(flag, given)?.text
+  return (given: unknown): string | undefined => readSingle(flag, given)?.text
 }
 
 /** A secret: any text but an empty one, which is what a shell makes of a variable that is not set. */
 export function secret(flag: string) {
   return (given: unknown): string | undefined => {
-    const found = single(flag, given)
+    const found = readSingle(flag, given)
     if (found === undefined || found.text.trim() !== '') return found?.text
     throw new UsageError(
       `Failed to read ${found.name} '${found.text}': it is empty. Give a token, or leave it out to have one drawn.`,
@@ -154,10 +154,10 @@ export function secret(flag: string) {
 /** A seed: any text but none, which is what a shell makes of a variable that is not set. */
 export function seed(flag: string) {
   return (given: unknown): string | undefined => {
-    const found = single(flag, given)
-    if (found === undefined || found.text.trim() !== '') return found?.text
+    const flagValue = readSingle(flag, given)
+    if (flagValue === undefined || flagValue.text.trim() !== '') return flagValue?.text
     throw new UsageError(
-      `Failed to read ${found.name} '${found.text}': no seed. Give one, as in ${found.example(7)}, or leave it out.`,
+      `Failed to read ${flagValue.name} '${flagValue.text}': no seed. Give one, as in ${flagValue.example(7)}, or leave it out.`,
     )
   }
 }
@@ -171,9 +171,9 @@ export function texts(given: unknown): string[] {
     .filter(one => one !== '')
 }
 
-function single(flag: string, given: unknown): Given | undefined {
+function readSingle(flag: string, given: unknown): FlagValue | undefined {
   if (given === undefined) return undefined
-  if (given instanceof FromEnvironment) {
+  if (given instanceof EnvironmentValue) {
     const name = variableOf(flag)
     return { text: given.text, name, example: value => `${name}=${value}` }
   }
@@ -216,36 +216,36 @@ function variableOf(flag: string): string {
  * The default of a flag from the environment. Only flags that a command has are looked up, so MODELHOST_SIM_URL and
  * MODELHOST_SIM_TOKEN, which `env` prints, disturb nothing.
  */
-export function fromEnvironment(flag: string): FromEnvironment | undefined {
+export function fromEnvironment(flag: string): EnvironmentValue | undefined {
   const value = process.env[variableOf(flag)]
-  return value === undefined || value === '' ? undefined : new FromEnvironment(value)
+  return value === undefined || value === '' ? undefined : new EnvironmentValue(value)
 }
 
 /** A flag that takes a value, on the command line or in the environment. */
-export function flag(name: string, describe: string, otherwise?: string) {
-  const value = fromEnvironment(name) ?? otherwise
+export function flag(name: string, describe: string, fallback?: string) {
+  const value = fromEnvironment(name) ?? fallback
   return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
 }
 
 /** A switch, on the command line or in the environment. */
 export function toggle(name: string, describe: string) {
-  return { describe, type: 'boolean' as const, default: switched(name) }
+  return { describe, type: 'boolean' as const, default: switchFromEnvironment(name) }
 }
 
 /** Refuses a variable that looks like one of a flag and is none; what looks like nothing is somebody else's. */
-export function demandKnownVariables(flags: readonly string[]): void {
+export function requireKnownVariables(flags: readonly string[]): void {
   const known = [...flags.map(variableOf).map(name => name.slice(PREFIX.length)), ...OTHER_VARIABLES]
   for (const variable of Object.keys(process.env)) {
     const name = variable.slice(PREFIX.length)
     if (!variable.startsWith(PREFIX) || known.includes(name)) continue
-    const meant = nearest(name, known)
+    const meant = nearestWord(name, known)
     if (meant === undefined) continue
     throw new UsageError(`Failed to read ${variable}: there is no such variable. Did you mean ${PREFIX}${meant}?`)
   }
 }
 
 /** A switch: on the command line by its name alone, in the environment as 1, 0, true or false. */
-export function switched(flag: string): boolean {
+export function switchFromEnvironment(flag: string): boolean {
   const value = fromEnvironment(flag)?.text.toLowerCase()
   if (value === undefined || value === '0' || value === 'false' || value === 'no') return false
   if (value === '1' || value === 'true' || value === 'yes') return true

@@ -5,7 +5,7 @@ import type { Entry } from '../kernel/journal.ts'
 import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../store/records.ts'
 
 /** What an advance did. */
-export interface Happened {
+export interface MoveResult {
   /** Time before and after, ISO 8601. */
   readonly from: string
   readonly to: string
@@ -18,10 +18,10 @@ export interface Happened {
 }
 
 /** What came of a move that may not get where it was meant to. */
-export interface Awaited {
+export interface BoundedMoveResult {
   /** Whether what it was to reach came in time. */
   readonly reached: boolean
-  readonly happened: Happened
+  readonly result: MoveResult
 }
 
 /** A thing has another status now. */
@@ -45,12 +45,12 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
 ])
 
 /** The change of status that an entry of the journal tells; undefined for any other entry. */
-export function transitionOf({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
+export function toTransition({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
   return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
 }
 
 /** Where a move of time began. */
-export interface Began {
+export interface MoveStart {
   readonly world: World
   readonly from: string
   readonly counts: ReadonlyMap<string, number>
@@ -59,22 +59,22 @@ export interface Began {
 }
 
 /** A move of time begins. */
-export function began(world: World): Began {
+export function startMove(world: World): MoveStart {
   const { clock, journal } = world
   return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last }
 }
 
 /** What has happened since a move of time began. */
-export function happenedSince({ world, from, counts: before, last }: Began): Happened {
+export function moveResultSince({ world, from, counts: countsBefore, last }: MoveStart): MoveResult {
   const { clock, journal } = world
   const counts: Record<string, number> = {}
   let events = 0
   for (const [kind, count] of journal.counts) {
-    const more = count - (before.get(kind) ?? 0)
-    if (more === 0) continue
-    counts[kind] = more
-    events += more
+    const added = count - (countsBefore.get(kind) ?? 0)
+    if (added === 0) continue
+    counts[kind] = added
+    events += added
   }
-  const transitions = events === 0 ? [] : world.history(last).flatMap(entry => transitionOf(entry, clock) ?? [])
+  const transitions = events === 0 ? [] : world.journalEntries(last).flatMap(entry => toTransition(entry, clock) ?? [])
   return { from, to: clock.iso(), events, counts, transitions }
 }

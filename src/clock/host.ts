@@ -1,6 +1,6 @@
 /** What a clock belongs to. */
 import type { World } from '../cluster/world.ts'
-import type { Wait } from './waits.ts'
+import type { RequestWait } from './waits.ts'
 
 /** How a clock treats what it finds in its process. */
 export interface ClockOptions {
@@ -20,10 +20,10 @@ export interface ClockHost {
 }
 
 /** Who waits for an answer that is held back. */
-export interface Holding {
+export interface HoldOptions {
   readonly signal: AbortSignal
   /** What waits: it is listed, and told of on stderr when time stands. */
-  readonly wait?: Wait | undefined
+  readonly request?: RequestWait | undefined
   /** Whether its request is in flight meanwhile. */
-  readonly isInside?: boolean
+  readonly isInFlight?: boolean
 }

@@ -18,10 +18,10 @@ interface FakeClock {
 }
 
 /** The longest delay that a timer keeps; a longer one fires at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1
+const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** What came of a step of the fake timers: one timer of the client's was fired, or none was due and they rest at the limit. */
-export type Step = 'fired' | 'rested'
+export type TimerStep = 'fired' | 'rested'
 
 /**
  * A test runner's fake timers, looked for at every call, because tests install and remove them in any order.
@@ -33,17 +33,17 @@ export class FakeTimers {
   #clock: FakeClock | undefined
   #elapsedAtBase = 0
   #base: Micros = 0
-  #saidUndrivable = false
+  #hasWarnedUndrivable = false
 
   /** Whether there are any now. `now` is the world's time, where both clocks stand when they are new. */
-  look(now: Micros): boolean {
-    const found = installed()
-    if (found === this.#clock) return found !== undefined
-    if (this.#clock !== undefined && found === undefined) warnOfOrphans(this.#clock)
-    this.#clock = found
-    if (found === undefined) return false
+  detect(now: Micros): boolean {
+    const clock = findFakeClock()
+    if (clock === this.#clock) return clock !== undefined
+    if (this.#clock !== undefined && clock === undefined) warnOfOrphans(this.#clock)
+    this.#clock = clock
+    if (clock === undefined) return false
     this.#base = now
-    this.#elapsedAtBase = elapsedOf(found)
+    this.#elapsedAtBase = elapsedOf(clock)
     return true
   }
 
@@ -55,17 +55,17 @@ export class FakeTimers {
   }
 
   /** Forgets where the clocks stood: the world began anew. */
-  forget(): void {
+  reset(): void {
     this.#clock = undefined
   }
 
   /** Timers that wait, of the client and of whoever else uses the fake clock. */
-  get waiting(): number {
+  get pendingCount(): number {
     return this.#clock?.countTimers() ?? 0
   }
 
   /** Where the world should be by the fake clock. */
-  get target(): Micros {
+  get targetTime(): Micros {
     if (this.#clock === undefined) return 0
     return this.#base + Math.floor((elapsedOf(this.#clock) - this.#elapsedAtBase) * 1000)
   }
@@ -75,10 +75,10 @@ export class FakeTimers {
    *
    * @throws Error when `process.nextTick` or `queueMicrotask` is faked: promises of fetch would never settle
    */
-  demandDrivable(): void {
+  assertDrivable(): void {
     for (const [name, fake] of [
-      ['process.nextTick', clockOf(globalThis.process?.nextTick)],
-      ['queueMicrotask', clockOf(globalThis.queueMicrotask)],
+      ['process.nextTick', fakeClockOf(globalThis.process?.nextTick)],
+      ['queueMicrotask', fakeClockOf(globalThis.queueMicrotask)],
     ] as const) {
       if (fake === undefined) continue
       throw new Error(
@@ -87,59 +87,59 @@ export class FakeTimers {
           "or in Jest jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] }).",
       )
     }
-    if (this.#clock !== undefined || this.#saidUndrivable) return
-    const reason = undrivable()
+    if (this.#clock !== undefined || this.#hasWarnedUndrivable) return
+    const reason = undrivableReason()
     if (reason === undefined) return
-    this.#saidUndrivable = true
+    this.#hasWarnedUndrivable = true
     warn(reason)
   }
 
   /** Where the world should be when the timer that is due first is fired; undefined when that can not be told. */
-  get due(): Micros | undefined {
+  get nextDue(): Micros | undefined {
     if (this.#clock?.timers === undefined) return undefined
     let first = Number.POSITIVE_INFINITY
     for (const id in this.#clock.timers) first = Math.min(first, this.#clock.timers[id]!.callAt ?? Number.NaN)
-    return Number.isFinite(first) ? this.target + Math.floor((first - this.#clock.now) * 1000) : undefined
+    return Number.isFinite(first) ? this.targetTime + Math.floor((first - this.#clock.now) * 1000) : undefined
   }
 
   /**
    * Goes to the timer that is due first, at most to `limit` in the world's time, and fires it: one timer a step. A
    * client's timer at the limit itself comes before whatever waits for the limit.
    */
-  step(limit: Micros): Step {
+  step(limit: Micros): TimerStep {
     const clock = this.#clock
     if (clock === undefined) return 'rested'
     for (;;) {
-      const ms = Math.floor((limit - this.target) / 1000)
+      const ms = Math.floor((limit - this.targetTime) / 1000)
       if (ms < 0) return 'rested'
       if (ms === 0 && clock.countTimers() === 0) return 'rested'
-      let reached = false
+      let isAtLimit = false
       const sentinel = clock.setTimeout(
         () => {
-          reached = true
+          isAtLimit = true
         },
-        Math.min(ms, LONGEST_DELAY_MS),
+        Math.min(ms, MAX_DELAY_MS),
       )
       try {
         clock.next()
       } finally {
         clock.clearTimeout(sentinel)
       }
-      if (!reached) return 'fired'
-      if (ms <= LONGEST_DELAY_MS) return 'rested'
+      if (!isAtLimit) return 'fired'
+      if (ms <= MAX_DELAY_MS) return 'rested'
     }
   }
 }
 
 /** A spy around `setTimeout` hides the clock on it (`jest.spyOn`), and whoever polls with an interval may fake that alone. */
-function installed(): FakeClock | undefined {
+function findFakeClock(): FakeClock | undefined {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
-  return clockOf(setTimeout) ?? clockOf(clearTimeout) ?? clockOf(setInterval) ?? clockOf(clearInterval)
+  return fakeClockOf(setTimeout) ?? fakeClockOf(clearTimeout) ?? fakeClockOf(setInterval) ?? fakeClockOf(clearInterval)
 }
 
 /** Why a client may wait for ever though no fakes are found that could be driven; undefined when nothing says so. */
-function undrivable(): string | undefined {
-  if (clockOf(globalThis.Date) !== undefined) {
+function undrivableReason(): string | undefined {
+  if (fakeClockOf(globalThis.Date) !== undefined) {
     return (
       'Only Date is faked, so a client that waits with setTimeout waits for real while the world moves on. ' +
       'Fake setTimeout too, or give the client sim.clock.sleep.'
@@ -154,7 +154,7 @@ function undrivable(): string | undefined {
   return undefined
 }
 
-function clockOf(faked: unknown): FakeClock | undefined {
+function fakeClockOf(faked: unknown): FakeClock | undefined {
   return (faked as { readonly clock?: FakeClock } | undefined)?.clock
 }
 

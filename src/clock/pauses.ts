@@ -3,24 +3,24 @@ import { monotonicMs } from '../kernel/pacer.ts'
 import { warn } from './lockstep.ts'
 
 /** Real time after which whoever asks a paused clock is told who holds it. */
-const LONG_MS = 5000
+const LONG_HOLD_MS = 5000
 
-interface Pause {
+interface ClockHold {
   readonly owner: string
   readonly since: number
 }
 
-export class Pauses {
-  #held: readonly Pause[] = []
-  #said: readonly string[] = []
+export class ClockHolds {
+  #holds: readonly ClockHold[] = []
+  #warnings: readonly string[] = []
 
   get isHeld(): boolean {
-    return this.#held.length > 0
+    return this.#holds.length > 0
   }
 
   /** Who holds it, by name. */
   get owners(): readonly string[] {
-    return this.#held.map(({ owner }) => owner)
+    return this.#holds.map(({ owner }) => owner)
   }
 
   /**
@@ -32,14 +32,14 @@ export class Pauses {
     if (typeof owner !== 'string' || owner.trim() === '') {
       throw new RangeError("Failed to pause the clock: nobody is named. Say who holds it, as in pause('debugger').")
     }
-    const pause = { owner, since: monotonicMs() }
-    this.#held = [...this.#held, pause]
-    return () => this.#letGo(pause)
+    const hold = { owner, since: monotonicMs() }
+    this.#holds = [...this.#holds, hold]
+    return () => this.#remove(hold)
   }
 
   /** Whoever holds it does so no longer, and others do. */
   replace(owners: readonly string[]): void {
-    this.#held = []
+    this.#holds = []
     for (const owner of owners) this.hold(owner)
   }
 
@@ -49,37 +49,37 @@ export class Pauses {
    * @throws RangeError when they hold nothing
    */
   release(owner: string): boolean {
-    const pause = this.#held.find(one => one.owner === owner)
-    if (pause === undefined) {
+    const hold = this.#holds.find(one => one.owner === owner)
+    if (hold === undefined) {
       throw new RangeError(
         `Failed to resume the clock: '${owner}' does not hold it. ` +
-          (this.isHeld ? `It is held by ${this.#names}: give one of these names.` : 'Nobody does.'),
+          (this.isHeld ? `It is held by ${this.#ownerNames}: give one of these names.` : 'Nobody does.'),
       )
     }
-    if (this.#letGo(pause)) return true
-    this.#say('was let go by one')
+    if (this.#remove(hold)) return true
+    this.#warnOnce('was let go by one')
     return false
   }
 
   /** Somebody asks for the time meanwhile: a pause that was forgotten looks like a hang. */
-  asked(): void {
-    if (monotonicMs() - this.#held[0]!.since > LONG_MS) this.#say('has been asked for the time')
+  warnIfLong(): void {
+    if (monotonicMs() - this.#holds[0]!.since > LONG_HOLD_MS) this.#warnOnce('has been asked for the time')
   }
 
-  #letGo(pause: Pause): boolean {
-    if (!this.#held.includes(pause)) return false
-    this.#held = this.#held.filter(other => other !== pause)
+  #remove(hold: ClockHold): boolean {
+    if (!this.#holds.includes(hold)) return false
+    this.#holds = this.#holds.filter(other => other !== hold)
     return !this.isHeld
   }
 
-  get #names(): string {
+  get #ownerNames(): string {
     return this.owners.map(name => `'${name}'`).join(', ')
   }
 
-  #say(what: string): void {
-    const message = `The clock ${what} and is still held by ${this.#names}: time stands until they let go.`
-    if (this.#said.includes(message)) return
-    this.#said = [...this.#said, message]
+  #warnOnce(what: string): void {
+    const message = `The clock ${what} and is still held by ${this.#ownerNames}: time stands until they let go.`
+    if (this.#warnings.includes(message)) return
+    this.#warnings = [...this.#warnings, message]
     warn(message)
   }
 }

@@ -1,6 +1,6 @@
 /** How a clock may be set: the modes, what each takes, and what makes no sense. */
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { Pacer } from '../kernel/pacer.ts'
 
 export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
@@ -26,7 +26,7 @@ export type ClockSetting =
     }
 
 /** What moves time beside the user's hand. */
-export type Drive =
+export type ClockDrive =
   | { readonly mode: 'manual' }
   | { readonly mode: 'scaled'; readonly pacer: Pacer }
   | { readonly mode: 'on-poll'; readonly step: Micros | undefined }
@@ -38,7 +38,7 @@ export const DEFAULT_SPEED = 60
 /** Real milliseconds without a request after which an idle clock jumps, unless told otherwise. */
 export const DEFAULT_IDLE_MS = 50
 
-const TAKES = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'follow' } as const
+const MODE_OF_FIELD = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'follow' } as const
 
 /**
  * Reads a setting.
@@ -46,47 +46,47 @@ const TAKES = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'follow' }
  * @param elapsed where the world stands now: a clock is switched without a jump
  * @throws RangeError for a mode that does not exist, a figure that makes no sense, or one that belongs to another mode
  */
-export function driveOf(setting: ClockSetting, elapsed: Micros): Drive {
-  const given = typeof setting === 'object' && setting !== null ? setting : { mode: setting }
-  const { mode } = given
+export function readSetting(setting: ClockSetting, elapsed: Micros): ClockDrive {
+  const fields = typeof setting === 'object' && setting !== null ? setting : { mode: setting }
+  const { mode } = fields
   if (!(CLOCK_MODES as readonly unknown[]).includes(mode)) {
-    const meant = nearest(String(mode), CLOCK_MODES)
+    const suggestion = nearestWord(String(mode), CLOCK_MODES)
     throw new RangeError(
       `Failed to set the clock: there is no mode '${String(mode)}'. ` +
-        (meant ? `Did you mean '${meant}'?` : `Modes are ${CLOCK_MODES.join(', ')}.`),
+        (suggestion ? `Did you mean '${suggestion}'?` : `Modes are ${CLOCK_MODES.join(', ')}.`),
     )
   }
-  for (const name of Object.keys(given)) {
-    if (name === 'mode' || given[name as keyof typeof given] === undefined) continue
-    if (!Object.hasOwn(TAKES, name)) {
-      const meant = nearest(name, Object.keys(TAKES))
+  for (const name of Object.keys(fields)) {
+    if (name === 'mode' || fields[name as keyof typeof fields] === undefined) continue
+    if (!Object.hasOwn(MODE_OF_FIELD, name)) {
+      const meant = nearestWord(name, Object.keys(MODE_OF_FIELD))
       throw new RangeError(
         `Failed to set the clock: there is no setting '${name}'. ` +
-          (meant ? `Did you mean '${meant}'?` : `Settings are mode, ${Object.keys(TAKES).join(', ')}.`),
+          (meant ? `Did you mean '${meant}'?` : `Settings are mode, ${Object.keys(MODE_OF_FIELD).join(', ')}.`),
       )
     }
-    const owner = TAKES[name as keyof typeof TAKES]
-    if (owner === mode) continue
+    const ownerMode = MODE_OF_FIELD[name as keyof typeof MODE_OF_FIELD]
+    if (ownerMode === mode) continue
     throw new RangeError(
-      `Failed to set the clock: '${name}' is for the mode ${owner}, and the mode is ${mode}. Leave it out, or give mode '${owner}'.`,
+      `Failed to set the clock: '${name}' is for the mode ${ownerMode}, and the mode is ${mode}. Leave it out, or give mode '${ownerMode}'.`,
     )
   }
   switch (mode) {
     case 'manual':
       return { mode }
     case 'scaled':
-      return { mode, pacer: new Pacer(speedOf(given.speed ?? DEFAULT_SPEED), elapsed) }
+      return { mode, pacer: new Pacer(requireSpeed(fields.speed ?? DEFAULT_SPEED), elapsed) }
     case 'on-poll':
-      return { mode, step: given.step === undefined ? undefined : micros(given.step) }
+      return { mode, step: fields.step === undefined ? undefined : micros(fields.step) }
     case 'idle':
-      return { mode, after: patienceOf(given.after ?? DEFAULT_IDLE_MS) }
+      return { mode, after: requireIdleMs(fields.after ?? DEFAULT_IDLE_MS) }
     case 'follow':
-      return { mode, now: clockOf(given.now) }
+      return { mode, now: requireFollowedClock(fields.now) }
   }
 }
 
 /** The setting that a drive was read from. */
-export function settingOf(drive: Drive): ClockSetting {
+export function toSetting(drive: ClockDrive): ClockSetting {
   switch (drive.mode) {
     case 'manual':
       return drive.mode
@@ -102,25 +102,25 @@ export function settingOf(drive: Drive): ClockSetting {
 }
 
 /** Whether a clock follows fake timers: a server has none, and would stand still. */
-export function followsTimers(setting: ClockSetting): boolean {
+export function followsFakeTimers(setting: ClockSetting): boolean {
   return typeof setting === 'object' ? setting.mode === 'follow' && setting.now === undefined : setting === 'follow'
 }
 
-function speedOf(speed: number): number {
+function requireSpeed(speed: number): number {
   if (Number.isFinite(speed) && speed > 0 && speed <= 1e6) return speed
   throw new RangeError(
     `Failed to set the clock: a speed of ${String(speed)} is none. Give a number above 0 and up to 1,000,000.`,
   )
 }
 
-function patienceOf(after: number): number {
+function requireIdleMs(after: number): number {
   if (Number.isFinite(after) && after >= 0 && after <= 3_600_000) return after
   throw new RangeError(
     `Failed to set the clock: ${String(after)} is no number of milliseconds to wait for. Give one from 0 to 3,600,000.`,
   )
 }
 
-function clockOf(now: (() => number) | undefined): (() => number) | undefined {
+function requireFollowedClock(now: (() => number) | undefined): (() => number) | undefined {
   if (now === undefined || (typeof now === 'function' && Number.isFinite(now()))) return now
   throw new RangeError(
     'Failed to set the clock: now is no function that returns milliseconds. Give one, as in { mode: "follow", now: () => fake.now }.',

@@ -3,24 +3,24 @@
  * whoever it woke go on before the next step.
  */
 
-import { EVENTS, HOUSEKEEPING } from '../cluster/events.ts'
-import { eventsToNextChange, type Polled, unfinished } from '../cluster/unfinished.ts'
+import { EVENTS, HOUSEKEEPING_EVENTS } from '../cluster/events.ts'
+import { eventsToNextChange, inProgress, type PolledResource } from '../cluster/unfinished.ts'
 import type { World } from '../cluster/world.ts'
-import { LONGEST_LIFE } from '../kernel/clock.ts'
+import { MAX_WORLD_AGE } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
-import { type Awaited, type Began, began, type Happened, happenedSince } from './happened.ts'
-import type { ClockHost, ClockOptions, Holding } from './host.ts'
+import { type BoundedMoveResult, type MoveResult, type MoveStart, moveResultSince, startMove } from './happened.ts'
+import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
 import { FakeTimers, warn } from './lockstep.ts'
-import { demandOptions, demandPredicate, momentToCome, withinLife } from './moves.ts'
-import { Pauses } from './pauses.ts'
-import { Quiet } from './quiet.ts'
-import { type ClockMode, type ClockSetting, type Drive, driveOf, settingOf } from './setting.ts'
+import { assertKnownOptions, assertPredicate, requireWithinMaxAge, toFutureTime } from './moves.ts'
+import { ClockHolds } from './pauses.ts'
+import { Quiescence } from './quiet.ts'
+import { type ClockDrive, type ClockMode, type ClockSetting, readSetting, toSetting } from './setting.ts'
 import { type Sleeper, Sleepers } from './sleepers.ts'
 import { Slices } from './slices.ts'
-import { forget, soon } from './turns.ts'
+import { clearRealTimeout, setRealTimeout } from './turns.ts'
 import { UntilError } from './until-error.ts'
-import { type WaitingRequest, Waits } from './waits.ts'
+import { PendingRequests, type PendingRequestView } from './waits.ts'
 
 /**
  * The clock of a simulator.
@@ -33,30 +33,30 @@ export class SimulatorClock {
   readonly #host: ClockHost
   readonly #drivesTimers: boolean
   readonly #timers = new FakeTimers()
-  readonly #quiet: Quiet
+  readonly #quiescence: Quiescence
   readonly #slices: Slices
-  #drive: Drive
+  #drive: ClockDrive
   /** Where the followed clock and the world stood when time was moved last. */
-  #followed = { world: 0, now: 0 }
-  readonly #pauses = new Pauses()
-  #saidNothingToFollow = false
-  #jump: unknown
+  #followBase = { world: 0, now: 0 }
+  readonly #holds = new ClockHolds()
+  #hasWarnedNothingToFollow = false
+  #jumpTimer: unknown
   readonly #sleepers = new Sleepers()
-  readonly #waits: Waits
+  readonly #pendingRequests: PendingRequests
   #queue: Promise<unknown> = Promise.resolve()
-  #moves = 0
+  #activeMoves = 0
   /** The errors that `fail` was given in the move by hand that is under way: the first one at most. */
   #errors: unknown[] | undefined
   /** Tells who waits for a predicate that an answer to it may be held back. */
-  #held = () => {}
+  #onAnswerHeld = () => {}
 
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     this.#host = host
     this.#drivesTimers = options.timers !== 'ignore'
-    this.#quiet = new Quiet(host, this.#timers)
-    this.#slices = new Slices(this.#movable())
+    this.#quiescence = new Quiescence(host, this.#timers)
+    this.#slices = new Slices(this.#movableClock())
     const clock = this
-    this.#waits = new Waits({
+    this.#pendingRequests = new PendingRequests({
       get world() {
         return host.world
       },
@@ -66,14 +66,14 @@ export class SimulatorClock {
       get pausedBy() {
         return clock.pausedBy
       },
-      get shown() {
+      get currentTime() {
         return clock.pausedBy.length > 0 ? clock.elapsed : clock.due
       },
     })
-    this.#drive = driveOf(setting, this.elapsed)
+    this.#drive = readSetting(setting, this.elapsed)
     this.#rebase()
     this.sleep = this.sleep.bind(this)
-    if (this.#drivesTimers && this.#timers.look(this.elapsed)) this.#quiet.watch()
+    if (this.#drivesTimers && this.#timers.detect(this.elapsed)) this.#quiescence.watch()
   }
 
   get mode(): ClockMode {
@@ -82,7 +82,7 @@ export class SimulatorClock {
 
   /** How time moves, as `set` takes it. */
   get setting(): ClockSetting {
-    return settingOf(this.#drive)
+    return toSetting(this.#drive)
   }
 
   /** Simulated seconds in a real second; undefined when the clock is not scaled. */
@@ -92,7 +92,7 @@ export class SimulatorClock {
 
   /** Who holds the time, by name; empty while it moves as its mode says. */
   get pausedBy(): readonly string[] {
-    return this.#pauses.owners
+    return this.#holds.owners
   }
 
   /** The world's time. */
@@ -112,13 +112,13 @@ export class SimulatorClock {
   }
 
   /** The requests whose answers wait for time. */
-  get waiting(): readonly WaitingRequest[] {
-    return this.#waits.list()
+  get pendingRequests(): readonly PendingRequestView[] {
+    return this.#pendingRequests.list()
   }
 
   /** Whether time is being moved, so that whoever waits for it only has to sleep. */
   get isMoving(): boolean {
-    return this.#moves > 0
+    return this.#activeMoves > 0
   }
 
   /** How long until the next event is due, in microseconds; undefined when nothing is planned. */
@@ -132,14 +132,14 @@ export class SimulatorClock {
    *
    * Rejects with RangeError for a duration that is none, and with EventCapError when too much happens.
    */
-  async advance(duration: Duration): Promise<Happened> {
+  async advance(duration: Duration): Promise<MoveResult> {
     const delta = micros(duration)
-    return this.#byHand(() => this.#moveTo(withinLife(this.elapsed + delta)))
+    return this.#byHand(() => this.#moveTo(requireWithinMaxAge(this.elapsed + delta)))
   }
 
   /** Moves time to a moment: ISO 8601 with offset, or a Date. Rejects with RangeError for one that has passed. */
-  async advanceTo(moment: string | Date): Promise<Happened> {
-    const target = momentToCome(this.#host.world.clock, moment)
+  async advanceTo(time: string | Date): Promise<MoveResult> {
+    const target = toFutureTime(this.#host.world.clock, time)
     return this.#byHand(() => this.#moveTo(target))
   }
 
@@ -149,18 +149,18 @@ export class SimulatorClock {
    */
   async next(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
-  ): Promise<Happened> {
-    demandOptions('next', options, ['visible', 'within'])
+  ): Promise<MoveResult> {
+    assertKnownOptions('next', options, ['visible', 'within'])
     const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
     return this.#byHand(async () => {
-      const limit = within === Number.POSITIVE_INFINITY ? within : withinLife(this.elapsed + within)
-      const start = began(this.#host.world)
-      await this.#settle()
+      const limit = within === Number.POSITIVE_INFINITY ? within : requireWithinMaxAge(this.elapsed + within)
+      const start = startMove(this.#host.world)
+      await this.#whenIdle()
       const { world } = this.#host
       if (options.visible) {
         await this.#toNextChange(limit)
-        await this.#settle()
-        return this.#end(start)
+        await this.#whenIdle()
+        return this.#finishMove(start)
       }
       const last = world.journal.last
       // Some looks of the simulation at itself find nothing to do; nobody else would call them events.
@@ -177,8 +177,8 @@ export class SimulatorClock {
         break
       }
       this.#rebase()
-      await this.#settle()
-      return this.#end(start)
+      await this.#whenIdle()
+      return this.#finishMove(start)
     })
   }
 
@@ -190,17 +190,17 @@ export class SimulatorClock {
   async until(
     predicate: () => boolean | Promise<boolean>,
     options: { readonly within?: Duration | undefined } = {},
-  ): Promise<Happened> {
-    demandPredicate(predicate)
-    demandOptions('until', options, ['within'])
+  ): Promise<MoveResult> {
+    assertPredicate(predicate)
+    assertKnownOptions('until', options, ['within'])
     const within = micros(options.within ?? '24h')
     return this.#byHand(async () => {
-      const limit = withinLife(this.elapsed + within)
-      const start = began(this.#host.world)
-      await this.#settle()
+      const limit = requireWithinMaxAge(this.elapsed + within)
+      const start = startMove(this.#host.world)
+      await this.#whenIdle()
       for (;;) {
-        if (await this.#asked(predicate, limit)) return this.#end(start)
-        this.#sameWorld(start.world)
+        if (await this.#evaluate(predicate, limit)) return this.#finishMove(start)
+        this.#assertSameWorld(start.world)
         if (!(await this.#toNextChange(limit))) break
       }
       throw UntilError.after(within, start.world)
@@ -212,7 +212,7 @@ export class SimulatorClock {
     const at = this.elapsed + micros(duration)
     return new Promise((wake, reject) => {
       this.#sleepers.add({ at, wake, reject })
-      this.#waited()
+      this.#onWaitBegan()
     })
   }
 
@@ -220,67 +220,67 @@ export class SimulatorClock {
    * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
    * gone. A scaled clock comes that far by itself; an infinite delay never ends by time.
    */
-  hold(delay: Micros, { signal, wait, isInside = false }: Holding): Promise<void> {
+  hold(delay: Micros, { signal, request, isInFlight = false }: HoldOptions): Promise<void> {
     const at = this.elapsed + delay
     return new Promise((resolve, reject) => {
-      let look: unknown
-      const endWait = wait && this.#waits.begin(wait, at)
-      const end = (settle: () => void) => {
+      let timer: unknown
+      const endWait = request && this.#pendingRequests.begin(request, at)
+      const end = (callback: () => void) => {
         endWait?.()
-        forget(look)
+        clearRealTimeout(timer)
         signal.removeEventListener('abort', abort)
         this.#sleepers.remove(sleeper)
-        leave()
-        settle()
+        unpark()
+        callback()
       }
       const abort = () => end(() => reject(signal.reason))
-      const leave = this.#quiet.park(isInside)
+      const unpark = this.#quiescence.park(isInFlight)
       const sleeper: Sleeper = {
         at,
         wake: () => end(resolve),
         reject: error => end(() => reject(error)),
-        looks: wait?.call !== undefined,
+        isPoller: request?.call !== undefined,
       }
       this.#sleepers.add(sleeper)
       if (signal.aborted) return abort()
       signal.addEventListener('abort', abort)
       // What comes to no end by itself must not keep a timer either.
-      const pace = () => {
+      const scheduleCatchUp = () => {
         this.catchUp()
         const { speed } = this
         if (speed === undefined || at === Number.POSITIVE_INFINITY || !this.#sleepers.has(sleeper)) return
-        look = soon(pace, Math.ceil((at - this.elapsed) / 1000 / speed) + 1, 'held')
+        timer = setRealTimeout(scheduleCatchUp, Math.ceil((at - this.elapsed) / 1000 / speed) + 1, 'held')
       }
-      pace()
-      this.#waited()
-      this.#held()
+      scheduleCatchUp()
+      this.#onWaitBegan()
+      this.#onAnswerHeld()
     })
   }
 
   /** What a predicate says; where an answer that it awaits is held back, time is moved to it. */
-  async #asked(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
+  async #evaluate(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
     let isHeld = false
-    let tell = () => {}
+    let resolveHeld = () => {}
     const held = new Promise<void>(resolve => {
-      tell = resolve
+      resolveHeld = resolve
     })
-    this.#held = () => {
+    this.#onAnswerHeld = () => {
       isHeld = true
-      tell()
+      resolveHeld()
     }
-    let isOver = false
+    let isDone = false
     const outcome = Promise.resolve(predicate()).finally(() => {
-      isOver = true
+      isDone = true
     })
     await Promise.race([outcome, held])
-    while (isHeld && !isOver) {
-      await this.#settle()
+    while (isHeld && !isDone) {
+      await this.#whenIdle()
       const wake = this.#sleepers.next
-      if (isOver || wake > limit) break
+      if (isDone || wake > limit) break
       await this.#runTo(wake)
-      await this.#settle()
+      await this.#whenIdle()
     }
-    if (isOver || !isHeld) return outcome
+    if (isDone || !isHeld) return outcome
     // The answer comes too late, and nobody will be there to hear how the predicate ends.
     outcome.catch(() => {})
     return false
@@ -288,11 +288,11 @@ export class SimulatorClock {
 
   /** Switches how time moves, without a jump: the world first comes to where the old mode has it by now. */
   set(setting: ClockSetting): void {
-    const drive = driveOf(setting, this.due)
+    const drive = readSetting(setting, this.due)
     if (!this.#host.world.needsTokenizer) this.#catchUpNow()
     this.#drive = drive
-    this.#dropJump()
-    this.#goOn()
+    this.#cancelJump()
+    this.#resumeDrive()
   }
 
   /**
@@ -302,47 +302,47 @@ export class SimulatorClock {
    * @example const resume = sim.clock.pause('debugger')
    */
   pause(owner: string): () => void {
-    if (!this.#pauses.isHeld && !this.#host.world.needsTokenizer) this.#catchUpNow()
-    const release = this.#pauses.hold(owner)
-    this.#dropJump()
+    if (!this.#holds.isHeld && !this.#host.world.needsTokenizer) this.#catchUpNow()
+    const release = this.#holds.hold(owner)
+    this.#cancelJump()
     return () => {
-      if (release()) this.#goOn()
+      if (release()) this.#resumeDrive()
     }
   }
 
   /** Lets go of what `owner` holds. Throws RangeError when they hold nothing; says so when somebody else still does. */
   resume(owner: string): void {
-    if (this.#pauses.release(owner)) this.#goOn()
+    if (this.#holds.release(owner)) this.#resumeDrive()
   }
 
-  #goOn(): void {
+  #resumeDrive(): void {
     this.#rebase()
-    if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
+    if (this.#drive.mode === 'idle') this.#scheduleJump(this.#drive.after)
     // Whoever waits moves such a clock himself, and could not while it was held.
-    if (this.#drive.mode === 'on-poll') this.#sleepers.rouse()
+    if (this.#drive.mode === 'on-poll') this.#sleepers.wakePollers()
   }
 
   /** Where the clock's mode says the world should be by now; where it is, when time moves by hand. */
   get due(): Micros {
-    return Math.max(this.elapsed, Math.min(LONGEST_LIFE, this.#target()))
+    return Math.max(this.elapsed, Math.min(MAX_WORLD_AGE, this.#driveTarget()))
   }
 
-  #target(): Micros {
+  #driveTarget(): Micros {
     const drive = this.#drive
-    if (this.#pauses.isHeld) {
-      if (drive.mode !== 'manual') this.#pauses.asked()
+    if (this.#holds.isHeld) {
+      if (drive.mode !== 'manual') this.#holds.warnIfLong()
       return this.elapsed
     }
     if (drive.mode === 'scaled') return drive.pacer.target
     if (drive.mode === 'follow' && drive.now !== undefined) {
-      return this.#followed.world + Math.floor((drive.now() - this.#followed.now) * 1000)
+      return this.#followBase.world + Math.floor((drive.now() - this.#followBase.now) * 1000)
     }
-    if (this.#drivesTimers && this.#timers.look(this.elapsed)) {
-      this.#quiet.watch()
-      return this.#timers.target
+    if (this.#drivesTimers && this.#timers.detect(this.elapsed)) {
+      this.#quiescence.watch()
+      return this.#timers.targetTime
     }
-    if (drive.mode === 'follow' && !this.#saidNothingToFollow) {
-      this.#saidNothingToFollow = true
+    if (drive.mode === 'follow' && !this.#hasWarnedNothingToFollow) {
+      this.#hasWarnedNothingToFollow = true
       warn(
         'The clock follows fake timers and none are installed, so time stands. ' +
           "Install them (vi.useFakeTimers()), or give a clock: { mode: 'follow', now: () => … }.",
@@ -355,9 +355,9 @@ export class SimulatorClock {
   #rebase(): void {
     const drive = this.#drive
     if (drive.mode === 'scaled') drive.pacer.rebase(this.elapsed)
-    if (drive.mode === 'follow' && drive.now !== undefined) this.#followed = { world: this.elapsed, now: drive.now() }
+    if (drive.mode === 'follow' && drive.now !== undefined) this.#followBase = { world: this.elapsed, now: drive.now() }
     // Both clocks count from one base as long as they are in step, so that rounding never adds up.
-    if (this.#timers.look(this.elapsed) && Math.abs(this.elapsed - this.#timers.target) >= 1000) {
+    if (this.#timers.detect(this.elapsed) && Math.abs(this.elapsed - this.#timers.targetTime) >= 1000) {
       this.#timers.rebase(this.elapsed)
     }
   }
@@ -366,14 +366,14 @@ export class SimulatorClock {
    * A look at something unfinished was answered: an on-poll clock moves to its next change of status, or by its step.
    * Nothing moves where nothing is planned.
    */
-  async polled(polled: Polled): Promise<void> {
+  async onPolled(polled: PolledResource): Promise<void> {
     const drive = this.#drive
-    if (drive.mode !== 'on-poll' || this.#pauses.isHeld) return
-    await this.#inTurn(async () => {
+    if (drive.mode !== 'on-poll' || this.#holds.isHeld) return
+    await this.#enqueue(async () => {
       await this.#host.prepare()
       const { world } = this.#host
       if (drive.step !== undefined) {
-        if (unfinished(world, polled).size > 0) this.#fire(this.elapsed + drive.step)
+        if (inProgress(world, polled).size > 0) this.#fire(this.elapsed + drive.step)
         return
       }
       for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
@@ -382,28 +382,28 @@ export class SimulatorClock {
   }
 
   /** A request ended: an idle clock waits for the next one, and jumps when none comes. */
-  answered(): void {
-    if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
+  onAnswered(): void {
+    if (this.#drive.mode === 'idle') this.#scheduleJump(this.#drive.after)
   }
 
   /** Somebody waits for time: the jump that brings it is one that the process stays alive for. */
-  #waited(): void {
-    this.#dropJump()
-    this.answered()
+  #onWaitBegan(): void {
+    this.#cancelJump()
+    this.onAnswered()
   }
 
-  #armJump(after: number): void {
-    if (this.#jump !== undefined || this.#pauses.isHeld) return
+  #scheduleJump(after: number): void {
+    if (this.#jumpTimer !== undefined || this.#holds.isHeld) return
     const { activity } = this.#host
-    this.#jump = soon(
+    this.#jumpTimer = setRealTimeout(
       () => {
-        this.#jump = undefined
+        this.#jumpTimer = undefined
         if (this.#drive.mode !== 'idle') return
-        const quiet = this.#host.activity === activity && this.#quiet.isEveryoneServed
-        if (!quiet) this.#armJump(after)
-        else if (Number.isFinite(this.#nextWork())) {
-          this.#toWork().then(
-            () => this.answered(),
+        const isQuiet = this.#host.activity === activity && this.#quiescence.isEveryRequestServed
+        if (!isQuiet) this.#scheduleJump(after)
+        else if (Number.isFinite(this.#nextWorkTime())) {
+          this.#jumpToWork().then(
+            () => this.onAnswered(),
             error => warn(`The idle clock stopped: ${error instanceof Error ? error.message : String(error)}`),
           )
         }
@@ -413,33 +413,33 @@ export class SimulatorClock {
     )
   }
 
-  #dropJump(): void {
-    if (this.#jump !== undefined) forget(this.#jump)
-    this.#jump = undefined
+  #cancelJump(): void {
+    if (this.#jumpTimer !== undefined) clearRealTimeout(this.#jumpTimer)
+    this.#jumpTimer = undefined
   }
 
-  #nextWork(): Micros {
-    const work = this.#host.world.agenda.nextTimeOf(kind => !HOUSEKEEPING.has(EVENTS[kind]!.name))
+  #nextWorkTime(): Micros {
+    const work = this.#host.world.agenda.nextTimeMatching(kind => !HOUSEKEEPING_EVENTS.has(EVENTS[kind]!.name))
     return Math.min(work, this.#sleepers.next)
   }
 
   /** Jumps from work to work until a client could see something new or is woken, or there is none. */
-  #toWork(): Promise<void> {
-    return this.#inTurn(() =>
-      this.#slices.move(async breathe => {
+  #jumpToWork(): Promise<void> {
+    return this.#enqueue(() =>
+      this.#slices.move(async yieldIfDue => {
         const { world } = this.#host
-        const seen = world.visibleChanges
+        const changesBefore = world.visibleChanges
         for (;;) {
-          const target = this.#nextWork()
-          if (!Number.isFinite(target) || world.visibleChanges !== seen) return
+          const target = this.#nextWorkTime()
+          if (!Number.isFinite(target) || world.visibleChanges !== changesBefore) return
           // Somebody took hold of it on the way, or moves it otherwise now.
-          if (this.#pauses.isHeld || this.#drive.mode !== 'idle') return
+          if (this.#holds.isHeld || this.#drive.mode !== 'idle') return
           const wake = this.#sleepers.next
           this.#fire(target)
           if (wake <= target) return
-          const pause = breathe()
-          if (pause) await pause
-          this.#sameWorld(world)
+          const yielded = yieldIfDue()
+          if (yielded) await yielded
+          this.#assertSameWorld(world)
         }
       }),
     )
@@ -447,8 +447,8 @@ export class SimulatorClock {
 
   /** Brings a world up to where its clock says: at once, unless a slice or a tokenizer is in the way. */
   catchUp(): void | Promise<void> {
-    const { underWay } = this.#slices
-    if (underWay) return underWay.then(() => this.catchUp())
+    const { currentMove } = this.#slices
+    if (currentMove) return currentMove.then(() => this.catchUp())
     const { due } = this
     if (due === this.elapsed) return
     if (this.#host.world.needsTokenizer) {
@@ -468,46 +468,46 @@ export class SimulatorClock {
   reset(): void {
     const message = 'Failed to sleep on: the simulator was reset. Start clients after reset().'
     this.#sleepers.reject(() => new WorldReplaced(message))
-    this.#timers.forget()
-    this.#quiet.unwatch()
+    this.#timers.reset()
+    this.#quiescence.unwatch()
     this.#rebase()
   }
 
   /** The world is another one: time moves, and is held, as it was in that one. Whoever waits in this one is told. */
   restore(setting: ClockSetting, pausedBy: readonly string[]): void {
-    this.#drive = driveOf(setting, this.elapsed)
-    this.#pauses.replace(pausedBy)
+    this.#drive = readSetting(setting, this.elapsed)
+    this.#holds.replace(pausedBy)
     this.reset()
-    this.#dropJump()
-    if (this.#drive.mode === 'idle') this.#armJump(this.#drive.after)
+    this.#cancelJump()
+    if (this.#drive.mode === 'idle') this.#scheduleJump(this.#drive.after)
   }
 
   /** The same as `advance`, for a server: in slices, so that other worlds and health go on. */
-  advanceInSlices(duration: Duration): Promise<Happened> {
+  advanceInSlices(duration: Duration): Promise<MoveResult> {
     const delta = micros(duration)
     return this.#byHand(() =>
-      this.#slices.move(breathe => this.#slices.runTo(withinLife(this.elapsed + delta), breathe)),
+      this.#slices.move(yieldIfDue => this.#slices.runTo(requireWithinMaxAge(this.elapsed + delta), yieldIfDue)),
     )
   }
 
   /** The same as `advanceTo`, for a server. */
-  advanceToInSlices(target: Micros): Promise<Happened> {
-    return this.#byHand(() => this.#slices.move(breathe => this.#slices.runTo(target, breathe)))
+  advanceToInSlices(target: Micros): Promise<MoveResult> {
+    return this.#byHand(() => this.#slices.move(yieldIfDue => this.#slices.runTo(target, yieldIfDue)))
   }
 
   /** The same as `until`, for a server: in slices, and giving up is an outcome. */
   untilInSlices(
     predicate: () => boolean | Promise<boolean>,
     options: { readonly within?: Duration | undefined } = {},
-  ): Promise<Awaited> {
+  ): Promise<BoundedMoveResult> {
     const within = micros(options.within ?? '24h')
     return this.#byHand(() =>
-      this.#slices.move(async breathe => {
-        const limit = withinLife(this.elapsed + within)
-        const start = began(this.#host.world)
+      this.#slices.move(async yieldIfDue => {
+        const limit = requireWithinMaxAge(this.elapsed + within)
+        const start = startMove(this.#host.world)
         let reached = await predicate()
-        while (!reached && (await this.#slices.toNextChange(limit, breathe))) reached = await predicate()
-        return { reached, happened: this.#end(start) }
+        while (!reached && (await this.#slices.toNextChange(limit, yieldIfDue))) reached = await predicate()
+        return { reached, result: this.#finishMove(start) }
       }),
     )
   }
@@ -518,26 +518,26 @@ export class SimulatorClock {
    */
   nextInSlices(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
-  ): Promise<Awaited> {
+  ): Promise<BoundedMoveResult> {
     const within = options.within === undefined ? undefined : micros(options.within)
     return this.#byHand(() =>
-      this.#slices.move(async breathe => {
-        const limit = within === undefined ? Number.POSITIVE_INFINITY : withinLife(this.elapsed + within)
-        const start = began(this.#host.world)
+      this.#slices.move(async yieldIfDue => {
+        const limit = within === undefined ? Number.POSITIVE_INFINITY : requireWithinMaxAge(this.elapsed + within)
+        const start = startMove(this.#host.world)
         let reached = false
-        if (options.visible) reached = await this.#slices.toNextChange(limit, breathe)
+        if (options.visible) reached = await this.#slices.toNextChange(limit, yieldIfDue)
         else {
-          reached = this.#nextThing(limit)
+          reached = this.#runToNextEntry(limit)
           if (!reached && within !== undefined) this.#fire(limit)
         }
         this.#sleepers.wake(() => this.elapsed)
-        return { reached, happened: this.#end(start) }
+        return { reached, result: this.#finishMove(start) }
       }),
     )
   }
 
   /** Fires up to and including the next event that leaves a trace; false when none comes up to `limit`. */
-  #nextThing(limit: Micros): boolean {
+  #runToNextEntry(limit: Micros): boolean {
     const { world } = this.#host
     const last = world.journal.last
     while (world.next(limit)) if (world.journal.last !== last) return true
@@ -545,7 +545,7 @@ export class SimulatorClock {
   }
 
   /** What moves in slices is this clock, in its own ways. */
-  #movable(): ConstructorParameters<typeof Slices>[0] {
+  #movableClock(): ConstructorParameters<typeof Slices>[0] {
     const host = this.#host
     return {
       get world() {
@@ -554,25 +554,25 @@ export class SimulatorClock {
       prepare: () => host.prepare(),
       catchUp: () => this.#catchUpNow(),
       fire: target => this.#fire(target),
-      moved: () => this.#rebase(),
-      demandSame: world => this.#sameWorld(world),
+      onMoved: () => this.#rebase(),
+      assertSameWorld: world => this.#assertSameWorld(world),
     }
   }
 
-  async #moveTo(target: Micros): Promise<Happened> {
-    const start = began(this.#host.world)
-    await this.#settle()
+  async #moveTo(target: Micros): Promise<MoveResult> {
+    const start = startMove(this.#host.world)
+    await this.#whenIdle()
     for (;;) {
-      this.#sameWorld(start.world)
+      this.#assertSameWorld(start.world)
       const wake = this.#sleepers.next
       if (await this.#stepTimers(Math.min(wake, target))) continue
       if (wake > target) break
       await this.#runTo(wake)
-      await this.#settle()
+      await this.#whenIdle()
     }
     await this.#runTo(target)
     this.#rebase()
-    return this.#end(start)
+    return this.#finishMove(start)
   }
 
   /**
@@ -580,34 +580,34 @@ export class SimulatorClock {
    * client is quiet again with the world at its time; false when the world may go to `limit`.
    */
   async #stepTimers(limit: Micros): Promise<boolean> {
-    if (!this.#drivesTimers || !this.#timers.look(this.elapsed)) return false
-    if (limit === Number.POSITIVE_INFINITY && this.#timers.waiting === 0) return false
+    if (!this.#drivesTimers || !this.#timers.detect(this.elapsed)) return false
+    if (limit === Number.POSITIVE_INFINITY && this.#timers.pendingCount === 0) return false
     // The world comes first, so that what the timer's callback reads of it is of its own time.
-    const { due } = this.#timers
+    const { nextDue: due } = this.#timers
     if (due !== undefined && due <= limit && due > this.elapsed) {
       await this.#host.prepare()
       this.#host.world.runTo(due)
     }
     if (this.#timers.step(limit) === 'rested') return false
-    await this.#runTo(Math.max(this.elapsed, this.#timers.target))
-    await this.#settle()
+    await this.#runTo(Math.max(this.elapsed, this.#timers.targetTime))
+    await this.#whenIdle()
     return true
   }
 
   /** Steps to the next change a client could see, or a sleeper's waking; false when there is none up to `limit`. */
   async #toNextChange(limit: Micros): Promise<boolean> {
     const { world } = this.#host
-    const seen = world.visibleChanges
-    while (world.visibleChanges === seen) {
+    const changesBefore = world.visibleChanges
+    while (world.visibleChanges === changesBefore) {
       const wake = this.#sleepers.next
       if (await this.#stepTimers(Math.min(wake, world.agenda.nextTime, limit))) {
-        this.#sameWorld(world)
+        this.#assertSameWorld(world)
         this.#rebase()
         return true
       }
       if (wake < Number.POSITIVE_INFINITY && wake <= limit && wake <= world.agenda.nextTime) {
         await this.#runTo(wake)
-        await this.#settle()
+        await this.#whenIdle()
         this.#rebase()
         return true
       }
@@ -639,27 +639,27 @@ export class SimulatorClock {
   }
 
   /** Waits until clients have nothing left to do but wait. */
-  async #settle(): Promise<void> {
+  async #whenIdle(): Promise<void> {
     await this.#host.prepare()
     this.#catchUpNow()
     if (this.#drivesTimers) {
-      this.#timers.demandDrivable()
-      if (this.#timers.look(this.elapsed)) this.#quiet.watch()
+      this.#timers.assertDrivable()
+      if (this.#timers.detect(this.elapsed)) this.#quiescence.watch()
     }
-    await this.#quiet.settled()
+    await this.#quiescence.whenIdle()
   }
 
   /** A reset in the middle of a move: the move belongs to a world that is gone. */
-  #sameWorld(world: World): void {
+  #assertSameWorld(world: World): void {
     if (world === this.#host.world) return
     throw new WorldReplaced(
       'Failed to move time on: the simulator was reset in the middle. Await a move before you reset.',
     )
   }
 
-  #end(since: Began): Happened {
-    this.#sameWorld(since.world)
-    return happenedSince(since)
+  #finishMove(start: MoveStart): MoveResult {
+    this.#assertSameWorld(start.world)
+    return moveResultSince(start)
   }
 
   /**
@@ -676,7 +676,7 @@ export class SimulatorClock {
 
   /** Runs a move that somebody awaits in turn. Rejects with the first error that `fail` was given meanwhile. */
   #byHand<T>(move: () => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const errors: unknown[] = []
       this.#errors = errors
       try {
@@ -692,15 +692,15 @@ export class SimulatorClock {
   }
 
   /** One move at a time: a second one queues behind the first. */
-  #inTurn<T>(move: () => Promise<T>): Promise<T> {
+  #enqueue<T>(move: () => Promise<T>): Promise<T> {
     const { world } = this.#host
     const result = this.#queue.then(async () => {
-      this.#sameWorld(world)
-      this.#moves++
+      this.#assertSameWorld(world)
+      this.#activeMoves++
       try {
         return await move()
       } finally {
-        this.#moves--
+        this.#activeMoves--
       }
     })
     this.#queue = result.catch(() => {})

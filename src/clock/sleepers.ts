@@ -6,7 +6,7 @@ export interface Sleeper {
   readonly wake: () => void
   readonly reject: (error: Error) => void
   /** Whether it may be woken early: it looks for itself whether its moment has come. */
-  readonly looks?: boolean
+  readonly isPoller?: boolean
 }
 
 /** Sleepers by the moment they wait for; of one moment, whoever came first. */
@@ -23,8 +23,8 @@ export class Sleepers {
   }
 
   add(sleeper: Sleeper): void {
-    const place = this.#list.findIndex(other => other.at > sleeper.at)
-    this.#list = place < 0 ? [...this.#list, sleeper] : this.#list.toSpliced(place, 0, sleeper)
+    const index = this.#list.findIndex(other => other.at > sleeper.at)
+    this.#list = index < 0 ? [...this.#list, sleeper] : this.#list.toSpliced(index, 0, sleeper)
   }
 
   remove(sleeper: Sleeper): void {
@@ -41,10 +41,10 @@ export class Sleepers {
   }
 
   /** Wakes whoever looks for himself: time may move in another way now. */
-  rouse(): void {
-    const roused = this.#list.filter(({ looks }) => looks)
-    this.#list = this.#list.filter(({ looks }) => !looks)
-    for (const { wake } of roused) wake()
+  wakePollers(): void {
+    const pollers = this.#list.filter(({ isPoller: looks }) => looks)
+    this.#list = this.#list.filter(({ isPoller: looks }) => !looks)
+    for (const { wake } of pollers) wake()
   }
 
   /** Nobody is woken any more. */

@@ -2,14 +2,14 @@
 import type { World } from '../cluster/world.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
-import { began, type Happened, happenedSince } from './happened.ts'
-import { turn } from './turns.ts'
+import { type MoveResult, moveResultSince, startMove } from './happened.ts'
+import { eventLoopTurn } from './turns.ts'
 
 /** How long one slice may hold the process. */
 const SLICE_MS = 20
 
 /** What of a clock is needed to move it. */
-interface Movable {
+interface MovableClock {
   readonly world: World
   prepare(): Promise<void>
   /** Brings the world up to where its clock says. */
@@ -17,81 +17,81 @@ interface Movable {
   /** Everything up to `target` happens, and who sleeps until then is woken. */
   fire(target: Micros): void
   /** Time was moved: its mode goes on from there. */
-  moved(): void
+  onMoved(): void
   /** Throws when the world is another by now. */
-  demandSame(world: World): void
+  assertSameWorld(world: World): void
 }
 
 /** Lets the process go on where a slice is over. */
-export type Breathe = () => Promise<void> | undefined
+export type YieldIfDue = () => Promise<void> | undefined
 
 export class Slices {
-  readonly #clock: Movable
-  #underWay: Promise<void> | undefined
-  #interrupted = false
+  readonly #clock: MovableClock
+  #currentMove: Promise<void> | undefined
+  #isInterrupted = false
 
-  constructor(clock: Movable) {
+  constructor(clock: MovableClock) {
     this.#clock = clock
   }
 
   /** Resolves when the move that is under way is over; undefined when there is none. */
-  get underWay(): Promise<void> | undefined {
-    return this.#underWay
+  get currentMove(): Promise<void> | undefined {
+    return this.#currentMove
   }
 
   /** Ends moves early, where they are. */
   interrupt(): void {
-    this.#interrupted = true
+    this.#isInterrupted = true
   }
 
   /** Runs a move, for which everybody else waits. */
-  async move<T>(run: (breathe: Breathe) => Promise<T>): Promise<T> {
+  async move<T>(run: (yieldIfDue: YieldIfDue) => Promise<T>): Promise<T> {
     await this.#clock.prepare()
     let release = () => {}
-    this.#underWay = new Promise(resolve => {
+    this.#currentMove = new Promise(resolve => {
       release = resolve
     })
-    let since = monotonicMs()
+    let sliceStart = monotonicMs()
     const breathe = () => {
-      if (monotonicMs() - since < SLICE_MS) return undefined
-      return turn().then(() => {
-        since = monotonicMs()
+      if (monotonicMs() - sliceStart < SLICE_MS) return undefined
+      return eventLoopTurn().then(() => {
+        sliceStart = monotonicMs()
       })
     }
     try {
       this.#clock.catchUp()
       return await run(breathe)
     } finally {
-      this.#clock.moved()
-      this.#underWay = undefined
+      this.#clock.onMoved()
+      this.#currentMove = undefined
       release()
     }
   }
 
-  async runTo(end: Micros, breathe: Breathe): Promise<Happened> {
-    const start = began(this.#clock.world)
+  async runTo(end: Micros, yieldIfDue: YieldIfDue): Promise<MoveResult> {
+    const start = startMove(this.#clock.world)
     while (this.#clock.world.next(end)) {
-      const pause = breathe()
-      if (pause) await pause
-      this.#clock.demandSame(start.world)
-      if (this.#interrupted) return happenedSince(start)
+      const yielded = yieldIfDue()
+      if (yielded) await yielded
+      this.#clock.assertSameWorld(start.world)
+      if (this.#isInterrupted) return moveResultSince(start)
     }
     this.#clock.fire(end)
-    this.#clock.demandSame(start.world)
-    return happenedSince(start)
+    this.#clock.assertSameWorld(start.world)
+    return moveResultSince(start)
   }
 
   /** Goes to the next change that a client could see; false, with time at `limit`, when none comes. */
-  async toNextChange(limit: Micros, breathe: Breathe): Promise<boolean> {
-    const seen = this.#clock.world.visibleChanges
-    while (this.#clock.world.visibleChanges === seen) {
+  async toNextChange(limit: Micros, yieldIfDue: YieldIfDue): Promise<boolean> {
+    const changesBefore = this.#clock.world.visibleChanges
+    while (this.#clock.world.visibleChanges === changesBefore) {
       if (!this.#clock.world.next(limit)) {
         if (limit < Number.POSITIVE_INFINITY) this.#clock.fire(limit)
         return false
       }
-      const pause = breathe()
-      if (pause) await pause
-      if (this.#interrupted) return false
+      const yielded = yieldIfDue()
+      if (yielded) await yielded
+      if (this.#isInterrupted) return false
     }
     return true
   }

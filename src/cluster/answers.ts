@@ -1,7 +1,7 @@
-import { type Chance, hash32, type Key, purpose } from '../kernel/random.ts'
+import { type Chance, type EntityKey, hash32, purpose } from '../kernel/random.ts'
 
 const LENGTH = purpose('answer.length')
-const WORDS_OF = purpose('answer.words')
+const WORD_SEED = purpose('answer.words')
 
 /** Words that are one token of `o200k_base` each, with or without a space or a capital before them (a test counts). */
 const WORDS =
@@ -10,7 +10,7 @@ const WORDS =
   )
 
 /** An answer of a model that does not exist: as long as one, and the same whenever the same is asked. */
-export interface Answer {
+export interface GeneratedAnswer {
   readonly text: string
   /** Tokens of `text`, exactly. */
   readonly tokens: number
@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 /** The key of an answer: the same model and prompt give the same text. */
-export function answerKey(chance: Chance, model: string, prompt: string): Key {
+export function answerKey(chance: Chance, model: string, prompt: string): EntityKey {
   return chance.key('answer', `${model}\u0000${prompt}`)
 }
 
@@ -27,35 +27,39 @@ export function answerKey(chance: Chance, model: string, prompt: string): Key {
  * Tokens that an answer has: lognormal around 60, never over the request's limit (A: published traces of chat
  * workloads have medians from 30 to 300 by product).
  */
-export function answerTokens(chance: Chance, key: Key, limit: number | undefined): { tokens: number; cut: boolean } {
-  const wanted = Math.max(2, Math.min(2000, Math.round(chance.lognormal(60, 0.6, key, LENGTH))))
-  return limit !== undefined && wanted > limit ? { tokens: limit, cut: true } : { tokens: wanted, cut: false }
+export function drawAnswerLength(
+  chance: Chance,
+  key: EntityKey,
+  limit: number | undefined,
+): { tokens: number; cut: boolean } {
+  const drawnLength = Math.max(2, Math.min(2000, Math.round(chance.lognormal(60, 0.6, key, LENGTH))))
+  return limit !== undefined && drawnLength > limit ? { tokens: limit, cut: true } : { tokens: drawnLength, cut: false }
 }
 
 /**
  * Text of exactly this many tokens. It ends with a full stop, unless it was cut: then it is what the uncut one begins
  * with.
  */
-export function answerText(chance: Chance, key: Key, tokens: number, isCut = false): string {
-  let state = hash32(chance.hex(8, key, WORDS_OF)) | 1
+export function generateText(chance: Chance, key: EntityKey, tokens: number, isCut = false): string {
+  let state = hash32(chance.hex(8, key, WORD_SEED)) | 1
   let text = ''
-  let left = tokens
-  let inSentence = 0
-  while (left > 0) {
+  let remaining = tokens
+  let wordsInSentence = 0
+  while (remaining > 0) {
     state ^= state << 13
     state ^= state >>> 17
     state ^= state << 5
-    const ends = inSentence >= 6 && (state & 7) === 0
-    if (ends || (left === 1 && inSentence > 0 && !isCut)) {
+    const endsSentence = wordsInSentence >= 6 && (state & 7) === 0
+    if (endsSentence || (remaining === 1 && wordsInSentence > 0 && !isCut)) {
       text += '.'
-      inSentence = 0
+      wordsInSentence = 0
     } else {
       const word = WORDS[(state >>> 8) % WORDS.length]!
-      const shown = inSentence === 0 ? word.charAt(0).toUpperCase() + word.slice(1) : word
-      text += text === '' ? shown : ` ${shown}`
-      inSentence++
+      const casedWord = wordsInSentence === 0 ? word.charAt(0).toUpperCase() + word.slice(1) : word
+      text += text === '' ? casedWord : ` ${casedWord}`
+      wordsInSentence++
     }
-    left--
+    remaining--
   }
   return text
 }

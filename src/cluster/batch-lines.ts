@@ -1,7 +1,7 @@
-import { jsonValue } from '../store/json-text.ts'
+import { tryParseJson } from '../store/json-text.ts'
 
 /** The most lines a batch may have. */
-export const BATCH_LINES_LIMIT = 50_000
+export const MAX_BATCH_LINES = 50_000
 
 /** Why a batch fails its validation, as the record's `errors.data` shows it. */
 export interface BatchError {
@@ -24,24 +24,24 @@ export interface LineRequest {
   readonly customId: string
   readonly body: Readonly<Record<string, unknown>>
   /** What was made of the body; undefined where nothing was yet. */
-  readonly read: unknown
+  readonly parsed: unknown
 }
 
 /** What is wrong with a file, and the model that its lines name. */
-export interface ReadLines {
+export interface InputSummary {
   readonly errors: readonly BatchError[]
   readonly model: string
 }
 
 /** Hears of each line that is one; where the file has errors in the end it was in vain. */
-export type LineTaker = (request: LineRequest, model: string) => void
+export type OnLine = (request: LineRequest, model: string) => void
 
 export type BatchEndpoint = '/v1/chat/completions' | '/v1/completions'
 
 /** Reads every line of an input file, in order: none is kept. */
-export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint, take: LineTaker): ReadLines {
+export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint, onLine: OnLine): InputSummary {
   const errors: BatchError[] = []
-  const seen = new Map<string, number>()
+  const linesByCustomId = new Map<string, number>()
   let model = ''
   let line = -1
   let count = 0
@@ -49,20 +49,20 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
     line++
     // Blank lines between requests are passed over, as every reader of JSON lines does.
     if (text.trim() === '') continue
-    if (++count > BATCH_LINES_LIMIT) {
+    if (++count > MAX_BATCH_LINES) {
       return {
         errors: [
           {
             code: 'too_many_lines',
             line: null,
-            message: `the file has more than ${BATCH_LINES_LIMIT} lines`,
+            message: `the file has more than ${MAX_BATCH_LINES} lines`,
             param: null,
           },
         ],
         model,
       }
     }
-    const request = parse(text)
+    const request = parseLine(text)
     if (request === undefined) {
       errors.push({ code: 'invalid_json', line, message: 'the line is not a JSON object', param: null })
       continue
@@ -73,39 +73,39 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
       continue
     }
     const customId = request.custom_id as string
-    const before = seen.get(customId)
-    if (before !== undefined) {
+    const previousLine = linesByCustomId.get(customId)
+    if (previousLine !== undefined) {
       errors.push({
         code: 'duplicate_custom_id',
         line,
-        message: `custom_id ${shown(customId)} stands in line ${before} already`,
+        message: `custom_id ${shown(customId)} stands in line ${previousLine} already`,
         param: 'custom_id',
       })
       continue
     }
-    seen.set(customId, line)
+    linesByCustomId.set(customId, line)
     const body = request.body as Record<string, unknown>
-    const named = body.model as string
-    if (model === '') model = named
-    else if (named !== model) {
+    const modelName = body.model as string
+    if (model === '') model = modelName
+    else if (modelName !== model) {
       errors.push({
         code: 'model_mismatch',
         line,
-        message: `the line names the model ${shown(named)}, an earlier one ${shown(model)}`,
+        message: `the line names the model ${shown(modelName)}, an earlier one ${shown(model)}`,
         param: 'body.model',
       })
       continue
     }
-    take({ customId, body, read: undefined }, model)
+    onLine({ customId, body, parsed: undefined }, model)
   }
-  if (line < 0 || (seen.size === 0 && errors.length === 0)) {
+  if (line < 0 || (linesByCustomId.size === 0 && errors.length === 0)) {
     errors.push({ code: 'empty_file', line: null, message: 'the file has no request', param: null })
   }
   return { errors, model }
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
-  const value = jsonValue(text)
+function parseLine(text: string): Record<string, unknown> | undefined {
+  const value = tryParseJson(text)
   return isObject(value) ? value : undefined
 }
 

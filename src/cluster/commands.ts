@@ -1,10 +1,10 @@
 import type { EntryHandle } from '../kernel/agenda.ts'
 import { type Micros, micros } from '../kernel/duration.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import { GPUS } from '../store/gpus.ts'
-import { isRange } from '../store/ip-ranges.ts'
+import { isIpRange } from '../store/ip-ranges.ts'
 import type { GpuType } from '../store/records.ts'
 import type { World } from './world.ts'
 import { XIDS } from './xid.ts'
@@ -42,78 +42,78 @@ export interface Command {
   readonly args?: CommandArguments
 }
 
-interface Verb {
+interface CommandDefinition {
   readonly target: CommandTarget
   /** The verb that puts right what this one does. */
   readonly undo: string | undefined
-  readonly says: string
+  readonly description: string
   readonly args?: Readonly<Record<string, { readonly kind: ArgumentKind; readonly optional?: true }>>
   apply(world: World, target: string, args: CommandArguments): void
 }
 
-const REASONS = ['payment-method', 'overdue-invoices', 'limit-reached', 'admin', 'bad-cc'] as const
+const SUSPENSION_REASONS = ['payment-method', 'overdue-invoices', 'limit-reached', 'admin', 'bad-cc'] as const
 
 /** Every verb there is: the one list for code, scenarios, control plane and command line. */
-export const VERBS = {
+export const COMMANDS = {
   'node.crash': {
     target: 'node',
     undo: 'node.repair',
-    says: 'the machine dies; every instance on it is lost',
-    apply: (world, name) => world.hardware.crash(nodeOf(world, name), 'node.crashed'),
+    description: 'the machine dies; every instance on it is lost',
+    apply: (world, name) => world.operationEffects.crash(requireNode(world, name), 'node.crashed'),
   },
   'node.repair': {
     target: 'node',
     undo: 'node.crash',
-    says: 'the machine is back, with empty caches; one that is up has its GPUs that need service replaced',
-    apply: (world, name) => world.hardware.repair(nodeOf(world, name)),
+    description: 'the machine is back, with empty caches; one that is up has its GPUs that need service replaced',
+    apply: (world, name) => world.operationEffects.repair(requireNode(world, name)),
   },
   'node.cordon': {
     target: 'node',
     undo: 'node.uncordon',
-    says: 'it takes nothing new; what runs stays',
-    apply: (world, name) => world.hardware.cordon(nodeOf(world, name)),
+    description: 'it takes nothing new; what runs stays',
+    apply: (world, name) => world.operationEffects.cordon(requireNode(world, name)),
   },
   'node.uncordon': {
     target: 'node',
     undo: 'node.cordon',
-    says: 'it takes instances again',
-    apply: (world, name) => world.hardware.uncordon(nodeOf(world, name)),
+    description: 'it takes instances again',
+    apply: (world, name) => world.operationEffects.uncordon(requireNode(world, name)),
   },
   'node.drain': {
     target: 'node',
     undo: 'node.uncordon',
-    says: 'it takes nothing new, and what runs on it moves elsewhere',
-    apply: (world, name) => world.hardware.drain(nodeOf(world, name)),
+    description: 'it takes nothing new, and what runs on it moves elsewhere',
+    apply: (world, name) => world.operationEffects.drain(requireNode(world, name)),
   },
   'disk.fill': {
     target: 'node',
     undo: 'disk.free',
-    says: 'no weights can be downloaded to it',
-    apply: (world, name) => world.hardware.setDisk(nodeOf(world, name), true),
+    description: 'no weights can be downloaded to it',
+    apply: (world, name) => world.operationEffects.setDisk(requireNode(world, name), true),
   },
   'disk.free': {
     target: 'node',
     undo: 'disk.fill',
-    says: 'there is room on its disk again',
-    apply: (world, name) => world.hardware.setDisk(nodeOf(world, name), false),
+    description: 'there is room on its disk again',
+    apply: (world, name) => world.operationEffects.setDisk(requireNode(world, name), false),
   },
   'gpu.fail': {
     target: 'gpu',
     undo: 'gpu.reset',
-    says: 'an XID error: the instance on it is lost; what else depends on the code',
+    description: 'an XID error: the instance on it is lost; what else depends on the code',
     args: { xid: { kind: 'xid' } },
     apply: (world, name, { xid }) => {
-      const [node, gpu] = gpuOf(world, name)
-      world.hardware.failGpu(node, gpu, Number(xid))
+      const [node, gpu] = requireGpu(world, name)
+      world.operationEffects.failGpu(node, gpu, Number(xid))
     },
   },
   'deployment.crash': {
     target: 'deployment',
     undo: undefined,
-    says: 'the engine of its oldest instance exits and is started again; with times, so do its next starts',
+    description: 'the engine of its oldest instance exits and is started again; with times, so do its next starts',
     args: { times: { kind: 'times', optional: true } },
     apply: (world, deploy_id, { times }) => {
-      if (world.deployments.crash(deploymentOf(world, deploy_id), Number(times ?? 1))) return
+      if (world.deployments.crashEngine(requireDeployment(world, deploy_id), Number(times ?? 1))) return
       throw new CommandError(
         `Failed to crash deployment '${deploy_id}': no engine of it runs. Advance the clock until it is deploying.`,
       )
@@ -122,10 +122,10 @@ export const VERBS = {
   'gpu.reset': {
     target: 'gpu',
     undo: 'gpu.fail',
-    says: 'the GPU is sound again; one that needs service takes a repair of its node',
+    description: 'the GPU is sound again; one that needs service takes a repair of its node',
     apply: (world, name) => {
-      const [node, gpu] = gpuOf(world, name)
-      if (world.hardware.resetGpu(node, gpu)) return
+      const [node, gpu] = requireGpu(world, name)
+      if (world.operationEffects.resetGpu(node, gpu)) return
       const { id } = world.nodes.read(node)
       throw new CommandError(
         `Failed to reset the GPU '${name}': it needs service. Repair its node with 'node.repair' of '${id}'.`,
@@ -135,204 +135,205 @@ export const VERBS = {
   'node.degrade': {
     target: 'node',
     undo: 'node.recover',
-    says: 'its GPUs are slower by a factor; nothing else shows',
+    description: 'its GPUs are slower by a factor; nothing else shows',
     args: { factor: { kind: 'factor' } },
-    apply: (world, name, { factor }) => world.hardware.setSlowdown(nodeOf(world, name), Number(factor)),
+    apply: (world, name, { factor }) => world.operationEffects.setSlowdown(requireNode(world, name), Number(factor)),
   },
   'node.recover': {
     target: 'node',
     undo: 'node.degrade',
-    says: 'its GPUs have their speed back',
-    apply: (world, name) => world.hardware.setSlowdown(nodeOf(world, name), 1),
+    description: 'its GPUs have their speed back',
+    apply: (world, name) => world.operationEffects.setSlowdown(requireNode(world, name), 1),
   },
   'node.preempt': {
     target: 'node',
     undo: undefined,
-    says: 'a spot node is taken back after a notice',
+    description: 'a spot node is taken back after a notice',
     args: { notice: { kind: 'duration', optional: true } },
     apply: (world, name, { notice }) => {
-      const node = nodeOf(world, name)
+      const node = requireNode(world, name)
       if (world.nodes.read(node).group.market !== 'spot') {
         throw new CommandError(
           `Failed to preempt '${name}': it is no spot node, and only those are taken back. Crash or drain it instead.`,
         )
       }
-      world.hardware.preemptNode(node, noticeOf(world, notice))
+      world.operationEffects.preemptNode(node, toNotice(world, notice))
     },
   },
   'pool.preempt': {
     target: 'pool',
     undo: undefined,
-    says: 'the spot nodes of a pool are taken back after a notice; new ones may be provisioned',
+    description: 'the spot nodes of a pool are taken back after a notice; new ones may be provisioned',
     args: { notice: { kind: 'duration', optional: true } },
-    apply: (world, pool, { notice }) => world.hardware.preempt(poolOf(world, pool), noticeOf(world, notice)),
+    apply: (world, pool, { notice }) =>
+      world.operationEffects.preemptPool(requirePool(world, pool), toNotice(world, notice)),
   },
   'pool.stockOut': {
     target: 'gpuType',
     undo: 'pool.restock',
-    says: 'no GPU of a type is handed out any more; what runs goes on',
-    apply: (world, gpu) => world.hardware.setStock(gpuTypeOf(gpu), false),
+    description: 'no GPU of a type is handed out any more; what runs goes on',
+    apply: (world, gpu) => world.operationEffects.setStock(requireGpuType(gpu), false),
   },
   'pool.restock': {
     target: 'gpuType',
     undo: 'pool.stockOut',
-    says: 'GPUs of a type are to be had again',
-    apply: (world, gpu) => world.hardware.setStock(gpuTypeOf(gpu), true),
+    description: 'GPUs of a type are to be had again',
+    apply: (world, gpu) => world.operationEffects.setStock(requireGpuType(gpu), true),
   },
   'zone.down': {
     target: 'zone',
     undo: 'zone.up',
-    says: 'every node of a zone is gone at once',
-    apply: (world, zone) => world.hardware.zoneDown(zoneOf(world, zone)),
+    description: 'every node of a zone is gone at once',
+    apply: (world, zone) => world.operationEffects.takeZoneDown(requireZone(world, zone)),
   },
   'zone.up': {
     target: 'zone',
     undo: 'zone.down',
-    says: 'the nodes that went down with their zone are back, caches and all',
-    apply: (world, zone) => world.hardware.zoneUp(zoneOf(world, zone)),
+    description: 'the nodes that went down with their zone are back, caches and all',
+    apply: (world, zone) => world.operationEffects.bringZoneUp(requireZone(world, zone)),
   },
   'hub.down': {
     target: 'none',
     undo: 'hub.up',
-    says: 'downloads stall and, after a while, are given up',
-    apply: world => world.hardware.setHub({ hubDown: true }, 'hub.down'),
+    description: 'downloads stall and, after a while, are given up',
+    apply: world => world.operationEffects.setHub({ hubDown: true }, 'hub.down'),
   },
   'hub.up': {
     target: 'none',
     undo: 'hub.down',
-    says: 'the hub answers again',
-    apply: world => world.hardware.setHub({ hubDown: false }, 'hub.up'),
+    description: 'the hub answers again',
+    apply: world => world.operationEffects.setHub({ hubDown: false }, 'hub.up'),
   },
   'hub.throttle': {
     target: 'none',
     undo: 'hub.unthrottle',
-    says: 'downloads run at a share of their rate',
+    description: 'downloads run at a share of their rate',
     args: { share: { kind: 'share' } },
-    apply: (world, _, { share }) => world.hardware.setHub({ hubShare: Number(share) }, 'hub.throttled'),
+    apply: (world, _, { share }) => world.operationEffects.setHub({ hubShare: Number(share) }, 'hub.throttled'),
   },
   'hub.unthrottle': {
     target: 'none',
     undo: 'hub.throttle',
-    says: 'downloads have their rate back',
-    apply: world => world.hardware.setHub({ hubShare: 1 }, 'hub.unthrottled'),
+    description: 'downloads have their rate back',
+    apply: world => world.operationEffects.setHub({ hubShare: 1 }, 'hub.unthrottled'),
   },
   'hub.gate': {
     target: 'repository',
     undo: 'hub.open',
-    says: 'a repository answers 401 without a token',
-    apply: (world, repo) => world.hardware.setRepository(repo, 'gated'),
+    description: 'a repository answers 401 without a token',
+    apply: (world, repo) => world.operationEffects.setRepository(repo, 'gated'),
   },
   'hub.open': {
     target: 'repository',
     undo: 'hub.gate',
-    says: 'a repository is handed out to everybody',
-    apply: (world, repo) => world.hardware.setRepository(repo, 'open'),
+    description: 'a repository is handed out to everybody',
+    apply: (world, repo) => world.operationEffects.setRepository(repo, 'open'),
   },
   'hub.remove': {
     target: 'repository',
     undo: 'hub.open',
-    says: 'a repository answers 404',
-    apply: (world, repo) => world.hardware.setRepository(repo, 'missing'),
+    description: 'a repository answers 404',
+    apply: (world, repo) => world.operationEffects.setRepository(repo, 'missing'),
   },
   'registry.down': {
     target: 'none',
     undo: 'registry.up',
-    says: 'images can not be pulled',
-    apply: world => world.hardware.setRegistry(true),
+    description: 'images can not be pulled',
+    apply: world => world.operationEffects.setRegistryDown(true),
   },
   'registry.up': {
     target: 'none',
     undo: 'registry.down',
-    says: 'images can be pulled again',
-    apply: world => world.hardware.setRegistry(false),
+    description: 'images can be pulled again',
+    apply: world => world.operationEffects.setRegistryDown(false),
   },
   'autoscaler.freeze': {
     target: 'none',
     undo: 'autoscaler.free',
-    says: 'nothing is asked for and nothing given up: what is lost stays lost',
-    apply: world => world.hardware.setAutoscaler(true),
+    description: 'nothing is asked for and nothing given up: what is lost stays lost',
+    apply: world => world.operationEffects.setAutoscalerFrozen(true),
   },
   'autoscaler.free': {
     target: 'none',
     undo: 'autoscaler.freeze',
-    says: 'the autoscaler makes up for what it missed',
-    apply: world => world.hardware.setAutoscaler(false),
+    description: 'the autoscaler makes up for what it missed',
+    apply: world => world.operationEffects.setAutoscalerFrozen(false),
   },
   'provisioning.slow': {
     target: 'none',
     undo: 'provisioning.normal',
-    says: 'new nodes take longer by a factor',
+    description: 'new nodes take longer by a factor',
     args: { factor: { kind: 'factor' } },
-    apply: (world, _, { factor }) => world.hardware.setProvisioning(Number(factor)),
+    apply: (world, _, { factor }) => world.operationEffects.setProvisioningFactor(Number(factor)),
   },
   'provisioning.normal': {
     target: 'none',
     undo: 'provisioning.slow',
-    says: 'new nodes take their usual time',
-    apply: world => world.hardware.setProvisioning(1),
+    description: 'new nodes take their usual time',
+    apply: world => world.operationEffects.setProvisioningFactor(1),
   },
   'card.decline': {
     target: 'none',
     undo: 'card.accept',
-    says: 'charges to the card fail',
-    apply: world => world.ledger.setCard(false),
+    description: 'charges to the card fail',
+    apply: world => world.ledger.setCardAccepted(false),
   },
   'card.accept': {
     target: 'none',
     undo: 'card.decline',
-    says: 'charges to the card go through; a failed top-up is made up for',
-    apply: world => world.ledger.setCard(true),
+    description: 'charges to the card go through; a failed top-up is made up for',
+    apply: world => world.ledger.setCardAccepted(true),
   },
   'topup.delay': {
     target: 'none',
     undo: 'topup.normal',
-    says: 'automatic top-ups come this much later, one under way included',
+    description: 'automatic top-ups come this much later, one under way included',
     args: { by: { kind: 'duration' } },
     apply: (world, _, { by }) => world.ledger.setTopupDelay(micros(by as string)),
   },
   'topup.normal': {
     target: 'none',
     undo: 'topup.delay',
-    says: 'they come as soon as ever; one that is late comes now',
+    description: 'they come as soon as ever; one that is late comes now',
     apply: world => world.ledger.setTopupDelay(0),
   },
   'price.set': {
     target: 'gpuType',
     undo: undefined,
-    says: 'a GPU of a type costs this much an hour from now on',
+    description: 'a GPU of a type costs this much an hour from now on',
     args: { cents: { kind: 'cents' } },
-    apply: (world, gpu, { cents }) => world.ledger.setPrice(gpuTypeOf(gpu), Number(cents)),
+    apply: (world, gpu, { cents }) => world.ledger.setPrice(requireGpuType(gpu), Number(cents)),
   },
   'limit.set': {
     target: 'gpuType',
     undo: undefined,
-    says: 'the account may hold this many GPUs of a type; null for no limit',
+    description: 'the account may hold this many GPUs of a type; null for no limit',
     args: { limit: { kind: 'countOrNone' } },
-    apply: (world, gpu, { limit }) => world.limits.command(gpuTypeOf(gpu), limit as number | null),
+    apply: (world, gpu, { limit }) => world.gpuQuotas.setByCommand(requireGpuType(gpu), limit as number | null),
   },
   'limit.approve': {
     target: 'gpuType',
     undo: 'limit.deny',
-    says: 'the pending request for a type is approved now',
-    apply: (world, gpu) => settle(world, gpu, 'approved'),
+    description: 'the pending request for a type is approved now',
+    apply: (world, gpu) => decideQuotaRequest(world, gpu, 'approved'),
   },
   'limit.deny': {
     target: 'gpuType',
     undo: 'limit.approve',
-    says: 'the pending request for a type is denied now',
-    apply: (world, gpu) => settle(world, gpu, 'denied'),
+    description: 'the pending request for a type is denied now',
+    apply: (world, gpu) => decideQuotaRequest(world, gpu, 'denied'),
   },
   'account.suspend': {
     target: 'none',
     undo: 'account.resume',
-    says: 'creates answer 402, and what runs stops after the grace',
+    description: 'creates answer 402, and what runs stops after the grace',
     args: { reason: { kind: 'reason', optional: true } },
-    apply: (world, _, { reason }) => world.ledger.suspend((reason ?? 'admin') as (typeof REASONS)[number]),
+    apply: (world, _, { reason }) => world.ledger.suspend((reason ?? 'admin') as (typeof SUSPENSION_REASONS)[number]),
   },
   'account.resume': {
     target: 'none',
     undo: 'account.suspend',
-    says: 'the account may spend again, unless it has no funds',
+    description: 'the account may spend again, unless it has no funds',
     apply: world => {
       if (world.ledger.resume()) return
       throw new CommandError(
@@ -343,61 +344,61 @@ export const VERBS = {
   'token.revoke': {
     target: 'token',
     undo: 'token.restore',
-    says: 'requests with it answer 401',
-    apply: (world, token) => world.tokens.revoke(token),
+    description: 'requests with it answer 401',
+    apply: (world, token) => world.apiTokens.revoke(token),
   },
   'token.restore': {
     target: 'token',
     undo: 'token.revoke',
-    says: 'it is good again',
-    apply: (world, token) => world.tokens.restore(token),
+    description: 'it is good again',
+    apply: (world, token) => world.apiTokens.restore(token),
   },
   'token.allowIps': {
     target: 'token',
     undo: undefined,
-    says: 'requests with it are answered from these addresses alone; none means from everywhere',
+    description: 'requests with it are answered from these addresses alone; none means from everywhere',
     args: { addresses: { kind: 'addresses' } },
-    apply: (world, token, { addresses }) => world.tokens.allow(token, addresses as readonly string[]),
+    apply: (world, token, { addresses }) => world.apiTokens.setAllowedAddresses(token, addresses as readonly string[]),
   },
-} as const satisfies Readonly<Record<string, Verb>>
+} as const satisfies Readonly<Record<string, CommandDefinition>>
 
-export type VerbName = keyof typeof VERBS
+export type CommandName = keyof typeof COMMANDS
 
 /** A command that can not be obeyed: unknown verb or target, or an argument that makes no sense. */
 export class CommandError extends RangeError {}
 
 /** A command that is obeyed again and again: with so much time between, so often in all; for ever unless said. */
-export interface Repeat {
+export interface Repetition {
   readonly interval: Micros
   readonly times?: number | undefined
 }
 
 /** Names a command that waits for its moment, in its world and in what is forked from it. */
-export interface WaitingCommand {
+export interface ScheduledCommand {
   readonly ordinal: number
   /** How often its slot was used. */
   readonly use: number
 }
 
 /** A command that waits for its moment. */
-export class CommandRow extends Row {
+export class ScheduledCommandRow extends Row {
   readonly command: Command
   readonly interval: Micros
   /** How often it is still obeyed. */
-  left: number
+  remaining: number
   /** Its place on the agenda. */
-  entry: EntryHandle = 0
+  event: EntryHandle = 0
 
   constructor(generation: Generation, id: string, command: Command, interval: Micros, left: number) {
     super(generation, id)
     this.command = command
     this.interval = interval
-    this.left = left
+    this.remaining = left
   }
 
-  copy(generation: Generation): CommandRow {
-    const copy = new CommandRow(generation, this.id, this.command, this.interval, this.left)
-    copy.entry = this.entry
+  copy(generation: Generation): ScheduledCommandRow {
+    const copy = new ScheduledCommandRow(generation, this.id, this.command, this.interval, this.remaining)
+    copy.event = this.event
     return copy.takeHash(this)
   }
 }
@@ -405,24 +406,24 @@ export class CommandRow extends Row {
 /** Commands to the world: checked, then obeyed at once or at their moment. */
 export class Commands {
   readonly #world: World
-  readonly #table: Table<CommandRow>
+  readonly #table: Table<ScheduledCommandRow>
 
-  constructor(world: World, table?: Table<CommandRow>) {
+  constructor(world: World, table?: Table<ScheduledCommandRow>) {
     this.#world = world
     this.#table = table ?? new Table(world.generation)
   }
 
-  fork(world: World, theirs: Generation): Commands {
-    return new Commands(world, this.#table.fork(theirs, world.generation))
+  fork(world: World, originGeneration: Generation): Commands {
+    return new Commands(world, this.#table.fork(originGeneration, world.generation))
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
   }
 
   /** Throws CommandError for a command that could not be obeyed now. */
-  demand(command: Command): void {
-    check(this.#world, command)
+  assertExecutable(command: Command): void {
+    assertValid(this.#world, command)
   }
 
   /**
@@ -431,97 +432,102 @@ export class Commands {
    * @returns what `withdraw` takes; undefined for a command that has been obeyed
    * @throws CommandError, before anything has changed
    */
-  give(command: Command, delay = 0, repeat?: Repeat): WaitingCommand | undefined {
-    const verb = check(this.#world, command)
+  schedule(command: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
+    const definition = assertValid(this.#world, command)
     if (delay === 0) {
-      verb.apply(this.#world, command.target ?? '', command.args ?? {})
-      this.#world.obeyed(command.verb, command.target ?? '')
+      definition.apply(this.#world, command.target ?? '', command.args ?? {})
+      this.#world.commandExecuted(command.verb, command.target ?? '')
       return undefined
     }
-    const { interval = 0, times = repeat === undefined ? 1 : Number.POSITIVE_INFINITY } = repeat ?? {}
+    const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
     const table = this.#table
-    const ordinal = table.add(new CommandRow(table.generation, command.verb, command, interval, times))
-    table.own(ordinal).entry = this.#world.plan(delay, 'command.due', ordinal)
-    return { ordinal, use: table.use(ordinal) }
+    const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, command, interval, times))
+    table.writable(ordinal).event = this.#world.schedule(delay, 'command.due', ordinal)
+    return { ordinal, use: table.useCount(ordinal) }
   }
 
   /** Takes back a command before its moment, with what it would repeat. False when there is nothing left of it. */
-  withdraw({ ordinal, use }: WaitingCommand): boolean {
+  cancel({ ordinal, use }: ScheduledCommand): boolean {
     const row = this.#table.find(ordinal)
-    if (row === undefined || this.#table.use(ordinal) !== use) return false
-    this.#world.agenda.cancel(row.entry)
+    if (row === undefined || this.#table.useCount(ordinal) !== use) return false
+    this.#world.agenda.cancel(row.event)
     this.#table.remove(ordinal)
     return true
   }
 
-  due(ordinal: number): void {
-    const { command, interval, left } = this.#table.read(ordinal)
-    if (left > 1) {
-      const row = this.#table.own(ordinal)
-      row.left--
-      row.entry = this.#world.plan(interval, 'command.due', ordinal)
+  fire(ordinal: number): void {
+    const { command, interval, remaining } = this.#table.read(ordinal)
+    if (remaining > 1) {
+      const row = this.#table.writable(ordinal)
+      row.remaining--
+      row.event = this.#world.schedule(interval, 'command.due', ordinal)
     } else this.#table.remove(ordinal)
     try {
-      check(this.#world, command).apply(this.#world, command.target ?? '', command.args ?? {})
+      assertValid(this.#world, command).apply(this.#world, command.target ?? '', command.args ?? {})
     } catch (error) {
       // What it was meant for has gone in the meantime: that is how it went, not a fault of anybody's.
       if (!(error instanceof CommandError)) throw error
-      this.#world.command(this.#world.ledger.account, 'command.missed', { verb: command.verb, reason: error.message })
+      this.#world.recordCommand(this.#world.ledger.account, 'command.missed', {
+        verb: command.verb,
+        reason: error.message,
+      })
     }
   }
 }
 
-function check(world: World, command: Command): Verb {
-  const verb: Verb | undefined = Object.hasOwn(VERBS, command.verb) ? VERBS[command.verb as VerbName] : undefined
-  if (!verb) {
-    const hint = nearest(command.verb, Object.keys(VERBS))
+function assertValid(world: World, command: Command): CommandDefinition {
+  const definition: CommandDefinition | undefined = Object.hasOwn(COMMANDS, command.verb)
+    ? COMMANDS[command.verb as CommandName]
+    : undefined
+  if (!definition) {
+    const hint = nearestWord(command.verb, Object.keys(COMMANDS))
     throw new CommandError(
       `Failed to obey '${command.verb}': there is no such verb. ` +
-        (hint ? `Did you mean '${hint}'?` : `Verbs are ${Object.keys(VERBS).join(', ')}.`),
+        (hint ? `Did you mean '${hint}'?` : `Verbs are ${Object.keys(COMMANDS).join(', ')}.`),
     )
   }
   const args = command.args ?? {}
   for (const name of Object.keys(args)) {
-    if (verb.args && name in verb.args) continue
-    const hint = nearest(name, Object.keys(verb.args ?? {}))
+    if (definition.args && name in definition.args) continue
+    const hint = nearestWord(name, Object.keys(definition.args ?? {}))
     throw new CommandError(
       `Failed to obey '${command.verb}': it takes no argument '${name}'. ` +
         (hint ? `Did you mean '${hint}'?` : `Leave it out.`),
     )
   }
-  for (const [name, { kind, optional }] of Object.entries(verb.args ?? {})) {
+  for (const [name, { kind, optional }] of Object.entries(definition.args ?? {})) {
     const value = args[name]
     if (value === undefined && optional) continue
     const advice = value === undefined ? ADVICE[kind] : argumentProblem(kind, value)
     if (advice === undefined) continue
     // JSON would call what is no number null.
-    const told = typeof value === 'number' ? String(value) : JSON.stringify(value)
-    const what = value === undefined ? 'is missing' : `is ${told}`
-    throw new CommandError(`Failed to obey '${command.verb}': ${name} ${what}. ${advice}`)
+    const formattedValue = typeof value === 'number' ? String(value) : JSON.stringify(value)
+    const problem = value === undefined ? 'is missing' : `is ${formattedValue}`
+    throw new CommandError(`Failed to obey '${command.verb}': ${name} ${problem}. ${advice}`)
   }
   const target = command.target ?? ''
-  if (verb.target === 'node') nodeOf(world, target)
-  else if (verb.target === 'gpu') gpuOf(world, target)
-  else if (verb.target === 'pool') poolOf(world, target)
-  else if (verb.target === 'zone') zoneOf(world, target)
-  else if (verb.target === 'gpuType') gpuTypeOf(target)
-  else if (verb.target === 'deployment') deploymentOf(world, target)
-  else if (verb.target === 'token') world.tokens.known(target)
-  else if (verb.target === 'repository' && target === '') {
+  if (definition.target === 'node') requireNode(world, target)
+  else if (definition.target === 'gpu') requireGpu(world, target)
+  else if (definition.target === 'pool') requirePool(world, target)
+  else if (definition.target === 'zone') requireZone(world, target)
+  else if (definition.target === 'gpuType') requireGpuType(target)
+  else if (definition.target === 'deployment') requireDeployment(world, target)
+  else if (definition.target === 'token') world.apiTokens.require(target)
+  else if (definition.target === 'repository' && target === '') {
     throw new CommandError(`Failed to obey '${command.verb}': name a repository, as in 'owner/name'.`)
   }
-  return verb
+  return definition
 }
 
-function settle(world: World, gpu: string, decision: 'approved' | 'denied'): void {
-  if (world.limits.settle(gpuTypeOf(gpu), decision)) return
-  const verb = decision === 'approved' ? 'limit.approve' : 'limit.deny'
+function decideQuotaRequest(world: World, gpu: string, decision: 'approved' | 'denied'): void {
+  if (world.gpuQuotas.decideByCommand(requireGpuType(gpu), decision)) return
+  const commandName = decision === 'approved' ? 'limit.approve' : 'limit.deny'
   throw new CommandError(
-    `Failed to obey '${verb}': no request for ${gpu} is pending. File one with POST /v1/me/gpu_limit/request first.`,
+    `Failed to obey '${commandName}': no request for ${gpu} is pending. File one with POST /v1/me/gpu_limit/request first.`,
   )
 }
 
-function noticeOf(world: World, notice: CommandArguments[string] | undefined): Micros {
+function toNotice(world: World, notice: CommandArguments[string] | undefined): Micros {
   return notice === undefined ? world.profile.timings.spotNotice : micros(notice as string)
 }
 
@@ -533,16 +539,16 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   times: 'Give an integer from 1 to 1,000.',
   cents: 'Give cents per hour from 0 to 1,000,000,000.',
   countOrNone: 'Give an integer of at least 0, or null for none.',
-  reason: `Give one of ${REASONS.join(', ')}.`,
+  reason: `Give one of ${SUSPENSION_REASONS.join(', ')}.`,
   addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",
 }
 
 /** What to give instead; undefined when the value will do. */
 function argumentProblem(kind: ArgumentKind, value: NonNullable<unknown> | null): string | undefined {
-  return fits(kind, value) ? undefined : ADVICE[kind]
+  return isValidArgument(kind, value) ? undefined : ADVICE[kind]
 }
 
-function fits(kind: ArgumentKind, value: unknown): boolean {
+function isValidArgument(kind: ArgumentKind, value: unknown): boolean {
   const number = typeof value === 'number' ? value : Number.NaN
   switch (kind) {
     case 'duration':
@@ -565,16 +571,16 @@ function fits(kind: ArgumentKind, value: unknown): boolean {
     case 'countOrNone':
       return value === null || (Number.isInteger(number) && number >= 0)
     case 'reason':
-      return (REASONS as readonly unknown[]).includes(value)
+      return (SUSPENSION_REASONS as readonly unknown[]).includes(value)
     case 'addresses':
-      return Array.isArray(value) && value.every(one => typeof one === 'string' && isRange(one))
+      return Array.isArray(value) && value.every(one => typeof one === 'string' && isIpRange(one))
   }
 }
 
-function nodeOf(world: World, name: string): number {
-  const ordinal = world.nodes.find(name)
+function requireNode(world: World, name: string): number {
+  const ordinal = world.nodes.ordinalOf(name)
   if (ordinal !== undefined) return ordinal
-  throw unknown(
+  throw unknownTargetError(
     'node',
     name,
     world.nodes.list().map(node => node.name),
@@ -582,9 +588,9 @@ function nodeOf(world: World, name: string): number {
   )
 }
 
-function gpuOf(world: World, name: string): [node: number, gpu: number] {
+function requireGpu(world: World, name: string): [node: number, gpu: number] {
   const slash = name.lastIndexOf('/')
-  const node = nodeOf(world, slash < 0 ? name : name.slice(0, slash))
+  const node = requireNode(world, slash < 0 ? name : name.slice(0, slash))
   const gpu = slash < 0 ? Number.NaN : Number(name.slice(slash + 1))
   const { gpus } = world.nodes.read(node).group
   if (Number.isInteger(gpu) && gpu >= 0 && gpu < gpus) return [node, gpu]
@@ -593,38 +599,38 @@ function gpuOf(world: World, name: string): [node: number, gpu: number] {
   )
 }
 
-function deploymentOf(world: World, deploy_id: string): number {
+function requireDeployment(world: World, deploy_id: string): number {
   const ordinal = world.deployments.ordinalOf(deploy_id)
   if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
-  const what = ordinal === undefined ? 'there is none of that id' : 'it has no instances of its own'
-  throw new CommandError(`Failed to find the deployment '${deploy_id}': ${what}. GET /deploy/list lists them.`)
+  const problem = ordinal === undefined ? 'there is none of that id' : 'it has no instances of its own'
+  throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
 }
 
-function poolOf(world: World, name: string): string {
+function requirePool(world: World, name: string): string {
   const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
   if (pools.includes(name)) return name
-  throw unknown('pool', name, pools, `pools are ${pools.join(', ')}`)
+  throw unknownTargetError('pool', name, pools, `pools are ${pools.join(', ')}`)
 }
 
-function zoneOf(world: World, name: string): string {
+function requireZone(world: World, name: string): string {
   const zones = [...new Set(world.nodes.groups.map(({ group }) => group.zone))]
   if (zones.includes(name)) return name
-  throw unknown('zone', name, zones, `zones are ${zones.join(', ')}`)
+  throw unknownTargetError('zone', name, zones, `zones are ${zones.join(', ')}`)
 }
 
-function gpuTypeOf(name: string): GpuType {
+function requireGpuType(name: string): GpuType {
   if (Object.hasOwn(GPUS, name)) return name as GpuType
-  const hint = nearest(name, Object.keys(GPUS))
+  const hint = nearestWord(name, Object.keys(GPUS))
   throw new CommandError(
     `Failed to find the GPU type '${name}': no pool has it. ` +
       (hint ? `Did you mean '${hint}'?` : `Types are ${Object.keys(GPUS).join(', ')}.`),
   )
 }
 
-function unknown(what: string, name: string, known: readonly string[], otherwise: string): CommandError {
-  const hint = nearest(name, known)
+function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {
+  const hint = nearestWord(name, known)
   return new CommandError(
-    `Failed to find the ${what} '${name}': the fleet has none of that name. ` +
-      (hint ? `Did you mean '${hint}'?` : `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`),
+    `Failed to find the ${targetKind} '${name}': the fleet has none of that name. ` +
+      (hint ? `Did you mean '${hint}'?` : `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`),
   )
 }

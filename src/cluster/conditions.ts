@@ -1,16 +1,16 @@
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import type { GpuType } from '../store/records.ts'
 import { gpuIndex } from './gpus.ts'
 
 /** What is wrong with the world around the nodes: plain values, replaced and never edited, so that forks share them. */
-interface State {
+interface EnvironmentState {
   /** GPU types of which none is handed out, as bits. */
   readonly stockedOut: number
   readonly hubDown: boolean
   /** Downloads run at this share of their rate. */
   readonly hubShare: number
   /** Repositories whose state was changed by hand. */
-  readonly repositories: ReadonlyMap<string, RepositoryState>
+  readonly repositoryStates: ReadonlyMap<string, RepositoryState>
   readonly registryDown: boolean
   readonly autoscalerFrozen: boolean
   /** Zones that are away. */
@@ -22,11 +22,11 @@ interface State {
 /** `gated` opens to a token only, `open` to everybody, `missing` answers 404. */
 export type RepositoryState = 'gated' | 'open' | 'missing'
 
-const CALM: State = {
+const HEALTHY: EnvironmentState = {
   stockedOut: 0,
   hubDown: false,
   hubShare: 1,
-  repositories: new Map(),
+  repositoryStates: new Map(),
   registryDown: false,
   autoscalerFrozen: false,
   zonesDown: new Set(),
@@ -34,19 +34,19 @@ const CALM: State = {
 }
 
 /** The hub, the image registry, the stock of GPUs, the autoscaler: up, or not. */
-export class Conditions {
-  #state: State
+export class Environment {
+  #state: EnvironmentState
 
-  constructor(from?: Conditions) {
-    this.#state = from ? from.#state : CALM
+  constructor(from?: Environment) {
+    this.#state = from ? from.#state : HEALTHY
   }
 
-  fork(): Conditions {
-    return new Conditions(this)
+  fork(): Environment {
+    return new Environment(this)
   }
 
-  keep(tape: Tape): void {
-    this.#state = tape.value(this.#state)
+  archive(archive: Archive): void {
+    this.#state = archive.value(this.#state)
   }
 
   get hubDown(): boolean {
@@ -74,20 +74,20 @@ export class Conditions {
   }
 
   /** Repositories whose state was changed by hand, with that state. */
-  get repositories(): ReadonlyMap<string, RepositoryState> {
-    return this.#state.repositories
+  get repositoryStates(): ReadonlyMap<string, RepositoryState> {
+    return this.#state.repositoryStates
   }
 
-  repository(repo: string): RepositoryState | undefined {
-    return this.#state.repositories.get(repo)
+  repositoryState(repo: string): RepositoryState | undefined {
+    return this.#state.repositoryStates.get(repo)
   }
 
   /** Changes some of it; false when that changes nothing. */
-  set(change: Partial<Omit<State, 'stockedOut' | 'zonesDown' | 'repositories'>>): boolean {
+  update(change: Partial<Omit<EnvironmentState, 'stockedOut' | 'zonesDown' | 'repositoryStates'>>): boolean {
     const next = { ...this.#state, ...change }
-    const same = (Object.keys(change) as (keyof typeof change)[]).every(name => next[name] === this.#state[name])
+    const isUnchanged = (Object.keys(change) as (keyof typeof change)[]).every(name => next[name] === this.#state[name])
     this.#state = next
-    return !same
+    return !isUnchanged
   }
 
   setStock(gpu: GpuType, inStock: boolean): boolean {
@@ -97,16 +97,16 @@ export class Conditions {
     return true
   }
 
-  setZone(zone: string, up: boolean): void {
+  setZone(zone: string, isUp: boolean): void {
     const zonesDown = new Set(this.#state.zonesDown)
-    if (up) zonesDown.delete(zone)
+    if (isUp) zonesDown.delete(zone)
     else zonesDown.add(zone)
     this.#state = { ...this.#state, zonesDown }
   }
 
   setRepository(repo: string, state: RepositoryState): boolean {
-    if (this.repository(repo) === state) return false
-    this.#state = { ...this.#state, repositories: new Map(this.#state.repositories).set(repo, state) }
+    if (this.repositoryState(repo) === state) return false
+    this.#state = { ...this.#state, repositoryStates: new Map(this.#state.repositoryStates).set(repo, state) }
     return true
   }
 }

@@ -1,4 +1,4 @@
-import { type ContainerState, type GpuType, gpuConfigOf } from '../store/records.ts'
+import { type ContainerState, formatGpuConfig, type GpuType } from '../store/records.ts'
 import { Rental } from './rental.ts'
 import type { RentalState } from './rental-row.ts'
 import type { World } from './world.ts'
@@ -26,7 +26,7 @@ export interface ContainerRecord {
 /** `active` is whatever has GPUs or waits for some, `inactive` what is over. */
 export type ContainerActivity = 'active' | 'inactive'
 
-const INACTIVE: ReadonlySet<RentalState> = new Set(['failed', 'deleted'])
+const INACTIVE_STATES: ReadonlySet<RentalState> = new Set(['failed', 'deleted'])
 
 /** A container of the account. */
 export class Container extends Rental<ContainerState> {
@@ -35,7 +35,7 @@ export class Container extends Rental<ContainerState> {
   }
 
   /** The wire's record. */
-  record(): ContainerRecord {
+  toRecord(): ContainerRecord {
     const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.row
     const { clock } = this.world
     return {
@@ -43,7 +43,7 @@ export class Container extends Rental<ContainerState> {
       name,
       state: this.state,
       fail_reason: failReason,
-      gpu_config: gpuConfigOf(gpu, numGpus),
+      gpu_config: formatGpuConfig(gpu, numGpus),
       container_image: plan.image,
       created_at: clock.unix(plan.createdAt),
       updated_at: clock.unix(updatedAt),
@@ -70,7 +70,7 @@ export class Containers {
   /** Those that are active or are not, by creation, then id. Without a word: all but the deleted. */
   list(activity?: ContainerActivity): Container[] {
     const ordinals = this.#world.rentals.list('container', state =>
-      activity === undefined ? state !== 'deleted' : INACTIVE.has(state) === (activity === 'inactive'),
+      activity === undefined ? state !== 'deleted' : INACTIVE_STATES.has(state) === (activity === 'inactive'),
     )
     return ordinals.map(ordinal => new Container(this.#world, ordinal))
   }

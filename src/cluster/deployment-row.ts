@@ -1,21 +1,21 @@
 import type { Micros } from '../kernel/duration.ts'
-import type { Key } from '../kernel/random.ts'
+import type { EntityKey } from '../kernel/random.ts'
 import { type Generation, Row } from '../kernel/table.ts'
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../store/records.ts'
-import type { Weights } from './hub.ts'
+import type { ModelWeights } from './hub.ts'
 import type { LoadCurve } from './load-curve.ts'
 import { NO_REQUESTS, type RequestTotals } from './request-totals.ts'
-import { type InstanceSpeed, NOTHING_SERVED, type Served } from './serving.ts'
+import { EMPTY_FLOW, type InstanceSpeed, type RequestFlow } from './serving.ts'
 
-const OVER: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
+const TERMINAL_STATUSES: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
 
 /** Whether a deployment of this status is neither there nor coming. */
-export function isOver(status: DeploymentStatus): boolean {
-  return OVER.has(status)
+export function isTerminal(status: DeploymentStatus): boolean {
+  return TERMINAL_STATUSES.has(status)
 }
 
 /** The weights of a deployment: of a hub repository, or of a model of the catalog (`source: 'catalog'`). */
-export interface DeployedWeights extends Weights {
+export interface DeployedWeights extends ModelWeights {
   readonly source: 'hub' | 'catalog'
   readonly repo: string
   readonly revision: string
@@ -69,7 +69,7 @@ export interface DeploymentRecord {
 
 /** What a new row is made of and never changes. */
 export interface DeploymentPlan {
-  readonly key: Key
+  readonly key: EntityKey
   readonly modelName: string
   readonly version: string
   readonly task: ModelTask
@@ -88,7 +88,7 @@ export interface DeploymentPlan {
 }
 
 /** One for all: a list of its own for each would be most of what a row takes. */
-export const NONE: readonly never[] = Object.freeze([])
+export const EMPTY_LIST: readonly never[] = Object.freeze([])
 
 export class DeploymentRow extends Row {
   readonly plan: DeploymentPlan
@@ -97,32 +97,32 @@ export class DeploymentRow extends Row {
   updatedAt: Micros
   minInstances = 1
   maxInstances = 1
-  instances: readonly number[] = NONE
-  nextInstance = 0
+  instances: readonly number[] = EMPTY_LIST
+  nextInstanceIndex = 0
   /** Since the first ready instance of this start: from here on it is running, whatever happens to single instances. */
   wasReady = false
   lostStarts = 0
   /** Crashes of its engine that count towards the crash loop, and how many of the next starts will crash as well. */
   crashes = 0
-  crashesToCome = 0
+  remainingCrashes = 0
   /** Whether it was stopped for lack of funds. */
   stoppedForFunds = false
   /** Instances that it should have: what settings and load want. */
   desired = 1
   /** Whether load has been asking for more (1) or fewer (-1) instances, and since when. */
-  leaning = 0
-  leaningSince: Micros = 0
+  scaleDirection = 0
+  scaleDirectionSince: Micros = 0
   /** The next look of the autoscaler. */
-  scale = 0
+  scaleEvent = 0
   /** Its offered load, compiled, and what an instance makes of it. Shared, never changed. */
-  load: Load | undefined
+  load: DeploymentLoad | undefined
   /** What became of its requests up to `servedAt`. */
-  served: Served = NOTHING_SERVED
-  servedAt: Micros = 0
+  flow: RequestFlow = EMPTY_FLOW
+  flowAt: Micros = 0
   /** Ready instances, each counted by its speed: 1 for a sound one. */
-  servingShare = 0
+  effectiveInstances = 0
   /** How many times longer a ready instance takes for a request than a sound one, in the mean; 1 while none is ready. */
-  slowness = 1
+  meanSlowdown = 1
   /** What became of requests that were made one by one. */
   requests: RequestTotals = NO_REQUESTS
   /** Instances by what they are doing, kept as they move. */
@@ -132,28 +132,28 @@ export class DeploymentRow extends Row {
   ready = 0
   draining = 0
   /** Shown last: what `updated_at` follows. */
-  shownRunning = 0
-  shownPending = 0
+  reportedRunning = 0
+  reportedPending = 0
   /** The meter of its GPU time; -1 for what has none. */
   meter = -1
-  idle = 0
+  idleEvent = 0
   /** Adapters: the next event of their life, and whether they only follow their base's end. */
   next = 0
-  endedWithBase = false
+  restartsWithBase = false
   /** Adapters: pieces of work that use it now, and since when there are any. */
-  holders = 0
-  heldSince: Micros = 0
+  activeUses = 0
+  inUseSince: Micros = 0
   /** Bases: their adapters that are not deleted. */
-  adapters: readonly number[] = NONE
+  adapters: readonly number[] = EMPTY_LIST
   /** What its owner says of it. */
   isPrivate = true
   description = ''
   /** What the chronicle has told of it last: its lines, -1 for none, and the loads they speak of. */
-  toldStatus = -1
-  toldServing = -1
-  toldLife = -1
-  toldRequests = -1
-  loads: readonly Load[] = NONE
+  lastStatusLine = -1
+  lastServingLine = -1
+  lastTimelineLine = -1
+  lastRequestsLine = -1
+  recordedLoads: readonly DeploymentLoad[] = EMPTY_LIST
 
   constructor(generation: Generation, id: string, plan: DeploymentPlan) {
     super(generation, id)
@@ -161,7 +161,7 @@ export class DeploymentRow extends Row {
     this.updatedAt = plan.createdAt
   }
 
-  get key(): Key {
+  get key(): EntityKey {
     return this.plan.key
   }
   get gpu(): GpuType {
@@ -185,55 +185,55 @@ export class DeploymentRow extends Row {
     copy.minInstances = this.minInstances
     copy.maxInstances = this.maxInstances
     copy.instances = this.instances
-    copy.nextInstance = this.nextInstance
+    copy.nextInstanceIndex = this.nextInstanceIndex
     copy.wasReady = this.wasReady
     copy.lostStarts = this.lostStarts
     copy.crashes = this.crashes
-    copy.crashesToCome = this.crashesToCome
+    copy.remainingCrashes = this.remainingCrashes
     copy.stoppedForFunds = this.stoppedForFunds
     copy.desired = this.desired
-    copy.leaning = this.leaning
-    copy.leaningSince = this.leaningSince
-    copy.scale = this.scale
+    copy.scaleDirection = this.scaleDirection
+    copy.scaleDirectionSince = this.scaleDirectionSince
+    copy.scaleEvent = this.scaleEvent
     copy.load = this.load
-    copy.served = this.served
-    copy.servedAt = this.servedAt
+    copy.flow = this.flow
+    copy.flowAt = this.flowAt
     copy.requests = this.requests
-    copy.servingShare = this.servingShare
-    copy.slowness = this.slowness
+    copy.effectiveInstances = this.effectiveInstances
+    copy.meanSlowdown = this.meanSlowdown
     copy.waiting = this.waiting
     copy.pulling = this.pulling
     copy.starting = this.starting
     copy.ready = this.ready
     copy.draining = this.draining
-    copy.shownRunning = this.shownRunning
-    copy.shownPending = this.shownPending
+    copy.reportedRunning = this.reportedRunning
+    copy.reportedPending = this.reportedPending
     copy.meter = this.meter
-    copy.idle = this.idle
+    copy.idleEvent = this.idleEvent
     copy.next = this.next
-    copy.endedWithBase = this.endedWithBase
-    copy.holders = this.holders
-    copy.heldSince = this.heldSince
+    copy.restartsWithBase = this.restartsWithBase
+    copy.activeUses = this.activeUses
+    copy.inUseSince = this.inUseSince
     copy.adapters = this.adapters
     copy.isPrivate = this.isPrivate
     copy.description = this.description
-    copy.toldStatus = this.toldStatus
-    copy.toldServing = this.toldServing
-    copy.toldLife = this.toldLife
-    copy.toldRequests = this.toldRequests
-    copy.loads = this.loads
+    copy.lastStatusLine = this.lastStatusLine
+    copy.lastServingLine = this.lastServingLine
+    copy.lastTimelineLine = this.lastTimelineLine
+    copy.lastRequestsLine = this.lastRequestsLine
+    copy.recordedLoads = this.recordedLoads
     return copy.takeHash(this)
   }
 }
 
 /** Load that is offered to a deployment. */
-export interface Load {
+export interface DeploymentLoad {
   readonly curve: LoadCurve
   readonly speed: InstanceSpeed
 }
 
 /** What a fixture knows of a deployment and a request does not. */
-export interface GivenIdentity {
+export interface FixtureIdentity {
   readonly deploy_id?: string | undefined
   readonly version?: string | undefined
   readonly created_at?: Micros | undefined

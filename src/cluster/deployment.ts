@@ -50,8 +50,8 @@ export class Deployment {
     return this.#row.maxInstances
   }
   /** Instances that serve or are coming. */
-  get alive(): number {
-    return this.#world.deployments.alive(this.ordinal)
+  get liveInstances(): number {
+    return this.#world.deployments.liveInstances(this.ordinal)
   }
   get is_private(): boolean {
     return this.#row.isPrivate
@@ -68,23 +68,23 @@ export class Deployment {
     return this.#row.plan.modelhubUrl
   }
   /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
-  get blockedByBase(): string | undefined {
-    return this.#world.adapters.blockedBy(this.ordinal)
+  get blockedReason(): string | undefined {
+    return this.#world.loraAdapters.blockedReason(this.ordinal)
   }
 
   /** The wire's record. */
-  record(): DeploymentRecord {
-    return this.#world.deployments.record(this.ordinal)
+  toRecord(): DeploymentRecord {
+    return this.#world.deployments.toRecord(this.ordinal)
   }
 
   /** The wire's record as JSON text, kept until it changes. */
-  text(): string {
-    return this.#world.deployments.text(this.ordinal)
+  toJson(): string {
+    return this.#world.deployments.toJson(this.ordinal)
   }
 
   start(): void {
-    if (this.type === 'lora') this.#world.adapters.begin(this.ordinal)
-    else this.#world.deployments.begin(this.ordinal)
+    if (this.type === 'lora') this.#world.loraAdapters.start(this.ordinal)
+    else this.#world.deployments.start(this.ordinal)
   }
 
   /** Gives it other bounds on its instances. */
@@ -94,7 +94,7 @@ export class Deployment {
 
   /** Adapters: says something else of it. */
   describe(isPrivate: boolean, description: string): void {
-    this.#world.adapters.describe(this.ordinal, isPrivate, description)
+    this.#world.loraAdapters.update(this.ordinal, isPrivate, description)
   }
 
   stop(): void {

@@ -1,8 +1,8 @@
 import type { Micros } from '../kernel/duration.ts'
-import { Layers } from '../kernel/layers.ts'
+import { LayeredMap } from '../kernel/layers.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import type { OfferedLoad } from '../store/load.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../store/records.ts'
 import { Deployment } from './deployment.ts'
@@ -12,15 +12,15 @@ import {
   type DeploymentPlan,
   type DeploymentRecord,
   DeploymentRow,
-  type GivenIdentity,
-  isOver,
+  EMPTY_LIST,
+  type FixtureIdentity,
+  isTerminal,
   type LlmSpec,
-  NONE,
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { EventName } from './events.ts'
-import { badImage, catalogWeights, hubRefusal, repositoryWeights } from './hub.ts'
-import { ENGINE_CRASH, type InstanceState } from './instances.ts'
+import { catalogWeights, hubRefusal, invalidImageReason, repositoryWeights } from './hub.ts'
+import { ENGINE_CRASH_REASON, type InstanceState } from './instances.ts'
 import { LoadCurve } from './load-curve.ts'
 import { instanceSpeed } from './serving.ts'
 import type { World } from './world.ts'
@@ -31,39 +31,39 @@ const ID = purpose('deployment.id')
 const HAS_ENGINE: ReadonlySet<InstanceState> = new Set(['loading', 'warming', 'ready'])
 
 /** What is recorded when a deployment gets a status: made once, because a text made anew is hashed anew. */
-const BECAME = Object.fromEntries(DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`])) as Readonly<
-  Record<DeploymentStatus, string>
->
+const STATUS_ENTRY_KIND = Object.fromEntries(
+  DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`]),
+) as Readonly<Record<DeploymentStatus, string>>
 
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
 export class Deployments {
   readonly #world: World
   readonly #table: Table<DeploymentRow>
-  readonly #byId: Layers<number>
+  readonly #byId: LayeredMap<number>
   /** The live deployment of each model name. */
-  readonly #live: Layers<number>
+  readonly #liveByName: LayeredMap<number>
   /** JSON of each, kept until something visible changes. */
-  readonly #texts: (string | undefined)[]
+  readonly #jsonCache: (string | undefined)[]
 
   constructor(world: World, from?: { table: Table<DeploymentRow>; deployments: Deployments }) {
     this.#world = world
     this.#table = from?.table ?? new Table(world.generation)
-    this.#byId = from ? from.deployments.#byId.fork() : new Layers()
-    this.#live = from ? from.deployments.#live.fork() : new Layers()
-    this.#texts = from ? from.deployments.#texts.slice() : []
+    this.#byId = from ? from.deployments.#byId.fork() : new LayeredMap()
+    this.#liveByName = from ? from.deployments.#liveByName.fork() : new LayeredMap()
+    this.#jsonCache = from ? from.deployments.#jsonCache.slice() : []
   }
 
-  fork(world: World, theirs: Generation): Deployments {
-    return new Deployments(world, { table: this.#table.fork(theirs, world.generation), deployments: this })
+  fork(world: World, originGeneration: Generation): Deployments {
+    return new Deployments(world, { table: this.#table.fork(originGeneration, world.generation), deployments: this })
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
-    this.#byId.keep(tape)
-    this.#live.keep(tape)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
+    this.#byId.archive(archive)
+    this.#liveByName.archive(archive)
   }
 
-  get count(): number {
+  get countInstance(): number {
     return this.#table.count
   }
 
@@ -71,8 +71,8 @@ export class Deployments {
     return this.#table.read(ordinal)
   }
 
-  own(ordinal: number): DeploymentRow {
-    return this.#table.own(ordinal)
+  writable(ordinal: number): DeploymentRow {
+    return this.#table.writable(ordinal)
   }
 
   entries(): Generator<[number, Readonly<DeploymentRow>]> {
@@ -94,94 +94,94 @@ export class Deployments {
   }
 
   /** The deployment that has this name now; a deleted one has given it back. */
-  live(modelName: string): Deployment | undefined {
-    const ordinal = this.#live.get(modelName)
+  findLive(modelName: string): Deployment | undefined {
+    const ordinal = this.#liveByName.get(modelName)
     return ordinal === undefined ? undefined : new Deployment(this.#world, ordinal)
   }
 
   /** By creation, then id. Without a filter everything but the deleted. */
   list(statuses?: ReadonlySet<DeploymentStatus>): Deployment[] {
-    const found: { ordinal: number; row: Readonly<DeploymentRow> }[] = []
+    const deployments: { ordinal: number; row: Readonly<DeploymentRow> }[] = []
     for (const [ordinal, row] of this.#table.entries()) {
-      if (statuses ? statuses.has(row.status) : row.status !== 'deleted') found.push({ ordinal, row })
+      if (statuses ? statuses.has(row.status) : row.status !== 'deleted') deployments.push({ ordinal, row })
     }
-    found.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
-    return found.map(({ ordinal }) => new Deployment(this.#world, ordinal))
+    deployments.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
+    return deployments.map(({ ordinal }) => new Deployment(this.#world, ordinal))
   }
 
   /** Creates a deployment and asks for its first instances. Nothing is checked here: the API has. */
   createLlm(spec: LlmSpec): Deployment {
     const ordinal = this.add(spec)
-    this.begin(ordinal)
+    this.start(ordinal)
     return new Deployment(this.#world, ordinal)
   }
 
   createAdapter(spec: AdapterSpec): Deployment {
-    const ordinal = this.#world.adapters.add(spec)
-    this.#world.adapters.begin(ordinal)
+    const ordinal = this.#world.loraAdapters.add(spec)
+    this.#world.loraAdapters.start(ordinal)
     return new Deployment(this.#world, ordinal)
   }
 
   /** Puts a deployment in without setting anything in motion. */
-  add(spec: LlmSpec, given: GivenIdentity = {}): number {
+  add(spec: LlmSpec, identity: FixtureIdentity = {}): number {
     const world = this.#world
     const ordinal = this.insert(
       {
         modelName: spec.model_name,
-        task: given.task ?? 'text-generation',
-        type: given.type ?? 'llm',
+        task: identity.task ?? 'text-generation',
+        type: identity.type ?? 'llm',
         gpu: spec.gpu,
         numGpus: spec.num_gpus,
         maxBatchSize: spec.max_batch_size,
         weights: this.#weightsOf(spec),
         containerImage: spec.container_image ?? '',
-        extraArgs: spec.extra_args ?? NONE,
+        extraArgs: spec.extra_args ?? EMPTY_LIST,
         base: -2,
         baseModel: spec.base_model ?? '',
         modelhubUrl: '',
       },
-      given,
+      identity,
     )
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     row.minInstances = spec.min_instances
     row.maxInstances = spec.max_instances
     if (row.plan.type === 'llm') {
       row.meter = world.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
     }
-    world.happened(row, 'deployment.created', { model_name: spec.model_name, gpu: spec.gpu, num_gpus: spec.num_gpus })
+    world.record(row, 'deployment.created', { model_name: spec.model_name, gpu: spec.gpu, num_gpus: spec.num_gpus })
     return ordinal
   }
 
-  insert(plan: Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>, given: GivenIdentity): number {
+  insert(plan: Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>, identity: FixtureIdentity): number {
     const world = this.#world
     const key = world.newKey('deployment', plan.modelName)
-    const id = given.deploy_id ?? world.chance.letters(16, key, ID)
-    const listed = world.store.models.get(plan.modelName)
-    const version = listed
-      ? (given.version ?? listed.versions[listed.versions.length - 1] ?? '')
-      : world.models.addVersion(plan.modelName, plan.task, plan.type, given.version)
+    const id = identity.deploy_id ?? world.chance.letters(16, key, ID)
+    const catalogModel = world.store.models.get(plan.modelName)
+    const version = catalogModel
+      ? (identity.version ?? catalogModel.versions[catalogModel.versions.length - 1] ?? '')
+      : world.modelVersions.addVersion(plan.modelName, plan.task, plan.type, identity.version)
     const row = new DeploymentRow(this.#table.generation, id, {
       ...plan,
       key,
       version,
-      createdAt: given.created_at ?? world.clock.now,
+      createdAt: identity.created_at ?? world.clock.now,
     })
-    row.updatedAt = given.updated_at ?? row.plan.createdAt
+    row.updatedAt = identity.updated_at ?? row.plan.createdAt
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
-    this.#live.set(plan.modelName, ordinal)
-    world.chronicle.statusChanged(row)
-    world.seen()
+    this.#liveByName.set(plan.modelName, ordinal)
+    world.history.onStatusChanged(row)
+    world.markVisibleChange()
     return ordinal
   }
 
   /** A start: the instances it needs are asked for. */
-  begin(ordinal: number): void {
-    const row = this.#table.own(ordinal)
+  start(ordinal: number): void {
+    const row = this.#table.writable(ordinal)
     row.wasReady = false
     row.lostStarts = 0
     row.crashes = 0
-    row.crashesToCome = 0
+    row.remainingCrashes = 0
     row.stoppedForFunds = false
     row.failReason = ''
     this.#setStatus(row, 'initializing')
@@ -190,34 +190,34 @@ export class Deployments {
       this.#setStatus(row, 'running')
       return
     }
-    row.desired = Math.max(1, this.#world.autoscaler.wanted(row))
-    row.leaning = 0
-    this.ask(ordinal, row.desired, this.#world.profile.timings.placementDelay)
-    this.refresh(ordinal)
+    row.desired = Math.max(1, this.#world.autoscaler.desiredInstances(row))
+    row.scaleDirection = 0
+    this.requestInstances(ordinal, row.desired, this.#world.profile.timings.placementDelay)
+    this.updateStatus(ordinal)
   }
 
   /** Asks for instances until there are `wanted`: none while the account is suspended, and none over the GPU limit. */
-  ask(ordinal: number, wanted: number, delay: Micros): void {
-    const { limits, instances, ledger } = this.#world
-    const { suspended } = ledger
-    if (suspended !== undefined && wanted > alive(this.#table.read(ordinal))) {
-      this.#world.happened(this.#table.own(ordinal), 'deployment.limited', { suspended })
+  requestInstances(ordinal: number, target: number, delay: Micros): void {
+    const { gpuQuotas, instances, ledger } = this.#world
+    const { suspensionReason } = ledger
+    if (suspensionReason !== undefined && target > alive(this.#table.read(ordinal))) {
+      this.#world.record(this.#table.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
       return
     }
-    for (let missing = wanted - alive(this.#table.read(ordinal)); missing > 0; missing--) {
+    for (let missing = target - alive(this.#table.read(ordinal)); missing > 0; missing--) {
       const row = this.#table.read(ordinal)
-      if (!limits.allows(row.gpu, row.numGpus)) {
-        this.#world.happened(this.#table.own(ordinal), 'deployment.limited', { gpu: row.gpu })
+      if (!gpuQuotas.hasRoomOrWaits(row.gpu, row.numGpus)) {
+        this.#world.record(this.#table.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
         return
       }
-      instances.ask(ordinal, delay)
+      instances.request(ordinal, delay)
     }
   }
 
   /** Gives a deployment its offered load. */
-  offer(ordinal: number, load: OfferedLoad): void {
+  setLoad(ordinal: number, load: OfferedLoad): void {
     const { chance, clock } = this.#world
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     const { gpu, numGpus: gpus, maxBatchSize, weights } = row
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
@@ -230,15 +230,16 @@ export class Deployments {
       outputTokens,
     })
     row.load = { curve, speed }
-    row.servedAt = clock.now
-    this.#world.chronicle.loadChanged(row, row.load)
+    row.flowAt = clock.now
+    this.#world.history.onLoadChanged(row, row.load)
   }
 
   /** Asks for the instances that it lacks, unless the autoscaler is frozen. */
   replenish(ordinal: number, delay: Micros = this.#world.profile.timings.placementDelay): void {
     const row = this.#table.read(ordinal)
-    if (!isOver(row.status) && !this.#world.conditions.autoscalerFrozen) this.ask(ordinal, row.desired, delay)
-    this.refresh(ordinal)
+    if (!isTerminal(row.status) && !this.#world.environment.autoscalerFrozen)
+      this.requestInstances(ordinal, row.desired, delay)
+    this.updateStatus(ordinal)
   }
 
   /**
@@ -247,199 +248,199 @@ export class Deployments {
    */
   resize(ordinal: number, minInstances: number, maxInstances: number): void {
     const world = this.#world
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     if (row.minInstances === minInstances && row.maxInstances === maxInstances) return
     row.minInstances = minInstances
     row.maxInstances = maxInstances
     row.updatedAt = world.clock.now
-    world.happened(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
-    this.changed(ordinal)
-    if (isOver(row.status) || world.conditions.autoscalerFrozen) return
-    const before = row.desired
+    world.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
+    this.onVisibleChange(ordinal)
+    if (isTerminal(row.status) || world.environment.autoscalerFrozen) return
+    const previousDesired = row.desired
     // Without a load nothing asks for more than the least; what serves or starts is not let go before it idles.
-    const asked = row.load ? before : Math.min(before, Math.max(1, minInstances))
-    row.desired = Math.min(maxInstances, Math.max(minInstances, asked))
-    row.leaning = 0
-    if (row.desired > before) {
-      world.happened(row, 'deployment.scaledUp', { from: before, to: row.desired })
+    const upperDesired = row.load ? previousDesired : Math.min(previousDesired, Math.max(1, minInstances))
+    row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired))
+    row.scaleDirection = 0
+    if (row.desired > previousDesired) {
+      world.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
       this.replenish(ordinal)
-    } else if (row.desired < before) {
-      world.happened(row, 'deployment.scaledDown', { from: before, to: row.desired })
-      this.thin(ordinal)
+    } else if (row.desired < previousDesired) {
+      world.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
+      this.releaseExcess(ordinal)
     }
-    if (row.load) world.autoscaler.look(ordinal)
-    else this.workEnded(ordinal)
+    if (row.load) world.autoscaler.evaluate(ordinal)
+    else this.onWorkEnded(ordinal)
   }
 
   /** Instances that serve or are coming. */
-  alive(ordinal: number): number {
+  liveInstances(ordinal: number): number {
     return alive(this.#table.read(ordinal))
   }
 
   /** Lets the instances go that it has too many: those that are coming before those that serve, the youngest first. */
-  thin(ordinal: number): void {
+  releaseExcess(ordinal: number): void {
     const { instances } = this.#world
     const row = this.#table.read(ordinal)
-    let left = alive(row) - row.desired
-    if (left <= 0) return
+    let excess = alive(row) - row.desired
+    if (excess <= 0) return
     for (const isReady of [false, true]) {
       // They stand in the order in which they were asked for.
-      const all = this.#table.read(ordinal).instances
-      for (let i = all.length - 1; i >= 0 && left > 0; i--) {
-        const { state } = instances.read(all[i]!)
+      const ordinals = this.#table.read(ordinal).instances
+      for (let i = ordinals.length - 1; i >= 0 && excess > 0; i--) {
+        const { state } = instances.read(ordinals[i]!)
         if (state === 'draining' || (state === 'ready') !== isReady) continue
-        instances.release(all[i]!)
-        left--
+        instances.release(ordinals[i]!)
+        excess--
       }
     }
-    this.refresh(ordinal)
+    this.updateStatus(ordinal)
   }
 
   /** Instances serve faster, slower, more or fewer of them: load flows on at another rate. */
-  capacityChanged(ordinal: number): void {
+  onCapacityChanged(ordinal: number): void {
     const world = this.#world
-    const seen = this.#table.read(ordinal)
-    const share = this.#servingShare(seen)
-    if (share === seen.servingShare) return
-    world.autoscaler.settle(ordinal)
-    const row = this.#table.own(ordinal)
-    row.servingShare = share
-    const slowness = share > 0 ? row.ready / share : 1
-    if (slowness !== row.slowness) {
-      row.slowness = slowness
-      if (row.load && row.wasReady && !isOver(row.status)) world.autoscaler.lookSoon(row, ordinal)
+    const currentRow = this.#table.read(ordinal)
+    const effectiveInstances = this.#effectiveInstances(currentRow)
+    if (effectiveInstances === currentRow.effectiveInstances) return
+    world.autoscaler.updateFlow(ordinal)
+    const row = this.#table.writable(ordinal)
+    row.effectiveInstances = effectiveInstances
+    const meanSlowdown = effectiveInstances > 0 ? row.ready / effectiveInstances : 1
+    if (meanSlowdown !== row.meanSlowdown) {
+      row.meanSlowdown = meanSlowdown
+      if (row.load && row.wasReady && !isTerminal(row.status)) world.autoscaler.scheduleEvaluation(row, ordinal)
     }
-    world.batches.capacityChanged(ordinal)
-    world.chronicle.servingChanged(ordinal)
+    world.batches.onCapacityChanged(ordinal)
+    world.history.onServingChanged(ordinal)
   }
 
-  #servingShare(row: Readonly<DeploymentRow>): number {
+  #effectiveInstances(row: Readonly<DeploymentRow>): number {
     const { instances, nodes } = this.#world
-    if (nodes.areSound) return row.ready
-    let share = 0
-    for (const one of row.instances) {
-      const { state, node } = instances.read(one)
-      if (state === 'ready') share += 1 / nodes.read(node).slowdown
+    if (nodes.areAllFullSpeed) return row.ready
+    let effectiveInstances = 0
+    for (const instance of row.instances) {
+      const { state, node } = instances.read(instance)
+      if (state === 'ready') effectiveInstances += 1 / nodes.read(node).slowdown
     }
-    return share
+    return effectiveInstances
   }
 
   /** A GPU limit rose or GPUs were given back: who was held back may ask again. */
-  limitRaised(gpu: GpuType): void {
+  onQuotaAvailable(gpu: GpuType): void {
     for (const deployment of this.list()) {
       const row = this.#table.read(deployment.ordinal)
-      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || isOver(row.status)) continue
+      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || isTerminal(row.status)) continue
       if (alive(row) < row.desired) this.replenish(deployment.ordinal)
     }
   }
 
   /** The account is suspended no more: what runs may have the instances that it lacks. */
-  suspensionEnded(): void {
+  onSuspensionEnded(): void {
     for (const { ordinal, type } of this.list()) {
       const row = this.#table.read(ordinal)
-      if (type === 'llm' && !isOver(row.status) && alive(row) < row.desired) this.replenish(ordinal)
+      if (type === 'llm' && !isTerminal(row.status) && alive(row) < row.desired) this.replenish(ordinal)
     }
   }
 
   stop(ordinal: number): void {
-    const row = this.#table.own(ordinal)
-    if (isOver(row.status)) return
+    const row = this.#table.writable(ordinal)
+    if (isTerminal(row.status)) return
     this.#end(row, 'stopped', '')
   }
 
   delete(ordinal: number): void {
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     if (row.status === 'deleted') return
     this.#end(row, 'deleted', '')
-    if (this.#live.get(row.plan.modelName) === ordinal) this.#live.delete(row.plan.modelName)
+    if (this.#liveByName.get(row.plan.modelName) === ordinal) this.#liveByName.delete(row.plan.modelName)
   }
 
   fail(ordinal: number, reason: string): void {
-    const row = this.#table.own(ordinal)
-    if (isOver(row.status)) return
+    const row = this.#table.writable(ordinal)
+    if (isTerminal(row.status)) return
     this.#end(row, 'failed', reason)
   }
 
   /** An instance is ready: the deployment runs. */
-  instanceReady(ordinal: number): void {
+  onInstanceReady(ordinal: number): void {
     const world = this.#world
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     row.wasReady = true
     row.lostStarts = 0
-    this.meter(ordinal)
-    this.refresh(ordinal)
-    if (row.load) world.autoscaler.look(ordinal)
-    else if (row.minInstances === 0) this.#planIdle(ordinal, row)
-    world.inference.capacityCame(ordinal)
+    this.updateMeter(ordinal)
+    this.updateStatus(ordinal)
+    if (row.load) world.autoscaler.evaluate(ordinal)
+    else if (row.minInstances === 0) this.#scheduleIdle(ordinal, row)
+    world.inferenceRequests.onCapacityAvailable(ordinal)
   }
 
-  on(event: EventName, ordinal: number): void {
+  onEvent(event: EventName, ordinal: number): void {
     if (event === 'deployment.scaleDue') {
-      this.#table.own(ordinal).scale = 0
-      this.#world.autoscaler.look(ordinal)
-    } else this.#idled(ordinal)
+      this.#table.writable(ordinal).scaleEvent = 0
+      this.#world.autoscaler.evaluate(ordinal)
+    } else this.#onIdle(ordinal)
   }
 
   /** Nobody has asked for a while and the deployment may go to zero. It stays `running` with no instance. */
-  #idled(ordinal: number): void {
-    const row = this.#table.own(ordinal)
-    row.idle = 0
+  #onIdle(ordinal: number): void {
+    const row = this.#table.writable(ordinal)
+    row.idleEvent = 0
     // What a batch works on is not idle; its end begins the wait anew.
-    const { batches, inference } = this.#world
-    if (row.minInstances > 0 || batches.workFor(ordinal) || inference.workFor(ordinal)) return
+    const { batches, inferenceRequests } = this.#world
+    if (row.minInstances > 0 || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal)) return
     row.desired = 0
-    this.#world.happened(row, 'deployment.idled')
-    this.wentToZero(ordinal)
+    this.#world.record(row, 'deployment.idled')
+    this.onScaledToZero(ordinal)
   }
 
   /** Work came for a deployment that sleeps at zero: it asks for an instance at once. */
   wake(ordinal: number): void {
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     if (row.status !== 'running' || row.desired > 0) return
     row.desired = 1
-    this.#world.happened(row, 'deployment.woken')
+    this.#world.record(row, 'deployment.woken')
     this.replenish(ordinal, 0)
   }
 
   /** A request came: it does not idle. */
-  workBegan(ordinal: number): void {
-    const { idle } = this.#table.read(ordinal)
-    if (idle === 0) return
-    this.#world.cancel(idle)
-    this.#table.own(ordinal).idle = 0
+  onWorkBegan(ordinal: number): void {
+    const { idleEvent } = this.#table.read(ordinal)
+    if (idleEvent === 0) return
+    this.#world.cancel(idleEvent)
+    this.#table.writable(ordinal).idleEvent = 0
   }
 
   /** Work on a deployment is over: with `min_instances` 0 it may go to zero after a while. */
-  workEnded(ordinal: number): void {
+  onWorkEnded(ordinal: number): void {
     const world = this.#world
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0) return
-    if (row.load) world.autoscaler.look(ordinal)
-    else this.#planIdle(ordinal, row)
+    if (row.load) world.autoscaler.evaluate(ordinal)
+    else this.#scheduleIdle(ordinal, row)
   }
 
-  #planIdle(ordinal: number, row: DeploymentRow): void {
+  #scheduleIdle(ordinal: number, row: DeploymentRow): void {
     const world = this.#world
-    world.cancel(row.idle)
-    row.idle = world.plan(world.profile.timings.idleToZero, 'deployment.idle', ordinal)
+    world.cancel(row.idleEvent)
+    row.idleEvent = world.schedule(world.profile.timings.idleToZero, 'deployment.idle', ordinal)
   }
 
   /** Its last instance goes: it stays `running` with none, or stops, as the provider's policy says. */
-  wentToZero(ordinal: number): void {
+  onScaledToZero(ordinal: number): void {
     if (this.#world.profile.policies.idleToZero === 'stopped') this.stop(ordinal)
-    else this.thin(ordinal)
+    else this.releaseExcess(ordinal)
   }
 
   /** Stops for lack of funds: funds may bring it back. */
   stopForFunds(ordinal: number): void {
     // What somebody stopped before stays so when funds come back.
-    if (isOver(this.#table.read(ordinal).status)) return
+    if (isTerminal(this.#table.read(ordinal).status)) return
     this.stop(ordinal)
-    this.#table.own(ordinal).stoppedForFunds = true
+    this.#table.writable(ordinal).stoppedForFunds = true
   }
 
   /** Funds are back: what was stopped for lack of them starts, where the provider's policy says so. */
-  fundsReturned(): void {
+  onFundsReturned(): void {
     if (this.#world.profile.policies.balanceReturns !== 'restart') return
     for (const deployment of this.list(new Set<DeploymentStatus>(['stopped']))) {
       if (this.#table.read(deployment.ordinal).stoppedForFunds) deployment.start()
@@ -447,11 +448,11 @@ export class Deployments {
   }
 
   /** An instance was lost: another is asked for after a while, until the retries are spent. */
-  lostInstance(ordinal: number, reason: string): void {
+  onInstanceLost(ordinal: number, reason: string): void {
     const { retryAfter } = this.#world.profile.timings
-    const row = this.#table.own(ordinal)
-    if (isOver(row.status)) {
-      this.refresh(ordinal)
+    const row = this.#table.writable(ordinal)
+    if (isTerminal(row.status)) {
+      this.updateStatus(ordinal)
       return
     }
     if (row.lostStarts >= retryAfter.length && row.ready === 0) {
@@ -461,31 +462,31 @@ export class Deployments {
     const delay = retryAfter[Math.min(row.lostStarts, retryAfter.length - 1)] ?? 0
     row.lostStarts++
     this.replenish(ordinal, delay)
-    this.refresh(ordinal)
+    this.updateStatus(ordinal)
   }
 
   /**
    * The engine of an instance exited, after it had been ready for `ran`: it is started again, later each time, until the
    * back-off is spent.
    */
-  crashedInstance(ordinal: number, reason: string, ran: Micros): void {
+  onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void {
     const { crashLoopBackOff, crashLoopForgotten } = this.#world.profile.timings
-    const row = this.#table.own(ordinal)
-    if (isOver(row.status)) {
-      this.refresh(ordinal)
+    const row = this.#table.writable(ordinal)
+    if (isTerminal(row.status)) {
+      this.updateStatus(ordinal)
       return
     }
-    row.crashes = ran > crashLoopForgotten ? 1 : row.crashes + 1
+    row.crashes = readyTime > crashLoopForgotten ? 1 : row.crashes + 1
     if (row.crashes > crashLoopBackOff.length && row.ready === 0) {
       this.fail(ordinal, `crash loop: ${row.crashes} exits in a row, the last: ${reason}`)
       return
     }
     this.replenish(ordinal, crashLoopBackOff[Math.min(row.crashes, crashLoopBackOff.length) - 1] ?? 0)
-    this.refresh(ordinal)
+    this.updateStatus(ordinal)
   }
 
   /** Why the engine of a deployment would not take its arguments; an image of one's own takes what it likes. */
-  badArguments({ plan }: Readonly<DeploymentRow>): string | undefined {
+  engineArgsProblem({ plan }: Readonly<DeploymentRow>): string | undefined {
     if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
     return this.#world.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
   }
@@ -494,7 +495,7 @@ export class Deployments {
    * Makes the engine of the oldest instance that has one exit, and the next starts as well until it was `times`; false
    * when none has.
    */
-  crash(ordinal: number, times: number): boolean {
+  crashEngine(ordinal: number, times: number): boolean {
     const { instances } = this.#world
     const engines = this.#table
       .read(ordinal)
@@ -502,90 +503,90 @@ export class Deployments {
       .sort(
         (a, b) =>
           Number(instances.read(b).state === 'ready') - Number(instances.read(a).state === 'ready') ||
-          instances.read(a).nth - instances.read(b).nth,
+          instances.read(a).index - instances.read(b).index,
       )
     const [oldest] = engines
     if (oldest === undefined) return false
-    const row = this.#table.own(ordinal)
-    row.crashesToCome = times - 1
-    this.#world.command(row, 'deployment.crashed', { times })
-    instances.crash(oldest, ENGINE_CRASH)
+    const row = this.#table.writable(ordinal)
+    row.remainingCrashes = times - 1
+    this.#world.recordCommand(row, 'deployment.crashed', { times })
+    instances.crash(oldest, ENGINE_CRASH_REASON)
     return true
   }
 
   /** An instance came, moved from one state to another, or left: the counts follow. */
-  moved(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void {
-    const row = this.#table.own(ordinal)
+  countMove(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void {
+    const row = this.#table.writable(ordinal)
     if (from !== undefined) count(row, from, -1)
     if (to !== undefined) count(row, to, 1)
   }
 
   /** Follows the furthest instance, and `updated_at` follows whatever of it a client can see. */
-  refresh(ordinal: number): void {
+  updateStatus(ordinal: number): void {
     const { clock } = this.#world
-    const seen = this.#table.read(ordinal)
-    const running = seen.ready
-    const pending = seen.waiting + seen.pulling + seen.starting
-    if (running !== seen.shownRunning || pending !== seen.shownPending) {
-      const row = this.#table.own(ordinal)
-      row.shownRunning = running
-      row.shownPending = pending
+    const currentRow = this.#table.read(ordinal)
+    const running = currentRow.ready
+    const pending = currentRow.waiting + currentRow.pulling + currentRow.starting
+    if (running !== currentRow.reportedRunning || pending !== currentRow.reportedPending) {
+      const row = this.#table.writable(ordinal)
+      row.reportedRunning = running
+      row.reportedPending = pending
       row.updatedAt = clock.now
-      this.changed(ordinal)
+      this.onVisibleChange(ordinal)
     }
-    if (isOver(seen.status)) return
-    const status = seen.wasReady ? 'running' : this.#statusOfFurthest(seen)
-    if (seen.status !== status) this.#setStatus(this.#table.own(ordinal), status)
+    if (isTerminal(currentRow.status)) return
+    const status = currentRow.wasReady ? 'running' : this.#statusOfFurthest(currentRow)
+    if (currentRow.status !== status) this.#setStatus(this.#table.writable(ordinal), status)
   }
 
   /** Something a client can see has changed. */
-  changed(ordinal: number): void {
-    this.#texts[ordinal] = undefined
-    this.#world.seen()
+  onVisibleChange(ordinal: number): void {
+    this.#jsonCache[ordinal] = undefined
+    this.#world.markVisibleChange()
   }
 
   setStatus(ordinal: number, status: DeploymentStatus, failReason = ''): void {
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     row.failReason = failReason
     this.#setStatus(row, status)
   }
 
   /** Tells the ledger how many instances are billable: from ready to gone. */
-  meter(ordinal: number): void {
+  updateMeter(ordinal: number): void {
     const row = this.#table.read(ordinal)
     if (row.meter < 0) return
-    const placed = this.#world.profile.policies.billFrom === 'placed'
-    const units = placed
+    const billsFromPlaced = this.#world.profile.policies.billFrom === 'placed'
+    const units = billsFromPlaced
       ? row.instances.filter(one => this.#world.instances.read(one).node >= 0).length
       : row.ready + row.draining
     this.#world.ledger.setUnits(row.meter, units)
   }
 
   /** Why the image or the weights of a deployment are refused, as things stand now. */
-  refusal(row: Readonly<DeploymentRow>): string | undefined {
+  pullRefusal(row: Readonly<DeploymentRow>): string | undefined {
     const { weights, plan } = row
-    const image = badImage(plan.containerImage)
+    const image = invalidImageReason(plan.containerImage)
     if (image !== undefined || weights.source === 'catalog') return image
     const { hub, hubPolicy } = this.#world.store
-    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#world.conditions.repository(weights.repo))
+    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#world.environment.repositoryState(weights.repo))
       ?.reason
   }
 
   /** The record's text as it is kept, for whoever checks it; undefined when none is. */
-  keptText(ordinal: number): string | undefined {
-    return this.#texts[ordinal]
+  cachedJson(ordinal: number): string | undefined {
+    return this.#jsonCache[ordinal]
   }
 
-  text(ordinal: number): string {
-    let text = this.#texts[ordinal]
+  toJson(ordinal: number): string {
+    let text = this.#jsonCache[ordinal]
     if (text === undefined) {
-      text = JSON.stringify(this.record(ordinal))
-      this.#texts[ordinal] = text
+      text = JSON.stringify(this.toRecord(ordinal))
+      this.#jsonCache[ordinal] = text
     }
     return text
   }
 
-  record(ordinal: number): DeploymentRecord {
+  toRecord(ordinal: number): DeploymentRecord {
     const { clock } = this.#world
     const row = this.#table.read(ordinal)
     const { plan } = row
@@ -599,7 +600,7 @@ export class Deployments {
       created_at: clock.iso(plan.createdAt),
       updated_at: clock.iso(row.updatedAt),
       type: plan.type,
-      instances: shownInstances(row),
+      instances: reportedInstances(row),
     }
     if (plan.type === 'llm' || plan.type === 'lora') {
       record.config = {
@@ -627,18 +628,18 @@ export class Deployments {
   #end(row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
     const world = this.#world
     const ordinal = this.#byId.get(row.id)!
-    world.cancel(row.idle)
+    world.cancel(row.idleEvent)
     world.cancel(row.next)
-    world.cancel(row.scale)
-    row.scale = 0
+    world.cancel(row.scaleEvent)
+    row.scaleEvent = 0
     row.desired = 0
-    row.idle = 0
+    row.idleEvent = 0
     row.next = 0
     row.failReason = reason
     this.#setStatus(row, status)
     for (const instance of row.instances) world.instances.release(instance)
-    this.refresh(ordinal)
-    world.placement.wake()
+    this.updateStatus(ordinal)
+    world.placement.scheduleRound()
   }
 
   #setStatus(row: DeploymentRow, status: DeploymentStatus): void {
@@ -646,14 +647,14 @@ export class Deployments {
     const { clock } = this.#world
     row.status = status
     row.updatedAt = clock.now
-    this.#world.chronicle.statusChanged(row)
-    this.#world.happened(row, BECAME[status], row.failReason === '' ? undefined : { reason: row.failReason })
+    this.#world.history.onStatusChanged(row)
+    this.#world.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
     const ordinal = this.#byId.get(row.id)!
-    this.changed(ordinal)
-    this.#world.batches.capacityChanged(ordinal)
-    if (isOver(status)) this.#world.inference.deploymentOver(ordinal)
-    if (row.adapters.length > 0) this.#world.adapters.baseChanged(ordinal)
-    if (row.plan.base >= 0 && isOver(status)) this.#world.adapters.slots.ended(ordinal)
+    this.onVisibleChange(ordinal)
+    this.#world.batches.onCapacityChanged(ordinal)
+    if (isTerminal(status)) this.#world.inferenceRequests.onDeploymentStopped(ordinal)
+    if (row.adapters.length > 0) this.#world.loraAdapters.onBaseChanged(ordinal)
+    if (row.plan.base >= 0 && isTerminal(status)) this.#world.loraAdapters.slots.onAdapterEnded(ordinal)
   }
 
   #weightsOf(spec: LlmSpec): DeployedWeights {
@@ -673,24 +674,24 @@ export class Deployments {
 }
 
 /** So many more instances are in a state. By name: a field whose name is computed costs ten times as much. */
-function count(row: DeploymentRow, state: InstanceState, more: number): void {
+function count(row: DeploymentRow, state: InstanceState, change: number): void {
   switch (state) {
     case 'pending':
     case 'placed':
-      row.waiting += more
+      row.waiting += change
       break
     case 'pulling':
-      row.pulling += more
+      row.pulling += change
       break
     case 'loading':
     case 'warming':
-      row.starting += more
+      row.starting += change
       break
     case 'ready':
-      row.ready += more
+      row.ready += change
       break
     case 'draining':
-      row.draining += more
+      row.draining += change
       break
   }
 }
@@ -701,8 +702,8 @@ function alive(row: Readonly<DeploymentRow>): number {
 }
 
 /** An adapter has no instances of its own: it counts as one copy, there or coming. */
-function shownInstances(row: Readonly<DeploymentRow>): { running: number; pending: number } {
-  if (row.plan.base === -2) return { running: row.shownRunning, pending: row.shownPending }
+function reportedInstances(row: Readonly<DeploymentRow>): { running: number; pending: number } {
+  if (row.plan.base === -2) return { running: row.reportedRunning, pending: row.reportedPending }
   const running = row.status === 'running' ? 1 : 0
-  return { running, pending: running === 0 && !isOver(row.status) ? 1 : 0 }
+  return { running, pending: running === 0 && !isTerminal(row.status) ? 1 : 0 }
 }

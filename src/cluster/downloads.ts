@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import { rentalOf } from './rental-row.ts'
+import { toRentalOrdinal } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /** Something on its way to a node: of a row of its own, whose next event is its end. */
@@ -26,13 +26,13 @@ export class Downloads {
   }
 
   /** Begins a download of `bytes` at most at `rate` bytes/s, by a tenant of a node: weights, or an image for a rental. */
-  begin(tenant: number, bytes: number, rate: number): void {
-    const row = this.#own(tenant)
+  start(tenant: number, bytes: number, rate: number): void {
+    const row = this.#writableRow(tenant)
     row.bytesLeft = bytes
     row.ownRate = rate
     row.rate = 0
     row.rateSince = this.#world.clock.now
-    this.paceNode(row.node)
+    this.rescheduleNode(row.node)
   }
 
   /** A download ended or was given up: the others on its node go faster. */
@@ -40,57 +40,61 @@ export class Downloads {
     row.bytesLeft = 0
     row.ownRate = 0
     row.rate = 0
-    this.paceNode(row.node)
+    this.rescheduleNode(row.node)
   }
 
   /** The hub has changed: every download goes on at another rate. */
-  paceAll(): void {
+  rescheduleAll(): void {
     const nodes = new Set<number>()
     for (const [, row] of this.#world.instances.entries()) if (row.ownRate > 0) nodes.add(row.node)
-    this.#pace(nodes)
+    this.#rescheduleNodes(nodes)
   }
 
   /** The registry has changed: images stall, or go on. */
-  paceImages(): void {
+  rescheduleImages(): void {
     const nodes = new Set<number>()
     for (const [, row] of this.#world.rentals.entries()) if (row.ownRate > 0) nodes.add(row.node)
-    this.#pace(nodes)
+    this.#rescheduleNodes(nodes)
   }
 
-  paceNode(node: number): void {
+  rescheduleNode(node: number): void {
     const world = this.#world
-    const { conditions, instances, rentals, nodes, clock } = world
+    const { environment, instances, rentals, nodes, clock } = world
     const active = nodes
       .read(node)
-      .tenants.filter(one => (one >= 0 ? instances.read(one) : rentals.read(rentalOf(one))).ownRate > 0)
+      .tenants.filter(one => (one >= 0 ? instances.read(one) : rentals.read(toRentalOrdinal(one))).ownRate > 0)
     if (active.length === 0) return
     const { nodeBandwidth, hubTimeout } = world.profile.timings
     const share = nodeBandwidth / active.length
     for (const tenant of active) {
-      const row = this.#own(tenant)
+      const row = this.#writableRow(tenant)
       row.bytesLeft = Math.max(0, row.bytesLeft - (row.rate * (clock.now - row.rateSince)) / 1e6)
       row.rateSince = clock.now
       const isImage = tenant < 0
-      const stalled = isImage ? conditions.registryDown : conditions.hubDown
+      const isStalled = isImage ? environment.registryDown : environment.hubDown
       const wasStalled = row.rate === 0 && row.next !== 0
-      row.rate = stalled ? 0 : Math.min(row.ownRate * (isImage ? 1 : conditions.hubShare), share)
+      row.rate = isStalled ? 0 : Math.min(row.ownRate * (isImage ? 1 : environment.hubShare), share)
       // A stalled download keeps the moment at which it gives up; several outages at once are one.
-      if (stalled && wasStalled) continue
+      if (isStalled && wasStalled) continue
       world.cancel(row.next)
-      const delay = stalled ? hubTimeout : (row.bytesLeft / row.rate) * 1e6
+      const delay = isStalled ? hubTimeout : (row.bytesLeft / row.rate) * 1e6
       if (isImage) {
-        row.next = world.plan(delay, stalled ? 'rental.pullTimedOut' : 'rental.imagePulled', rentalOf(tenant))
+        row.next = world.schedule(
+          delay,
+          isStalled ? 'rental.pullTimedOut' : 'rental.imagePulled',
+          toRentalOrdinal(tenant),
+        )
       } else {
-        row.next = instances.plan(tenant, delay, stalled ? 'instance.downloadTimedOut' : 'instance.weightsPulled')
+        row.next = instances.schedule(tenant, delay, isStalled ? 'instance.downloadTimedOut' : 'instance.weightsPulled')
       }
     }
   }
 
-  #pace(nodes: ReadonlySet<number>): void {
-    for (const node of [...nodes].sort((a, b) => a - b)) this.paceNode(node)
+  #rescheduleNodes(nodes: ReadonlySet<number>): void {
+    for (const node of [...nodes].sort((a, b) => a - b)) this.rescheduleNode(node)
   }
 
-  #own(tenant: number): Download {
-    return tenant >= 0 ? this.#world.instances.own(tenant) : this.#world.rentals.own(rentalOf(tenant))
+  #writableRow(tenant: number): Download {
+    return tenant >= 0 ? this.#world.instances.writable(tenant) : this.#world.rentals.writable(toRentalOrdinal(tenant))
   }
 }

@@ -1,11 +1,11 @@
 import { type Chance, hash32, purpose } from '../kernel/random.ts'
 import type { CatalogModel } from '../store/records.ts'
-import type { Target } from './targets.ts'
+import type { ModelTarget } from './targets.ts'
 import type { World } from './world.ts'
 
-const SALT = purpose('embedding.words')
+const DIRECTION_SEED = purpose('embedding.words')
 /** What a text has of its own, beside the words that it shares with others. */
-const OWN_SHARE = 0.25
+const UNIQUE_TEXT_WEIGHT = 0.25
 
 /** Numbers in a vector of models up to so many billions of parameters (A: MiniLM, BGE, E5, GTE and Qwen3 Embedding). */
 const DIMENSIONS_BY_SIZE: readonly (readonly [number, number])[] = [
@@ -21,20 +21,20 @@ const DIMENSIONS_BY_SIZE: readonly (readonly [number, number])[] = [
  * Numbers in a vector of a model: what its tag in the catalog says, as in `768-dimensions`; without one, what embedding
  * models of its size have.
  */
-export function dimensionsOf({ deployments, store }: World, target: Target): number {
-  if (target.kind === 'catalog') return tagged(store.models.get(target.model)!)
+export function dimensionsOf({ deployments, store }: World, target: ModelTarget): number {
+  if (target.kind === 'catalog') return dimensionsFromTags(store.models.get(target.model)!)
   const { source, repo, parametersB } = deployments.read(target.deployment).weights
   const base = source === 'catalog' ? store.models.get(repo) : undefined
-  return base === undefined ? usualDimensions(parametersB) : tagged(base)
+  return base === undefined ? defaultDimensions(parametersB) : dimensionsFromTags(base)
 }
 
-function tagged({ tags, parameters_b }: CatalogModel): number {
-  const found = tags.map(tag => /^(\d{1,5})-dimensions$/.exec(tag)).find(match => match !== null)
-  return found ? Number(found[1]) : usualDimensions(parameters_b)
+function dimensionsFromTags({ tags, parameters_b }: CatalogModel): number {
+  const tagMatch = tags.map(tag => /^(\d{1,5})-dimensions$/.exec(tag)).find(match => match !== null)
+  return tagMatch ? Number(tagMatch[1]) : defaultDimensions(parameters_b)
 }
 
-function usualDimensions(parametersB: number): number {
-  return DIMENSIONS_BY_SIZE.find(([most]) => parametersB <= most)![1]
+function defaultDimensions(parametersB: number): number {
+  return DIMENSIONS_BY_SIZE.find(([maxParametersB]) => parametersB <= maxParametersB)![1]
 }
 
 /**
@@ -44,14 +44,14 @@ function usualDimensions(parametersB: number): number {
  * @example embed(chance, 'acme/embed', 'a river in spring', 1024).length // 1024
  */
 export function embed(chance: Chance, model: string, text: string, dimensions: number): Float64Array {
-  const seed = hash32(chance.hex(8, chance.key('embedding', model), SALT))
+  const seed = hash32(chance.hex(8, chance.key('embedding', model), DIRECTION_SEED))
   const vector = new Float64Array(dimensions)
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   const counts = new Map<string, number>()
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
   // Square roots, as searches weigh words: the tenth "the" says little more than the first.
-  for (const [word, count] of counts) add(vector, hash32(word, seed), Math.sqrt(count))
-  add(vector, hash32(`\u0000${text}`, seed), OWN_SHARE * Math.sqrt(Math.max(1, counts.size)))
+  for (const [word, count] of counts) addDirection(vector, hash32(word, seed), Math.sqrt(count))
+  addDirection(vector, hash32(`\u0000${text}`, seed), UNIQUE_TEXT_WEIGHT * Math.sqrt(Math.max(1, counts.size)))
   let sum = 0
   for (const value of vector) sum += value * value
   const length = Math.sqrt(sum)
@@ -60,7 +60,7 @@ export function embed(chance: Chance, model: string, text: string, dimensions: n
 }
 
 /** Adds a direction that is known by a number. */
-function add(vector: Float64Array, direction: number, weight: number): void {
+function addDirection(vector: Float64Array, direction: number, weight: number): void {
   let state = direction | 1
   for (let i = 0; i < vector.length; i++) {
     state ^= state << 13

@@ -1,11 +1,11 @@
-import { nearest } from '../kernel/nearest.ts'
-import { jsonValue } from '../store/json-text.ts'
+import { nearestWord } from '../kernel/nearest.ts'
+import { tryParseJson } from '../store/json-text.ts'
 
 /**
  * What may follow an option: `switch` nothing (and it has a `--no-` form), `perhaps` a value or nothing, `size` an
  * integer that may end in k, m, g or t, `texts` one value or more; a list names the values there are.
  */
-type Value = 'switch' | 'perhaps' | 'int' | 'size' | 'float' | 'text' | 'texts' | 'json' | readonly string[]
+type OptionValue = 'switch' | 'perhaps' | 'int' | 'size' | 'float' | 'text' | 'texts' | 'json' | readonly string[]
 
 const DTYPES = ['auto', 'half', 'float16', 'bfloat16', 'float', 'float32'] as const
 
@@ -14,7 +14,7 @@ const DTYPES = ['auto', 'half', 'float16', 'bfloat16', 'float', 'float32'] as co
  * (vllm/entrypoints/openai/cli_args.py). Names that were in releases from 0.7 on and have gone since are in it too,
  * because which release a service runs nobody tells. Where a list of values differs between releases, any text will do.
  */
-const OPTIONS: ReadonlyMap<string, Value> = optionTable([
+const OPTIONS: ReadonlyMap<string, OptionValue> = createOptionTable([
   [
     'switch',
     `trust-remote-code enforce-eager disable-sliding-window disable-cascade-attn skip-tokenizer-init
@@ -94,7 +94,7 @@ const OPTIONS: ReadonlyMap<string, Value> = optionTable([
   [['auto', 'hf', 'slow', 'mistral', 'custom', 'deepseek_v32'], 'tokenizer-mode'],
 ])
 
-const SHORT: Readonly<Record<string, string>> = {
+const SHORT_OPTIONS: Readonly<Record<string, string>> = {
   '-q': 'quantization',
   '-O': 'compilation-config',
   '-pp': 'pipeline-parallel-size',
@@ -121,16 +121,16 @@ export function engineArgsProblem(args: readonly string[]): string | undefined {
   const unknown: string[] = []
   let hint = ''
   for (let at = 0; at < args.length; ) {
-    const { name, inline } = split(args[at]!)
-    const known = name === undefined ? undefined : meaningOf(name, inline)
-    const values = known === undefined || inline !== undefined ? [] : valuesAfter(args, at + 1, known.value)
-    if (known === undefined) {
+    const { name, inline } = splitArgument(args[at]!)
+    const option = name === undefined ? undefined : findOption(name, inline)
+    const values = option === undefined || inline !== undefined ? [] : valuesAfter(args, at + 1, option.value)
+    if (option === undefined) {
       unknown.push(args[at]!)
-      if (name !== undefined && hint === '') hint = hintFor(name)
+      if (name !== undefined && hint === '') hint = suggestOption(name)
       at++
       continue
     }
-    const problem = valueProblem(known.value, inline === undefined ? values : [inline], inline !== undefined)
+    const problem = valueProblem(option.value, inline === undefined ? values : [inline], inline !== undefined)
     // What can not be read stops the engine at once; what it does not know it collects first.
     if (problem !== undefined) return `argument ${name}: ${problem}`
     at += 1 + values.length
@@ -138,12 +138,12 @@ export function engineArgsProblem(args: readonly string[]): string | undefined {
   return unknown.length === 0 ? undefined : `unrecognized arguments: ${unknown.join(' ')}${hint}`
 }
 
-function optionTable(rows: readonly (readonly [Value, string])[]): ReadonlyMap<string, Value> {
+function createOptionTable(rows: readonly (readonly [OptionValue, string])[]): ReadonlyMap<string, OptionValue> {
   return new Map(rows.flatMap(([value, names]) => names.split(/\s+/).map(name => [name, value] as const)))
 }
 
 /** An argument's name and what stands behind its `=`; no name for what is no option. */
-function split(arg: string): { name: string | undefined; inline: string | undefined } {
+function splitArgument(arg: string): { name: string | undefined; inline: string | undefined } {
   if (!/^-[-A-Za-z]/.test(arg)) return { name: undefined, inline: undefined }
   const equals = arg.indexOf('=')
   const name = equals < 0 ? arg : arg.slice(0, equals)
@@ -151,11 +151,11 @@ function split(arg: string): { name: string | undefined; inline: string | undefi
   return { name, inline: equals < 0 ? undefined : arg.slice(equals + 1) }
 }
 
-function meaningOf(name: string, inline: string | undefined): { readonly value: Value } | undefined {
+function findOption(name: string, inline: string | undefined): { readonly value: OptionValue } | undefined {
   if (!name.startsWith('--')) {
     // -O3 is short for -O 3.
     const level = /^-O\d$/.test(name) ? 'switch' : undefined
-    const value = level ?? OPTIONS.get(SHORT[name] ?? '')
+    const value = level ?? OPTIONS.get(SHORT_OPTIONS[name] ?? '')
     return value === undefined ? undefined : { value }
   }
   // The engine takes underscores for dashes.
@@ -170,15 +170,15 @@ function meaningOf(name: string, inline: string | undefined): { readonly value: 
   return dot > 0 && OPTIONS.get(word.slice(0, dot)) === 'json' ? { value: 'text' } : undefined
 }
 
-function valuesAfter(args: readonly string[], from: number, value: Value): readonly string[] {
+function valuesAfter(args: readonly string[], from: number, value: OptionValue): readonly string[] {
   if (value === 'switch') return []
-  const most = value === 'texts' ? args.length : 1
+  const maxValues = value === 'texts' ? args.length : 1
   let to = from
-  while (to < args.length && to - from < most && split(args[to]!).name === undefined) to++
+  while (to < args.length && to - from < maxValues && splitArgument(args[to]!).name === undefined) to++
   return args.slice(from, to)
 }
 
-function valueProblem(value: Value, values: readonly string[], inline: boolean): string | undefined {
+function valueProblem(value: OptionValue, values: readonly string[], inline: boolean): string | undefined {
   const [first] = values
   if (value === 'switch') return inline ? `ignored explicit argument '${first}'` : undefined
   if (value === 'perhaps') return undefined
@@ -189,12 +189,12 @@ function valueProblem(value: Value, values: readonly string[], inline: boolean):
   if (value === 'float') {
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(first) ? undefined : `invalid float value: '${first}'`
   }
-  if (value === 'json') return jsonValue(first) !== undefined ? undefined : `invalid JSON value: '${first}'`
+  if (value === 'json') return tryParseJson(first) !== undefined ? undefined : `invalid JSON value: '${first}'`
   if (value === 'text' || value === 'texts' || value.includes(first)) return undefined
   return `invalid choice: '${first}' (choose from ${value.map(word => `'${word}'`).join(', ')})`
 }
 
-function hintFor(name: string): string {
-  const meant = nearest(name.replace(/^-+/, '').replaceAll('_', '-'), OPTIONS.keys())
-  return meant === undefined ? '' : ` (did you mean --${meant}?)`
+function suggestOption(name: string): string {
+  const suggestion = nearestWord(name.replace(/^-+/, '').replaceAll('_', '-'), OPTIONS.keys())
+  return suggestion === undefined ? '' : ` (did you mean --${suggestion}?)`
 }

@@ -79,7 +79,7 @@ export const EVENT_KIND = Object.fromEntries(EVENTS.map(({ name }, kind) => [nam
  * What comes by itself and is nobody's work: deadlines, weather, the looks of controllers, money. A clock that jumps to
  * the next piece of work passes them by on its way and never goes to one for its own sake.
  */
-export const HOUSEKEEPING: ReadonlySet<EventName> = new Set<EventName>([
+export const HOUSEKEEPING_EVENTS: ReadonlySet<EventName> = new Set<EventName>([
   'instance.overdue',
   'node.keptEmpty',
   'weather.strikes',

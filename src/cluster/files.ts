@@ -1,14 +1,14 @@
 import type { Micros } from '../kernel/duration.ts'
-import { Layers } from '../kernel/layers.ts'
+import { LayeredMap } from '../kernel/layers.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import type { World } from './world.ts'
 
 const ID = purpose('file.id')
 
 /** Bytes of a file as they came: never changed, so forks share them. */
-export interface Content {
+export interface FileContent {
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
   /** Names the content: part of the file's identity. */
@@ -21,29 +21,29 @@ export class FileRow extends Row {
   readonly createdAt: Micros
   readonly expiresAt: Micros
   /** Undefined once the file has expired or was deleted. */
-  content: Content | undefined
+  content: FileContent | undefined
   readonly bytes: number
   /** The event that ends it. */
-  next = 0
+  expiryEvent = 0
 
   constructor(
     generation: Generation,
     id: string,
-    about: { filename: string; purpose: string; createdAt: Micros; expiresAt: Micros; bytes: number },
-    content: Content | undefined,
+    initial: { filename: string; purpose: string; createdAt: Micros; expiresAt: Micros; bytes: number },
+    content: FileContent | undefined,
   ) {
     super(generation, id)
-    this.filename = about.filename
-    this.purpose = about.purpose
-    this.createdAt = about.createdAt
-    this.expiresAt = about.expiresAt
-    this.bytes = about.bytes
+    this.filename = initial.filename
+    this.purpose = initial.purpose
+    this.createdAt = initial.createdAt
+    this.expiresAt = initial.expiresAt
+    this.bytes = initial.bytes
     this.content = content
   }
 
   copy(generation: Generation): FileRow {
     const copy = new FileRow(generation, this.id, this, this.content)
-    copy.next = this.next
+    copy.expiryEvent = this.expiryEvent
     return copy.takeHash(this)
   }
 }
@@ -60,7 +60,7 @@ export interface FileHandle {
   chunks(): readonly Uint8Array[]
 }
 
-export interface NewFile extends Content {
+export interface NewFile extends FileContent {
   readonly filename: string
   readonly purpose: string
   /** Given by fixtures and batches; drawn otherwise. */
@@ -73,40 +73,40 @@ export interface NewFile extends Content {
 export class Files {
   readonly #world: World
   readonly #table: Table<FileRow>
-  readonly #byId: Layers<number>
-  #stored: number
+  readonly #byId: LayeredMap<number>
+  #storedBytes: number
 
   constructor(world: World, from?: { table: Table<FileRow>; files: Files }) {
     this.#world = world
     this.#table = from?.table ?? new Table(world.generation)
-    this.#byId = from ? from.files.#byId.fork() : new Layers()
-    this.#stored = from ? from.files.#stored : 0
+    this.#byId = from ? from.files.#byId.fork() : new LayeredMap()
+    this.#storedBytes = from ? from.files.#storedBytes : 0
   }
 
-  fork(world: World, theirs: Generation): Files {
-    return new Files(world, { table: this.#table.fork(theirs, world.generation), files: this })
+  fork(world: World, originGeneration: Generation): Files {
+    return new Files(world, { table: this.#table.fork(originGeneration, world.generation), files: this })
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
-    this.#byId.keep(tape)
-    this.#stored = tape.value(this.#stored)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
+    this.#byId.archive(archive)
+    this.#storedBytes = archive.value(this.#storedBytes)
   }
 
   /** Bytes of all files that are there. */
   get storedBytes(): number {
-    return this.#stored
+    return this.#storedBytes
   }
 
   get(id: string): FileHandle | undefined {
     const ordinal = this.#byId.get(id)
-    return ordinal === undefined ? undefined : handle(this.#table.read(ordinal))
+    return ordinal === undefined ? undefined : toHandle(this.#table.read(ordinal))
   }
 
   /** Every file that is there, the oldest first. */
   list(): FileHandle[] {
     return [...this.#table.entries()]
-      .flatMap(([, row]) => handle(row) ?? [])
+      .flatMap(([, row]) => toHandle(row) ?? [])
       .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
 
@@ -116,14 +116,14 @@ export class Files {
     const id = file.id ?? `file_${world.chance.letters(24, world.newKey('file', `${filename}\u0000${hash}`), ID)}`
     const createdAt = file.createdAt ?? world.clock.now
     const expiresAt = file.expiresAt ?? createdAt + world.profile.timings.fileLife
-    const about = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
-    const row = new FileRow(this.#table.generation, id, about, { chunks, bytes, hash })
+    const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
+    const row = new FileRow(this.#table.generation, id, initial, { chunks, bytes, hash })
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
-    this.#stored += bytes
-    world.happened(row, 'file.created', { filename, bytes, hash })
-    row.next = world.planAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
-    world.seen()
+    this.#storedBytes += bytes
+    world.record(row, 'file.created', { filename, bytes, hash })
+    row.expiryEvent = world.scheduleAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
+    world.markVisibleChange()
     return this.get(id)!
   }
 
@@ -135,28 +135,28 @@ export class Files {
   delete(id: string): boolean {
     const ordinal = this.#byId.get(id)
     if (ordinal === undefined || !this.#table.read(ordinal).content) return false
-    this.#world.cancel(this.#table.read(ordinal).next)
+    this.#world.cancel(this.#table.read(ordinal).expiryEvent)
     this.#end(ordinal, 'file.deleted')
     return true
   }
 
   #end(ordinal: number, kind: string): void {
-    const row = this.#table.own(ordinal)
-    this.#stored -= row.bytes
+    const row = this.#table.writable(ordinal)
+    this.#storedBytes -= row.bytes
     row.content = undefined
-    row.next = 0
-    this.#world.happened(row, kind)
-    this.#world.seen()
+    row.expiryEvent = 0
+    this.#world.record(row, kind)
+    this.#world.markVisibleChange()
   }
 }
 
-function handle(row: Readonly<FileRow>): FileHandle | undefined {
+function toHandle(row: Readonly<FileRow>): FileHandle | undefined {
   const { content, id, filename, purpose, bytes, createdAt, expiresAt } = row
   return content && { id, filename, purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
 }
 
 /** The lines of a file without their line ends, decoded as UTF-8; an empty last line does not count. */
-export function* linesOf(chunks: readonly Uint8Array[]): Generator<string> {
+export function* decodeLines(chunks: readonly Uint8Array[]): Generator<string> {
   const decoder = new TextDecoder()
   let rest = ''
   for (const chunk of chunks) {

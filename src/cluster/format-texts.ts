@@ -1,14 +1,14 @@
 /** Texts of the formats that schemas name. */
 
 /** What draws: an integer below a count, a word, hexadecimal digits. */
-export interface Drawing {
+export interface TextSource {
   readonly below: (count: number) => number
   readonly word: () => string
   readonly hex: (length: number) => string
 }
 
 /** A text of this format, as one would write it; undefined for a format that is not known. */
-export function formattedText(format: string, { below, word, hex }: Drawing): string | undefined {
+export function generateFormatted(format: string, { below, word, hex }: TextSource): string | undefined {
   const two = (count: number, from = 0) => String(from + below(count)).padStart(2, '0')
   const day = () => `2026-${two(12, 1)}-${two(28, 1)}`
   const time = () => `${two(24)}:${two(60)}:${two(60)}Z`
@@ -65,7 +65,7 @@ const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?Z'
 const LABEL = '[a-z][a-z0-9]{0,62}'
 
 /** Patterns of formats whose texts may be longer or shorter than one would write them. */
-const FLEXIBLE: Readonly<Record<string, string>> = {
+const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   'date-time': `^${DAY}T${TIME}$`,
   'iso-date-time': `^${DAY}T${TIME}$`,
   date: `^${DAY}$`,
@@ -94,5 +94,5 @@ const FLEXIBLE: Readonly<Record<string, string>> = {
 
 /** The pattern of texts of this format, which are shorter and longer; undefined for a format that is not known. */
 export function formatPattern(format: string): string | undefined {
-  return Object.hasOwn(FLEXIBLE, format) ? FLEXIBLE[format] : undefined
+  return Object.hasOwn(FORMAT_PATTERNS, format) ? FORMAT_PATTERNS[format] : undefined
 }

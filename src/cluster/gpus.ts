@@ -1,4 +1,4 @@
-import { GPUS, type GpuFigures } from '../store/gpus.ts'
+import { GPUS, type GpuSpec } from '../store/gpus.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 
 /** Position of a type in tables by type. */
@@ -7,7 +7,7 @@ export function gpuIndex(gpu: GpuType): number {
 }
 
 /** Figures of a type that has a pool and a price; `other` has neither, so asking for it is a fault of ours. */
-export function gpuFigures(gpu: GpuType): GpuFigures {
+export function gpuSpec(gpu: GpuType): GpuSpec {
   if (gpu === 'other') throw new Error("Failed to look up the GPU type 'other': it has no memory and no price.")
   return GPUS[gpu]
 }
@@ -30,7 +30,7 @@ const SIZE_FACTORS: readonly (readonly [parametersB: number, factor: number])[] 
  * @example tokensPerSecond('H100-80GB', 2, 70) // 4,418: the tables give 2 × 2,209 for 70B fp8
  */
 export function tokensPerSecond(gpu: GpuType, gpus: number, parametersB: number): number {
-  return (gpuFigures(gpu).tokensPerSecond8b * gpus * 8 * sizeFactor(parametersB)) / Math.max(parametersB, 0.5)
+  return (gpuSpec(gpu).tokensPerSecond8b * gpus * 8 * sizeFactor(parametersB)) / Math.max(parametersB, 0.5)
 }
 
 function sizeFactor(parametersB: number): number {

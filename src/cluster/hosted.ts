@@ -40,16 +40,16 @@ export class HostedInstance extends Rental<HostedState> {
   }
   /** Whether an expansion is under way. */
   get expanding(): boolean {
-    return this.row.expandingTo > 0
+    return this.row.expansionTargetGb > 0
   }
   /** Whether it stops only to be deleted. */
   get deleting(): boolean {
-    return this.state === 'stopping' && this.row.endsAs === 'deleted'
+    return this.state === 'stopping' && this.row.stateAfterShutdown === 'deleted'
   }
 
   /** The wire's record. */
-  record(): HostedRecord {
-    const { id, name, failReason, gpu, numGpus, storageGb, expandingTo, plan, updatedAt } = this.row
+  toRecord(): HostedRecord {
+    const { id, name, failReason, gpu, numGpus, storageGb, expansionTargetGb, plan, updatedAt } = this.row
     const { clock } = this.world
     return {
       instance_id: id,
@@ -59,7 +59,7 @@ export class HostedInstance extends Rental<HostedState> {
       gpu,
       num_gpus: numGpus,
       storage_gb: storageGb,
-      expanding_to_gb: expandingTo === 0 ? null : expandingTo,
+      expanding_to_gb: expansionTargetGb === 0 ? null : expansionTargetGb,
       created_at: clock.unix(plan.createdAt),
       updated_at: clock.unix(updatedAt),
     }

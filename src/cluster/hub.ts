@@ -1,9 +1,9 @@
 import type { CatalogModel, GpuType, Hub, HubRepository } from '../store/records.ts'
 import type { RepositoryState } from './conditions.ts'
-import { gpuFigures } from './gpus.ts'
+import { gpuSpec } from './gpus.ts'
 
 /** Weights as the simulation sees them: how much to download, hold and compute. */
-export interface Weights {
+export interface ModelWeights {
   readonly bytes: number
   /** Billions of parameters. */
   readonly parametersB: number
@@ -41,7 +41,7 @@ export function weightBytes(parametersB: number, quantization: string | null): n
  *
  * @example estimateWeights('someone/mixer-8x7b-fp8').parametersB === 56
  */
-export function estimateWeights(repo: string): Weights {
+export function estimateWeights(repo: string): ModelWeights {
   const name = repo.toLowerCase()
   const experts = /(?<![a-z0-9.])(\d+)x(\d+(?:\.\d+)?)b(?![a-z0-9])/.exec(name)
   const billions = /(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])/.exec(name)
@@ -59,35 +59,37 @@ export function estimateWeights(repo: string): Weights {
 }
 
 /** Weights of a repository, listed or not. */
-export function repositoryWeights(repository: HubRepository | undefined, repo: string): Weights {
+export function repositoryWeights(repository: HubRepository | undefined, repo: string): ModelWeights {
   if (!repository) return estimateWeights(repo)
   return { bytes: repository.bytes, parametersB: repository.parameters_b, context: repository.context }
 }
 
 /** Weights of a model of the catalog. */
-export function catalogWeights({ parameters_b, quantization, max_tokens }: CatalogModel): Weights {
+export function catalogWeights({ parameters_b, quantization, max_tokens }: CatalogModel): ModelWeights {
   return { bytes: weightBytes(parameters_b, quantization), parametersB: parameters_b, context: max_tokens ?? 8192 }
 }
 
 /** `registry/name:tag`, `name@sha256:…` and what else names an image (the grammar of the distribution project). */
-const IMAGE =
+const IMAGE_REFERENCE =
   /^(?:[a-zA-Z0-9.-]+(?::\d+)?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
 
 /** Why a container image can not be pulled; undefined for one that can, and for none. */
-export function badImage(image: string): string | undefined {
-  return image === '' || IMAGE.test(image) ? undefined : `image pull failed: ${JSON.stringify(image)} names no image`
+export function invalidImageReason(image: string): string | undefined {
+  return image === '' || IMAGE_REFERENCE.test(image)
+    ? undefined
+    : `image pull failed: ${JSON.stringify(image)} names no image`
 }
 
 /** Whether the hub hands a repository out to this token. */
 export function hubRefusal(
   repository: HubRepository | undefined,
   policy: Hub['policy'],
-  asked: { repo: string; revision: string; token: string },
-  changed?: RepositoryState,
+  reference: { repo: string; revision: string; token: string },
+  override?: RepositoryState,
 ): HubRefusal | undefined {
-  const { repo, revision, token } = asked
-  if (changed === 'missing') return { status: 404, reason: `hub repository ${repo} not found (404)` }
-  if (changed === 'gated' && token === '') {
+  const { repo, revision, token } = reference
+  if (override === 'missing') return { status: 404, reason: `hub repository ${repo} not found (404)` }
+  if (override === 'gated' && token === '') {
     return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
   }
   if (!repository) {
@@ -96,7 +98,7 @@ export function hubRefusal(
   if (revision !== repository.revision && revision !== 'main' && revision !== '') {
     return { status: 404, reason: `hub repository ${repo} has no revision ${revision} (404)` }
   }
-  if (!repository.gated || changed === 'open') return undefined
+  if (!repository.gated || override === 'open') return undefined
   if (token === '') return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
   if (repository.tokens.length > 0 && !repository.tokens.includes(token)) {
     return { status: 401, reason: `hub repository ${repo} is gated and refused the token (401)` }
@@ -108,7 +110,7 @@ export function hubRefusal(
  * Key-value cache of one token in bytes: 128 KiB for 8B, 320 KiB for 70B, 1 MiB for 405B at fp16 (llm-d inference
  * simulator), between and beyond by parameters.
  */
-export function cacheBytesPerToken(parametersB: number): number {
+export function kvCacheBytesPerToken(parametersB: number): number {
   const known: readonly (readonly [number, number])[] = [
     [0, 0],
     [8, 128 * 1024],
@@ -131,18 +133,23 @@ export function cacheBytesPerToken(parametersB: number): number {
  * `weights × 1.05 + 1.5 GB × GPUs + cache(max_batch_size × min(context, 1,024)) ≤ 0.90 × memory × GPUs`. A client meets
  * it while the engine loads, not when it creates the deployment.
  */
-export function memoryShortage(weights: Weights, gpu: GpuType, gpus: number, maxBatchSize: number): string | undefined {
-  const cache = cacheBytesPerToken(weights.parametersB) * Math.min(weights.context, 1024) * maxBatchSize
+export function memoryShortage(
+  weights: ModelWeights,
+  gpu: GpuType,
+  gpus: number,
+  maxBatchSize: number,
+): string | undefined {
+  const cache = kvCacheBytesPerToken(weights.parametersB) * Math.min(weights.context, 1024) * maxBatchSize
   const overhead = weights.bytes * 0.05 + 1.5e9 * gpus
   const needed = weights.bytes + overhead + cache
-  const usable = 0.9 * gpuFigures(gpu).memoryBytes * gpus
+  const usable = 0.9 * gpuSpec(gpu).memoryBytes * gpus
   if (needed <= usable) return undefined
   return (
-    `CUDA out of memory: the model needs ${gigabytes(needed)} (weights ${gigabytes(weights.bytes)}, ` +
-    `overhead ${gigabytes(overhead)}, cache ${gigabytes(cache)} at max_batch_size ${maxBatchSize}), ${gpus}x${gpu} offers ${gigabytes(usable)}`
+    `CUDA out of memory: the model needs ${formatGigabytes(needed)} (weights ${formatGigabytes(weights.bytes)}, ` +
+    `overhead ${formatGigabytes(overhead)}, cache ${formatGigabytes(cache)} at max_batch_size ${maxBatchSize}), ${gpus}x${gpu} offers ${formatGigabytes(usable)}`
   )
 }
 
-function gigabytes(bytes: number): string {
+function formatGigabytes(bytes: number): string {
   return `${(bytes / 1e9).toFixed(1)} GB`
 }

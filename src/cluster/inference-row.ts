@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import type { Key } from '../kernel/random.ts'
+import type { EntityKey } from '../kernel/random.ts'
 import { type Generation, Row } from '../kernel/table.ts'
 
 /** A request for an answer of a model, checked and with its lengths known. */
@@ -20,7 +20,7 @@ export interface InferenceSpec {
 
 /** What a request in flight is made of and never changes. */
 export interface InferencePlan extends InferenceSpec {
-  readonly key: Key
+  readonly key: EntityKey
   /** The whole name of the model, which the limit of requests in flight goes by. */
   readonly name: string
   /** Ordinal of the deployment whose instances serve it; -1 for shared capacity. */
@@ -28,11 +28,11 @@ export interface InferencePlan extends InferenceSpec {
   /** Ordinal of the adapter that it asks for; -1 for none. */
   readonly adapter: number
   /** The model of the catalog that its tokens are charged by, and at which share of its price; '' for none. */
-  readonly charged: string
+  readonly chargedModel: string
   readonly priceShare: number
   readonly arrivedAt: Micros
   /** Which request of its world it is: the order of a queue. */
-  readonly nth: number
+  readonly sequence: number
 }
 
 /** A request that waits for an instance or is answered by one; it leaves its table when it is over. */
@@ -81,13 +81,13 @@ export type InferenceState =
   | 'left'
 
 /** How a request can end. */
-export type EndState = Exclude<InferenceState, 'queued' | 'running'>
+export type EndedState = Exclude<InferenceState, 'queued' | 'running'>
 
 /**
  * A request in flight as the door that holds its client sees it. It belongs to that door: a fork of the world goes on
  * with the request and without the client.
  */
-export class InferenceCall {
+export class InferenceHandle {
   readonly id: string
   readonly plan: InferencePlan
   /** Its place in the table of its world. */
@@ -119,12 +119,12 @@ export class InferenceCall {
   }
 
   /** The client has the whole answer, maybe before its time: its place is free. */
-  served(): void {
+  complete(): void {
     if (this.state === 'running') this.#end('served', Number.POSITIVE_INFINITY)
   }
 
   /** The client has left after so many tokens: its place is free. */
-  leave(tokens: number): void {
+  abandon(tokens: number): void {
     if (this.state === 'running' || this.state === 'queued') this.#end('left', tokens)
   }
 
@@ -134,7 +134,7 @@ export class InferenceCall {
   }
 
   /** For the simulation: it has another state. */
-  became(state: InferenceState, reason = ''): void {
+  setState(state: InferenceState, reason = ''): void {
     this.state = state
     this.reason = reason
     this.#listener?.()

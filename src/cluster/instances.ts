@@ -2,12 +2,12 @@ import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import { draw } from '../store/profile-figures.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { EventName } from './events.ts'
-import { badImage, memoryShortage } from './hub.ts'
-import { Life } from './life.ts'
+import { invalidImageReason, memoryShortage } from './hub.ts'
+import { InstanceTimeline } from './life.ts'
 import { bitCount, hasImage, hasWeights } from './nodes.ts'
 import type { World } from './world.ts'
 
@@ -17,7 +17,7 @@ export const INSTANCE_STATES = ['pending', 'placed', 'pulling', 'loading', 'warm
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 
 /** What is recorded when an instance enters a state: made once, because a text made anew is hashed anew. */
-const ENTERED = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as Readonly<
+const STATE_ENTRY_KIND = Object.fromEntries(INSTANCE_STATES.map(state => [state, `instance.${state}`])) as Readonly<
   Record<InstanceState, string>
 >
 
@@ -26,7 +26,7 @@ const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
 
 /** Why an engine exits that was told to. */
-export const ENGINE_CRASH = 'engine exited with code 1'
+export const ENGINE_CRASH_REASON = 'engine exited with code 1'
 
 /** A LoRA adapter in a slot of an instance. */
 export interface ResidentAdapter {
@@ -36,14 +36,14 @@ export interface ResidentAdapter {
   /** Batches and requests that use it now: while there are any it keeps its slot. */
   readonly users: number
   /** The end of its load, while that is under way; 0 once it answers. */
-  readonly loading: EntryHandle
+  readonly loadEvent: EntryHandle
 }
 
 /** One running copy of a deployment on GPUs of one node. */
 export class InstanceRow extends Row {
   readonly deployment: number
   /** Which instance of its deployment this is, from 0: the index of its draws. */
-  readonly nth: number
+  readonly index: number
   state: InstanceState = 'pending'
   since: Micros
   node = -1
@@ -52,7 +52,7 @@ export class InstanceRow extends Row {
   /** The next event of its life. */
   next = 0
   /** When it counts as lost for not becoming ready. */
-  overdue = 0
+  readyDeadlineEvent = 0
   /** Its download: bytes that are left, the rate it could have, the rate it has, and since when. 0 when there is none. */
   bytesLeft = 0
   ownRate = 0
@@ -61,7 +61,7 @@ export class InstanceRow extends Row {
   /** Adapters in its slots. Replaced, never edited. */
   adapters: readonly ResidentAdapter[] = []
   /** When it entered what: for reports. */
-  readonly life: Life
+  readonly timeline: InstanceTimeline
 
   constructor(
     generation: Generation,
@@ -69,22 +69,22 @@ export class InstanceRow extends Row {
     deployment: number,
     nth: number,
     since: Micros,
-    life = new Life(since),
+    life = new InstanceTimeline(since),
   ) {
     super(generation, id)
     this.deployment = deployment
-    this.nth = nth
+    this.index = nth
     this.since = since
-    this.life = life
+    this.timeline = life
   }
 
   copy(generation: Generation): InstanceRow {
-    const copy = new InstanceRow(generation, this.id, this.deployment, this.nth, this.since, this.life.copy())
+    const copy = new InstanceRow(generation, this.id, this.deployment, this.index, this.since, this.timeline.copy())
     copy.state = this.state
     copy.node = this.node
     copy.gpus = this.gpus
     copy.next = this.next
-    copy.overdue = this.overdue
+    copy.readyDeadlineEvent = this.readyDeadlineEvent
     copy.bytesLeft = this.bytesLeft
     copy.ownRate = this.ownRate
     copy.rate = this.rate
@@ -104,12 +104,12 @@ export class Instances {
     this.#table = table ?? new Table(world.generation)
   }
 
-  fork(world: World, theirs: Generation): Instances {
-    return new Instances(world, this.#table.fork(theirs, world.generation))
+  fork(world: World, originGeneration: Generation): Instances {
+    return new Instances(world, this.#table.fork(originGeneration, world.generation))
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
   }
 
   get count(): number {
@@ -120,8 +120,8 @@ export class Instances {
     return this.#table.read(ordinal)
   }
 
-  own(ordinal: number): InstanceRow {
-    return this.#table.own(ordinal)
+  writable(ordinal: number): InstanceRow {
+    return this.#table.writable(ordinal)
   }
 
   /** The repository whose weights an instance reads. */
@@ -135,8 +135,8 @@ export class Instances {
   }
 
   /** Plans the next event of an instance; it happens only while the instance is there. */
-  plan(ordinal: number, delay: Micros, event: EventName): number {
-    return this.#world.plan(delay, event, ordinal, this.#table.use(ordinal))
+  schedule(ordinal: number, delay: Micros, event: EventName): number {
+    return this.#world.schedule(delay, event, ordinal, this.#table.useCount(ordinal))
   }
 
   entries(): Generator<[number, Readonly<InstanceRow>]> {
@@ -144,36 +144,36 @@ export class Instances {
   }
 
   /** Asks for an instance: it is pending now and looks for a node after `delay`. */
-  ask(deployment: number, delay: Micros): void {
+  request(deployment: number, delay: Micros): void {
     const world = this.#world
-    const row = world.deployments.own(deployment)
-    const nth = row.nextInstance++
-    const instance = new InstanceRow(this.#table.generation, `${row.id}-${nth}`, deployment, nth, world.clock.now)
+    const row = world.deployments.writable(deployment)
+    const index = row.nextInstanceIndex++
+    const instance = new InstanceRow(this.#table.generation, `${row.id}-${index}`, deployment, index, world.clock.now)
     const ordinal = this.#table.add(instance)
     row.instances = [...row.instances, ordinal]
-    world.deployments.moved(deployment, undefined, 'pending')
-    world.limits.hold(row.gpu, row.numGpus)
-    world.happened(instance, 'instance.pending', { deployment: row.id })
-    instance.next = this.plan(ordinal, delay, 'instance.placementDue')
+    world.deployments.countMove(deployment, undefined, 'pending')
+    world.gpuQuotas.acquire(row.gpu, row.numGpus)
+    world.record(instance, 'instance.pending', { deployment: row.id })
+    instance.next = this.schedule(ordinal, delay, 'instance.placementDue')
   }
 
-  on(event: EventName, ordinal: number, use: number): void {
-    if (this.#table.use(ordinal) !== use) throw new Error(`Failed to fire ${event}: its instance has gone.`)
-    const instance = this.#table.own(ordinal)
-    if (event === 'instance.overdue') instance.overdue = 0
+  onEvent(event: EventName, ordinal: number, useCount: number): void {
+    if (this.#table.useCount(ordinal) !== useCount) throw new Error(`Failed to fire ${event}: its instance has gone.`)
+    const instance = this.#table.writable(ordinal)
+    if (event === 'instance.overdue') instance.readyDeadlineEvent = 0
     else instance.next = 0
     switch (event) {
       case 'instance.placementDue':
         this.#world.placement.enqueue(ordinal)
         return
       case 'instance.containerStarted':
-        this.#pull(ordinal, instance)
+        this.#pullImage(ordinal, instance)
         break
       case 'instance.imagePulled':
-        this.#download(ordinal, instance)
+        this.#downloadWeights(ordinal, instance)
         break
       case 'instance.weightsRefused':
-        this.#refuse(ordinal, instance)
+        this.#onPullRefused(ordinal, instance)
         return
       case 'instance.imageTimedOut':
         this.lose([ordinal], 'the image registry did not answer')
@@ -183,113 +183,113 @@ export class Instances {
         return
       case 'instance.weightsPulled':
         this.#world.downloads.end(instance)
-        this.#load(ordinal, instance)
+        this.#loadWeights(ordinal, instance)
         break
       case 'instance.outOfMemory':
-        this.#outOfMemory(instance)
+        this.#onOutOfMemory(instance)
         return
       case 'instance.engineExited':
-        this.crash(ordinal, this.#exitOf(instance))
+        this.crash(ordinal, this.#exitReason(instance))
         return
       case 'instance.loaded':
-        this.#warm(ordinal, instance)
+        this.#warmUp(ordinal, instance)
         break
       case 'instance.warmed':
-        this.#ready(instance)
+        this.#becomeReady(instance)
         break
       case 'instance.overdue':
         this.lose([ordinal], 'it was not ready in time')
         return
       case 'instance.drained':
-        this.#leave(ordinal)
+        this.#finish(ordinal)
         return
     }
-    this.#world.deployments.refresh(instance.deployment)
+    this.#world.deployments.updateStatus(instance.deployment)
   }
 
   /** Tries to give a waiting instance its GPUs; false when no single node has them. */
   place(ordinal: number): boolean {
     const world = this.#world
     const deployment = this.#deploymentOf(ordinal)
-    const node = world.nodes.choose(deployment.gpu, deployment.numGpus, deployment.weights.repo)
+    const node = world.nodes.chooseNode(deployment.gpu, deployment.numGpus, deployment.weights.repo)
     if (node < 0) return false
-    const instance = this.#table.own(ordinal)
+    const instance = this.#table.writable(ordinal)
     instance.node = node
-    instance.gpus = world.nodes.take(node, deployment.numGpus, ordinal)
-    if (world.profile.policies.billFrom === 'placed') world.deployments.meter(instance.deployment)
-    this.#enter(instance, 'placed', { node: world.nodes.read(node).id, gpus: bitCount(instance.gpus) })
-    instance.next = this.plan(ordinal, world.profile.timings.containerStart, 'instance.containerStarted')
-    world.deployments.refresh(instance.deployment)
+    instance.gpus = world.nodes.allocate(node, deployment.numGpus, ordinal)
+    if (world.profile.policies.billFrom === 'placed') world.deployments.updateMeter(instance.deployment)
+    this.#enterState(instance, 'placed', { node: world.nodes.read(node).id, gpus: bitCount(instance.gpus) })
+    instance.next = this.schedule(ordinal, world.profile.timings.containerStart, 'instance.containerStarted')
+    world.deployments.updateStatus(instance.deployment)
     return true
   }
 
   /** Instances die with what carried them; their deployment asks for others. */
   lose(ordinals: readonly number[], reason: string): void {
-    this.#die(ordinals, 'instance.lost', reason)
+    this.#removeLost(ordinals, 'instance.lost', reason)
   }
 
   /** The engine of an instance exits; its deployment starts another, later each time it happens again. */
   crash(ordinal: number, reason: string): void {
-    this.#die([ordinal], 'instance.crashed', reason)
+    this.#removeLost([ordinal], 'instance.crashed', reason)
   }
 
-  #die(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', reason: string): void {
+  #removeLost(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', reason: string): void {
     const world = this.#world
     // Whoever is lost in one blow is lost before anybody asks for another: replacements must not count as losses.
-    const lost = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
-    for (const { ordinal, row } of lost) {
-      world.happened(this.#table.own(ordinal), kind, { reason, state: row.state })
-      if (row.state === 'ready') world.batches.instanceLost(row.deployment)
+    const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
+    for (const { ordinal, row } of lostInstances) {
+      world.record(this.#table.writable(ordinal), kind, { reason, state: row.state })
+      if (row.state === 'ready') world.batches.onInstanceLost(row.deployment)
       this.#remove(ordinal, reason)
     }
-    for (const deployment of new Set(lost.map(({ row }) => row.deployment))) {
-      const wanted = lost.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
-      if (wanted === undefined) world.deployments.refresh(deployment)
-      else if (kind === 'instance.lost') world.deployments.lostInstance(deployment, reason)
+    for (const deployment of new Set(lostInstances.map(({ row }) => row.deployment))) {
+      const lostActive = lostInstances.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
+      if (lostActive === undefined) world.deployments.updateStatus(deployment)
+      else if (kind === 'instance.lost') world.deployments.onInstanceLost(deployment, reason)
       else {
-        const { state, since } = wanted.row
-        world.deployments.crashedInstance(deployment, reason, state === 'ready' ? world.clock.now - since : 0)
+        const { state, since } = lostActive.row
+        world.deployments.onInstanceCrashed(deployment, reason, state === 'ready' ? world.clock.now - since : 0)
       }
-      world.adapters.slots.serve(deployment)
+      world.loraAdapters.slots.assignSlots(deployment)
     }
-    world.placement.wake()
+    world.placement.scheduleRound()
   }
 
   /** Tells an instance to leave: a ready one drains first. */
   release(ordinal: number): void {
-    const instance = this.#table.own(ordinal)
+    const instance = this.#table.writable(ordinal)
     if (instance.state === 'draining') return
     if (instance.state !== 'ready') {
-      this.#leave(ordinal)
+      this.#finish(ordinal)
       return
     }
-    this.#enter(instance, 'draining')
-    this.#world.adapters.slots.stopLoading(instance)
-    this.#world.adapters.slots.serve(instance.deployment)
-    instance.next = this.plan(ordinal, this.#world.profile.timings.drain, 'instance.drained')
+    this.#enterState(instance, 'draining')
+    this.#world.loraAdapters.slots.cancelLoads(instance)
+    this.#world.loraAdapters.slots.assignSlots(instance.deployment)
+    instance.next = this.schedule(ordinal, this.#world.profile.timings.drain, 'instance.drained')
   }
 
   /** Builds an instance of a fixture in a later state than pending; false when no node has room. */
-  settle(ordinal: number, state: InstanceState): boolean {
+  startInState(ordinal: number, state: InstanceState): boolean {
     const world = this.#world
-    const instance = this.#table.own(ordinal)
+    const instance = this.#table.writable(ordinal)
     world.cancel(instance.next)
     instance.next = 0
     if (state === 'pending') {
-      instance.next = world.plan(
+      instance.next = world.schedule(
         world.profile.timings.placementDelay,
         'instance.placementDue',
         ordinal,
-        this.#table.use(ordinal),
+        this.#table.useCount(ordinal),
       )
       return true
     }
     if (!this.place(ordinal)) return false
     world.cancel(instance.next)
     instance.next = 0
-    if (state === 'placed' || state === 'pulling') this.#pull(ordinal, instance)
-    else if (state === 'loading' || state === 'warming') this.#load(ordinal, instance)
-    else this.#ready(instance)
+    if (state === 'placed' || state === 'pulling') this.#pullImage(ordinal, instance)
+    else if (state === 'loading' || state === 'warming') this.#loadWeights(ordinal, instance)
+    else this.#becomeReady(instance)
     return true
   }
 
@@ -297,146 +297,154 @@ export class Instances {
     return this.#world.deployments.read(this.#table.read(ordinal).deployment)
   }
 
-  #enter(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
+  #enterState(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
     const { deployments, clock } = this.#world
-    const served = instance.state === 'ready'
-    deployments.moved(instance.deployment, instance.state, state)
+    const wasReady = instance.state === 'ready'
+    deployments.countMove(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
-    instance.life.enter(state, clock.now)
-    this.#world.happened(instance, ENTERED[state], fields)
-    if (served || state === 'ready') deployments.capacityChanged(instance.deployment)
+    instance.timeline.enter(state, clock.now)
+    this.#world.record(instance, STATE_ENTRY_KIND[state], fields)
+    if (wasReady || state === 'ready') deployments.onCapacityChanged(instance.deployment)
   }
 
-  #pull(ordinal: number, instance: InstanceRow): void {
-    const { chance, profile, nodes, conditions } = this.#world
+  #pullImage(ordinal: number, instance: InstanceRow): void {
+    const { chance, profile, nodes, environment } = this.#world
     const { containerImage } = this.#deploymentOf(ordinal).plan
-    const cached = hasImage(nodes.read(instance.node), containerImage)
-    this.#enter(instance, 'pulling', { image: cached ? 'cached' : 'fetched' })
-    if (badImage(containerImage) !== undefined) {
-      instance.next = this.plan(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
+    const isCached = hasImage(nodes.read(instance.node), containerImage)
+    this.#enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
+    if (invalidImageReason(containerImage) !== undefined) {
+      instance.next = this.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }
-    if (!cached && conditions.registryDown) {
-      instance.next = this.plan(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
+    if (!isCached && environment.registryDown) {
+      instance.next = this.schedule(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
       return
     }
     const { key } = this.#deploymentOf(ordinal)
-    const pull = cached ? 0 : draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.nth)
-    instance.next = this.plan(ordinal, pull, 'instance.imagePulled')
+    const duration = isCached ? 0 : draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.index)
+    instance.next = this.schedule(ordinal, duration, 'instance.imagePulled')
   }
 
-  #download(ordinal: number, instance: InstanceRow): void {
+  #downloadWeights(ordinal: number, instance: InstanceRow): void {
     const world = this.#world
     const { timings } = world.profile
     const deployment = this.#deploymentOf(ordinal)
     world.nodes.cacheImage(instance.node, deployment.plan.containerImage)
-    instance.life.pulled = world.clock.now
+    instance.timeline.pulled = world.clock.now
     const node = world.nodes.read(instance.node)
-    const cached = hasWeights(node, deployment.weights.repo)
-    if (world.deployments.refusal(deployment) !== undefined) {
-      instance.next = this.plan(ordinal, timings.hubRefusal, 'instance.weightsRefused')
+    const isCached = hasWeights(node, deployment.weights.repo)
+    if (world.deployments.pullRefusal(deployment) !== undefined) {
+      instance.next = this.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
       return
     }
-    if (!cached && node.diskFull) {
+    if (!isCached && node.diskFull) {
       this.lose([ordinal], `no space left on ${node.id}`)
       return
     }
-    world.happened(instance, 'instance.imagePulled', { weights: cached ? 'cached' : 'fetched' })
-    if (cached) instance.next = this.plan(ordinal, 0, 'instance.weightsPulled')
+    world.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
+    if (isCached) instance.next = this.schedule(ordinal, 0, 'instance.weightsPulled')
     else {
-      const rate = draw(timings.downloadRate, world.chance, deployment.key, DOWNLOAD, instance.nth)
-      world.downloads.begin(ordinal, deployment.weights.bytes, rate)
+      const rate = draw(timings.downloadRate, world.chance, deployment.key, DOWNLOAD, instance.index)
+      world.downloads.start(ordinal, deployment.weights.bytes, rate)
     }
   }
 
-  #refuse(ordinal: number, instance: InstanceRow): void {
-    const reason = this.#world.deployments.refusal(this.#deploymentOf(ordinal))
+  #onPullRefused(ordinal: number, instance: InstanceRow): void {
+    const reason = this.#world.deployments.pullRefusal(this.#deploymentOf(ordinal))
     // The repository may have opened while the answer was under way; then the download begins after all.
-    if (reason === undefined) this.#download(ordinal, instance)
-    else this.#fail(instance, 'instance.refused', reason)
+    if (reason === undefined) this.#downloadWeights(ordinal, instance)
+    else this.#failDeployment(instance, 'instance.refused', reason)
   }
 
-  #load(ordinal: number, instance: InstanceRow): void {
+  #loadWeights(ordinal: number, instance: InstanceRow): void {
     const { nodes } = this.#world
     const { timings } = this.#world.profile
     const deployment = this.#deploymentOf(ordinal)
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
-    this.#enter(instance, 'loading')
-    instance.overdue = this.plan(ordinal, timings.readyWithin, 'instance.overdue')
-    if (deployment.crashesToCome > 0 || this.#world.deployments.badArguments(deployment) !== undefined) {
-      instance.next = this.plan(ordinal, timings.crashAfter, 'instance.engineExited')
+    this.#enterState(instance, 'loading')
+    instance.readyDeadlineEvent = this.schedule(ordinal, timings.readyWithin, 'instance.overdue')
+    if (deployment.remainingCrashes > 0 || this.#world.deployments.engineArgsProblem(deployment) !== undefined) {
+      instance.next = this.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
     const duration = timings.loadFixed + (deployment.weights.bytes / timings.loadRate) * 1e6
-    const short = memoryShortage(deployment.weights, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
-    instance.next = this.plan(ordinal, duration, short === undefined ? 'instance.loaded' : 'instance.outOfMemory')
+    const shortage = memoryShortage(deployment.weights, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
+    instance.next = this.schedule(
+      ordinal,
+      duration,
+      shortage === undefined ? 'instance.loaded' : 'instance.outOfMemory',
+    )
   }
 
-  #exitOf(instance: Readonly<InstanceRow>): string {
+  #exitReason(instance: Readonly<InstanceRow>): string {
     const { deployments } = this.#world
-    const bad = deployments.badArguments(deployments.read(instance.deployment))
-    if (bad !== undefined) return `engine exited with code 2: ${bad}`
-    deployments.own(instance.deployment).crashesToCome--
-    return ENGINE_CRASH
+    const argsProblem = deployments.engineArgsProblem(deployments.read(instance.deployment))
+    if (argsProblem !== undefined) return `engine exited with code 2: ${argsProblem}`
+    deployments.writable(instance.deployment).remainingCrashes--
+    return ENGINE_CRASH_REASON
   }
 
-  #outOfMemory(instance: InstanceRow): void {
+  #onOutOfMemory(instance: InstanceRow): void {
     const { weights, gpu, numGpus, maxBatchSize } = this.#world.deployments.read(instance.deployment)
     const reason = memoryShortage(weights, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
-    this.#fail(instance, 'instance.outOfMemory', reason)
+    this.#failDeployment(instance, 'instance.outOfMemory', reason)
   }
 
   /** What ends the whole deployment shows in the log of the instance that met it. */
-  #fail({ deployment, nth }: Readonly<InstanceRow>, kind: string, reason: string): void {
-    this.#world.logs.tell(deployment, nth, kind, { reason })
+  #failDeployment({ deployment, index }: Readonly<InstanceRow>, kind: string, reason: string): void {
+    this.#world.deploymentLogs.append(deployment, index, kind, { reason })
     this.#world.deployments.fail(deployment, reason)
   }
 
-  #warm(ordinal: number, instance: InstanceRow): void {
+  #warmUp(ordinal: number, instance: InstanceRow): void {
     const { chance } = this.#world
     const { timings } = this.#world.profile
     const { weights, key } = this.#deploymentOf(ordinal)
-    this.#enter(instance, 'warming')
+    this.#enterState(instance, 'warming')
     const { median, perGigabyte, sigma } = timings.warmUp
-    const middle = median + (weights.bytes / 1e9) * perGigabyte
-    instance.next = this.plan(ordinal, chance.lognormal(middle, sigma, key, WARM_UP, instance.nth), 'instance.warmed')
+    const medianDuration = median + (weights.bytes / 1e9) * perGigabyte
+    instance.next = this.schedule(
+      ordinal,
+      chance.lognormal(medianDuration, sigma, key, WARM_UP, instance.index),
+      'instance.warmed',
+    )
   }
 
-  #ready(instance: InstanceRow): void {
-    this.#world.cancel(instance.overdue)
-    instance.overdue = 0
-    this.#enter(instance, 'ready')
-    this.#world.deployments.instanceReady(instance.deployment)
-    this.#world.adapters.slots.serve(instance.deployment)
+  #becomeReady(instance: InstanceRow): void {
+    this.#world.cancel(instance.readyDeadlineEvent)
+    instance.readyDeadlineEvent = 0
+    this.#enterState(instance, 'ready')
+    this.#world.deployments.onInstanceReady(instance.deployment)
+    this.#world.loraAdapters.slots.assignSlots(instance.deployment)
   }
 
   /** Its time is over: it leaves and whoever waits may have its GPUs. */
-  #leave(ordinal: number): void {
-    const instance = this.#table.own(ordinal)
-    this.#world.happened(instance, 'instance.gone')
+  #finish(ordinal: number): void {
+    const instance = this.#table.writable(ordinal)
+    this.#world.record(instance, 'instance.gone')
     this.#remove(ordinal)
-    this.#world.deployments.refresh(instance.deployment)
-    this.#world.placement.wake()
+    this.#world.deployments.updateStatus(instance.deployment)
+    this.#world.placement.scheduleRound()
   }
 
-  #remove(ordinal: number, lostTo?: string): void {
+  #remove(ordinal: number, lossReason?: string): void {
     const world = this.#world
-    const instance = this.#table.own(ordinal)
+    const instance = this.#table.writable(ordinal)
     world.cancel(instance.next)
-    world.cancel(instance.overdue)
-    world.adapters.slots.stopLoading(instance)
+    world.cancel(instance.readyDeadlineEvent)
+    world.loraAdapters.slots.cancelLoads(instance)
     if (instance.ownRate > 0) world.downloads.end(instance)
     if (instance.node >= 0) world.nodes.release(instance.node, instance.gpus, ordinal)
-    else world.placement.leave(ordinal)
-    const deployment = world.deployments.own(instance.deployment)
+    else world.placement.dequeue(ordinal)
+    const deployment = world.deployments.writable(instance.deployment)
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
-    world.chronicle.lifeEnded(deployment, instance.life, lostTo)
-    world.deployments.moved(instance.deployment, instance.state, undefined)
-    world.limits.release(deployment.gpu, deployment.numGpus)
-    world.inference.instanceGone(ordinal, lostTo ?? 'its instance was stopped')
+    world.history.onInstanceEnded(deployment, instance.timeline, lossReason)
+    world.deployments.countMove(instance.deployment, instance.state, undefined)
+    world.gpuQuotas.release(deployment.gpu, deployment.numGpus)
+    world.inferenceRequests.onInstanceLost(ordinal, lossReason ?? 'its instance was stopped')
     this.#table.remove(ordinal)
-    world.deployments.meter(instance.deployment)
-    if (instance.state === 'ready') world.deployments.capacityChanged(instance.deployment)
+    world.deployments.updateMeter(instance.deployment)
+    if (instance.state === 'ready') world.deployments.onCapacityChanged(instance.deployment)
   }
 }

@@ -1,5 +1,5 @@
 import type { Violation } from './laws/law.ts'
-import { Watch } from './laws/watch.ts'
+import { InvariantChecker } from './laws/watch.ts'
 import type { World } from './world.ts'
 
 export type { Violation } from './laws/law.ts'
@@ -11,6 +11,6 @@ export type { Violation } from './laws/law.ts'
  *
  * @example expect(violations(sim.world)).toEqual([])
  */
-export function violations(world: World): Violation[] {
-  return new Watch(world).recount()
+export function findViolations(world: World): Violation[] {
+  return new InvariantChecker(world).checkWorld()
 }

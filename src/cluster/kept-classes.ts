@@ -7,43 +7,43 @@ import { Generation } from '../kernel/table.ts'
 import type { OfferedLoad } from '../store/load.ts'
 import { Accrual } from './accrual.ts'
 import { BatchRow } from './batch-row.ts'
-import { CommandRow } from './commands.ts'
+import { ScheduledCommandRow } from './commands.ts'
 import { DeploymentRow } from './deployment-row.ts'
 import { FileRow } from './files.ts'
 import { InferenceRow } from './inference-row.ts'
 import { InstanceRow } from './instances.ts'
 import { AccountRow, MeterRow } from './ledger-row.ts'
-import { Life } from './life.ts'
-import { LimitRequestRow } from './limits.ts'
-import { type CurveChance, LoadCurve } from './load-curve.ts'
-import { OwnModelRow } from './models.ts'
+import { InstanceTimeline } from './life.ts'
+import { QuotaRequestRow } from './limits.ts'
+import { type CurveRandomness, LoadCurve } from './load-curve.ts'
+import { AccountModelRow } from './models.ts'
 import { NodeRow } from './nodes.ts'
 import { RentalRow } from './rental-row.ts'
-import { SourceRow } from './weather.ts'
+import { WeatherSourceRow } from './weather.ts'
 
 /** Rows and what else has nothing but fields. */
-export const KEPT_BY_FIELDS = {
+export const CLASSES_ARCHIVED_BY_FIELDS = {
   AccountRow,
   BatchRow,
-  CommandRow,
+  ScheduledCommandRow,
   DeploymentRow,
   FileRow,
   InferenceRow,
   InstanceRow,
-  Life,
-  LimitRequestRow,
+  InstanceTimeline,
+  QuotaRequestRow,
   MeterRow,
   NodeRow,
-  OwnModelRow,
+  AccountModelRow,
   RentalRow,
-  SourceRow,
+  WeatherSourceRow,
 } as const
 
 /** What is taken apart and put together again. */
-export const KEPT_IN_PARTS = {
+export const CLASSES_ARCHIVED_BY_PARTS = {
   Accrual: {
     of: Accrual,
-    take: ({ whole, rest }: Accrual): readonly unknown[] => [whole, rest],
+    take: ({ wholeMicrocents: whole, remainder: rest }: Accrual): readonly unknown[] => [whole, rest],
     make: ([whole, rest]: readonly unknown[]): Accrual => new Accrual(whole as number, rest as number),
   },
   Chance: {
@@ -60,7 +60,7 @@ export const KEPT_IN_PARTS = {
   // Compiled anew: what it was compiled from takes a hundredth of the room.
   LoadCurve: {
     of: LoadCurve,
-    take: ({ load, by }: LoadCurve): readonly unknown[] => [load, by],
-    make: ([load, by]: readonly unknown[]): LoadCurve => new LoadCurve(load as OfferedLoad, by as CurveChance),
+    take: ({ load, randomness: by }: LoadCurve): readonly unknown[] => [load, by],
+    make: ([load, by]: readonly unknown[]): LoadCurve => new LoadCurve(load as OfferedLoad, by as CurveRandomness),
   },
 } as const

@@ -16,7 +16,7 @@ export class MeterRow extends Row {
   accrued = new Accrual()
   posted: Microcents = 0
   /** Its newest stretch that is over; -1 for none. */
-  stretches = -1
+  newestInterval = -1
 
   constructor(generation: Generation, id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number) {
     super(generation, id)
@@ -31,7 +31,7 @@ export class MeterRow extends Row {
     copy.since = this.since
     copy.accrued = this.accrued.copy()
     copy.posted = this.posted
-    copy.stretches = this.stretches
+    copy.newestInterval = this.newestInterval
     return copy.takeHash(this)
   }
 }

@@ -2,7 +2,7 @@ import type { Micros } from '../kernel/duration.ts'
 import type { InstanceState } from './instances.ts'
 
 /** The stages of an instance's life, in order: its states, and between two of them the moment its image was there. */
-export const STAGES = [
+export const INSTANCE_STAGES = [
   'pending',
   'placed',
   'pulling',
@@ -12,10 +12,10 @@ export const STAGES = [
   'ready',
   'draining',
 ] as const satisfies readonly (InstanceState | 'pulled')[]
-export type Stage = (typeof STAGES)[number]
+export type InstanceStage = (typeof INSTANCE_STAGES)[number]
 
 /** When an instance entered each stage of its life; -1 for what has not come, or lay before the world began. */
-export class Life implements Record<Stage, Micros> {
+export class InstanceTimeline implements Record<InstanceStage, Micros> {
   pending: Micros
   placed: Micros = -1
   pulling: Micros = -1
@@ -25,12 +25,12 @@ export class Life implements Record<Stage, Micros> {
   ready: Micros = -1
   draining: Micros = -1
 
-  constructor(asked: Micros) {
-    this.pending = asked
+  constructor(requestedAt: Micros) {
+    this.pending = requestedAt
   }
 
   /** It enters a stage. By name: a field whose name is computed costs ten times as much. */
-  enter(stage: Stage, now: Micros): void {
+  enter(stage: InstanceStage, now: Micros): void {
     switch (stage) {
       case 'pending':
         this.pending = now
@@ -59,8 +59,8 @@ export class Life implements Record<Stage, Micros> {
     }
   }
 
-  copy(): Life {
-    const copy = new Life(this.pending)
+  copy(): InstanceTimeline {
+    const copy = new InstanceTimeline(this.pending)
     copy.placed = this.placed
     copy.pulling = this.pulling
     copy.pulled = this.pulled
@@ -73,7 +73,7 @@ export class Life implements Record<Stage, Micros> {
 }
 
 /** How the reason reads with which an instance was lost, by what it was lost to. */
-const REASONS = {
+const CAUSE_PATTERNS = {
   node_crash: /^node .* crashed$/,
   preemption: /^node .* was preempted$/,
   gpu: /^GPU \d/,
@@ -85,10 +85,10 @@ const REASONS = {
   engine_exit: /^engine exited/,
   other: /^/,
 } as const satisfies Readonly<Record<string, RegExp>>
-export type LostTo = keyof typeof REASONS
-export const LOST_TO = Object.keys(REASONS) as LostTo[]
+export type LossCause = keyof typeof CAUSE_PATTERNS
+export const LOSS_CAUSES = Object.keys(CAUSE_PATTERNS) as LossCause[]
 
 /** What an instance was lost to, by the reason it was given; `other` for one that reads like none. */
-export function lostTo(reason: string): LostTo {
-  return LOST_TO.find(kind => REASONS[kind].test(reason))!
+export function lossCause(reason: string): LossCause {
+  return LOSS_CAUSES.find(kind => CAUSE_PATTERNS[kind].test(reason))!
 }

@@ -1,18 +1,18 @@
 import { type Generation, Row, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
 import type { EventName } from './events.ts'
 import { gpuIndex } from './gpus.ts'
 import type { World } from './world.ts'
 
 /** A request for a higher GPU limit, decided after a review. */
-export class LimitRequestRow extends Row {
+export class QuotaRequestRow extends Row {
   readonly gpu: GpuType
   readonly requested: number
   readonly reason: string
   decision: 'pending' | 'approved' | 'denied' = 'pending'
   /** The end of its review. */
-  next = 0
+  reviewEvent = 0
 
   constructor(generation: Generation, id: string, gpu: GpuType, requested: number, reason: string) {
     super(generation, id)
@@ -21,49 +21,49 @@ export class LimitRequestRow extends Row {
     this.reason = reason
   }
 
-  copy(generation: Generation): LimitRequestRow {
-    const copy = new LimitRequestRow(generation, this.id, this.gpu, this.requested, this.reason)
+  copy(generation: Generation): QuotaRequestRow {
+    const copy = new QuotaRequestRow(generation, this.id, this.gpu, this.requested, this.reason)
     copy.decision = this.decision
-    copy.next = this.next
+    copy.reviewEvent = this.reviewEvent
     return copy.takeHash(this)
   }
 }
 
 /** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
-export class GpuLimits {
+export class GpuQuotas {
   readonly #world: World
-  readonly #table: Table<LimitRequestRow>
+  readonly #table: Table<QuotaRequestRow>
   /** By type; -1 means no limit. */
-  #limit: Int32Array
+  #quotas: Int32Array
   #held: Int32Array
   /** Types for which somebody was held back, as bits. */
-  #heldBack: number
+  #waitingTypes: number
 
-  constructor(world: World, from?: { table: Table<LimitRequestRow>; limits: GpuLimits }) {
+  constructor(world: World, from?: { table: Table<QuotaRequestRow>; origin: GpuQuotas }) {
     this.#world = world
     this.#table = from?.table ?? new Table(world.generation)
-    this.#limit = from
-      ? from.limits.#limit.slice()
+    this.#quotas = from
+      ? from.origin.#quotas.slice()
       : new Int32Array(GPU_TYPES.length).fill(world.profile.limits.defaultGpuLimit ?? -1)
-    this.#held = from ? from.limits.#held.slice() : new Int32Array(GPU_TYPES.length)
-    this.#heldBack = from ? from.limits.#heldBack : 0
+    this.#held = from ? from.origin.#held.slice() : new Int32Array(GPU_TYPES.length)
+    this.#waitingTypes = from ? from.origin.#waitingTypes : 0
   }
 
-  fork(world: World, theirs: Generation): GpuLimits {
-    return new GpuLimits(world, { table: this.#table.fork(theirs, world.generation), limits: this })
+  fork(world: World, originGeneration: Generation): GpuQuotas {
+    return new GpuQuotas(world, { table: this.#table.fork(originGeneration, world.generation), origin: this })
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
-    this.#limit = tape.value(this.#limit)
-    this.#held = tape.value(this.#held)
-    this.#heldBack = tape.value(this.#heldBack)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
+    this.#quotas = archive.value(this.#quotas)
+    this.#held = archive.value(this.#held)
+    this.#waitingTypes = archive.value(this.#waitingTypes)
   }
 
   /** The limit of a type; null means none. */
-  of(gpu: GpuType): number | null {
-    const limit = this.#limit[gpuIndex(gpu)]!
-    return limit < 0 ? null : limit
+  get(gpu: GpuType): number | null {
+    const quota = this.#quotas[gpuIndex(gpu)]!
+    return quota < 0 ? null : quota
   }
 
   /** GPUs of a type that the account holds or has asked for. */
@@ -73,18 +73,18 @@ export class GpuLimits {
 
   /** Whether the account may have this many more; asking changes nothing. */
   hasRoom(gpu: GpuType, gpus: number): boolean {
-    const limit = this.of(gpu)
-    return limit === null || this.held(gpu) + gpus <= limit
+    const quota = this.get(gpu)
+    return quota === null || this.held(gpu) + gpus <= quota
   }
 
   /** Whether the account may have this many more. Who is told no here is told when some are given back. */
-  allows(gpu: GpuType, gpus: number): boolean {
+  hasRoomOrWaits(gpu: GpuType, gpus: number): boolean {
     if (this.hasRoom(gpu, gpus)) return true
-    this.#heldBack |= 1 << gpuIndex(gpu)
+    this.#waitingTypes |= 1 << gpuIndex(gpu)
     return false
   }
 
-  hold(gpu: GpuType, gpus: number): void {
+  acquire(gpu: GpuType, gpus: number): void {
     const index = gpuIndex(gpu)
     this.#held[index] = this.#held[index]! + gpus
   }
@@ -92,90 +92,91 @@ export class GpuLimits {
   release(gpu: GpuType, gpus: number): void {
     const index = gpuIndex(gpu)
     this.#held[index] = this.#held[index]! - gpus
-    if (this.#heldBack & (1 << index)) this.#tellHeldBack(index)
+    if (this.#waitingTypes & (1 << index)) this.#scheduleFreed(index)
   }
 
   /** Sets the limit of a type; null means none. */
-  set(gpu: GpuType, limit: number | null): void {
+  set(gpu: GpuType, quota: number | null): void {
     const index = gpuIndex(gpu)
-    this.#limit[index] = limit ?? -1
-    if (this.#heldBack & (1 << index)) this.#tellHeldBack(index)
+    this.#quotas[index] = quota ?? -1
+    if (this.#waitingTypes & (1 << index)) this.#scheduleFreed(index)
   }
 
   /** The same, by the user of the simulator: a fault or its repair. */
-  command(gpu: GpuType, limit: number | null): void {
-    this.#world.command(this.#world.ledger.account, 'limit.set', { gpu, limit })
+  setByCommand(gpu: GpuType, limit: number | null): void {
+    this.#world.recordCommand(this.#world.ledger.account, 'limit.set', { gpu, limit })
     this.set(gpu, limit)
   }
 
   /** The requests for higher limits, in the order in which they were filed. */
-  entries(): Generator<[number, Readonly<LimitRequestRow>]> {
+  requests(): Generator<[number, Readonly<QuotaRequestRow>]> {
     return this.#table.entries()
   }
 
-  pending(gpu: GpuType): boolean {
-    return this.requested(gpu) !== undefined
+  hasPendingRequest(gpu: GpuType): boolean {
+    return this.pendingQuota(gpu) !== undefined
   }
 
   /** The limit that a pending request asks for. */
-  requested(gpu: GpuType): number | undefined {
+  pendingQuota(gpu: GpuType): number | undefined {
     for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return row.requested
     return undefined
   }
 
   /** Files a request; the review decides it later. */
-  request(gpu: GpuType, requested: number, reason: string): void {
+  fileRequest(gpu: GpuType, requested: number, reason: string): void {
     const world = this.#world
     const key = world.newKey('limit', gpu)
     const id = `limit_${world.chance.letters(24, key, 0)}`
-    const row = new LimitRequestRow(this.#table.generation, id, gpu, requested, reason)
+    const row = new QuotaRequestRow(this.#table.generation, id, gpu, requested, reason)
     const ordinal = this.#table.add(row)
-    world.happened(row, 'limit.requested', { gpu, requested_limit: requested })
+    world.record(row, 'limit.requested', { gpu, requested_limit: requested })
     const { limitReview, limitPolicy } = world.profile.reviews
-    if (limitPolicy !== 'manual') row.next = world.plan(limitReview, 'limit.decided', ordinal)
-    world.seen()
+    if (limitPolicy !== 'manual') row.reviewEvent = world.schedule(limitReview, 'limit.decided', ordinal)
+    world.markVisibleChange()
   }
 
-  on(event: EventName, subject: number): void {
-    if (event === 'limit.decided') this.#decide(subject)
-    else this.#freed(subject)
+  onEvent(event: EventName, subject: number): void {
+    if (event === 'limit.decided') this.#decideByPolicy(subject)
+    else this.#onFreed(subject)
   }
 
   /** Decides the pending request for a type by hand; false when there is none. */
-  settle(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
+  decideByCommand(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
     for (const [ordinal, row] of this.#table.entries()) {
       if (row.gpu !== gpu || row.decision !== 'pending') continue
-      this.#world.cancel(row.next)
-      this.#settle(this.#table.own(ordinal), decision)
+      this.#world.cancel(row.reviewEvent)
+      this.#applyDecision(this.#table.writable(ordinal), decision)
       return true
     }
     return false
   }
 
-  #decide(ordinal: number): void {
+  #decideByPolicy(ordinal: number): void {
     const { limitApprovedUpTo, limitPolicy } = this.#world.profile.reviews
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     const approved = limitPolicy === 'approve' && row.requested <= limitApprovedUpTo
-    this.#settle(row, approved ? 'approved' : 'denied')
+    this.#applyDecision(row, approved ? 'approved' : 'denied')
   }
 
-  #settle(row: LimitRequestRow, decision: 'approved' | 'denied'): void {
+  #applyDecision(row: QuotaRequestRow, decision: 'approved' | 'denied'): void {
     const world = this.#world
-    row.next = 0
+    row.reviewEvent = 0
     row.decision = decision
-    world.happened(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
-    const present = this.of(row.gpu)
-    if (row.decision === 'approved' && present !== null && row.requested > present) this.set(row.gpu, row.requested)
-    world.seen()
+    world.record(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
+    const currentQuota = this.get(row.gpu)
+    if (row.decision === 'approved' && currentQuota !== null && row.requested > currentQuota)
+      this.set(row.gpu, row.requested)
+    world.markVisibleChange()
   }
 
-  #freed(index: number): void {
-    this.#heldBack &= ~(1 << index)
-    this.#world.deployments.limitRaised(GPU_TYPES[index]!)
+  #onFreed(index: number): void {
+    this.#waitingTypes &= ~(1 << index)
+    this.#world.deployments.onQuotaAvailable(GPU_TYPES[index]!)
   }
 
-  #tellHeldBack(index: number): void {
-    this.#heldBack &= ~(1 << index)
-    this.#world.plan(0, 'limit.freed', index)
+  #scheduleFreed(index: number): void {
+    this.#waitingTypes &= ~(1 << index)
+    this.#world.schedule(0, 'limit.freed', index)
   }
 }

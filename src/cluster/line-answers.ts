@@ -1,18 +1,18 @@
 /** What lines of batches are held to, and what they are answered with: a door hands it in, for it is its requests' own. */
-import type { Chance, Key } from '../kernel/random.ts'
+import type { Chance, EntityKey } from '../kernel/random.ts'
 import type { BatchEndpoint } from './batch-lines.ts'
-import type { Target } from './targets.ts'
+import type { ModelTarget } from './targets.ts'
 import type { World } from './world.ts'
 
 /** A request of a batch. */
-export interface AskedLine {
+export interface ResolvedLine {
   readonly endpoint: BatchEndpoint
   /** What the line names, and what that is. */
   readonly model: string
-  readonly target: Target
+  readonly target: ModelTarget
   readonly body: Readonly<Record<string, unknown>>
   /** What `read` made of the body; undefined where nobody has read it yet. */
-  readonly read: unknown
+  readonly parsed: unknown
 }
 
 /** Why a line is refused: it fails, and the batch goes on. */
@@ -26,7 +26,7 @@ export interface LineAnswer {
   readonly promptTokens: number
   readonly answerTokens: number
   /** What its words are drawn from when they are written; undefined where `choices` says all. */
-  readonly key: Key | undefined
+  readonly key: EntityKey | undefined
   /** Whether the words were cut short. */
   readonly isCut: boolean
   /** The choices as JSON, where they are more than words that can be drawn again. */
@@ -34,7 +34,7 @@ export interface LineAnswer {
 }
 
 /** An answer on its way into a file. */
-export interface WrittenLine extends LineAnswer {
+export interface OutputLine extends LineAnswer {
   readonly endpoint: BatchEndpoint
   readonly model: string
   /** What its wire id ends with. */
@@ -43,18 +43,18 @@ export interface WrittenLine extends LineAnswer {
   readonly created: number
 }
 
-export interface LineAnswers {
+export interface LineAnswerer {
   /** Whether all is loaded that an answer takes. */
   readonly isReady: boolean
   /** What is wrong with a body, whatever it would be answered with; it needs nothing loaded. */
-  refusal(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): LineError | undefined
+  validate(endpoint: BatchEndpoint, responseBody: Readonly<Record<string, unknown>>): LineError | undefined
   /** What a body asks, or why it is refused, in whatever world it is: of a line that many worlds have it is made once. */
-  read(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
-  answer(world: World, line: AskedLine): LineAnswer | LineError
+  parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
+  answer(world: World, line: ResolvedLine): LineAnswer | LineError
   /** The body of an answer. */
-  body(chance: Chance, line: WrittenLine): unknown
+  body(chance: Chance, line: OutputLine): unknown
   /** For a copy of the world: what is scripted goes on from here by itself. */
-  fork(): LineAnswers
+  fork(): LineAnswerer
   /** What a copy has answered was answered here. */
-  takeOver(fork: LineAnswers): void
+  adopt(fork: LineAnswerer): void
 }

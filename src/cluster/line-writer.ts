@@ -1,20 +1,20 @@
 /** Lines of a file: counted, and written. */
 import { ByteHash } from '../kernel/random.ts'
-import type { Content } from './files.ts'
+import type { FileContent } from './files.ts'
 
 export function countLines(chunks: readonly Uint8Array[]): number {
   let lines = 0
-  let last = 10
+  let lastByte = 10
   for (const chunk of chunks) {
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
-    last = chunk.at(-1) ?? last
+    for (let index = chunk.indexOf(10); index >= 0; index = chunk.indexOf(10, index + 1)) lines++
+    lastByte = chunk.at(-1) ?? lastByte
   }
   // The last line counts without a line feed as well.
-  return last === 10 ? lines : lines + 1
+  return lastByte === 10 ? lines : lines + 1
 }
 
 /** Collects lines into chunks of bytes, hashed on the way. */
-export class LineWriter {
+export class JsonlWriter {
   readonly #encoder = new TextEncoder()
   readonly #hash = new ByteHash()
   readonly #chunks: Uint8Array[] = []
@@ -26,7 +26,7 @@ export class LineWriter {
     if (this.#text.length > 65_536) this.#flush()
   }
 
-  end(): Content {
+  finish(): FileContent {
     this.#flush()
     return { chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
   }

@@ -1,14 +1,14 @@
 /** Offered load as a function of time, so that whoever waits for it can ask when it changes instead of watching it. */
 import { type Micros, micros, SECOND } from '../kernel/duration.ts'
-import { type Chance, type Key, purpose } from '../kernel/random.ts'
+import { type Chance, type EntityKey, purpose } from '../kernel/random.ts'
 import { type LoadPoint, type OfferedLoad, parseLoadTrace, tracePeriod } from '../store/load.ts'
 
 const BURST = purpose('load.burst')
 
 /** Whose chance a curve draws from: bursts fall where the key of their deployment says. */
-export interface CurveChance {
+export interface CurveRandomness {
   readonly chance: Chance
-  readonly key: Key
+  readonly key: EntityKey
 }
 
 /**
@@ -23,31 +23,31 @@ export interface CurveChance {
  * curve.firstBelow(20, 14 * HOUR, DAY) // the microsecond at which it has fallen below 20
  */
 export class LoadCurve {
-  readonly #shape: Shape
+  readonly #rateFunction: RateFunction
   /** What it was compiled from. */
   readonly load: OfferedLoad
-  readonly by: CurveChance
+  readonly randomness: CurveRandomness
 
   /** @throws Error for a trace whose text nobody read, LoadTraceError for one that makes no sense */
-  constructor(load: OfferedLoad, by: CurveChance) {
+  constructor(load: OfferedLoad, by: CurveRandomness) {
     this.load = load
-    this.by = by
-    this.#shape = shapeOf(load, by.chance, by.key)
+    this.randomness = by
+    this.#rateFunction = createRateFunction(load, by.chance, by.key)
   }
 
   /** Requests/s at a moment. */
   rateAt(t: Micros): number {
-    return this.#shape.rateAt(t)
+    return this.#rateFunction.rateAt(t)
   }
 
   /** Requests that arrive in [from, to), a real number; 0 where `to` does not lie after `from`. */
   integral(from: Micros, to: Micros): number {
-    return to > from ? this.#shape.area(from, to) / SECOND : 0
+    return to > from ? this.#rateFunction.area(from, to) / SECOND : 0
   }
 
   /** The next moment after `t` at which the rate jumps or changes its slope; Infinity when it never does. */
-  nextBreak(t: Micros): Micros {
-    return this.#shape.nextBreak(t)
+  nextBreakpoint(t: Micros): Micros {
+    return this.#rateFunction.nextBreakpoint(t)
   }
 
   /** The first microsecond after `from`, up to and including `until`, with a rate above `level`; Infinity when there is none. */
@@ -73,18 +73,18 @@ export class LoadCurve {
    * earlier of `firstAtMost` and `firstAbove`, and sooner said: most often both are near.
    */
   firstOutside(low: number, high: number, from: Micros): Micros {
-    const soon = this.#either(low, high, from, this.#shape.nextBreak(from))
-    return soon < Number.POSITIVE_INFINITY ? soon : this.#either(low, high, from, Number.POSITIVE_INFINITY)
+    const soon = this.#firstOutsideUntil(low, high, from, this.#rateFunction.nextBreakpoint(from))
+    return soon < Number.POSITIVE_INFINITY ? soon : this.#firstOutsideUntil(low, high, from, Number.POSITIVE_INFINITY)
   }
 
-  #either(low: number, high: number, from: Micros, until: Micros): Micros {
+  #firstOutsideUntil(low: number, high: number, from: Micros, until: Micros): Micros {
     const above = this.#first('above', high, from, until)
     return Math.min(above, this.#first('at most', low, from, Math.min(above, until)))
   }
 
   #first(side: Side, level: number, from: Micros, until: Micros): Micros {
     if (until <= from) return Number.POSITIVE_INFINITY
-    const t = this.#shape.first(side, level, from + 1, until)
+    const t = this.#rateFunction.first(side, level, from + 1, until)
     return t <= until ? t : Number.POSITIVE_INFINITY
   }
 }
@@ -92,10 +92,10 @@ export class LoadCurve {
 type Side = 'above' | 'below' | 'at most'
 
 /** How a curve is evaluated. Areas are in requests/s × µs. */
-interface Shape {
+interface RateFunction {
   rateAt(t: Micros): number
   area(from: Micros, to: Micros): number
-  nextBreak(t: Micros): Micros
+  nextBreakpoint(t: Micros): Micros
   /**
    * The first microsecond from `from` on, itself included, that lies on this side of the level. Whoever asks wants none
    * after `until`, so none after it need be found.
@@ -103,52 +103,52 @@ interface Shape {
   first(side: Side, level: number, from: Micros, until: Micros): Micros
 }
 
-function isOn(side: Side, level: number, rate: number): boolean {
+function isOnSide(side: Side, level: number, rate: number): boolean {
   return side === 'above' ? rate > level : side === 'below' ? rate < level : rate <= level
 }
 
-function shapeOf(load: OfferedLoad, chance: Chance, key: Key): Shape {
+function createRateFunction(load: OfferedLoad, chance: Chance, key: EntityKey): RateFunction {
   switch (load.kind) {
     case 'constant':
-      return levels([{ at: 0, rps: load.rps }])
+      return stepRate([{ at: 0, rps: load.rps }])
     case 'steps':
-      return levels(load.steps.map(({ at, rps }) => ({ at: micros(at), rps })))
+      return stepRate(load.steps.map(({ at, rps }) => ({ at: micros(at), rps })))
     case 'wave':
-      return load.low === load.high ? levels([{ at: 0, rps: load.low }]) : wave(load)
+      return load.low === load.high ? stepRate([{ at: 0, rps: load.low }]) : waveRate(load)
     case 'burst': {
-      const always = micros(load.lasts) === micros(load.every) || load.base === load.peak
-      return always ? levels([{ at: 0, rps: load.peak }]) : new Bursts(load, chance, key)
+      const isConstant = micros(load.lasts) === micros(load.every) || load.base === load.peak
+      return isConstant ? stepRate([{ at: 0, rps: load.peak }]) : new BurstRate(load, chance, key)
     }
     case 'ramp':
-      return ramp(load)
+      return rampRate(load)
     case 'trace': {
       if (load.text === undefined) {
         throw new Error(`Failed to compile the trace '${load.path ?? ''}': its text was not read. Read the file first.`)
       }
       const points = parseLoadTrace(load.text, load.path)
-      return levels(points, load.repeat ? tracePeriod(points) : Number.POSITIVE_INFINITY)
+      return stepRate(points, load.repeat ? tracePeriod(points) : Number.POSITIVE_INFINITY)
     }
   }
 }
 
-function levels(points: readonly LoadPoint[], period: Micros = Number.POSITIVE_INFINITY): Pieces {
-  const pieces: Piece[] = []
-  const put = (at: Micros, rps: number) => {
+function stepRate(points: readonly LoadPoint[], period: Micros = Number.POSITIVE_INFINITY): PiecewiseRate {
+  const pieces: LinearPiece[] = []
+  const addPiece = (at: Micros, rps: number) => {
     if (pieces.at(-1)?.from !== rps) pieces.push({ at, from: rps, to: rps })
   }
-  if (points[0]!.at > 0) put(0, 0)
-  for (const { at, rps } of points) put(at, rps)
-  return new Pieces(pieces, period, 0)
+  if (points[0]!.at > 0) addPiece(0, 0)
+  for (const { at, rps } of points) addPiece(at, rps)
+  return new PiecewiseRate(pieces, period, 0)
 }
 
-function ramp(load: Extract<OfferedLoad, { kind: 'ramp' }>): Pieces {
+function rampRate(load: Extract<OfferedLoad, { kind: 'ramp' }>): PiecewiseRate {
   const start = micros(load.start)
   const pieces = [
     { at: 0, from: load.from, to: load.from },
     { at: start, from: load.from, to: load.to },
     { at: micros(load.end), from: load.to, to: load.to },
   ]
-  return new Pieces(start === 0 ? pieces.slice(1) : pieces, Number.POSITIVE_INFINITY, 0)
+  return new PiecewiseRate(start === 0 ? pieces.slice(1) : pieces, Number.POSITIVE_INFINITY, 0)
 }
 
 /** (1 + cos x) / 2 for x from 0 to π in 24 steps: a table, because engines may round Math.cos differently. */
@@ -162,10 +162,10 @@ const RAISED_COSINE = [
 /** Half an hour a piece for a wave of a day; the straight pieces stay within 0.11 % of the swing from the cosine. */
 const WAVE_PIECES = 48
 
-function wave(load: Extract<OfferedLoad, { kind: 'wave' }>): Pieces {
+function waveRate(load: Extract<OfferedLoad, { kind: 'wave' }>): PiecewiseRate {
   const period = micros(load.period)
-  const height = (k: number) => {
-    const share = RAISED_COSINE[k <= WAVE_PIECES / 2 ? k : WAVE_PIECES - k]!
+  const height = (index: number) => {
+    const share = RAISED_COSINE[index <= WAVE_PIECES / 2 ? index : WAVE_PIECES - index]!
     return share === 1 ? load.high : load.low + (load.high - load.low) * share
   }
   const pieces = Array.from({ length: WAVE_PIECES }, (_, k) => ({
@@ -173,21 +173,21 @@ function wave(load: Extract<OfferedLoad, { kind: 'wave' }>): Pieces {
     from: height(k),
     to: height(k + 1),
   }))
-  return new Pieces(pieces, period, micros(load.peak_at))
+  return new PiecewiseRate(pieces, period, micros(load.peak_at))
 }
 
 /** A straight line from one rate to another, which it reaches where the next piece begins. */
-interface Piece {
+interface LinearPiece {
   readonly at: Micros
   readonly from: number
   readonly to: number
 }
 
 /** Numbers in the table of a piece, and where among them they lie; its start comes first. */
-const WIDTH = 4
-const RATE = 1
-const SLOPE = 2
-const AREA = 3
+const PIECE_WIDTH = 4
+const RATE_OFFSET = 1
+const SLOPE_OFFSET = 2
+const AREA_OFFSET = 3
 
 /**
  * A table of straight pieces from 0 to `period`, which then repeats; its 0 lies at `origin`. A table without end (period
@@ -195,7 +195,7 @@ const AREA = 3
  *
  * Two trees over the pieces, of their highest and lowest rates, find the first piece that crosses a level.
  */
-class Pieces implements Shape {
+class PiecewiseRate implements RateFunction {
   readonly #period: Micros
   readonly #origin: Micros
   readonly #count: number
@@ -209,15 +209,15 @@ class Pieces implements Shape {
   readonly #lowest: Float64Array
   readonly #leaves: number
 
-  constructor(pieces: readonly Piece[], period: Micros, origin: Micros) {
+  constructor(pieces: readonly LinearPiece[], period: Micros, origin: Micros) {
     const count = pieces.length
     this.#period = period
     this.#origin = origin
     this.#count = count
-    const table = new Float64Array((count + 1) * WIDTH)
+    const table = new Float64Array((count + 1) * PIECE_WIDTH)
     this.#table = table
-    for (const [i, { at, from }] of pieces.entries()) table.set([at, from], i * WIDTH)
-    table[count * WIDTH] = period
+    for (const [i, { at, from }] of pieces.entries()) table.set([at, from], i * PIECE_WIDTH)
+    table[count * PIECE_WIDTH] = period
     let leaves = 1
     while (leaves < count) leaves *= 2
     this.#leaves = leaves
@@ -225,8 +225,8 @@ class Pieces implements Shape {
     this.#lowest = new Float64Array(2 * leaves).fill(Number.POSITIVE_INFINITY)
     for (const [i, { from, to }] of pieces.entries()) {
       const end = this.#startOf(i + 1)
-      if (from !== to) table[i * WIDTH + SLOPE] = (to - from) / (end - this.#startOf(i))
-      table[(i + 1) * WIDTH + AREA] = this.#areaBefore(i) + this.#areaIn(i, this.#startOf(i), end)
+      if (from !== to) table[i * PIECE_WIDTH + SLOPE_OFFSET] = (to - from) / (end - this.#startOf(i))
+      table[(i + 1) * PIECE_WIDTH + AREA_OFFSET] = this.#areaBefore(i) + this.#areaIn(i, this.#startOf(i), end)
       const last = from === to ? from : this.#rateIn(i, end - 1)
       this.#highest[leaves + i] = Math.max(from, last)
       this.#lowest[leaves + i] = Math.min(from, last)
@@ -246,13 +246,15 @@ class Pieces implements Shape {
     const start = this.#phaseOf(from)
     const end = start + (to - from)
     if (end <= this.#period) return this.#areaBetween(start, end)
-    const beyond = end - this.#period
-    const rest = beyond % this.#period
-    const whole = Math.round((beyond - rest) / this.#period)
-    return this.#areaBetween(start, this.#period) + whole * this.#areaBefore(this.#count) + this.#areaBetween(0, rest)
+    const excess = end - this.#period
+    const remainder = excess % this.#period
+    const periods = Math.round((excess - remainder) / this.#period)
+    return (
+      this.#areaBetween(start, this.#period) + periods * this.#areaBefore(this.#count) + this.#areaBetween(0, remainder)
+    )
   }
 
-  nextBreak(t: Micros): Micros {
+  nextBreakpoint(t: Micros): Micros {
     const phase = this.#phaseOf(t)
     return t + (this.#startOf(this.#pieceAt(phase) + 1) - phase)
   }
@@ -261,16 +263,16 @@ class Pieces implements Shape {
     const phase = this.#phaseOf(from)
     const latest = phase + (until - from)
     const piece = this.#pieceAt(phase)
-    const here = this.#firstIn(piece, side, level, phase, latest)
-    if (here >= 0) return from + (here - phase)
+    const inThisPiece = this.#firstIn(piece, side, level, phase, latest)
+    if (inThisPiece >= 0) return from + (inThisPiece - phase)
     // Most of what is asked lies in one piece.
     if (latest < this.#startOf(piece + 1)) return Number.POSITIVE_INFINITY
-    const later = this.#pieceFrom(piece + 1, side, level)
-    if (later >= 0) return from + (this.#firstIn(later, side, level, this.#startOf(later)) - phase)
+    const laterPiece = this.#pieceFrom(piece + 1, side, level)
+    if (laterPiece >= 0) return from + (this.#firstIn(laterPiece, side, level, this.#startOf(laterPiece)) - phase)
     if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
-    const again = this.#pieceFrom(0, side, level)
-    if (again < 0) return Number.POSITIVE_INFINITY
-    return from + (this.#period - phase) + this.#firstIn(again, side, level, this.#startOf(again))
+    const wrappedPiece = this.#pieceFrom(0, side, level)
+    if (wrappedPiece < 0) return Number.POSITIVE_INFINITY
+    return from + (this.#period - phase) + this.#firstIn(wrappedPiece, side, level, this.#startOf(wrappedPiece))
   }
 
   #phaseOf(t: Micros): Micros {
@@ -297,25 +299,25 @@ class Pieces implements Shape {
 
   /** Where a piece begins, which is where the one before it ends. */
   #startOf(piece: number): Micros {
-    return this.#table[piece * WIDTH]!
+    return this.#table[piece * PIECE_WIDTH]!
   }
 
   #areaBefore(piece: number): number {
-    return this.#table[piece * WIDTH + AREA]!
+    return this.#table[piece * PIECE_WIDTH + AREA_OFFSET]!
   }
 
   #rateIn(piece: number, phase: Micros): number {
-    const at = piece * WIDTH
+    const at = piece * PIECE_WIDTH
     const table = this.#table
-    return table[at + RATE]! + table[at + SLOPE]! * (phase - table[at]!)
+    return table[at + RATE_OFFSET]! + table[at + SLOPE_OFFSET]! * (phase - table[at]!)
   }
 
   #areaIn(piece: number, from: Micros, to: Micros): number {
-    const at = piece * WIDTH
+    const at = piece * PIECE_WIDTH
     const table = this.#table
     const start = table[at]!
-    const rate = table[at + RATE]!
-    const slope = table[at + SLOPE]!
+    const rate = table[at + RATE_OFFSET]!
+    const slope = table[at + SLOPE_OFFSET]!
     if (slope === 0) return rate * (to - from)
     return ((rate + slope * (from - start) + (rate + slope * (to - start))) / 2) * (to - from)
   }
@@ -335,23 +337,23 @@ class Pieces implements Shape {
 
   /** The first phase of a piece, from `from` to `until`, that lies on this side of the level; -1 when none does. */
   #firstIn(piece: number, side: Side, level: number, from: Micros, until: Micros = Number.POSITIVE_INFINITY): Micros {
-    if (isOn(side, level, this.#rateIn(piece, from))) return from
-    const slope = this.#table[piece * WIDTH + SLOPE]!
+    if (isOnSide(side, level, this.#rateIn(piece, from))) return from
+    const slope = this.#table[piece * PIECE_WIDTH + SLOPE_OFFSET]!
     if (slope === 0) return -1
     const start = this.#startOf(piece)
     let before = from
-    let on = Math.min(this.#startOf(piece + 1) - 1, until)
-    if (!isOn(side, level, this.#rateIn(piece, on))) return -1
+    let upper = Math.min(this.#startOf(piece + 1) - 1, until)
+    if (!isOnSide(side, level, this.#rateIn(piece, upper))) return -1
     // The crossing by division may be a rounding off, so it only narrows the search.
-    const guess = start + Math.floor((level - this.#table[piece * WIDTH + RATE]!) / slope)
-    if (guess - 1 > before && !isOn(side, level, this.#rateIn(piece, guess - 1))) before = guess - 1
-    if (guess + 2 < on && isOn(side, level, this.#rateIn(piece, guess + 2))) on = guess + 2
-    while (on - before > 1) {
-      const middle = Math.floor((before + on) / 2)
-      if (isOn(side, level, this.#rateIn(piece, middle))) on = middle
+    const guess = start + Math.floor((level - this.#table[piece * PIECE_WIDTH + RATE_OFFSET]!) / slope)
+    if (guess - 1 > before && !isOnSide(side, level, this.#rateIn(piece, guess - 1))) before = guess - 1
+    if (guess + 2 < upper && isOnSide(side, level, this.#rateIn(piece, guess + 2))) upper = guess + 2
+    while (upper - before > 1) {
+      const middle = Math.floor((before + upper) / 2)
+      if (isOnSide(side, level, this.#rateIn(piece, middle))) upper = middle
       else before = middle
     }
-    return on
+    return upper
   }
 
   /** The first piece from this one on that somewhere lies on this side of the level; -1 when none does. */
@@ -359,7 +361,7 @@ class Pieces implements Shape {
     if (piece >= this.#count) return -1
     const extremes = side === 'above' ? this.#highest : this.#lowest
     let node = this.#leaves + piece
-    while (!isOn(side, level, extremes[node]!)) {
+    while (!isOnSide(side, level, extremes[node]!)) {
       while ((node & 1) === 1) {
         if (node === 1) return -1
         node >>= 1
@@ -368,37 +370,37 @@ class Pieces implements Shape {
     }
     while (node < this.#leaves) {
       node *= 2
-      if (!isOn(side, level, extremes[node]!)) node++
+      if (!isOnSide(side, level, extremes[node]!)) node++
     }
     return node - this.#leaves
   }
 }
 
 /** Two rates: the peak for a while in each period, where the key's chance says, and the base otherwise. */
-class Bursts implements Shape {
+class BurstRate implements RateFunction {
   readonly #base: number
   readonly #peak: number
   readonly #every: Micros
-  readonly #lasts: Micros
+  readonly #duration: Micros
   readonly #jitter: number
   readonly #chance: Chance
-  readonly #key: Key
+  readonly #key: EntityKey
   /** The period whose start was asked for last, and that: one moment asks for it several times. */
-  #period = -1
-  #start: Micros = 0
+  #cachedPeriod = -1
+  #cachedStart: Micros = 0
 
-  constructor(load: Extract<OfferedLoad, { kind: 'burst' }>, chance: Chance, key: Key) {
+  constructor(load: Extract<OfferedLoad, { kind: 'burst' }>, chance: Chance, key: EntityKey) {
     this.#base = load.base
     this.#peak = load.peak
     this.#every = micros(load.every)
-    this.#lasts = micros(load.lasts)
+    this.#duration = micros(load.lasts)
     this.#jitter = load.jitter
     this.#chance = chance
     this.#key = key
   }
 
   rateAt(t: Micros): number {
-    return this.#burstsAt(t) ? this.#peak : this.#base
+    return this.#isBurstAt(t) ? this.#peak : this.#base
   }
 
   area(from: Micros, to: Micros): number {
@@ -408,22 +410,24 @@ class Bursts implements Shape {
       first === last
         ? this.#overlap(first, from, to)
         : this.#overlap(first, from, Number.POSITIVE_INFINITY) +
-          (last - first - 1) * this.#lasts +
+          (last - first - 1) * this.#duration +
           this.#overlap(last, 0, to)
     return this.#base * (to - from) + (this.#peak - this.#base) * bursting
   }
 
-  nextBreak(t: Micros): Micros {
+  nextBreakpoint(t: Micros): Micros {
     const period = this.#periodOf(t)
     const start = this.#startOf(period)
     if (t < start) return start
-    return t < start + this.#lasts ? start + this.#lasts : this.#startOf(period + 1)
+    return t < start + this.#duration ? start + this.#duration : this.#startOf(period + 1)
   }
 
   first(side: Side, level: number, from: Micros): Micros {
-    const bursting = this.#burstsAt(from)
-    if (isOn(side, level, bursting ? this.#peak : this.#base)) return from
-    return isOn(side, level, bursting ? this.#base : this.#peak) ? this.nextBreak(from) : Number.POSITIVE_INFINITY
+    const bursting = this.#isBurstAt(from)
+    if (isOnSide(side, level, bursting ? this.#peak : this.#base)) return from
+    return isOnSide(side, level, bursting ? this.#base : this.#peak)
+      ? this.nextBreakpoint(from)
+      : Number.POSITIVE_INFINITY
   }
 
   #periodOf(t: Micros): number {
@@ -431,21 +435,21 @@ class Bursts implements Shape {
   }
 
   #startOf(period: number): Micros {
-    if (period !== this.#period) {
-      const moved = 0.5 + this.#jitter * (this.#chance.unit(this.#key, BURST, period) - 0.5)
-      this.#start = period * this.#every + Math.floor((this.#every - this.#lasts) * moved)
-      this.#period = period
+    if (period !== this.#cachedPeriod) {
+      const position = 0.5 + this.#jitter * (this.#chance.unit(this.#key, BURST, period) - 0.5)
+      this.#cachedStart = period * this.#every + Math.floor((this.#every - this.#duration) * position)
+      this.#cachedPeriod = period
     }
-    return this.#start
+    return this.#cachedStart
   }
 
-  #burstsAt(t: Micros): boolean {
+  #isBurstAt(t: Micros): boolean {
     const since = t - this.#startOf(this.#periodOf(t))
-    return since >= 0 && since < this.#lasts
+    return since >= 0 && since < this.#duration
   }
 
   #overlap(period: number, from: Micros, to: Micros): Micros {
     const start = this.#startOf(period)
-    return Math.max(0, Math.min(to, start + this.#lasts) - Math.max(from, start))
+    return Math.max(0, Math.min(to, start + this.#duration) - Math.max(from, start))
   }
 }

@@ -1,18 +1,18 @@
 /** Logs in words, as an engine and who runs it would write them: a level, and what happened. */
-import { MINUTE, type Micros, readable } from '../kernel/duration.ts'
-import type { ServingChapter } from './chronicle.ts'
+import { formatDuration, MINUTE, type Micros } from '../kernel/duration.ts'
+import type { ServingSegment } from './chronicle.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { CONTROLLER, type LogLine } from './logs.ts'
-import { waitingOf } from './request-totals.ts'
+import { requestsInProgress } from './request-totals.ts'
 import { type ServingFigures, servingFigures } from './series.ts'
-import { NOTHING_SERVED, type Served, wholeRequests } from './serving.ts'
+import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
 /** How often a controller counts requests: at whole multiples since the epoch of the world. */
-const COUNTED_EVERY: Micros = 5 * MINUTE
+const COUNT_INTERVAL: Micros = 5 * MINUTE
 
 /** A line as it is read. */
-export interface ToldLine {
+export interface LogMessage {
   readonly at: Micros
   /** `<deploy_id>-<nth>`, or `<deploy_id>-controller`. */
   readonly pod: string
@@ -27,27 +27,31 @@ export interface LogWindow {
 }
 
 /** The newest lines of a deployment between two moments, oldest first. */
-export function logLines(world: World, deployment: number, { from, to, limit }: LogWindow): ToldLine[] {
+export function logMessages(world: World, deployment: number, { from, to, limit }: LogWindow): LogMessage[] {
   const row = world.deployments.read(deployment)
-  const told: ToldLine[] = []
-  const last = new Map<number, LogLine>()
-  for (const line of world.logs.of(deployment)) {
+  const messages: LogMessage[] = []
+  const lastLines = new Map<number, LogLine>()
+  for (const line of world.deploymentLogs.linesOf(deployment)) {
     if (line.at > to) break
     if (line.at >= from)
-      told.push({ at: line.at, pod: podName(row, line.nth), text: textOf(world, row, line, last.get(line.nth)) })
-    last.set(line.nth, line)
+      messages.push({
+        at: line.at,
+        pod: podName(row, line.instanceIndex),
+        text: formatMessage(world, row, line, lastLines.get(line.instanceIndex)),
+      })
+    lastLines.set(line.instanceIndex, line)
   }
-  const counted = countsOf(world, row, { from, to, limit })
+  const countMessages = requestCountMessages(world, row, { from, to, limit })
   // What happened at one moment stands in its order, and a count after it.
-  return [...told, ...counted].sort((a, b) => a.at - b.at).slice(-limit)
+  return [...messages, ...countMessages].sort((a, b) => a.at - b.at).slice(-limit)
 }
 
-function podName({ id }: Readonly<DeploymentRow>, nth: number): string {
-  return nth === CONTROLLER ? `${id}-controller` : `${id}-${nth}`
+function podName({ id }: Readonly<DeploymentRow>, instanceIndex: number): string {
+  return instanceIndex === CONTROLLER ? `${id}-controller` : `${id}-${instanceIndex}`
 }
 
 /** Requests up to a moment: those of the load, and those that clients made. */
-interface Counted {
+interface RequestCounters {
   readonly served: number
   readonly refused: number
   readonly failed: number
@@ -56,97 +60,123 @@ interface Counted {
 }
 
 /** The requests, counted at regular moments while there are any. */
-function countsOf(world: World, row: Readonly<DeploymentRow>, { from, to, limit }: LogWindow): ToldLine[] {
-  const { chronicle } = world
+function requestCountMessages(
+  world: World,
+  row: Readonly<DeploymentRow>,
+  { from, to, limit }: LogWindow,
+): LogMessage[] {
+  const { history } = world
   // Read backwards, chapter by chapter, because only the newest lines are asked for.
-  const chapters = chronicle.servings(row)
-  let chapter: ServingChapter | undefined = chapters.next().value ?? undefined
-  const offeredAt = (at: Micros): Served => {
-    while (chapter !== undefined && chapter.at > at) chapter = chapters.next().value ?? undefined
-    return chapter === undefined ? NOTHING_SERVED : chronicle.totalsIn(chapter, at).served
+  const segments = history.servingSegments(row)
+  let segment: ServingSegment | undefined = segments.next().value ?? undefined
+  const offeredAt = (at: Micros): RequestFlow => {
+    while (segment !== undefined && segment.at > at) segment = segments.next().value ?? undefined
+    return segment === undefined ? EMPTY_FLOW : history.totalsWithin(segment, at).served
   }
   const pod = podName(row, CONTROLLER)
-  const lines: ToldLine[] = []
-  const before = countedAt(world, row, from - COUNTED_EVERY, chronicle.totalsAt(row, from - COUNTED_EVERY).served)
-  let end = to - (to % COUNTED_EVERY)
+  const messages: LogMessage[] = []
+  const countersBefore = requestCountersAt(
+    world,
+    row,
+    from - COUNT_INTERVAL,
+    history.totalsAt(row, from - COUNT_INTERVAL).served,
+  )
+  let end = to - (to % COUNT_INTERVAL)
   let offered = offeredAt(end)
-  let counted = countedAt(world, row, end, offered)
-  while (end >= from && end > 0 && lines.length < limit && (counted.waiting > 0 || over(counted) > over(before))) {
-    const figures = chapter && servingFigures(chapter, offered, end)
-    const start = end - COUNTED_EVERY
+  let counters = requestCountersAt(world, row, end, offered)
+  while (
+    end >= from &&
+    end > 0 &&
+    messages.length < limit &&
+    (counters.waiting > 0 || endedRequests(counters) > endedRequests(countersBefore))
+  ) {
+    const figures = segment && servingFigures(segment, offered, end)
+    const start = end - COUNT_INTERVAL
     offered = offeredAt(start)
-    const earlier = countedAt(world, row, start, offered)
-    const text = countText(earlier, counted)
-    if (text !== undefined) lines.push({ at: end, pod, text: `${text}${figures ? pace(figures) : ''}` })
+    const earlier = requestCountersAt(world, row, start, offered)
+    const text = formatCounters(earlier, counters)
+    if (text !== undefined) messages.push({ at: end, pod, text: `${text}${figures ? formatServing(figures) : ''}` })
     end = start
-    counted = earlier
+    counters = earlier
   }
-  return lines.reverse()
+  return messages.reverse()
 }
 
-function countedAt({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros, offered: Served): Counted {
-  const whole = wholeRequests(offered)
+function requestCountersAt(
+  { history }: World,
+  row: Readonly<DeploymentRow>,
+  at: Micros,
+  offered: RequestFlow,
+): RequestCounters {
+  const loadTotals = toWholeRequests(offered)
   // A count at a moment has what happened at that moment; before the world nothing did.
-  const live = chronicle.requestsBy(row, at <= 0 ? -1 : at)
+  const clientTotals = history.requestTotalsAt(row, at <= 0 ? -1 : at)
   return {
-    served: whole.served + live.served,
-    refused: whole.refused + live.refused,
-    failed: live.failed,
-    left: live.left,
-    waiting: whole.backlog + waitingOf(live),
+    served: loadTotals.served + clientTotals.served,
+    refused: loadTotals.refused + clientTotals.refused,
+    failed: clientTotals.failed,
+    left: clientTotals.left,
+    waiting: loadTotals.backlog + requestsInProgress(clientTotals),
   }
 }
 
-function over({ served, refused, failed, left }: Counted): number {
+function endedRequests({ served, refused, failed, left }: RequestCounters): number {
   return served + refused + failed + left
 }
 
 /** Undefined for a stretch without requests. */
-function countText(before: Counted, after: Counted): string | undefined {
+function formatCounters(before: RequestCounters, after: RequestCounters): string | undefined {
   const served = after.served - before.served
   const refused = after.refused - before.refused
   const failed = after.failed - before.failed
   const left = after.left - before.left
   if (served + refused + failed + left + after.waiting === 0) return undefined
   const level = refused + failed > 0 ? 'WARNING' : 'INFO'
-  const cutOff = failed > 0 ? `, ${failed} cut off` : ''
-  const gone = left > 0 ? `, ${left} left before their turn` : ''
-  return `${level} last ${readable(COUNTED_EVERY)}: ${served} requests served, ${refused} refused${cutOff}${gone}, ${after.waiting} waiting`
+  const failedText = failed > 0 ? `, ${failed} cut off` : ''
+  const leftText = left > 0 ? `, ${left} left before their turn` : ''
+  return `${level} last ${formatDuration(COUNT_INTERVAL)}: ${served} requests served, ${refused} refused${failedText}${leftText}, ${after.waiting} waiting`
 }
 
-function pace(figures: ServingFigures): string {
+function formatServing(figures: ServingFigures): string {
   const { concurrency, time_to_first_token_seconds: first, tokens_per_second } = figures
   const firstToken = first === null ? 'no instance is ready' : `first token after ${first.toFixed(2)} s`
   return `; ${Math.round(concurrency)} in work, ${firstToken}, ${Math.round(tokens_per_second)} tokens/s`
 }
 
-function textOf(world: World, row: Readonly<DeploymentRow>, line: LogLine, before: LogLine | undefined): string {
+function formatMessage(
+  world: World,
+  row: Readonly<DeploymentRow>,
+  line: LogLine,
+  previousLine: LogLine | undefined,
+): string {
   const { kind, fields = {}, at } = line
   const { plan, weights, numGpus, gpu } = row
   const repo = weights.repo || plan.modelName
   const image = plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`
   const gigabytes = `${(weights.bytes / 1e9).toFixed(1)} GB`
-  const after = (...kinds: string[]) =>
-    before !== undefined && before.at < at && kinds.includes(before.kind) ? ` after ${readable(at - before.at)}` : ''
+  const durationAfter = (...kinds: string[]) =>
+    previousLine !== undefined && previousLine.at < at && kinds.includes(previousLine.kind)
+      ? ` after ${formatDuration(at - previousLine.at)}`
+      : ''
   // What a fixture has is older than the world.
   const created = plan.createdAt === at ? 'created' : `created at ${world.clock.iso(plan.createdAt)}`
   switch (kind) {
     case 'instance.pending':
       return `INFO waiting for ${numGpus} ${gpu} on one node`
     case 'instance.placed':
-      return `INFO placed on ${fields.node} with ${fields.gpus} of its GPUs${after('instance.pending')}`
+      return `INFO placed on ${fields.node} with ${fields.gpus} of its GPUs${durationAfter('instance.pending')}`
     case 'instance.pulling':
       return fields.image === 'cached' ? `INFO ${image} is on the node` : `INFO pulling ${image}`
     case 'instance.imagePulled':
-      return `INFO container started${after('instance.pulling')}; ${
+      return `INFO container started${durationAfter('instance.pulling')}; ${
         fields.weights === 'cached' ? `weights of ${repo} are on the node` : `downloading ${gigabytes} of ${repo}`
       }`
     case 'instance.loading':
-      return `INFO weights complete${after('instance.imagePulled')}; loading ${gigabytes} into the memory of ${numGpus} ${gpu}`
+      return `INFO weights complete${durationAfter('instance.imagePulled')}; loading ${gigabytes} into the memory of ${numGpus} ${gpu}`
     case 'instance.warming':
-      return `INFO weights loaded${after('instance.loading')}; warming up for max_batch_size ${row.maxBatchSize}`
+      return `INFO weights loaded${durationAfter('instance.loading')}; warming up for max_batch_size ${row.maxBatchSize}`
     case 'instance.ready':
-      return `INFO ready${after('instance.warming')}; serving ${plan.modelName}`
+      return `INFO ready${durationAfter('instance.warming')}; serving ${plan.modelName}`
     case 'instance.draining':
       return 'INFO draining: no new requests; those in work are finished'
     case 'instance.gone':
@@ -158,7 +188,7 @@ function textOf(world: World, row: Readonly<DeploymentRow>, line: LogLine, befor
     case 'instance.lost':
       return `ERROR lost while ${fields.state}: ${fields.reason}`
     case 'node.preemptionNoticed':
-      return `WARNING ${fields.node} is taken back in ${readable(Number(fields.notice_seconds) * 1e6)}`
+      return `WARNING ${fields.node} is taken back in ${formatDuration(Number(fields.notice_seconds) * 1e6)}`
     case 'node.drained':
       return `WARNING ${fields.node} is being drained`
     case 'deployment.created':

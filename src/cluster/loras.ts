@@ -5,9 +5,9 @@ import {
   type AdapterSpec,
   type DeployedWeights,
   type DeploymentRow,
-  type GivenIdentity,
-  isOver,
-  NONE,
+  EMPTY_LIST,
+  type FixtureIdentity,
+  isTerminal,
 } from './deployment-row.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
@@ -29,7 +29,7 @@ const NO_WEIGHTS: DeployedWeights = {
  * LoRA adapters: rows of the deployment table whose GPU time is their base's. The base is the account's newest live
  * deployment of that name, else the catalog's model on shared capacity.
  */
-export class Adapters {
+export class LoraAdapters {
   readonly #world: World
   /** Which of them are loaded on which instance. */
   readonly slots: AdapterSlots
@@ -40,11 +40,11 @@ export class Adapters {
   }
 
   /** Puts an adapter in without setting anything in motion. */
-  add(spec: AdapterSpec, given: GivenIdentity = {}): number {
+  add(spec: AdapterSpec, identity: FixtureIdentity = {}): number {
     const world = this.#world
-    const named = world.deployments.live(spec.base_model)
+    const namedDeployment = world.deployments.findLive(spec.base_model)
     // References to the catalog have rows too; what they name is served on shared capacity.
-    const base = named?.type === 'llm' ? named : undefined
+    const base = namedDeployment?.type === 'llm' ? namedDeployment : undefined
     const baseRow = base === undefined ? undefined : world.deployments.read(base.ordinal)
     const ordinal = world.deployments.insert(
       {
@@ -56,64 +56,64 @@ export class Adapters {
         maxBatchSize: baseRow?.maxBatchSize ?? 0,
         weights: baseRow?.weights ?? NO_WEIGHTS,
         containerImage: '',
-        extraArgs: NONE,
+        extraArgs: EMPTY_LIST,
         base: base?.ordinal ?? -1,
         baseModel: spec.base_model,
         modelhubUrl: spec.modelhub_url,
       },
-      given,
+      identity,
     )
     if (base) {
-      const row = world.deployments.own(base.ordinal)
+      const row = world.deployments.writable(base.ordinal)
       row.adapters = [...row.adapters, ordinal]
     }
-    const row = world.deployments.own(ordinal)
+    const row = world.deployments.writable(ordinal)
     row.minInstances = baseRow?.minInstances ?? 0
     row.maxInstances = baseRow?.maxInstances ?? 0
     row.isPrivate = spec.private
     row.description = spec.description
-    world.happened(row, 'adapter.created', { base: spec.base_model })
+    world.record(row, 'adapter.created', { base: spec.base_model })
     return ordinal
   }
 
   /** Starts an adapter, as far as its base lets it. */
-  begin(ordinal: number): void {
+  start(ordinal: number): void {
     const world = this.#world
-    const row = world.deployments.own(ordinal)
-    row.endedWithBase = false
+    const row = world.deployments.writable(ordinal)
+    row.restartsWithBase = false
     const base = this.#baseOf(row)
     if (base?.status === 'stopped') {
-      row.endedWithBase = true
+      row.restartsWithBase = true
       world.deployments.setStatus(ordinal, 'stopped')
       return
     }
     if (base?.status === 'failed' || base?.status === 'deleted') {
-      world.deployments.setStatus(ordinal, 'failed', this.#lostBase(row, base.status))
+      world.deployments.setStatus(ordinal, 'failed', this.#baseLossReason(row, base.status))
       return
     }
     world.deployments.setStatus(ordinal, 'initializing')
     // A base of the catalog is served on shared capacity and is always there.
-    if (base === undefined || base.status === 'running') this.#fetch(ordinal)
+    if (base === undefined || base.status === 'running') this.#scheduleDownload(ordinal)
   }
 
-  on(event: EventName, ordinal: number, arg: number): void {
+  onEvent(event: EventName, ordinal: number, arg: number): void {
     const world = this.#world
     if (event === 'adapter.loadedOnInstance') {
-      this.slots.loaded(ordinal, arg)
+      this.slots.onLoaded(ordinal, arg)
       return
     }
-    const row = world.deployments.own(ordinal)
+    const row = world.deployments.writable(ordinal)
     row.next = 0
     if (event === 'adapter.downloading') {
       const { adapterDownload } = world.profile.timings
-      const duration = draw(adapterDownload, world.chance, row.key, DOWNLOAD, row.nextInstance++)
+      const duration = draw(adapterDownload, world.chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
       world.deployments.setStatus(ordinal, 'downloading')
-      row.next = world.plan(duration, 'adapter.downloaded', ordinal)
+      row.next = world.schedule(duration, 'adapter.downloaded', ordinal)
     } else if (event === 'adapter.downloaded') {
       world.deployments.setStatus(ordinal, 'deploying')
       // Shared capacity has no slots; an instance of the account's own does.
-      if (row.plan.base >= 0) this.slots.serve(row.plan.base)
-      else row.next = world.plan(world.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
+      if (row.plan.base >= 0) this.slots.assignSlots(row.plan.base)
+      else row.next = world.schedule(world.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
     } else {
       row.wasReady = true
       world.deployments.setStatus(ordinal, 'running')
@@ -121,58 +121,59 @@ export class Adapters {
   }
 
   /** Adapters follow their base: they stop, fail and come back with it. */
-  baseChanged(base: number): void {
+  onBaseChanged(base: number): void {
     const { deployments } = this.#world
     const { status, adapters } = deployments.read(base)
     for (const ordinal of adapters) {
       const row = deployments.read(ordinal)
-      const live = !isOver(row.status)
+      const isLive = !isTerminal(row.status)
       if (status === 'stopped') {
-        if (!live) continue
+        if (!isLive) continue
         deployments.stop(ordinal)
-        deployments.own(ordinal).endedWithBase = true
+        deployments.writable(ordinal).restartsWithBase = true
       } else if (status === 'failed' || status === 'deleted') {
         if (row.status === 'failed') continue
         // One that was stopped by hand fails too, and does not come back by itself.
-        const returns = live || row.endedWithBase
-        deployments.fail(ordinal, this.#lostBase(row, status))
-        if (!live) deployments.setStatus(ordinal, 'failed', this.#lostBase(row, status))
-        deployments.own(ordinal).endedWithBase = returns
-      } else if (status === 'running' && row.status === 'initializing' && row.next === 0) this.#fetch(ordinal)
-      else if (!live && row.endedWithBase) this.begin(ordinal)
+        const restarts = isLive || row.restartsWithBase
+        deployments.fail(ordinal, this.#baseLossReason(row, status))
+        if (!isLive) deployments.setStatus(ordinal, 'failed', this.#baseLossReason(row, status))
+        deployments.writable(ordinal).restartsWithBase = restarts
+      } else if (status === 'running' && row.status === 'initializing' && row.next === 0)
+        this.#scheduleDownload(ordinal)
+      else if (!isLive && row.restartsWithBase) this.start(ordinal)
     }
   }
 
   /** Says something else of an adapter: who may see it, and what it is. */
-  describe(ordinal: number, isPrivate: boolean, description: string): void {
+  update(ordinal: number, isPrivate: boolean, description: string): void {
     const world = this.#world
-    const seen = world.deployments.read(ordinal)
-    if (seen.isPrivate === isPrivate && seen.description === description) return
-    const row = world.deployments.own(ordinal)
+    const currentRow = world.deployments.read(ordinal)
+    if (currentRow.isPrivate === isPrivate && currentRow.description === description) return
+    const row = world.deployments.writable(ordinal)
     row.isPrivate = isPrivate
     row.description = description
     row.updatedAt = world.clock.now
-    world.happened(row, 'adapter.described', { private: isPrivate })
-    world.deployments.changed(ordinal)
+    world.record(row, 'adapter.described', { private: isPrivate })
+    world.deployments.onVisibleChange(ordinal)
   }
 
   /** Why an adapter can not be started by itself. */
-  blockedBy(ordinal: number): string | undefined {
+  blockedReason(ordinal: number): string | undefined {
     const row = this.#world.deployments.read(ordinal)
     const base = this.#baseOf(row)
-    return base && isOver(base.status) ? `its base ${row.plan.baseModel} is ${base.status}` : undefined
+    return base && isTerminal(base.status) ? `its base ${row.plan.baseModel} is ${base.status}` : undefined
   }
 
-  #fetch(ordinal: number): void {
-    const row = this.#world.deployments.own(ordinal)
-    row.next = this.#world.plan(this.#world.profile.timings.placementDelay, 'adapter.downloading', ordinal)
+  #scheduleDownload(ordinal: number): void {
+    const row = this.#world.deployments.writable(ordinal)
+    row.next = this.#world.schedule(this.#world.profile.timings.placementDelay, 'adapter.downloading', ordinal)
   }
 
   #baseOf(row: Readonly<DeploymentRow>): Readonly<DeploymentRow> | undefined {
     return row.plan.base >= 0 ? this.#world.deployments.read(row.plan.base) : undefined
   }
 
-  #lostBase(row: Readonly<DeploymentRow>, status: 'failed' | 'deleted'): string {
+  #baseLossReason(row: Readonly<DeploymentRow>, status: 'failed' | 'deleted'): string {
     return `base ${row.plan.baseModel} ${status === 'failed' ? 'failed' : 'was deleted'}`
   }
 }

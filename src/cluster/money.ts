@@ -7,7 +7,7 @@ export type Microcents = number
 export const MICROCENTS_PER_CENT = 1_000_000
 
 /** A stretch of time in which a constant number of GPUs was billed. */
-export interface Ran {
+export interface BilledInterval {
   readonly from: Micros
   readonly to: Micros
   readonly gpus: number
@@ -18,7 +18,7 @@ export interface Ran {
 }
 
 /** Millionths of a micro-cent: what prices of tokens are kept to. */
-const TOKEN_WEIGHT = 1_000_000n
+const WEIGHT_PER_MICROCENT = 1_000_000n
 
 /**
  * What tokens cost, in millionths of a micro-cent. A cent per million tokens is a micro-cent per token.
@@ -31,16 +31,16 @@ export function tokenWeight(tokens: number, centsPerMillion: number): bigint {
 
 /** Micro-cents of such a weight, floored. */
 export function tokenCost(weight: bigint): Microcents {
-  return Number(weight / TOKEN_WEIGHT)
+  return Number(weight / WEIGHT_PER_MICROCENT)
 }
 
 /** GPU-microseconds × micro-cents per hour of the part of a stretch that lies between two moments. */
-export function weightOf({ from, to, gpus, price }: Ran, since: Micros, until: Micros): bigint {
+export function gpuTimeWeight({ from, to, gpus, price }: BilledInterval, since: Micros, until: Micros): bigint {
   return BigInt(overlap(from, to, since, until)) * BigInt(gpus) * BigInt(price)
 }
 
 /** Micro-cents of a weight of GPU time, floored. */
-export function costOf(weight: bigint): Microcents {
+export function gpuTimeCost(weight: bigint): Microcents {
   return Number(weight / BigInt(HOUR))
 }
 

@@ -41,12 +41,12 @@ export function monthOf({ clock }: World, at: Micros): Month {
 }
 
 /** The first moment of a month, which is the end of the one before. */
-export function startOf({ clock }: World, month: Month): Micros {
+export function startOfMonth({ clock }: World, month: Month): Micros {
   return (Date.UTC(Math.floor(month / 12), month % 12, 1) - clock.epochMs) * 1000
 }
 
 /** @example periodOf(2026 * 12) === '2026.01' */
-export function periodOf(month: Month): string {
+export function formatMonth(month: Month): string {
   return `${String(Math.floor(month / 12)).padStart(4, '0')}.${String((month % 12) + 1).padStart(2, '0')}`
 }
 
@@ -56,34 +56,37 @@ export function periodOf(month: Month): string {
  */
 export function monthlyUsage(world: World, from: Micros, to: Micros): MonthlyUsage[] {
   const months: MonthlyUsage[] = []
-  for (let month = monthOf(world, from), at = from; at < to || month === monthOf(world, from); month++) {
-    const end = startOf(world, month + 1)
+  for (let month = monthOf(world, from), start = from; start < to || month === monthOf(world, from); month++) {
+    const end = startOfMonth(world, month + 1)
     const until = Math.min(end, to)
-    const items = [...rentOf(world, at, until), ...tokensOf(world, at, until)]
+    const items = [...rentItems(world, start, until), ...tokenItems(world, start, until)]
     items.sort((a, b) => b.microcents - a.microcents || (a.id < b.id ? -1 : 1))
     months.push({
       month,
-      from: at,
+      from: start,
       to: until,
       items,
       microcents: items.reduce((sum, one) => sum + one.microcents, 0),
-      invoice: end <= world.clock.now ? invoiceOf(world, month) : undefined,
+      invoice: end <= world.clock.now ? invoiceId(world, month) : undefined,
     })
-    at = until
+    start = until
   }
   return months
 }
 
-function rentOf(world: World, from: Micros, to: Micros): UsageItem[] {
-  return world.ledger.metered(from, to).flatMap(({ id, gpu, gpuMicros, microcents }) => {
+function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
+  return world.ledger.meteredUsage(from, to).flatMap(({ id, gpu, gpuMicros, microcents }) => {
     if (gpuMicros === 0 && microcents === 0) return []
     const name =
-      world.deployments.get(id)?.model_name ?? world.hosted.get(id)?.name ?? world.containers.get(id)?.name ?? id
+      world.deployments.get(id)?.model_name ??
+      world.hostedInstances.get(id)?.name ??
+      world.containers.get(id)?.name ??
+      id
     return [{ type: 'rent' as const, id, name, gpu, gpu_hours: gpuMicros / HOUR, microcents }]
   })
 }
 
-function tokensOf(world: World, from: Micros, to: Micros): UsageItem[] {
+function tokenItems(world: World, from: Micros, to: Micros): UsageItem[] {
   const sums = new Map<string, Microcents>()
   for (const { kind, time, subject, microcents } of world.ledger.entries()) {
     // What happens at the end of a window is in it; the first moment of the world is nobody's end.
@@ -97,6 +100,6 @@ function tokensOf(world: World, from: Micros, to: Micros): UsageItem[] {
 }
 
 /** A function of the account's seed and the month, so that it reads the same whenever it is asked for. */
-function invoiceOf({ chance }: World, month: Month): string {
-  return `invoice_${chance.letters(24, chance.key('invoice', periodOf(month), 0), INVOICE)}`
+function invoiceId({ chance }: World, month: Month): string {
+  return `invoice_${chance.letters(24, chance.key('invoice', formatMonth(month), 0), INVOICE)}`
 }

@@ -1,11 +1,11 @@
 import type { EntryHandle } from '../kernel/agenda.ts'
 import type { Micros } from '../kernel/duration.ts'
-import { Layers } from '../kernel/layers.ts'
+import { LayeredMap } from '../kernel/layers.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import { GPU_TYPES, type GpuType, type NodePool } from '../store/records.ts'
 import { gpuIndex } from './gpus.ts'
-import { rentalOf } from './rental-row.ts'
+import { toRentalOrdinal } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /**
@@ -27,11 +27,11 @@ export interface NodeGroup {
   readonly min: number
   readonly max: number
   /** Whether nodes come and go; a group without `min` and `max` only gets back what was taken from it. */
-  readonly elastic: boolean
+  readonly isElastic: boolean
 }
 
 /** The most GPUs of a node. */
-const MOST_GPUS = 16
+const MAX_GPUS = 16
 
 /** Weights on a node's disk. */
 export interface CachedWeights {
@@ -55,7 +55,7 @@ export class NodeRow extends Row {
   readonly group: NodeGroup
   state: NodeState = 'ready'
   /** GPUs that instances and rentals of this account hold, as bits. */
-  taken = 0
+  allocated = 0
   /** GPUs that are broken, as bits. */
   broken = 0
   /** Those of them that no reset mends, only a repair of the node. */
@@ -72,7 +72,7 @@ export class NodeRow extends Row {
   /** What comes next: provisioned, preempted, or given back for standing empty. */
   next = 0
   /** When what still runs on it is cut off, while it is drained. */
-  drainEnds = 0
+  drainEvent = 0
 
   constructor(generation: Generation, id: string, group: NodeGroup) {
     super(generation, id)
@@ -82,7 +82,7 @@ export class NodeRow extends Row {
   copy(generation: Generation): NodeRow {
     const copy = new NodeRow(generation, this.id, this.group)
     copy.state = this.state
-    copy.taken = this.taken
+    copy.allocated = this.allocated
     copy.broken = this.broken
     copy.needService = this.needService
     copy.slowdown = this.slowdown
@@ -92,7 +92,7 @@ export class NodeRow extends Row {
     copy.downWithZone = this.downWithZone
     copy.tenants = this.tenants
     copy.next = this.next
-    copy.drainEnds = this.drainEnds
+    copy.drainEvent = this.drainEvent
     return copy.takeHash(this)
   }
 }
@@ -115,21 +115,21 @@ export interface NodeView {
 interface GroupState {
   readonly group: NodeGroup
   /** How many it has ever had: the number in the next one's name. */
-  readonly named: number
+  readonly nextNumber: number
   /** Until when the spot capacity of its pool is away, and the event of its return. */
-  readonly awayUntil: Micros
-  readonly returns: EntryHandle
+  readonly spotUnavailableUntil: Micros
+  readonly spotReturnEvent: EntryHandle
 }
 
 /** The nodes of a group: those that can serve, those on their way, and those that are cordoned or down. */
-export interface GroupCount {
-  readonly serving: number
-  readonly coming: number
-  readonly away: number
+export interface GroupCounts {
+  readonly ready: number
+  readonly provisioning: number
+  readonly unavailable: number
 }
 
 /** The nodes of one GPU type: what `choose` looks through. */
-interface FreeByPosition {
+interface GpuTypeIndex {
   /** Ascending. */
   readonly ordinals: Int32Array
   /** How many GPUs a placement could have on each. */
@@ -144,12 +144,12 @@ interface FreeByPosition {
 export class Nodes {
   readonly #world: World
   readonly #table: Table<NodeRow>
-  #byType: FreeByPosition[]
-  readonly #byName: Layers<number>
+  #byType: GpuTypeIndex[]
+  readonly #byName: LayeredMap<number>
   /** Replaced, never edited: forks share it. */
   #groups: readonly GroupState[]
   /** How many nodes are slower than they should be. */
-  #slow: number
+  #slowCount: number
 
   constructor(world: World, from?: { table: Table<NodeRow>; nodes: Nodes }) {
     this.#world = world
@@ -162,58 +162,62 @@ export class Nodes {
           counts: type.counts.slice(),
         }))
       : []
-    this.#byName = from ? from.nodes.#byName.fork() : new Layers()
+    this.#byName = from ? from.nodes.#byName.fork() : new LayeredMap()
     this.#groups = from ? from.nodes.#groups : []
-    this.#slow = from ? from.nodes.#slow : 0
+    this.#slowCount = from ? from.nodes.#slowCount : 0
   }
 
-  fork(world: World, theirs: Generation): Nodes {
-    return new Nodes(world, { table: this.#table.fork(theirs, world.generation), nodes: this })
+  fork(world: World, originGeneration: Generation): Nodes {
+    return new Nodes(world, { table: this.#table.fork(originGeneration, world.generation), nodes: this })
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
-    this.#byType = tape.value(this.#byType)
-    this.#byName.keep(tape)
-    this.#groups = tape.value(this.#groups)
-    this.#slow = tape.value(this.#slow)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
+    this.#byType = archive.value(this.#byType)
+    this.#byName.archive(archive)
+    this.#groups = archive.value(this.#groups)
+    this.#slowCount = archive.value(this.#slowCount)
   }
 
   /** Builds the fleet of a fixture. */
-  build(pools: readonly NodePool[]): void {
+  buildFleet(pools: readonly NodePool[]): void {
     const { profile } = this.#world
     const byType: number[][] = GPU_TYPES.map(() => [])
     const groups: GroupState[] = []
     for (const pool of pools) {
-      for (const one of pool.nodes) {
+      for (const poolGroup of pool.nodes) {
         const group: NodeGroup = {
           pool: pool.name,
           zone: pool.zone,
           market: pool.market,
-          prefix: one.prefix,
-          gpu: one.gpu,
-          gpus: one.gpus_per_node,
-          occupied: (1 << one.occupied) - 1,
-          min: one.min ?? one.count,
-          max: one.max ?? one.count,
-          elastic: one.max !== undefined || one.min !== undefined,
+          prefix: poolGroup.prefix,
+          gpu: poolGroup.gpu,
+          gpus: poolGroup.gpus_per_node,
+          occupied: (1 << poolGroup.occupied) - 1,
+          min: poolGroup.min ?? poolGroup.count,
+          max: poolGroup.max ?? poolGroup.count,
+          isElastic: poolGroup.max !== undefined || poolGroup.min !== undefined,
         }
-        const weights = one.weights_cached.map(repo => ({ repo, bytes: this.#world.bytesOf(repo), usedAt: 0 }))
-        const images = one.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
-        for (let i = 0; i < one.count; i++) {
-          const row = new NodeRow(this.#table.generation, `${one.prefix}-${i}`, group)
+        const weights = poolGroup.weights_cached.map(repo => ({
+          repo,
+          bytes: this.#world.weightsBytes(repo),
+          usedAt: 0,
+        }))
+        const images = poolGroup.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
+        for (let i = 0; i < poolGroup.count; i++) {
+          const row = new NodeRow(this.#table.generation, `${poolGroup.prefix}-${i}`, group)
           row.images = images
           row.weights = weights
           const ordinal = this.#table.add(row)
           this.#byName.set(row.id, ordinal)
-          byType[gpuIndex(one.gpu)]!.push(ordinal)
+          byType[gpuIndex(poolGroup.gpu)]!.push(ordinal)
         }
-        groups.push({ group, named: one.count, awayUntil: 0, returns: 0 })
+        groups.push({ group, nextNumber: poolGroup.count, spotUnavailableUntil: 0, spotReturnEvent: 0 })
       }
     }
     this.#groups = groups
-    this.#byType = byType.map(ordinals => this.#indexOf(ordinals))
-    for (const [type, { up }] of this.#byType.entries()) if (up.length > 0) this.#tell(type)
+    this.#byType = byType.map(ordinals => this.#buildIndex(ordinals))
+    for (const [type, { up }] of this.#byType.entries()) if (up.length > 0) this.#recordCapacity(type)
   }
 
   get count(): number {
@@ -224,16 +228,16 @@ export class Nodes {
     return this.#table.read(ordinal)
   }
 
-  own(ordinal: number): NodeRow {
-    return this.#table.own(ordinal)
+  writable(ordinal: number): NodeRow {
+    return this.#table.writable(ordinal)
   }
 
   /** How often a node's slot was used. */
-  useOf(ordinal: number): number {
-    return this.#table.use(ordinal)
+  useCount(ordinal: number): number {
+    return this.#table.useCount(ordinal)
   }
 
-  find(name: string): number | undefined {
+  ordinalOf(name: string): number | undefined {
     return this.#byName.get(name)
   }
 
@@ -267,8 +271,8 @@ export class Nodes {
   }
 
   /** GPUs of the largest node of a type; 0 where the fleet has none. */
-  mostGpus(gpu: GpuType): number {
-    return this.#groups.reduce((most, { group }) => (group.gpu === gpu ? Math.max(most, group.gpus) : most), 0)
+  maxGpusPerNode(gpu: GpuType): number {
+    return this.#groups.reduce((max, { group }) => (group.gpu === gpu ? Math.max(max, group.gpus) : max), 0)
   }
 
   /** GPUs of a type that an instance could have now, over all its nodes. */
@@ -282,25 +286,25 @@ export class Nodes {
    * The node for an instance. Best fit: the fewest free GPUs that suffice, so that large holes stay large. Spread: the
    * most. Among equals one that has the weights, then the first by position. -1 when no single node has enough.
    */
-  choose(gpu: GpuType, gpus: number, weights: string): number {
+  chooseNode(gpu: GpuType, gpus: number, weights: string): number {
     const type = this.#byType[gpuIndex(gpu)]
-    if (!type || this.#world.conditions.isStockedOut(gpu)) return -1
+    if (!type || this.#world.environment.isStockedOut(gpu)) return -1
     const spread = this.#world.profile.policies.placement === 'spread'
-    for (let step = 0; step <= MOST_GPUS - gpus; step++) {
-      const level = spread ? MOST_GPUS - step : gpus + step
-      const node = type.counts[level] === 0 ? -1 : this.#chooseAmong(type, level, weights)
+    for (let step = 0; step <= MAX_GPUS - gpus; step++) {
+      const level = spread ? MAX_GPUS - step : gpus + step
+      const node = type.counts[level] === 0 ? -1 : this.#chooseAtLevel(type, level, weights)
       if (node >= 0) return node
     }
     return -1
   }
 
   /** The node among those with so many free GPUs: one that has the weights, then the first that has room for them. */
-  #chooseAmong({ ordinals, free, counts }: FreeByPosition, level: number, weights: string): number {
+  #chooseAtLevel({ ordinals, free, counts }: GpuTypeIndex, level: number, weights: string): number {
     let first = -1
-    let unseen = counts[level]!
-    for (let i = 0; unseen > 0; i++) {
+    let remaining = counts[level]!
+    for (let i = 0; remaining > 0; i++) {
       if (free[i] !== level) continue
-      unseen--
+      remaining--
       const row = this.#table.read(ordinals[i]!)
       if (weights !== '' && hasWeights(row, weights)) return ordinals[i]!
       if (first < 0 && !row.diskFull) first = ordinals[i]!
@@ -309,121 +313,123 @@ export class Nodes {
   }
 
   /** Whether no node is slower than it should be: then every instance counts as one. */
-  get areSound(): boolean {
-    return this.#slow === 0
+  get areAllFullSpeed(): boolean {
+    return this.#slowCount === 0
   }
 
   setSlowdown(ordinal: number, factor: number): void {
-    const row = this.#table.own(ordinal)
-    this.#slow += Number(factor !== 1) - Number(row.slowdown !== 1)
+    const row = this.#table.writable(ordinal)
+    this.#slowCount += Number(factor !== 1) - Number(row.slowdown !== 1)
     row.slowdown = factor
   }
 
   /** Takes GPUs of a node for a tenant; returns them as bits. */
-  take(node: number, gpus: number, tenant: number): number {
-    const row = this.#table.own(node)
-    const held = row.taken | row.group.occupied | row.broken
+  allocate(node: number, gpus: number, tenant: number): number {
+    const row = this.#table.writable(node)
+    const unavailable = row.allocated | row.group.occupied | row.broken
     let bits = 0
-    let wanted = gpus
-    for (let gpu = 0; gpu < row.group.gpus && wanted > 0; gpu++) {
+    let missing = gpus
+    for (let gpu = 0; gpu < row.group.gpus && missing > 0; gpu++) {
       const bit = 1 << gpu
-      if (held & bit) continue
+      if (unavailable & bit) continue
       bits |= bit
-      wanted--
+      missing--
     }
-    if (wanted > 0) throw new Error(`Failed to place an instance on ${row.id}: it lacks ${wanted} GPUs.`)
-    row.taken |= bits
+    if (missing > 0) throw new Error(`Failed to place an instance on ${row.id}: it lacks ${missing} GPUs.`)
+    row.allocated |= bits
     row.tenants = [...row.tenants, tenant]
-    this.recount(node)
+    this.updateFreeGpus(node)
     return bits
   }
 
   /** Gives GPUs back. */
   release(node: number, bits: number, tenant: number): void {
-    const row = this.#table.own(node)
-    row.taken &= ~bits
+    const row = this.#table.writable(node)
+    row.allocated &= ~bits
     row.tenants = row.tenants.filter(other => other !== tenant)
-    this.recount(node)
+    this.updateFreeGpus(node)
     if (row.tenants.length > 0) return
-    this.#world.cancel(row.drainEnds)
-    row.drainEnds = 0
-    this.#world.provisioning.emptied(node)
+    this.#world.cancel(row.drainEvent)
+    row.drainEvent = 0
+    this.#world.nodeAutoscaler.onNodeEmptied(node)
   }
 
   /** Remembers that an image is on a node now and was used; the least recently used make room, those in use stay. */
   cacheImage(node: number, image: string): void {
-    const row = this.#table.own(node)
+    const row = this.#table.writable(node)
     const { clock, instances, rentals, profile } = this.#world
     const { imageBytes, imageCacheBytes } = profile.timings
-    const kept = row.images.filter(one => one.image !== image)
-    kept.push({ image, bytes: imageBytes, usedAt: clock.now })
-    const used = () =>
-      new Set(row.tenants.map(one => (one >= 0 ? instances.imageOf(one) : rentals.read(rentalOf(one)).plan.image)))
-    row.images = this.#fitting(
-      kept,
+    const entries = row.images.filter(tenant => tenant.image !== image)
+    entries.push({ image, bytes: imageBytes, usedAt: clock.now })
+    const namesInUse = () =>
+      new Set(
+        row.tenants.map(one => (one >= 0 ? instances.imageOf(one) : rentals.read(toRentalOrdinal(one)).plan.image)),
+      )
+    row.images = this.#evictToFit(
+      entries,
       imageCacheBytes,
       ({ image }) => image,
-      used,
+      namesInUse,
       image => {
-        this.#world.happened(row, 'node.imageEvicted', { image: imageName(image) })
+        this.#world.record(row, 'node.imageEvicted', { image: formatImageName(image) })
       },
     )
   }
 
   /** Remembers that weights are on a node now and were read; the least recently read make room, those in use stay. */
   cacheWeights(node: number, repo: string, bytes: number): void {
-    const row = this.#table.own(node)
+    const row = this.#table.writable(node)
     const { clock, instances, profile } = this.#world
-    const kept = row.weights.filter(one => one.repo !== repo)
-    kept.push({ repo, bytes, usedAt: clock.now })
-    const used = () => new Set(row.tenants.filter(one => one >= 0).map(one => instances.weightsOf(one)))
-    row.weights = this.#fitting(
-      kept,
+    const entries = row.weights.filter(one => one.repo !== repo)
+    entries.push({ repo, bytes, usedAt: clock.now })
+    const namesInUse = () => new Set(row.tenants.filter(one => one >= 0).map(one => instances.weightsOf(one)))
+    row.weights = this.#evictToFit(
+      entries,
       profile.timings.weightCacheBytes,
       ({ repo }) => repo,
-      used,
+      namesInUse,
       repo => {
-        this.#world.happened(row, 'node.weightsEvicted', { repo })
+        this.#world.record(row, 'node.weightsEvicted', { repo })
       },
     )
   }
 
   /** What stays in a cache of `room` bytes to which its last entry was just added. */
-  #fitting<Entry extends { readonly bytes: number; readonly usedAt: number }>(
+  #evictToFit<Entry extends { readonly bytes: number; readonly usedAt: number }>(
     entries: readonly Entry[],
-    room: number,
+    capacityBytes: number,
     nameOf: (entry: Entry) => string,
-    used: () => ReadonlySet<string>,
-    evicted: (name: string) => void,
+    namesInUse: () => ReadonlySet<string>,
+    onEvict: (name: string) => void,
   ): readonly Entry[] {
     let total = entries.reduce((sum, one) => sum + one.bytes, 0)
-    if (total <= room) return entries
-    const inUse = used()
-    const leaving = new Set<Entry>()
-    const oldest = entries
+    if (total <= capacityBytes) return entries
+    const inUse = namesInUse()
+    const evicted = new Set<Entry>()
+    const candidates = entries
       .slice(0, -1)
       .filter(one => !inUse.has(nameOf(one)))
       .sort((a, b) => a.usedAt - b.usedAt || (nameOf(a) < nameOf(b) ? -1 : 1))
-    for (const one of oldest) {
-      if (total <= room) break
-      leaving.add(one)
+    for (const one of candidates) {
+      if (total <= capacityBytes) break
+      evicted.add(one)
       total -= one.bytes
-      evicted(nameOf(one))
+      onEvict(nameOf(one))
     }
-    return entries.filter(one => !leaving.has(one))
+    return entries.filter(one => !evicted.has(one))
   }
 
   /** Adds a node to a group; it is provisioning. */
-  add(index: number): number {
-    const state = this.#groups[index]!
-    const { group, named } = state
-    const row = new NodeRow(this.#table.generation, `${group.prefix}-${named}`, group)
+  add(groupIndex: number): number {
+    const state = this.#groups[groupIndex]!
+    const { group, nextNumber } = state
+    const row = new NodeRow(this.#table.generation, `${group.prefix}-${nextNumber}`, group)
     row.state = 'provisioning'
     const ordinal = this.#table.add(row)
     this.#byName.set(row.id, ordinal)
-    this.#groups = this.#groups.with(index, { ...state, named: named + 1 })
+    this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
-    this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b))
+    this.#byType[type] = this.#buildIndex([...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b))
     return ordinal
   }
 
@@ -432,69 +438,69 @@ export class Nodes {
     this.setSlowdown(ordinal, 1)
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
-    this.#byType[type] = this.#indexOf([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))
-    this.#tell(type)
+    this.#byType[type] = this.#buildIndex([...this.#byType[type]!.ordinals].filter(other => other !== ordinal))
+    this.#recordCapacity(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
   }
 
   /** How many nodes each group has. */
-  counts(): ReadonlyMap<NodeGroup, GroupCount> {
-    const counts = new Map(this.#groups.map(({ group }) => [group, { serving: 0, coming: 0, away: 0 }]))
+  counts(): ReadonlyMap<NodeGroup, GroupCounts> {
+    const counts = new Map(this.#groups.map(({ group }) => [group, { ready: 0, provisioning: 0, unavailable: 0 }]))
     for (const [, { group, state }] of this.#table.entries()) {
       const count = counts.get(group)!
-      if (state === 'ready') count.serving++
-      else if (state === 'provisioning') count.coming++
-      else count.away++
+      if (state === 'ready') count.ready++
+      else if (state === 'provisioning') count.provisioning++
+      else count.unavailable++
     }
     return counts
   }
 
   /** The spot capacity of a pool is away until `until`. */
-  setAway(pool: string, until: Micros, returns: EntryHandle): void {
+  setSpotUnavailable(pool: string, until: Micros, spotReturnEvent: EntryHandle): void {
     this.#groups = this.#groups.map(state =>
-      state.group.pool === pool ? { ...state, awayUntil: until, returns } : state,
+      state.group.pool === pool ? { ...state, spotUnavailableUntil: until, spotReturnEvent } : state,
     )
   }
 
   /** Counts a node's free GPUs anew: after anything that changes what a placement could have. */
-  recount(ordinal: number): void {
+  updateFreeGpus(ordinal: number): void {
     const row = this.#table.read(ordinal)
     const type = this.#byType[gpuIndex(row.group.gpu)]!
     const position = positionOf(type.ordinals, ordinal)
-    const before = type.free[position]!
+    const previousFree = type.free[position]!
     const free = freeGpus(row)
     type.free[position] = free
-    type.counts[before] = type.counts[before]! - 1
+    type.counts[previousFree] = type.counts[previousFree]! - 1
     type.counts[free] = type.counts[free]! + 1
-    const up = upGpus(row)
+    const up = workingGpus(row)
     if (type.up[position] === up) return
     type.up[position] = up
-    this.#tell(gpuIndex(row.group.gpu))
+    this.#recordCapacity(gpuIndex(row.group.gpu))
   }
 
-  #tell(type: number): void {
+  #recordCapacity(type: number): void {
     let sum = 0
     for (const up of this.#byType[type]!.up) sum += up
-    this.#world.chronicle.capacityChanged(type, sum)
+    this.#world.history.onCapacityChanged(type, sum)
   }
 
-  #indexOf(ordinals: readonly number[]): FreeByPosition {
+  #buildIndex(ordinals: readonly number[]): GpuTypeIndex {
     const free = Uint8Array.from(ordinals, ordinal => freeGpus(this.#table.read(ordinal)))
-    const counts = new Int32Array(MOST_GPUS + 1)
+    const counts = new Int32Array(MAX_GPUS + 1)
     for (const level of free) counts[level] = counts[level]! + 1
-    const up = Uint8Array.from(ordinals, ordinal => upGpus(this.#table.read(ordinal)))
+    const up = Uint8Array.from(ordinals, ordinal => workingGpus(this.#table.read(ordinal)))
     return { ordinals: Int32Array.from(ordinals), free, up, counts }
   }
 }
 
 /** GPUs of a node that a placement could have. */
 export function freeGpus(row: Readonly<NodeRow>): number {
-  return row.state === 'ready' ? row.group.gpus - bitCount(row.taken | row.group.occupied | row.broken) : 0
+  return row.state === 'ready' ? row.group.gpus - bitCount(row.allocated | row.group.occupied | row.broken) : 0
 }
 
 /** GPUs of a node that work, held or free, less those that other customers hold. */
-function upGpus(row: Readonly<NodeRow>): number {
+function workingGpus(row: Readonly<NodeRow>): number {
   const isUp = row.state === 'ready' || row.state === 'cordoned'
   return isUp ? row.group.gpus - bitCount(row.group.occupied | row.broken) : 0
 }
@@ -508,7 +514,7 @@ export function hasImage(row: Readonly<NodeRow>, image: string): boolean {
 }
 
 /** How the journal calls an image. */
-function imageName(image: string): string {
+function formatImageName(image: string): string {
   return image === '' ? 'serving' : image
 }
 

@@ -1,6 +1,6 @@
 import type { Micros } from '../kernel/duration.ts'
-import type { Tape } from '../kernel/tape.ts'
-import { rentalOf } from './rental-row.ts'
+import type { Archive } from '../kernel/tape.ts'
+import { toRentalOrdinal } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /**
@@ -11,15 +11,15 @@ import type { World } from './world.ts'
 export class Placement {
   readonly #world: World
   /** Tenants by ordinal, rentals below zero. Shared with forks until one side changes it. */
-  #waiting: Set<number>
+  #queue: Set<number>
   #isShared: boolean
-  #round = 0
+  #roundEvent = 0
 
   constructor(world: World, from?: Placement) {
     this.#world = world
-    this.#waiting = from ? from.#waiting : new Set()
+    this.#queue = from ? from.#queue : new Set()
     this.#isShared = from !== undefined
-    this.#round = from ? from.#round : 0
+    this.#roundEvent = from ? from.#roundEvent : 0
   }
 
   fork(world: World): Placement {
@@ -27,62 +27,62 @@ export class Placement {
     return new Placement(world, this)
   }
 
-  keep(tape: Tape): void {
-    this.#waiting = tape.value(this.#waiting)
-    this.#isShared = tape.value(this.#isShared)
-    this.#round = tape.value(this.#round)
+  archive(archive: Archive): void {
+    this.#queue = archive.value(this.#queue)
+    this.#isShared = archive.value(this.#isShared)
+    this.#roundEvent = archive.value(this.#roundEvent)
   }
 
   /** Puts a tenant in the queue and asks for a round at this instant. */
   enqueue(tenant: number): void {
-    this.#own().add(tenant)
-    this.wake()
+    this.#writableQueue().add(tenant)
+    this.scheduleRound()
   }
 
   /** Takes a tenant out of the queue. */
-  leave(tenant: number): void {
-    if (this.#waiting.has(tenant)) this.#own().delete(tenant)
+  dequeue(tenant: number): void {
+    if (this.#queue.has(tenant)) this.#writableQueue().delete(tenant)
   }
 
   /** Capacity may have come: a round at this instant, if anybody waits. */
-  wake(): void {
-    if (this.#waiting.size === 0 || this.#world.agenda.timeOf(this.#round) <= this.#world.clock.now) return
-    this.#world.cancel(this.#round)
-    this.#round = this.#world.plan(0, 'placement.round')
+  scheduleRound(): void {
+    if (this.#queue.size === 0 || this.#world.agenda.timeOf(this.#roundEvent) <= this.#world.clock.now) return
+    this.#world.cancel(this.#roundEvent)
+    this.#roundEvent = this.#world.schedule(0, 'placement.round')
   }
 
-  round(): void {
-    this.#round = 0
+  runRound(): void {
+    this.#roundEvent = 0
     const { instances, rentals } = this.#world
-    const order = [...this.#waiting]
+    const order = [...this.#queue]
     if (order.length > 1) {
       order.sort((one, other) => {
-        const [a, b] = [this.#row(one), this.#row(other)]
+        const [a, b] = [this.#tenantRow(one), this.#tenantRow(other)]
         return a.since - b.since || (a.id < b.id ? -1 : 1)
       })
     }
-    const place = (one: number) => (one >= 0 ? instances.place(one) : rentals.place(rentalOf(one)))
-    this.#waiting = new Set(order.filter(one => !place(one)))
+    const place = (one: number) => (one >= 0 ? instances.place(one) : rentals.place(toRentalOrdinal(one)))
+    this.#queue = new Set(order.filter(one => !place(one)))
     this.#isShared = false
-    if (this.#waiting.size === 0) return
-    this.#world.provisioning.demand(Array.from(this.#waiting, one => this.#wanted(one)))
+    if (this.#queue.size === 0) return
+    this.#world.nodeAutoscaler.provisionFor(Array.from(this.#queue, one => this.#gpuRequest(one)))
   }
 
-  #row(tenant: number): { readonly id: string; readonly since: Micros } {
+  #tenantRow(tenant: number): { readonly id: string; readonly since: Micros } {
     const { instances, rentals } = this.#world
-    return tenant >= 0 ? instances.read(tenant) : rentals.read(rentalOf(tenant))
+    return tenant >= 0 ? instances.read(tenant) : rentals.read(toRentalOrdinal(tenant))
   }
 
-  #wanted(tenant: number): { readonly gpu: string; readonly gpus: number } {
+  #gpuRequest(tenant: number): { readonly gpu: string; readonly gpus: number } {
     const { deployments, instances, rentals } = this.#world
     const { gpu, numGpus } =
-      tenant >= 0 ? deployments.read(instances.read(tenant).deployment) : rentals.read(rentalOf(tenant))
+      tenant >= 0 ? deployments.read(instances.read(tenant).deployment) : rentals.read(toRentalOrdinal(tenant))
     return { gpu, gpus: numGpus }
   }
 
-  #own(): Set<number> {
-    if (this.#isShared) this.#waiting = new Set(this.#waiting)
+  #writableQueue(): Set<number> {
+    if (this.#isShared) this.#queue = new Set(this.#queue)
     this.#isShared = false
-    return this.#waiting
+    return this.#queue
   }
 }

@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import type { Key } from '../kernel/random.ts'
+import type { EntityKey } from '../kernel/random.ts'
 import { type Generation, Row } from '../kernel/table.ts'
 import type { ContainerState, GpuType, HostedState } from '../store/records.ts'
 
@@ -8,26 +8,32 @@ export type RentalKind = 'hosted' | 'container'
 export type RentalState = HostedState | ContainerState
 
 /** The states in which a rental has GPUs, or has asked for some: those that count against the account's limit. */
-const COUNTED: ReadonlySet<RentalState> = new Set(['creating', 'starting', 'running', 'stopping', 'shutting_down'])
+const STATES_WITH_GPUS: ReadonlySet<RentalState> = new Set([
+  'creating',
+  'starting',
+  'running',
+  'stopping',
+  'shutting_down',
+])
 
-export function countsAgainstLimit(state: RentalState): boolean {
-  return COUNTED.has(state)
+export function countsAgainstQuota(state: RentalState): boolean {
+  return STATES_WITH_GPUS.has(state)
 }
 
 /** How a rental is called among the tenants of a node: below zero, where the ordinals of instances are not. */
-export function tenantOf(rental: number): number {
+export function toTenantId(rental: number): number {
   return -1 - rental
 }
 
 /** The ordinal of the rental that a tenant is; below zero for an instance. */
-export function rentalOf(tenant: number): number {
+export function toRentalOrdinal(tenant: number): number {
   return -1 - tenant
 }
 
 /** What a rental is made of and never changes. */
 export interface RentalPlan {
   readonly kind: RentalKind
-  readonly key: Key
+  readonly key: EntityKey
   readonly gpu: GpuType
   readonly numGpus: number
   /** The image of a container; '' for a hosted instance, which runs the provider's own on its storage. */
@@ -47,8 +53,8 @@ export class RentalRow extends Row {
   updatedAt: Micros
   storageGb: number
   /** Storage it will have when the expansion under way is done; 0 when none is. */
-  expandingTo = 0
-  expansion = 0
+  expansionTargetGb = 0
+  expansionEvent = 0
   node = -1
   /** GPUs it holds on its node, as bits. */
   gpus = 0
@@ -57,9 +63,9 @@ export class RentalRow extends Row {
   /** Starts so far: the index of its draws. */
   starts = 0
   /** Whether this start has come to its end: from here on it is billed, until its GPUs are given back. */
-  ran = false
+  hasBooted = false
   /** What it is once its shutdown is over. */
-  endsAs: 'stopped' | 'deleted'
+  stateAfterShutdown: 'stopped' | 'deleted'
   stoppedForFunds = false
   /** The pull of its image: bytes that are left, the rate it could have, the rate it has, and since when. */
   bytesLeft = 0
@@ -69,22 +75,22 @@ export class RentalRow extends Row {
   meter = -1
   /** Since when it holds its GPUs, and the chronicle's newest line of how long it held some; -1 for none. */
   heldSince: Micros = -1
-  toldHeld = -1
+  lastHeldLine = -1
 
   constructor(
     generation: Generation,
     id: string,
     plan: RentalPlan,
-    about: { readonly name: string; readonly state: RentalState; readonly since: Micros; readonly storageGb: number },
+    initial: { readonly name: string; readonly state: RentalState; readonly since: Micros; readonly storageGb: number },
   ) {
     super(generation, id)
     this.plan = plan
-    this.name = about.name
-    this.state = about.state
-    this.since = about.since
-    this.updatedAt = about.since
-    this.storageGb = about.storageGb
-    this.endsAs = plan.kind === 'hosted' ? 'stopped' : 'deleted'
+    this.name = initial.name
+    this.state = initial.state
+    this.since = initial.since
+    this.updatedAt = initial.since
+    this.storageGb = initial.storageGb
+    this.stateAfterShutdown = plan.kind === 'hosted' ? 'stopped' : 'deleted'
   }
 
   get kind(): RentalKind {
@@ -101,14 +107,14 @@ export class RentalRow extends Row {
     const copy = new RentalRow(generation, this.id, this.plan, this)
     copy.failReason = this.failReason
     copy.updatedAt = this.updatedAt
-    copy.expandingTo = this.expandingTo
-    copy.expansion = this.expansion
+    copy.expansionTargetGb = this.expansionTargetGb
+    copy.expansionEvent = this.expansionEvent
     copy.node = this.node
     copy.gpus = this.gpus
     copy.next = this.next
     copy.starts = this.starts
-    copy.ran = this.ran
-    copy.endsAs = this.endsAs
+    copy.hasBooted = this.hasBooted
+    copy.stateAfterShutdown = this.stateAfterShutdown
     copy.stoppedForFunds = this.stoppedForFunds
     copy.bytesLeft = this.bytesLeft
     copy.ownRate = this.ownRate
@@ -116,7 +122,7 @@ export class RentalRow extends Row {
     copy.rateSince = this.rateSince
     copy.meter = this.meter
     copy.heldSince = this.heldSince
-    copy.toldHeld = this.toldHeld
+    copy.lastHeldLine = this.lastHeldLine
     return copy.takeHash(this)
   }
 }

@@ -8,12 +8,12 @@ import {
 } from '../store/records.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { INSTANCE_STATES, type InstanceState } from './instances.ts'
-import type { Metered } from './ledger.ts'
-import { LOST_TO, type LostTo, STAGES } from './life.ts'
+import type { MeteredUsage } from './ledger.ts'
+import { INSTANCE_STAGES, LOSS_CAUSES, type LossCause } from './life.ts'
 import type { RentalKind } from './rental-row.ts'
-import { waitingOf } from './request-totals.ts'
-import { type ReportStep, type ServingFigures, seriesOf, servingFigures } from './series.ts'
-import { type Served, wholeRequests } from './serving.ts'
+import { requestsInProgress } from './request-totals.ts'
+import { type ReportStep, reportSeries, type ServingFigures, servingFigures } from './series.ts'
+import { type RequestFlow, toWholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
 /** GPU-hours of instances. */
@@ -161,7 +161,7 @@ export interface Report {
   readonly cold_starts: ColdStarts
   readonly failures: {
     readonly instances_lost: number
-    readonly instances_lost_to: Readonly<Record<LostTo, number>>
+    readonly instances_lost_to: Readonly<Record<LossCause, number>>
     readonly deployments_failed: number
     readonly node_crashes: number
     readonly node_preemptions: number
@@ -194,99 +194,99 @@ export interface ReportWindow {
  * Tells what a world did in a window. Everything is a difference of two running totals, integers all of them (micro-cents,
  * GPU-microseconds, whole requests), so adjoining windows add up to the window that spans them. Reading changes nothing.
  */
-export function reportOf(world: World, { from, to, step }: ReportWindow): Report {
+export function createReport(world: World, { from, to, step }: ReportWindow): Report {
   const { clock } = world
-  const window = { from, to, after: afterOf(from) }
-  const metered = new Map(world.ledger.metered(from, to).map(one => [one.id, one]))
-  const told = deploymentsTold(world, window, metered)
-  const starts = told.flatMap(({ coldStarts }) => coldStarts)
-  const lost = told.flatMap(({ losses }) => losses)
-  const counts = notedBetween(world, window)
-  const gpus = gpusTold(world, window, told, metered)
+  const window = { from, to, after: exclusiveStart(from) }
+  const metered = new Map(world.ledger.meteredUsage(from, to).map(one => [one.id, one]))
+  const deployments = allDeploymentFigures(world, window, metered)
+  const coldStarts = deployments.flatMap(({ coldStarts }) => coldStarts)
+  const losses = deployments.flatMap(({ losses }) => losses)
+  const eventCounts = eventCountsBetween(world, window)
+  const gpus = allGpuFigures(world, window, deployments, metered)
   return {
     from: clock.iso(from),
     to: clock.iso(to),
     seconds: (to - from) / SECOND,
     seed: world.seed,
     profile: world.profile.name,
-    money: moneyTold(world, window, metered, counts),
-    gpus: gpus.map(({ told: one }) => one),
-    deployments: told.map(one => one.told),
+    money: moneyReport(world, window, metered, eventCounts),
+    gpus: gpus.map(({ report: one }) => one),
+    deployments: deployments.map(one => one.report),
     totals: {
-      deployments: told.length,
-      capacity_gpu_hours: sumOf(gpus, one => one.capacity) / HOUR,
+      deployments: deployments.length,
+      capacity_gpu_hours: sumBy(gpus, one => one.capacity) / HOUR,
       ...gpuHours(
-        sumOf(told, one => one.held),
-        sumOf(told, one => one.billed),
-        sumOf(told, one => one.used),
+        sumBy(deployments, one => one.heldTime),
+        sumBy(deployments, one => one.billedTime),
+        sumBy(deployments, one => one.usedTime),
       ),
-      hosted_gpu_hours: sumOf(gpus, one => one.hosted) / HOUR,
-      container_gpu_hours: sumOf(gpus, one => one.containers) / HOUR,
-      requests: requestsTold(told.map(one => one.told.requests)),
+      hosted_gpu_hours: sumBy(gpus, one => one.hosted) / HOUR,
+      container_gpu_hours: sumBy(gpus, one => one.containers) / HOUR,
+      requests: sumRequests(deployments.map(one => one.report.requests)),
       tokens: {
-        input: sumOf(told, one => one.told.tokens.input),
-        output: sumOf(told, one => one.told.tokens.output),
+        input: sumBy(deployments, one => one.report.tokens.input),
+        output: sumBy(deployments, one => one.report.tokens.output),
       },
-      mean_utilisation: shareOf(
-        sumOf(told, one => one.used),
-        sumOf(told, one => one.able),
+      mean_utilisation: ratio(
+        sumBy(deployments, one => one.usedTime),
+        sumBy(deployments, one => one.capacityTime),
       ),
     },
-    cold_starts: { count: starts.length, phases: phasesOf(starts) },
+    cold_starts: { count: coldStarts.length, phases: coldStartPhases(coldStarts) },
     failures: {
-      instances_lost: lost.length,
-      instances_lost_to: countsOf(LOST_TO, lost),
-      deployments_failed: sumOf(told, one => one.failures),
-      node_crashes: counts['node.crashed'],
-      node_preemptions: counts['node.preempted'],
-      gpu_failures: counts['gpu.failed'],
-      zone_outages: counts['zone.down'],
+      instances_lost: losses.length,
+      instances_lost_to: countByName(LOSS_CAUSES, losses),
+      deployments_failed: sumBy(deployments, one => one.failures),
+      node_crashes: eventCounts['node.crashed'],
+      node_preemptions: eventCounts['node.preempted'],
+      gpu_failures: eventCounts['gpu.failed'],
+      zone_outages: eventCounts['zone.down'],
     },
-    batches: batchesTold(world, window),
-    ...(step !== undefined && { series: [...seriesOf(world, { from, to, step })] }),
+    batches: batchCounts(world, window),
+    ...(step !== undefined && { series: [...reportSeries(world, { from, to, step })] }),
   }
 }
 
 /** A moment is counted after the window's start; the first window of a life holds its first moment, too. */
-interface Window {
+interface CountedWindow {
   readonly from: Micros
   readonly to: Micros
   readonly after: Micros
 }
 
-function afterOf(from: Micros): Micros {
+function exclusiveStart(from: Micros): Micros {
   return from === 0 ? -1 : from
 }
 
-function isIn({ after, to }: Window, at: Micros): boolean {
+function isWithin({ after, to }: CountedWindow, at: Micros): boolean {
   return at > after && at <= to
 }
 
 /** A deployment's figures as integers beside what is shown of them. */
-interface DeploymentTold {
-  readonly told: DeploymentReport
+interface DeploymentFigures {
+  readonly report: DeploymentReport
   /** GPU-microseconds. */
-  readonly held: number
-  readonly billed: number
-  readonly used: number
-  readonly able: number
+  readonly heldTime: number
+  readonly billedTime: number
+  readonly usedTime: number
+  readonly capacityTime: number
   readonly coldStarts: readonly ColdStart[]
-  readonly losses: readonly LostTo[]
+  readonly losses: readonly LossCause[]
   readonly failures: number
 }
 
 type ColdStart = Readonly<Record<ColdStartPhase, Micros>>
 
-function deploymentsTold(
+function allDeploymentFigures(
   world: World,
-  window: Window,
-  metered: ReadonlyMap<string, Metered>,
-): readonly DeploymentTold[] {
+  window: CountedWindow,
+  metered: ReadonlyMap<string, MeteredUsage>,
+): readonly DeploymentFigures[] {
   const all = world.deployments.list(new Set(DEPLOYMENT_STATUSES))
   return all.flatMap(({ ordinal }) => {
     const row = world.deployments.read(ordinal)
-    const one = deploymentTold(world, window, row, metered.get(row.id))
-    return one ? [one] : []
+    const figures = deploymentFigures(world, window, row, metered.get(row.id))
+    return figures ? [figures] : []
   })
 }
 
@@ -297,31 +297,31 @@ export function deploymentReport(
   { from, to }: Pick<ReportWindow, 'from' | 'to'>,
 ): DeploymentReport | undefined {
   const row = world.deployments.read(deployment)
-  const meter = world.ledger.metered(from, to).find(({ id }) => id === row.id)
-  return deploymentTold(world, { from, to, after: afterOf(from) }, row, meter)?.told
+  const meter = world.ledger.meteredUsage(from, to).find(({ id }) => id === row.id)
+  return deploymentFigures(world, { from, to, after: exclusiveStart(from) }, row, meter)?.report
 }
 
 /** Undefined for what was not there in the window. */
-function deploymentTold(
+function deploymentFigures(
   world: World,
-  window: Window,
+  window: CountedWindow,
   row: Readonly<DeploymentRow>,
-  meter: Metered | undefined,
-): DeploymentTold | undefined {
+  meter: MeteredUsage | undefined,
+): DeploymentFigures | undefined {
   const { from, to } = window
-  const statuses = statusesTold(world, window, row)
-  const lives = livesTold(world, window, row)
+  const statuses = statusTimes(world, window, row)
+  const instances = instanceTimes(world, window, row)
   const rent = meter?.microcents ?? 0
   const { status } = statuses
   if (status === undefined) return undefined
-  if (status === 'deleted' && statuses.present === 0 && lives.heldMicros === 0 && rent === 0) return undefined
-  const [before, after] = [world.chronicle.totalsAt(row, from), world.chronicle.totalsAt(row, to)]
-  const held = lives.heldMicros * row.numGpus
-  const billed = meter?.gpuMicros ?? 0
-  const used = Math.floor(after.used * row.numGpus) - Math.floor(before.used * row.numGpus)
-  const able = Math.floor(after.able * row.numGpus) - Math.floor(before.able * row.numGpus)
-  const totals = lives.coldStarts.map(start => start.total)
-  const told: DeploymentReport = {
+  if (status === 'deleted' && statuses.present === 0 && instances.heldMicros === 0 && rent === 0) return undefined
+  const [before, after] = [world.history.totalsAt(row, from), world.history.totalsAt(row, to)]
+  const heldTime = instances.heldMicros * row.numGpus
+  const billedTime = meter?.gpuMicros ?? 0
+  const usedTime = Math.floor(after.usedTime * row.numGpus) - Math.floor(before.usedTime * row.numGpus)
+  const capacityTime = Math.floor(after.capacityTime * row.numGpus) - Math.floor(before.capacityTime * row.numGpus)
+  const startTimes = instances.coldStarts.map(start => start.total)
+  const report: DeploymentReport = {
     deploy_id: row.id,
     model_name: row.plan.modelName,
     type: row.plan.type,
@@ -329,163 +329,174 @@ function deploymentTold(
     num_gpus: row.plan.type === 'llm' ? row.numGpus : 0,
     status,
     rent_microcents: rent,
-    ...gpuHours(held, billed, used),
+    ...gpuHours(heldTime, billedTime, usedTime),
     seconds_in_status: statuses.seconds,
-    instance_seconds_in_state: lives.seconds,
-    requests: requestsTold([requestsBetween(before.served, after.served), clientsBetween(world, row, from, to)]),
-    tokens: tokensTold(world, row, from, to),
-    mean_utilisation: shareOf(used, able),
-    serving: servingTold(world, row, to),
-    cold_starts: totals.length,
-    median_cold_start_seconds: totals.length === 0 ? null : durationsOf(totals).median_seconds,
-    instances_lost: lives.losses.length,
+    instance_seconds_in_state: instances.seconds,
+    requests: sumRequests([
+      loadRequestsBetween(before.served, after.served),
+      clientRequestsBetween(world, row, from, to),
+    ]),
+    tokens: tokensBetween(world, row, from, to),
+    mean_utilisation: ratio(usedTime, capacityTime),
+    serving: servingAt(world, row, to),
+    cold_starts: startTimes.length,
+    median_cold_start_seconds: startTimes.length === 0 ? null : summarizeDurations(startTimes).median_seconds,
+    instances_lost: instances.losses.length,
   }
-  const { coldStarts, losses } = lives
-  return { told, held, billed, used, able, coldStarts, losses, failures: statuses.failures }
+  const { coldStarts, losses } = instances
+  return { report, heldTime, billedTime, usedTime, capacityTime, coldStarts, losses, failures: statuses.failures }
 }
 
-function tokensTold(world: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TokenCounts {
-  const [before, after] = [tokensBy(world, row, from), tokensBy(world, row, to)]
+function tokensBetween(world: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TokenCounts {
+  const [before, after] = [tokensAt(world, row, from), tokensAt(world, row, to)]
   return { input: after.input - before.input, output: after.output - before.output }
 }
 
 /** Tokens of what a deployment had served by a moment. */
-function tokensBy({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros): TokenCounts {
-  const live = chronicle.requestsBy(row, afterOf(at))
+function tokensAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): TokenCounts {
+  const clientTotals = history.requestTotalsAt(row, exclusiveStart(at))
   let input = 0
   let output = 0
   let end = at
-  for (const chapter of chronicle.servings(row)) {
-    if (chapter.at > at) continue
-    const { load, served } = chapter
+  for (const segment of history.servingSegments(row)) {
+    if (segment.at > at) continue
+    const { load, served } = segment
     if (load) {
-      const requests = chronicle.totalsIn(chapter, end).served.served - served.served
+      const requests = history.totalsWithin(segment, end).served.served - served.served
       input += requests * load.speed.promptTokens
       output += requests * load.speed.outputTokens
     }
-    end = chapter.at
+    end = segment.at
   }
-  return { input: Math.floor(input) + live.promptTokens, output: Math.floor(output) + live.answerTokens }
+  return {
+    input: Math.floor(input) + clientTotals.promptTokens,
+    output: Math.floor(output) + clientTotals.answerTokens,
+  }
 }
 
-function servingTold({ chronicle }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {
-  for (const chapter of chronicle.servings(row)) {
-    if (chapter.at <= at) return servingFigures(chapter, chronicle.totalsIn(chapter, at).served, at) ?? null
+function servingAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {
+  for (const segment of history.servingSegments(row)) {
+    if (segment.at <= at) return servingFigures(segment, history.totalsWithin(segment, at).served, at) ?? null
   }
   return null
 }
 
-function statusesTold(world: World, window: Window, row: Readonly<DeploymentRow>) {
+function statusTimes(world: World, window: CountedWindow, row: Readonly<DeploymentRow>) {
   const { from, to } = window
   const micros = Object.fromEntries(DEPLOYMENT_STATUSES.map(status => [status, 0])) as Record<DeploymentStatus, Micros>
   let status: DeploymentStatus | undefined
   let failures = 0
   let until = to
-  for (const one of world.chronicle.statuses(row)) {
-    if (one.at > to) continue
-    status ??= one.status
-    micros[one.status] += Math.max(0, until - Math.max(one.at, from))
-    until = Math.min(until, one.at)
+  for (const change of world.history.statuses(row)) {
+    if (change.at > to) continue
+    status ??= change.status
+    micros[change.status] += Math.max(0, until - Math.max(change.at, from))
+    until = Math.min(until, change.at)
     // What has failed at the world's first moment had failed before.
-    if (one.status === 'failed' && one.at > 0 && isIn(window, one.at)) failures++
-    if (one.at < from) break
+    if (change.status === 'failed' && change.at > 0 && isWithin(window, change.at)) failures++
+    if (change.at < from) break
   }
   const { deleted: _, ...present } = micros
   const sum = Object.values(present).reduce((all, one) => all + one, 0)
-  return { status, failures, present: sum, seconds: inSeconds(present) }
+  return { status, failures, present: sum, seconds: toSeconds(present) }
 }
 
-function livesTold(world: World, window: Window, row: Readonly<DeploymentRow>) {
+function instanceTimes(world: World, window: CountedWindow, row: Readonly<DeploymentRow>) {
   const { from, to } = window
   const micros = Object.fromEntries(INSTANCE_STATES.map(state => [state, 0])) as Record<InstanceState, Micros>
   const coldStarts: ColdStart[] = []
-  const losses: LostTo[] = []
+  const losses: LossCause[] = []
   let heldMicros = 0
-  for (const life of world.chronicle.lives(row)) {
-    if (life.end < from) break
-    if (life.lostTo !== undefined && isIn(window, life.end)) losses.push(life.lostTo)
-    let end = life.end
+  for (const timeline of world.history.instanceTimelines(row)) {
+    if (timeline.end < from) break
+    if (timeline.lossCause !== undefined && isWithin(window, timeline.end)) losses.push(timeline.lossCause)
+    let end = timeline.end
     for (let i = INSTANCE_STATES.length - 1; i >= 0; i--) {
       const state = INSTANCE_STATES[i]!
-      if (life[state] < 0) continue
-      const inState = Math.max(0, Math.min(end, to) - Math.max(life[state], from))
+      if (timeline[state] < 0) continue
+      const inState = Math.max(0, Math.min(end, to) - Math.max(timeline[state], from))
       micros[state] += inState
       if (state !== 'pending') heldMicros += inState
-      end = life[state]
+      end = timeline[state]
     }
     // A fixture's instance that stood in the middle of its start has no whole one to tell of.
-    if (life.ready < 0 || !isIn(window, life.ready) || STAGES.slice(0, 7).some(stage => life[stage] < 0)) continue
+    if (
+      timeline.ready < 0 ||
+      !isWithin(window, timeline.ready) ||
+      INSTANCE_STAGES.slice(0, 7).some(stage => timeline[stage] < 0)
+    )
+      continue
     coldStarts.push({
-      waiting_for_placement: life.placed - life.pending,
-      image: life.pulled - life.placed,
-      weights: life.loading - life.pulled,
-      load: life.warming - life.loading,
-      warm_up: life.ready - life.warming,
-      total: life.ready - life.pending,
+      waiting_for_placement: timeline.placed - timeline.pending,
+      image: timeline.pulled - timeline.placed,
+      weights: timeline.loading - timeline.pulled,
+      load: timeline.warming - timeline.loading,
+      warm_up: timeline.ready - timeline.warming,
+      total: timeline.ready - timeline.pending,
     })
   }
-  return { heldMicros, coldStarts, losses, seconds: inSeconds(micros) }
+  return { heldMicros, coldStarts, losses, seconds: toSeconds(micros) }
 }
 
 /** A type's figures as integers, in GPU-microseconds, beside what is shown of them. */
-interface GpusTold {
-  readonly told: GpuReport
+interface GpuFigures {
+  readonly report: GpuReport
   readonly capacity: number
   readonly hosted: number
   readonly containers: number
 }
 
-function gpusTold(
+function allGpuFigures(
   world: World,
-  { from, to }: Window,
-  told: readonly DeploymentTold[],
-  metered: ReadonlyMap<string, Metered>,
-): readonly GpusTold[] {
-  const rented = [...world.rentals.entries()].map(([, row]) => {
-    const held = world.chronicle.heldBetween(row, from, to) * row.numGpus
+  { from, to }: CountedWindow,
+  deployments: readonly DeploymentFigures[],
+  metered: ReadonlyMap<string, MeteredUsage>,
+): readonly GpuFigures[] {
+  const rentals = [...world.rentals.entries()].map(([, row]) => {
+    const held = world.history.rentalTimeBetween(row, from, to) * row.numGpus
     return { kind: row.kind, gpu: row.gpu, held }
   })
   return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
-    const mine = told.filter(one => one.told.gpu === gpu)
+    const ofType = deployments.filter(report => report.report.gpu === gpu)
     const meters = [...metered.values()].filter(one => one.gpu === gpu)
-    const capacity = world.chronicle.capacityBy(gpu, to) - world.chronicle.capacityBy(gpu, from)
+    const capacity = world.history.capacityAt(gpu, to) - world.history.capacityAt(gpu, from)
     const heldAs = (kind: RentalKind) =>
-      sumOf(
-        rented.filter(one => one.kind === kind && one.gpu === gpu),
+      sumBy(
+        rentals.filter(one => one.kind === kind && one.gpu === gpu),
         one => one.held,
       )
     const [hosted, containers] = [heldAs('hosted'), heldAs('container')]
-    const held = sumOf(mine, one => one.held)
+    const held = sumBy(ofType, one => one.heldTime)
     if (capacity === 0 && held === 0 && hosted === 0 && containers === 0) return []
-    const billed = sumOf(mine, one => one.billed)
-    const used = sumOf(mine, one => one.used)
+    const billed = sumBy(ofType, one => one.billedTime)
+    const used = sumBy(ofType, one => one.usedTime)
     const one: GpuReport = {
       gpu,
       capacity_gpu_hours: capacity / HOUR,
       ...gpuHours(held, billed, used),
       hosted_gpu_hours: hosted / HOUR,
       container_gpu_hours: containers / HOUR,
-      utilisation: shareOf(held + hosted + containers, capacity),
-      rent_microcents: sumOf(meters, meter => meter.microcents),
+      utilisation: ratio(held + hosted + containers, capacity),
+      rent_microcents: sumBy(meters, meter => meter.microcents),
     }
-    return [{ told: one, capacity, hosted, containers }]
+    return [{ report: one, capacity, hosted, containers }]
   })
 }
 
-function moneyTold(
+function moneyReport(
   world: World,
-  window: Window,
-  metered: ReadonlyMap<string, Metered>,
-  counts: ReturnType<typeof notedBetween>,
+  window: CountedWindow,
+  metered: ReadonlyMap<string, MeteredUsage>,
+  counts: ReturnType<typeof eventCountsBetween>,
 ): Report['money'] {
   const { ledger } = world
-  let opening = ledger.opening - sumOf(ledger.metered(0, window.from), one => one.microcents)
+  let opening = ledger.openingFunds - sumBy(ledger.meteredUsage(0, window.from), one => one.microcents)
   const sums = { funds: 0, topup: 0, tokens: 0 }
   let topups = 0
   const bySubject = new Map<string, number>()
   for (const { kind, time, subject, microcents } of ledger.entries()) {
     if (kind === 'rent' || time > window.to) continue
-    if (!isIn(window, time)) {
+    if (!isWithin(window, time)) {
       opening += microcents
       continue
     }
@@ -493,24 +504,24 @@ function moneyTold(
     if (kind === 'topup') topups++
     if (kind === 'tokens') bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
   }
-  const rent = sumOf([...metered.values()], one => one.microcents)
+  const rent = sumBy([...metered.values()], one => one.microcents)
   const tokens = [...bySubject]
     .map(([subject, tokens_microcents]) => {
       const batched = world.batches.modelOf(subject)
       // What no batch is charged for, a model is.
       return { subject, batch_id: batched === undefined ? null : subject, model: batched ?? subject, tokens_microcents }
     })
-    .sort((a, b) => b.tokens_microcents - a.tokens_microcents || order(a.subject, b.subject))
+    .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.subject, b.subject))
     .map(({ subject: _, ...told }) => told)
   const byModel = new Map<string, number>()
   for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
-  const rented = [...world.rentals.entries()].flatMap(([, { id, kind, name, gpu }]) => {
+  const rentals = [...world.rentals.entries()].flatMap(([, { id, kind, name, gpu }]) => {
     const meter = metered.get(id)
     if (!meter || meter.gpuMicros === 0) return []
     const told = { name, gpu, rent_microcents: meter.microcents, billed_gpu_hours: meter.gpuMicros / HOUR }
     return [{ id, kind, told }]
   })
-  rented.sort((a, b) => order(a.id, b.id))
+  rentals.sort((a, b) => compareTexts(a.id, b.id))
   return {
     opening_balance_microcents: opening,
     funds_microcents: sums.funds,
@@ -521,39 +532,39 @@ function moneyTold(
     topups,
     topups_declined: counts['topup.declined'],
     suspensions: counts['account.suspended'],
-    hosted: rented.flatMap(({ id, kind, told }) => (kind === 'hosted' ? [{ instance_id: id, ...told }] : [])),
-    containers: rented.flatMap(({ id, kind, told }) => (kind === 'container' ? [{ container_id: id, ...told }] : [])),
+    hosted: rentals.flatMap(({ id, kind, told }) => (kind === 'hosted' ? [{ instance_id: id, ...told }] : [])),
+    containers: rentals.flatMap(({ id, kind, told }) => (kind === 'container' ? [{ container_id: id, ...told }] : [])),
     tokens,
     tokens_by_model: [...byModel]
       .map(([model, tokens_microcents]) => ({ model, tokens_microcents }))
-      .sort((a, b) => b.tokens_microcents - a.tokens_microcents || order(a.model, b.model)),
+      .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.model, b.model)),
   }
 }
 
 const OUTCOMES = ['completed', 'failed', 'expired', 'cancelled'] as const
 
-function batchesTold(world: World, window: Window): Report['batches'] {
+function batchCounts(world: World, window: CountedWindow): Report['batches'] {
   let created = 0
   const outcomes = { completed: 0, failed: 0, expired: 0, cancelled: 0 }
   for (const [, row] of world.batches.entries()) {
-    if (isIn(window, row.createdAt)) created++
+    if (isWithin(window, row.createdAt)) created++
     for (const outcome of OUTCOMES) {
-      const at = row.at[outcome]
-      if (row.status === outcome && at !== undefined && isIn(window, at)) outcomes[outcome]++
+      const at = row.statusTimes[outcome]
+      if (row.status === outcome && at !== undefined && isWithin(window, at)) outcomes[outcome]++
     }
   }
-  const [before, after] = [world.chronicle.linesBy(window.after), world.chronicle.linesBy(window.to)]
+  const [before, after] = [world.history.batchLinesAt(window.after), world.history.batchLinesAt(window.to)]
   return { created, ...outcomes, lines_done: after.done - before.done, lines_failed: after.failed - before.failed }
 }
 
-function notedBetween({ chronicle }: World, { after, to }: Window) {
-  const [before, counts] = [chronicle.notedBy(after), chronicle.notedBy(to)]
+function eventCountsBetween({ history }: World, { after, to }: CountedWindow) {
+  const [before, counts] = [history.eventCountsAt(after), history.eventCountsAt(to)]
   for (const kind of Object.keys(counts) as (keyof typeof counts)[]) counts[kind] -= before[kind]
   return counts
 }
 
-function requestsBetween(from: Served, to: Served): RequestCounts {
-  const [before, after] = [wholeRequests(from), wholeRequests(to)]
+function loadRequestsBetween(from: RequestFlow, to: RequestFlow): RequestCounts {
+  const [before, after] = [toWholeRequests(from), toWholeRequests(to)]
   return {
     waiting_before: before.backlog,
     arrived: after.arrived - before.arrived,
@@ -566,40 +577,45 @@ function requestsBetween(from: Served, to: Served): RequestCounts {
 }
 
 /** What became of requests that clients made, after a moment and up to another. */
-function clientsBetween({ chronicle }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): RequestCounts {
-  const [before, after] = [chronicle.requestsBy(row, from === 0 ? -1 : from), chronicle.requestsBy(row, to)]
+function clientRequestsBetween(
+  { history }: World,
+  row: Readonly<DeploymentRow>,
+  from: Micros,
+  to: Micros,
+): RequestCounts {
+  const [before, after] = [history.requestTotalsAt(row, from === 0 ? -1 : from), history.requestTotalsAt(row, to)]
   return {
-    waiting_before: waitingOf(before),
+    waiting_before: requestsInProgress(before),
     arrived: after.arrived - before.arrived,
     served: after.served - before.served,
     refused: after.refused - before.refused,
     failed: after.failed - before.failed,
     left: after.left - before.left,
-    waiting: waitingOf(after),
+    waiting: requestsInProgress(after),
   }
 }
 
-function requestsTold(all: readonly RequestCounts[]): RequestCounts {
+function sumRequests(all: readonly RequestCounts[]): RequestCounts {
   return {
-    waiting_before: sumOf(all, one => one.waiting_before),
-    arrived: sumOf(all, one => one.arrived),
-    served: sumOf(all, one => one.served),
-    refused: sumOf(all, one => one.refused),
-    failed: sumOf(all, one => one.failed),
-    left: sumOf(all, one => one.left),
-    waiting: sumOf(all, one => one.waiting),
+    waiting_before: sumBy(all, one => one.waiting_before),
+    arrived: sumBy(all, one => one.arrived),
+    served: sumBy(all, one => one.served),
+    refused: sumBy(all, one => one.refused),
+    failed: sumBy(all, one => one.failed),
+    left: sumBy(all, one => one.left),
+    waiting: sumBy(all, one => one.waiting),
   }
 }
 
-function phasesOf(starts: readonly ColdStart[]): ColdStarts['phases'] {
-  if (starts.length === 0) return null
+function coldStartPhases(coldStarts: readonly ColdStart[]): ColdStarts['phases'] {
+  if (coldStarts.length === 0) return null
   return Object.fromEntries(
-    COLD_START_PHASES.map(phase => [phase, durationsOf(starts.map(start => start[phase]))]),
+    COLD_START_PHASES.map(phase => [phase, summarizeDurations(coldStarts.map(start => start[phase]))]),
   ) as Record<ColdStartPhase, Durations>
 }
 
 /** Of at least one duration. By nearest rank, so that each is one that was measured. */
-function durationsOf(all: readonly Micros[]): Durations {
+function summarizeDurations(all: readonly Micros[]): Durations {
   const sorted = Float64Array.from(all).sort()
   const rank = (percent: number) => sorted[Math.ceil((sorted.length * percent) / 100) - 1]! / SECOND
   return {
@@ -619,25 +635,25 @@ function gpuHours(held: number, billed: number, used: number): GpuHours {
   }
 }
 
-function inSeconds<Name extends string>(micros: Readonly<Record<Name, Micros>>): Record<Name, number> {
+function toSeconds<Name extends string>(micros: Readonly<Record<Name, Micros>>): Record<Name, number> {
   const seconds = Object.entries<Micros>(micros).map(([name, time]) => [name, time / SECOND])
   return Object.fromEntries(seconds) as Record<Name, number>
 }
 
-function countsOf<Name extends string>(names: readonly Name[], found: readonly Name[]): Record<Name, number> {
+function countByName<Name extends string>(names: readonly Name[], occurrences: readonly Name[]): Record<Name, number> {
   const counts = Object.fromEntries(names.map(name => [name, 0])) as Record<Name, number>
-  for (const name of found) counts[name]++
+  for (const name of occurrences) counts[name]++
   return counts
 }
 
-function shareOf(part: number, whole: number): number | null {
+function ratio(part: number, whole: number): number | null {
   return whole > 0 ? part / whole : null
 }
 
-function sumOf<One>(all: readonly One[], of: (one: One) => number): number {
-  return all.reduce((sum, one) => sum + of(one), 0)
+function sumBy<One>(all: readonly One[], amountOf: (one: One) => number): number {
+  return all.reduce((sum, one) => sum + amountOf(one), 0)
 }
 
-function order(a: string, b: string): number {
+function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

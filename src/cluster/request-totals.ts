@@ -29,28 +29,28 @@ export const NO_REQUESTS: RequestTotals = {
 }
 
 /** How a request can end; `abandoned` is left before an instance took it on. */
-export type RequestEnd = 'served' | 'left' | 'abandoned' | 'broken' | 'turnedAway'
+export type RequestOutcome = 'served' | 'left' | 'abandoned' | 'broken' | 'turnedAway'
 
 /** The same with one more that is over now. */
-export function withRequest(
+export function addRequest(
   totals: RequestTotals,
   at: Micros,
-  end: RequestEnd,
+  outcome: RequestOutcome,
   tokens: { readonly prompt: number; readonly answer: number },
 ): RequestTotals {
   return {
     at,
     arrived: totals.arrived,
-    served: totals.served + Number(end === 'served' || end === 'left'),
-    refused: totals.refused + Number(end === 'turnedAway'),
-    failed: totals.failed + Number(end === 'broken'),
-    left: totals.left + Number(end === 'abandoned'),
+    served: totals.served + Number(outcome === 'served' || outcome === 'left'),
+    refused: totals.refused + Number(outcome === 'turnedAway'),
+    failed: totals.failed + Number(outcome === 'broken'),
+    left: totals.left + Number(outcome === 'abandoned'),
     promptTokens: totals.promptTokens + tokens.prompt,
     answerTokens: totals.answerTokens + tokens.answer,
   }
 }
 
 /** Requests that have come and are not over. */
-export function waitingOf({ arrived, served, refused, failed, left }: RequestTotals): number {
+export function requestsInProgress({ arrived, served, refused, failed, left }: RequestTotals): number {
   return arrived - served - refused - failed - left
 }

@@ -15,7 +15,7 @@ export class SchemaError extends Error {
 }
 
 /** Where one takes too much: nobody tries another way. */
-export class EffortError extends SchemaError {
+export class EffortLimitError extends SchemaError {
   override readonly name = 'EffortError'
 }
 
@@ -25,15 +25,15 @@ const ANCHORS = ['$anchor', '$dynamicAnchor']
 
 const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0
 const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value)
-const isText = (value: unknown) => typeof value === 'string'
-const isFlag = (value: unknown) => typeof value === 'boolean'
-const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText)
-const isMap = (value: unknown): value is SchemaObject =>
+const isString = (value: unknown) => typeof value === 'string'
+const isBoolean = (value: unknown) => typeof value === 'boolean'
+const isStringArray = (value: unknown) => Array.isArray(value) && value.every(isString)
+const isObject = (value: unknown): value is SchemaObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isType = (value: unknown) => TYPES.includes(value as string)
 
 /** What keywords hold that hold no schema, and how that is called. */
-const PLAIN: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
+const PLAIN_KEYWORDS: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
   ...Object.fromEntries(
     ['Length', 'Items', 'Properties', 'Contains'].flatMap(what => [
       [`min${what}`, [isCount, 'an integer from 0']],
@@ -44,24 +44,27 @@ const PLAIN: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
     ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map(word => [word, [isNumber, 'a number']]),
   ),
   multipleOf: [value => isNumber(value) && (value as number) > 0, 'a number above 0'],
-  uniqueItems: [isFlag, 'true or false'],
-  pattern: [isText, 'a text'],
-  format: [isText, 'a text'],
-  required: [isTexts, 'a list of names'],
+  uniqueItems: [isBoolean, 'true or false'],
+  pattern: [isString, 'a text'],
+  format: [isString, 'a text'],
+  required: [isStringArray, 'a list of names'],
   enum: [value => Array.isArray(value) && value.length > 0, 'a list of values, and it is empty or none'],
   type: [
     value => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType)),
     `of ${TYPES.join(', ')}, or a list of these`,
   ],
-  dependentRequired: [value => isMap(value) && Object.values(value).every(isTexts), 'an object of lists of names'],
-  ...Object.fromEntries([...REFERENCES, ...ANCHORS].map(word => [word, [isText, 'a text']])),
+  dependentRequired: [
+    value => isObject(value) && Object.values(value).every(isStringArray),
+    'an object of lists of names',
+  ],
+  ...Object.fromEntries([...REFERENCES, ...ANCHORS].map(word => [word, [isString, 'a text']])),
 }
-const SCHEMA: ReadonlySet<string> = new Set([
+const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
   ...['not', 'if', 'then', 'else', 'items', 'additionalItems', 'contains', 'unevaluatedItems'],
   ...['additionalProperties', 'propertyNames', 'unevaluatedProperties'],
 ])
-const LIST: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-const MAP: ReadonlySet<string> = new Set([
+const SCHEMA_LIST_KEYWORDS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
+const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   '$defs',
@@ -74,68 +77,68 @@ const MAP: ReadonlySet<string> = new Set([
 export class SchemaDocument {
   readonly #root: JsonSchema
   readonly #anchors = new Map<string, SchemaObject>()
-  readonly #looked = new Set<SchemaObject>()
+  readonly #visited = new Set<SchemaObject>()
 
   /** @throws SchemaError for what is no schema, or refers to what is not there */
   constructor(root: JsonSchema) {
     this.#root = root
     const references: [ref: string, at: string][] = []
-    this.#look(root, '', references)
+    this.#visit(root, '', references)
     // What is referred to may stand in a place that no keyword looks at.
-    for (let nth = 0; nth < references.length; nth++) this.#look(this.resolve(...references[nth]!), '', references)
+    for (let nth = 0; nth < references.length; nth++) this.#visit(this.resolve(...references[nth]!), '', references)
   }
 
   /** The schema that a reference leads to. */
   resolve(ref: string, at: string): JsonSchema {
     const id = this.#root !== true && this.#root !== false ? this.#root.$id : undefined
-    const within =
+    const localRef =
       typeof id === 'string' && ref.startsWith(id.replace(/#$/, '')) ? ref.slice(id.replace(/#$/, '').length) : ref
-    if (within !== '' && !within.startsWith('#')) {
+    if (localRef !== '' && !localRef.startsWith('#')) {
       throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads out of the schema`)
     }
-    const anchor = this.#anchors.get(within.slice(1))
+    const anchor = this.#anchors.get(localRef.slice(1))
     if (anchor !== undefined) return anchor
-    let found: unknown = within === '' || within.startsWith('#/') || within === '#' ? this.#root : undefined
-    for (const step of within.slice(1).split('/').slice(1)) {
-      const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
-      found =
-        typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? found[name as never] : undefined
+    let target: unknown = localRef === '' || localRef.startsWith('#/') || localRef === '#' ? this.#root : undefined
+    for (const step of localRef.slice(1).split('/').slice(1)) {
+      const name = decodeUri(step).replaceAll('~1', '/').replaceAll('~0', '~')
+      target =
+        typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? target[name as never] : undefined
     }
-    if (found === undefined) throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads nowhere`)
-    return found as JsonSchema
+    if (target === undefined) throw new SchemaError(at, `$ref ${JSON.stringify(ref)} leads nowhere`)
+    return target as JsonSchema
   }
 
-  #look(schema: unknown, at: string, references: [string, string][]): void {
+  #visit(schema: unknown, at: string, references: [string, string][]): void {
     if (typeof schema === 'boolean') return
-    if (!isMap(schema)) throw new SchemaError(at, `${JSON.stringify(schema)} is no schema`)
-    if (this.#looked.has(schema)) return
-    this.#looked.add(schema)
+    if (!isObject(schema)) throw new SchemaError(at, `${JSON.stringify(schema)} is no schema`)
+    if (this.#visited.has(schema)) return
+    this.#visited.add(schema)
     if (schema !== this.#root && typeof schema.$id === 'string' && !schema.$id.startsWith('#')) {
       throw new SchemaError(at, '$id within a schema is not understood')
     }
     for (const [keyword, value] of Object.entries(schema)) {
-      const inner = `${at}/${keyword.replaceAll('~', '~0').replaceAll('/', '~1')}`
-      const plain = Object.hasOwn(PLAIN, keyword) ? PLAIN[keyword] : undefined
-      if (plain !== undefined && !plain[0](value)) throw new SchemaError(at, `${keyword} must be ${plain[1]}`)
+      const pointer = `${at}/${keyword.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const rule = Object.hasOwn(PLAIN_KEYWORDS, keyword) ? PLAIN_KEYWORDS[keyword] : undefined
+      if (rule !== undefined && !rule[0](value)) throw new SchemaError(at, `${keyword} must be ${rule[1]}`)
       if (REFERENCES.includes(keyword)) references.push([value as string, at])
       if (ANCHORS.includes(keyword)) this.#anchors.set(value as string, schema)
-      if (LIST.has(keyword) && Array.isArray(value)) {
+      if (SCHEMA_LIST_KEYWORDS.has(keyword) && Array.isArray(value)) {
         if (value.length === 0 && keyword !== 'items') throw new SchemaError(at, `${keyword} must not be empty`)
-        for (const [nth, one] of value.entries()) this.#look(one, `${inner}/${nth}`, references)
-      } else if (SCHEMA.has(keyword)) this.#look(value, inner, references)
-      else if (LIST.has(keyword)) throw new SchemaError(at, `${keyword} must be a list of schemas`)
-      else if (MAP.has(keyword)) {
-        if (!isMap(value)) throw new SchemaError(at, `${keyword} must be an object of schemas`)
+        for (const [nth, one] of value.entries()) this.#visit(one, `${pointer}/${nth}`, references)
+      } else if (SCHEMA_KEYWORDS.has(keyword)) this.#visit(value, pointer, references)
+      else if (SCHEMA_LIST_KEYWORDS.has(keyword)) throw new SchemaError(at, `${keyword} must be a list of schemas`)
+      else if (SCHEMA_MAP_KEYWORDS.has(keyword)) {
+        if (!isObject(value)) throw new SchemaError(at, `${keyword} must be an object of schemas`)
         for (const [name, one] of Object.entries(value)) {
-          if (keyword === 'dependencies' && isTexts(one)) continue
-          this.#look(one, `${inner}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, references)
+          if (keyword === 'dependencies' && isStringArray(one)) continue
+          this.#visit(one, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, references)
         }
       }
     }
   }
 }
 
-function decoded(step: string): string {
+function decodeUri(step: string): string {
   try {
     return decodeURIComponent(step)
   } catch {

@@ -1,17 +1,17 @@
 /** Texts that fit what schemas say of texts: lengths, patterns and formats. */
-import { type Drawing, formatPattern, formattedText } from './format-texts.ts'
-import type { Pattern } from './pattern.ts'
+import { formatPattern, generateFormatted, type TextSource } from './format-texts.ts'
+import type { RegexPattern } from './pattern.ts'
 import { SchemaError } from './schema-document.ts'
-import { isFormat } from './schema-validator.ts'
+import { hasFormat } from './schema-validator.ts'
 
 /** Texts that are tried for patterns and formats. */
-const MOST_TEXTS = 64
+const MAX_ATTEMPTS = 64
 
 /** What a text has to keep to. */
-export interface TextLimits {
-  readonly least: number
-  readonly most: number
-  readonly patterns: readonly Pattern[]
+export interface StringConstraints {
+  readonly minLength: number
+  readonly maxLength: number
+  readonly patterns: readonly RegexPattern[]
   /** Formats of which there is a pattern. */
   readonly formats: readonly string[]
   readonly at: string
@@ -22,37 +22,38 @@ export interface TextLimits {
  *
  * @throws SchemaError where none is found
  */
-export function fittingText(
-  { least, most, patterns, formats, at }: TextLimits,
-  drawing: Drawing,
-  patternOf: (source: string) => Pattern,
+export function generateString(
+  { minLength, maxLength, patterns, formats, at }: StringConstraints,
+  drawing: TextSource,
+  patternOf: (source: string) => RegexPattern,
 ): string {
   const sources = [...formats.map(format => patternOf(formatPattern(format)!)), ...patterns]
   // What has to begin so comes first, and what has to end so last.
-  const ordered = [...sources].sort((one, other) => rank(one) - rank(other))
-  for (let turn = 0; turn < MOST_TEXTS; turn++) {
-    const usual = formats.length > 0 && turn < 2 ? formattedText(formats[0]!, drawing) : undefined
-    const together = sources.length > 1 && turn % 4 === 3
+  const ordered = [...sources].sort((one, other) => anchorRank(one) - anchorRank(other))
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const typicalText = formats.length > 0 && attempt < 2 ? generateFormatted(formats[0]!, drawing) : undefined
+    const isCombined = sources.length > 1 && attempt % 4 === 3
     const text =
-      usual ??
-      (together
-        ? ordered.map(one => one.text(drawing.below, 0, most, 0)).join('')
-        : sources[turn % sources.length]!.text(drawing.below, least, most, turn))
+      typicalText ??
+      (isCombined
+        ? ordered.map(one => one.text(drawing.below, 0, maxLength, 0)).join('')
+        : sources[attempt % sources.length]!.text(drawing.below, minLength, maxLength, attempt))
     const length = [...text].length
-    const isLong = length >= least && length <= most
-    if (isLong && formats.every(one => isFormat(one, text)) && patterns.every(one => one.fits(text))) return text
+    const isValidLength = length >= minLength && length <= maxLength
+    if (isValidLength && formats.every(one => hasFormat(one, text)) && patterns.every(one => one.matches(text)))
+      return text
   }
-  const what = [
+  const constraints = [
     ...formats.map(one => `the format ${one}`),
     ...patterns.map(({ source }) => `the pattern ${JSON.stringify(source)}`),
   ]
   const bounds = [
-    ...(least > 0 ? [`at least ${least} characters`] : []),
-    ...(most < Number.POSITIVE_INFINITY ? [`at most ${most} characters`] : []),
+    ...(minLength > 0 ? [`at least ${minLength} characters`] : []),
+    ...(maxLength < Number.POSITIVE_INFINITY ? [`at most ${maxLength} characters`] : []),
   ]
-  throw new SchemaError(at, `no text is known that fits ${[...what, ...bounds].join(' and ')}`)
+  throw new SchemaError(at, `no text is known that fits ${[...constraints, ...bounds].join(' and ')}`)
 }
 
-function rank({ source }: Pattern): number {
+function anchorRank({ source }: RegexPattern): number {
   return (source.startsWith('^') ? 0 : 1) + (source.endsWith('$') ? 1 : 0)
 }

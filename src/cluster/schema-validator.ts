@@ -1,6 +1,6 @@
 /** Whether a value fits a schema: by interpretation, step by step, so that whoever asks can bound the steps. */
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { Pattern, type Spend } from './pattern.ts'
+import { type CountSteps, RegexPattern } from './pattern.ts'
 import {
   type JsonSchema,
   type JsonValue,
@@ -10,11 +10,11 @@ import {
 } from './schema-document.ts'
 
 /** What keywords beside it have looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
-class Evaluated {
+class EvaluatedParts {
   readonly names = new Set<string>()
   readonly items = new Set<number>()
 
-  add(other: Evaluated): void {
+  add(other: EvaluatedParts): void {
     for (const name of other.names) this.names.add(name)
     for (const item of other.items) this.items.add(item)
   }
@@ -26,40 +26,41 @@ class Evaluated {
  */
 export class SchemaValidator {
   readonly #document: SchemaDocument
-  readonly #spend: Spend
-  readonly #patterns = new Map<string, Pattern>()
+  readonly #countSteps: CountSteps
+  readonly #patterns = new Map<string, RegexPattern>()
 
-  constructor(document: SchemaDocument, spend: Spend) {
+  constructor(document: SchemaDocument, spend: CountSteps) {
     this.#document = document
-    this.#spend = spend
+    this.#countSteps = spend
   }
 
   /** @throws SchemaError for a pattern that cannot be read */
-  fits(schema: JsonSchema, value: JsonValue, seen?: Evaluated): boolean {
-    this.#spend(1)
+  isValid(schema: JsonSchema, value: JsonValue, evaluated?: EvaluatedParts): boolean {
+    this.#countSteps(1)
     if (typeof schema === 'boolean') return schema
-    const own =
-      seen !== undefined || 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema
-        ? new Evaluated()
+    const ownEvaluated =
+      evaluated !== undefined || 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema
+        ? new EvaluatedParts()
         : undefined
-    if (!this.#isOfType(schema, value) || !this.#isComposed(schema, value, own)) return false
-    if (typeof value === 'string' && !this.#isText(schema, value)) return false
-    if (typeof value === 'number' && !isNumber(schema, value)) return false
+    if (!this.#matchesType(schema, value) || !this.#matchesComposition(schema, value, ownEvaluated)) return false
+    if (typeof value === 'string' && !this.#isValidString(schema, value)) return false
+    if (typeof value === 'number' && !isValidNumber(schema, value)) return false
     if (Array.isArray(value)) {
-      if (!this.#isList(schema, value, own)) return false
-    } else if (typeof value === 'object' && value !== null && !this.#isObject(schema, value, own)) return false
-    if (own !== undefined) seen?.add(own)
+      if (!this.#isValidArray(schema, value, ownEvaluated)) return false
+    } else if (typeof value === 'object' && value !== null && !this.#isValidObject(schema, value, ownEvaluated))
+      return false
+    if (ownEvaluated !== undefined) evaluated?.add(ownEvaluated)
     return true
   }
 
   /** The pattern of this source, made once. */
-  pattern(source: string, at = ''): Pattern {
-    const known = this.#patterns.get(source)
-    if (known !== undefined) return known
+  pattern(source: string, at = ''): RegexPattern {
+    const cached = this.#patterns.get(source)
+    if (cached !== undefined) return cached
     try {
-      const made = new Pattern(source, this.#spend)
-      this.#patterns.set(source, made)
-      return made
+      const pattern = new RegexPattern(source, this.#countSteps)
+      this.#patterns.set(source, pattern)
+      return pattern
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
       throw new SchemaError(
@@ -69,62 +70,64 @@ export class SchemaValidator {
     }
   }
 
-  #isOfType({ type, enum: values, const: only }: SchemaObject, value: JsonValue): boolean {
-    if (type !== undefined && ![type].flat().some(one => isOf(one as string, value))) return false
-    if (only !== undefined && !this.#isEqual(only as JsonValue, value)) return false
+  #matchesType({ type, enum: values, const: constant }: SchemaObject, value: JsonValue): boolean {
+    if (type !== undefined && ![type].flat().some(one => isOfType(one as string, value))) return false
+    if (constant !== undefined && !this.#isEqual(constant as JsonValue, value)) return false
     if (values === undefined) return true
-    this.#spend((values as JsonValue[]).length >> 4)
+    this.#countSteps((values as JsonValue[]).length >> 4)
     return (values as JsonValue[]).some(one => this.#isEqual(one, value))
   }
 
   /** Whether it fits the schemas beside: references, all, some, one, none of them, and conditions. */
-  #isComposed(schema: SchemaObject, value: JsonValue, own: Evaluated | undefined): boolean {
+  #matchesComposition(schema: SchemaObject, value: JsonValue, evaluated: EvaluatedParts | undefined): boolean {
     for (const word of ['$ref', '$dynamicRef', '$recursiveRef']) {
       const ref = schema[word] as string | undefined
-      if (ref !== undefined && !this.fits(this.#document.resolve(ref, ''), value, own)) return false
+      if (ref !== undefined && !this.isValid(this.#document.resolve(ref, ''), value, evaluated)) return false
     }
     const { allOf = [], anyOf, oneOf, not, if: condition } = schema as Record<string, JsonSchema[]>
-    if (!allOf.every(one => this.fits(one, value, own))) return false
+    if (!allOf.every(one => this.isValid(one, value, evaluated))) return false
     if (anyOf !== undefined) {
       // Each branch that fits has looked at something.
-      const fitting =
-        own === undefined
-          ? anyOf.some(one => this.fits(one, value))
-          : anyOf.filter(one => this.fits(one, value, own)).length > 0
-      if (!fitting) return false
+      const isAnyValid =
+        evaluated === undefined
+          ? anyOf.some(one => this.isValid(one, value))
+          : anyOf.filter(one => this.isValid(one, value, evaluated)).length > 0
+      if (!isAnyValid) return false
     }
-    if (oneOf !== undefined && oneOf.filter(one => this.fits(one, value, own)).length !== 1) return false
-    if (not !== undefined && this.fits(not as unknown as JsonSchema, value)) return false
+    if (oneOf !== undefined && oneOf.filter(one => this.isValid(one, value, evaluated)).length !== 1) return false
+    if (not !== undefined && this.isValid(not as unknown as JsonSchema, value)) return false
     if (condition === undefined) return true
-    const then = this.fits(condition as unknown as JsonSchema, value, own) ? schema.then : schema.else
-    return then === undefined || this.fits(then as JsonSchema, value, own)
+    const then = this.isValid(condition as unknown as JsonSchema, value, evaluated) ? schema.then : schema.else
+    return then === undefined || this.isValid(then as JsonSchema, value, evaluated)
   }
 
-  #isText({ minLength, maxLength, pattern, format }: SchemaObject, text: string): boolean {
+  #isValidString({ minLength, maxLength, pattern, format }: SchemaObject, text: string): boolean {
     if (minLength !== undefined || maxLength !== undefined) {
       let length = 0
       for (const _ of text) length++
       if (length < ((minLength as number) ?? 0) || length > ((maxLength as number) ?? length)) return false
     }
-    if (pattern !== undefined && !this.pattern(pattern as string).fits(text)) return false
-    return format === undefined || isFormat(format as string, text)
+    if (pattern !== undefined && !this.pattern(pattern as string).matches(text)) return false
+    return format === undefined || hasFormat(format as string, text)
   }
 
-  #isList(schema: SchemaObject, list: JsonValue[], own: Evaluated | undefined): boolean {
+  #isValidArray(schema: SchemaObject, list: JsonValue[], evaluated: EvaluatedParts | undefined): boolean {
     const { minItems = 0, maxItems = list.length } = schema as { minItems?: number; maxItems?: number }
     if (list.length < minItems || list.length > maxItems) return false
-    const { first, rest } = itemsOf(schema)
+    const { first, rest } = arrayItems(schema)
     for (const [nth, item] of list.entries()) {
       const inner = first[nth] ?? rest
       if (inner === undefined) continue
-      own?.items.add(nth)
-      if (!this.fits(inner, item)) return false
+      evaluated?.items.add(nth)
+      if (!this.isValid(inner, item)) return false
     }
     if (schema.contains !== undefined) {
       const { minContains = 1, maxContains = list.length } = schema as { minContains?: number; maxContains?: number }
-      const found = list.flatMap((item, nth) => (this.fits(schema.contains as JsonSchema, item) ? [nth] : []))
-      if (found.length < minContains || found.length > maxContains) return false
-      for (const nth of found) own?.items.add(nth)
+      const containedIndexes = list.flatMap((item, nth) =>
+        this.isValid(schema.contains as JsonSchema, item) ? [nth] : [],
+      )
+      if (containedIndexes.length < minContains || containedIndexes.length > maxContains) return false
+      for (const nth of containedIndexes) evaluated?.items.add(nth)
     }
     if (schema.uniqueItems === true) {
       const texts = new Set(list.map(item => this.#canonical(item)))
@@ -132,13 +135,17 @@ export class SchemaValidator {
     }
     if (schema.unevaluatedItems === undefined) return true
     return list.every((item, nth) => {
-      if (own!.items.has(nth)) return true
-      own!.items.add(nth)
-      return this.fits(schema.unevaluatedItems as JsonSchema, item)
+      if (evaluated!.items.has(nth)) return true
+      evaluated!.items.add(nth)
+      return this.isValid(schema.unevaluatedItems as JsonSchema, item)
     })
   }
 
-  #isObject(schema: SchemaObject, object: { [name: string]: JsonValue }, own: Evaluated | undefined): boolean {
+  #isValidObject(
+    schema: SchemaObject,
+    object: { [name: string]: JsonValue },
+    evaluated: EvaluatedParts | undefined,
+  ): boolean {
     const names = Object.keys(object)
     const { minProperties = 0, maxProperties = names.length } = schema as Record<string, number>
     if (names.length < minProperties || names.length > maxProperties) return false
@@ -146,29 +153,33 @@ export class SchemaValidator {
       return false
     }
     for (const name of names) {
-      this.#spend(1)
+      this.#countSteps(1)
       const inner = propertySchemas(schema, name, source => this.pattern(source))
-      if (inner.length > 0) own?.names.add(name)
-      if (!inner.every(one => this.fits(one.schema, object[name]!))) return false
+      if (inner.length > 0) evaluated?.names.add(name)
+      if (!inner.every(one => this.isValid(one.schema, object[name]!))) return false
       const { propertyNames } = schema
-      if (propertyNames !== undefined && !this.fits(propertyNames as JsonSchema, name)) return false
+      if (propertyNames !== undefined && !this.isValid(propertyNames as JsonSchema, name)) return false
     }
-    if (!this.#dependents(schema, object, own)) return false
+    if (!this.#matchesDependents(schema, object, evaluated)) return false
     if (schema.unevaluatedProperties === undefined) return true
     return names.every(name => {
-      if (own!.names.has(name)) return true
-      own!.names.add(name)
-      return this.fits(schema.unevaluatedProperties as JsonSchema, object[name]!)
+      if (evaluated!.names.has(name)) return true
+      evaluated!.names.add(name)
+      return this.isValid(schema.unevaluatedProperties as JsonSchema, object[name]!)
     })
   }
 
-  #dependents(schema: SchemaObject, object: { [name: string]: JsonValue }, own: Evaluated | undefined): boolean {
-    return dependentsOf(schema).every(
+  #matchesDependents(
+    schema: SchemaObject,
+    object: { [name: string]: JsonValue },
+    evaluated: EvaluatedParts | undefined,
+  ): boolean {
+    return dependentEntries(schema).every(
       ([name, needs]) =>
         !Object.hasOwn(object, name) ||
         (Array.isArray(needs)
           ? needs.every(one => Object.hasOwn(object, one))
-          : this.fits(needs as JsonSchema, object, own)),
+          : this.isValid(needs as JsonSchema, object, evaluated)),
     )
   }
 
@@ -179,7 +190,7 @@ export class SchemaValidator {
 
   /** A text that equal values have in common, whatever the order of their properties. */
   #canonical(value: JsonValue): string {
-    this.#spend(1)
+    this.#countSteps(1)
     if (typeof value !== 'object' || value === null) return JSON.stringify(value)
     if (Array.isArray(value)) return `[${value.map(one => this.#canonical(one)).join()}]`
     const names = Object.keys(value).sort()
@@ -188,7 +199,7 @@ export class SchemaValidator {
 }
 
 /** Whether a value is of a type. */
-function isOf(type: string, value: JsonValue): boolean {
+function isOfType(type: string, value: JsonValue): boolean {
   switch (type) {
     case 'null':
       return value === null
@@ -204,7 +215,7 @@ function isOf(type: string, value: JsonValue): boolean {
 }
 
 /** Whether a number fits the keywords of a schema for numbers. */
-function isNumber(schema: SchemaObject, value: number): boolean {
+function isValidNumber(schema: SchemaObject, value: number): boolean {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = schema as {
     [keyword: string]: number | undefined
   }
@@ -214,18 +225,18 @@ function isNumber(schema: SchemaObject, value: number): boolean {
     !(exclusiveMinimum !== undefined && value <= exclusiveMinimum) &&
     !(exclusiveMaximum !== undefined && value >= exclusiveMaximum) &&
     !(multipleOf !== undefined && !isMultiple(value, multipleOf)) &&
-    !(format !== undefined && !isFormat(format as unknown as string, value))
+    !(format !== undefined && !hasFormat(format as unknown as string, value))
   )
 }
 
 /** As validators of JSON Schema judge it, by one division: 0.14 is no multiple of 0.01 to them. */
-export function isMultiple(value: number, of: number): boolean {
-  const times = value / of
-  return Number.isInteger(times) && Math.abs(times) < 1e21
+export function isMultiple(value: number, divisor: number): boolean {
+  const quotient = value / divisor
+  return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
 }
 
 /** Whether a value has a format; one that is unknown says nothing. */
-export function isFormat(name: string, value: string | number): boolean {
+export function hasFormat(name: string, value: string | number): boolean {
   const format = Object.hasOwn(fullFormats, name) ? fullFormats[name as keyof typeof fullFormats] : true
   if (format === true) return true
   if (format instanceof RegExp) return typeof value !== 'string' || format.test(value)
@@ -236,7 +247,7 @@ export function isFormat(name: string, value: string | number): boolean {
 }
 
 /** What stands at the first places of a list, and at all others; undefined for anything. */
-export function itemsOf(schema: SchemaObject): { first: readonly JsonSchema[]; rest: JsonSchema | undefined } {
+export function arrayItems(schema: SchemaObject): { first: readonly JsonSchema[]; rest: JsonSchema | undefined } {
   const { items, prefixItems, additionalItems } = schema
   // So says draft 7.
   if (Array.isArray(items)) return { first: items, rest: additionalItems as JsonSchema | undefined }
@@ -247,23 +258,23 @@ export function itemsOf(schema: SchemaObject): { first: readonly JsonSchema[]; r
 export function propertySchemas(
   { properties, patternProperties, additionalProperties }: SchemaObject,
   name: string,
-  patternOf: (source: string) => Pattern,
+  patternOf: (source: string) => RegexPattern,
 ): { readonly schema: JsonSchema; readonly keyword: string }[] {
-  const found: { schema: JsonSchema; keyword: string }[] = []
+  const schemas: { schema: JsonSchema; keyword: string }[] = []
   if (properties !== undefined && Object.hasOwn(properties as object, name)) {
-    found.push({ schema: (properties as Record<string, JsonSchema>)[name]!, keyword: 'properties' })
+    schemas.push({ schema: (properties as Record<string, JsonSchema>)[name]!, keyword: 'properties' })
   }
   for (const [source, schema] of Object.entries((patternProperties ?? {}) as Record<string, JsonSchema>)) {
-    if (patternOf(source).fits(name)) found.push({ schema, keyword: 'patternProperties' })
+    if (patternOf(source).matches(name)) schemas.push({ schema, keyword: 'patternProperties' })
   }
-  if (found.length === 0 && additionalProperties !== undefined) {
-    found.push({ schema: additionalProperties as JsonSchema, keyword: 'additionalProperties' })
+  if (schemas.length === 0 && additionalProperties !== undefined) {
+    schemas.push({ schema: additionalProperties as JsonSchema, keyword: 'additionalProperties' })
   }
-  return found
+  return schemas
 }
 
 /** Names that bring others with them, or a schema. */
-export function dependentsOf(schema: SchemaObject): [name: string, needs: readonly string[] | JsonSchema][] {
+export function dependentEntries(schema: SchemaObject): [name: string, needs: readonly string[] | JsonSchema][] {
   const { dependentRequired = {}, dependentSchemas = {}, dependencies = {} } = schema as Record<string, object>
   return [dependentRequired, dependentSchemas, dependencies].flatMap(map => Object.entries(map))
 }

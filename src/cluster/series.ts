@@ -1,10 +1,10 @@
 import type { Micros } from '../kernel/duration.ts'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../store/records.ts'
-import type { ServingChapter } from './chronicle.ts'
+import type { ServingSegment } from './chronicle.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeploymentRow } from './deployment-row.ts'
-import { costOf, type Ran, weightOf } from './money.ts'
-import { type Served, snapshot, wholeRequests } from './serving.ts'
+import { type BilledInterval, gpuTimeCost, gpuTimeWeight } from './money.ts'
+import { estimateServing, type RequestFlow, toWholeRequests } from './serving.ts'
 import type { World } from './world.ts'
 
 /** How a deployment serves at one moment. Slow instances count by their speed. */
@@ -18,17 +18,17 @@ export interface ServingFigures {
 }
 
 /** Nobody asks it. */
-export const IDLE: ServingFigures = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
+export const NO_SERVING: ServingFigures = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
 
 /** How a deployment serves its load at a moment of that chapter; undefined without a load. */
-export function servingFigures(chapter: ServingChapter, served: Served, at: Micros): ServingFigures | undefined {
-  const { load, share } = chapter
+export function servingFigures(segment: ServingSegment, served: RequestFlow, at: Micros): ServingFigures | undefined {
+  const { load, effectiveInstances } = segment
   if (!load) return undefined
-  const now = snapshot(load.curve.rateAt(at), load.speed, share, served.backlog)
+  const current = estimateServing(load.curve.rateAt(at), load.speed, effectiveInstances, served.backlog)
   return {
-    concurrency: now.concurrency,
-    time_to_first_token_seconds: Number.isFinite(now.timeToFirstToken) ? now.timeToFirstToken : null,
-    tokens_per_second: now.tokensPerSecond,
+    concurrency: current.concurrency,
+    time_to_first_token_seconds: Number.isFinite(current.timeToFirstToken) ? current.timeToFirstToken : null,
+    tokens_per_second: current.tokensPerSecond,
   }
 }
 
@@ -83,51 +83,59 @@ export const STEP_COLUMNS = [
  * A row a step and deployment, by time, then creation. The steps are counted from the start of the window; the last one
  * may be shorter. What was deleted has no rows from the step after its deletion on. All deployments unless some are given.
  */
-export function* seriesOf(
+export function* reportSeries(
   world: World,
   { from, to, step }: { readonly from: Micros; readonly to: Micros; readonly step: Micros },
   deployments: readonly Deployment[] = world.deployments.list(new Set(DEPLOYMENT_STATUSES)),
 ): Generator<ReportStep> {
-  const cursors = deployments.map(({ ordinal }) => new Cursor(world, world.deployments.read(ordinal), from))
-  for (let end = from + step, before = from; before < to; before = end, end += step) {
+  const cursors = deployments.map(({ ordinal }) => new DeploymentCursor(world, world.deployments.read(ordinal), from))
+  for (let end = from + step, start = from; start < to; start = end, end += step) {
     const at = Math.min(end, to)
     for (const cursor of cursors) {
-      const row = cursor.moveTo(at)
+      const row = cursor.advanceTo(at)
       if (row) yield row
     }
   }
 }
 
 /** The past of one deployment, read forwards. */
-class Cursor {
+class DeploymentCursor {
   readonly #world: World
   readonly #row: Readonly<DeploymentRow>
-  readonly #statuses: Walk<{ at: Micros; status: DeploymentStatus }>
-  readonly #counts: Walk<{ at: Micros; ready: number; pending: number }>
-  readonly #servings: Walk<ServingChapter>
-  readonly #costs: Walk<Ran & { at: Micros; before: bigint }>
-  #last: { served: number; refused: number; failed: number; left: number; able: number; used: number; cost: number }
+  readonly #statusReader: ForwardReader<{ at: Micros; status: DeploymentStatus }>
+  readonly #countReader: ForwardReader<{ at: Micros; ready: number; pending: number }>
+  readonly #segmentReader: ForwardReader<ServingSegment>
+  readonly #costReader: ForwardReader<BilledInterval & { at: Micros; before: bigint }>
+  #previousTotals: {
+    served: number
+    refused: number
+    failed: number
+    left: number
+    able: number
+    used: number
+    cost: number
+  }
 
   constructor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
     this.#world = world
     this.#row = row
-    this.#statuses = new Walk([...world.chronicle.statuses(row)].reverse())
-    this.#counts = new Walk(countsOf(world, row))
-    this.#servings = new Walk([...world.chronicle.servings(row)].reverse())
-    this.#costs = new Walk(costsOf(world, row))
-    this.#last = this.#totalsAt(from)
+    this.#statusReader = new ForwardReader([...world.history.statuses(row)].reverse())
+    this.#countReader = new ForwardReader(instanceCounts(world, row))
+    this.#segmentReader = new ForwardReader([...world.history.servingSegments(row)].reverse())
+    this.#costReader = new ForwardReader(billedIntervals(world, row))
+    this.#previousTotals = this.#totalsAt(from)
   }
 
   /** The row of the step that ends then; undefined for what is not there. */
-  moveTo(at: Micros): ReportStep | undefined {
-    const status = this.#statuses.to(at)?.status
+  advanceTo(at: Micros): ReportStep | undefined {
+    const status = this.#statusReader.readAt(at)?.status
     const totals = this.#totalsAt(at)
-    const { ready = 0, pending = 0 } = this.#counts.to(at) ?? {}
-    const last = this.#last
-    this.#last = totals
-    const cost = totals.cost - last.cost
+    const { ready = 0, pending = 0 } = this.#countReader.readAt(at) ?? {}
+    const previous = this.#previousTotals
+    this.#previousTotals = totals
+    const cost = totals.cost - previous.cost
     if (status === undefined || (status === 'deleted' && cost === 0)) return undefined
-    const able = totals.able - last.able
+    const able = totals.able - previous.able
     return {
       time: this.#world.clock.iso(at),
       deploy_id: this.#row.id,
@@ -135,35 +143,37 @@ class Cursor {
       status,
       ready,
       pending,
-      arrival_rate: this.#servings.to(at)?.load?.curve.rateAt(at) ?? 0,
-      served: totals.served - last.served,
-      refused: totals.refused - last.refused,
-      failed: totals.failed - last.failed,
-      left: totals.left - last.left,
+      arrival_rate: this.#segmentReader.readAt(at)?.load?.curve.rateAt(at) ?? 0,
+      served: totals.served - previous.served,
+      refused: totals.refused - previous.refused,
+      failed: totals.failed - previous.failed,
+      left: totals.left - previous.left,
       backlog: totals.backlog,
-      utilisation: able > 0 ? (totals.used - last.used) / able : null,
+      utilisation: able > 0 ? (totals.used - previous.used) / able : null,
       ...totals.figures,
       cost_microcents: cost,
     }
   }
 
   #totalsAt(at: Micros) {
-    const chapter = this.#servings.to(at)
-    const ran = this.#costs.to(at)
-    const cost = ran ? costOf(ran.before + weightOf(ran, ran.from, Math.min(at, ran.to))) : 0
-    const { chronicle } = this.#world
-    const clients = chronicle.requestsBy(this.#row, at === 0 ? -1 : at)
-    const { failed, left } = clients
-    if (!chapter) {
-      const { served, refused } = clients
-      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, figures: IDLE }
+    const segment = this.#segmentReader.readAt(at)
+    const interval = this.#costReader.readAt(at)
+    const cost = interval
+      ? gpuTimeCost(interval.before + gpuTimeWeight(interval, interval.from, Math.min(at, interval.to)))
+      : 0
+    const { history } = this.#world
+    const clientTotals = history.requestTotalsAt(this.#row, at === 0 ? -1 : at)
+    const { failed, left } = clientTotals
+    if (!segment) {
+      const { served, refused } = clientTotals
+      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, figures: NO_SERVING }
     }
-    const { served, able, used } = chronicle.totalsIn(chapter, at)
-    const { served: done, refused, backlog } = wholeRequests(served)
-    const figures = servingFigures(chapter, served, at) ?? IDLE
+    const { served, capacityTime: able, usedTime: used } = history.totalsWithin(segment, at)
+    const { served: done, refused, backlog } = toWholeRequests(served)
+    const figures = servingFigures(segment, served, at) ?? NO_SERVING
     return {
-      served: done + clients.served,
-      refused: refused + clients.refused,
+      served: done + clientTotals.served,
+      refused: refused + clientTotals.refused,
       ...{ failed, left },
       ...{ backlog, able, used, cost, figures },
     }
@@ -171,7 +181,7 @@ class Cursor {
 }
 
 /** Lines in order of time, of which the newest that holds is asked for at ever later moments. */
-class Walk<Line extends { readonly at: Micros }> {
+class ForwardReader<Line extends { readonly at: Micros }> {
   readonly #lines: readonly Line[]
   #next = 0
 
@@ -179,21 +189,21 @@ class Walk<Line extends { readonly at: Micros }> {
     this.#lines = lines
   }
 
-  to(at: Micros): Line | undefined {
+  readAt(at: Micros): Line | undefined {
     while (this.#next < this.#lines.length && this.#lines[this.#next]!.at <= at) this.#next++
     return this.#lines[this.#next - 1]
   }
 }
 
 /** How many instances were ready and on their way, from each moment on at which that changed. */
-function countsOf(world: World, row: Readonly<DeploymentRow>) {
+function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
   const changes: { at: Micros; ready: number; pending: number }[] = []
-  for (const life of world.chronicle.lives(row)) {
-    const settled = life.ready >= 0 ? life.ready : life.end
-    changes.push({ at: life.pending, ready: 0, pending: 1 }, { at: settled, ready: 0, pending: -1 })
-    if (life.ready < 0) continue
-    changes.push({ at: life.ready, ready: 1, pending: 0 })
-    changes.push({ at: life.draining >= 0 ? life.draining : life.end, ready: -1, pending: 0 })
+  for (const timeline of world.history.instanceTimelines(row)) {
+    const pendingEnd = timeline.ready >= 0 ? timeline.ready : timeline.end
+    changes.push({ at: timeline.pending, ready: 0, pending: 1 }, { at: pendingEnd, ready: 0, pending: -1 })
+    if (timeline.ready < 0) continue
+    changes.push({ at: timeline.ready, ready: 1, pending: 0 })
+    changes.push({ at: timeline.draining >= 0 ? timeline.draining : timeline.end, ready: -1, pending: 0 })
   }
   changes.sort((a, b) => a.at - b.at)
   let [ready, pending] = [0, 0]
@@ -205,12 +215,12 @@ function countsOf(world: World, row: Readonly<DeploymentRow>) {
 }
 
 /** The stretches of its meter, and what all before each weigh together. */
-function costsOf(world: World, row: Readonly<DeploymentRow>) {
+function billedIntervals(world: World, row: Readonly<DeploymentRow>) {
   if (row.meter < 0) return []
-  let before = 0n
-  return [...world.ledger.ran(row.meter)].reverse().map(ran => {
-    const one = { ...ran, at: ran.from, before }
-    before += weightOf(ran, ran.from, ran.to)
-    return one
+  let weightBefore = 0n
+  return [...world.ledger.intervalsOf(row.meter)].reverse().map(ran => {
+    const interval = { ...ran, at: ran.from, before: weightBefore }
+    weightBefore += gpuTimeWeight(ran, ran.from, ran.to)
+    return interval
   })
 }

@@ -30,7 +30,7 @@ export interface InstanceSpeed {
 }
 
 /** What an instance's speed follows from. Token counts are means of its load. */
-export interface InstanceWork {
+export interface InstanceWorkload {
   readonly gpu: GpuType
   readonly gpus: number
   /** Billions of parameters. */
@@ -47,7 +47,7 @@ export interface InstanceWork {
 const PROMPT_SHARE = 0.465
 
 /** Tokens in the prompt of the tables of time to first token. */
-const TABLE_PROMPT = 256
+const TABLE_PROMPT_TOKENS = 256
 
 /**
  * Seconds per output token at batch 1 on H100: the three middles of llm-d's inference simulator, 12.5 ms for 8B on 1 GPU,
@@ -76,7 +76,7 @@ const LATENCY_FACTORS: Readonly<Record<GpuType, number>> = {
  * Time to first token at 256 tokens in, in token times (A): the one factor that falls into llm-d's three ranges, 60–120 ms
  * (8B on 1 H100), 150–250 ms (70B on 8) and 0.6–1.4 s (405B on 8), with 112, 207 and 720 ms.
  */
-const FIRST_TOKEN_TIMES = 9
+const FIRST_TOKEN_FACTOR = 9
 
 /**
  * What an instance can do with a load of these lengths.
@@ -89,8 +89,8 @@ const FIRST_TOKEN_TIMES = 9
  * instanceSpeed({ gpu: 'H100-80GB', gpus: 1, parametersB: 8, maxBatchSize: 96, promptTokens: 500, outputTokens: 200 })
  * // 12.5 ms a token, 0.12 s to the first, 36.7 requests/s, 7,340 tokens/s: 96 places are fewer than the GPU could serve
  */
-export function instanceSpeed(work: InstanceWork): InstanceSpeed {
-  const { gpu, gpus, parametersB, maxBatchSize, promptTokens, outputTokens } = work
+export function instanceSpeed(workload: InstanceWorkload): InstanceSpeed {
+  const { gpu, gpus, parametersB, maxBatchSize, promptTokens, outputTokens } = workload
   const tableRate = tokensPerSecond(gpu, gpus, parametersB)
   const tokenTime =
     (TOKEN_TIME.fixed + (TOKEN_TIME.perBillion * parametersB) / gpus + TOKEN_TIME.perFurtherGpu * (gpus - 1)) *
@@ -98,7 +98,7 @@ export function instanceSpeed(work: InstanceWork): InstanceSpeed {
   const secondsPerPromptToken = PROMPT_SHARE / tableRate
   const firstTokenTime = Math.max(
     tokenTime,
-    FIRST_TOKEN_TIMES * tokenTime + (promptTokens - TABLE_PROMPT) * secondsPerPromptToken,
+    FIRST_TOKEN_FACTOR * tokenTime + (promptTokens - TABLE_PROMPT_TOKENS) * secondsPerPromptToken,
   )
   const requestTime = firstTokenTime + outputTokens * tokenTime
   const computeTime = promptTokens * secondsPerPromptToken + (outputTokens * (1 - PROMPT_SHARE)) / tableRate
@@ -119,8 +119,8 @@ export function instanceSpeed(work: InstanceWork): InstanceSpeed {
  * Tokens/s, prompts and answers together, of an instance that works on nothing but lines of this mean length: the same
  * instance as that of live load.
  */
-export function batchTokensPerSecond(work: InstanceWork): number {
-  return instanceSpeed(work).requestsPerSecond * (work.promptTokens + work.outputTokens)
+export function batchTokensPerSecond(workload: InstanceWorkload): number {
+  return instanceSpeed(workload).requestsPerSecond * (workload.promptTokens + workload.outputTokens)
 }
 
 /**
@@ -133,21 +133,21 @@ export function batchTokensPerSecond(work: InstanceWork): number {
  * @param targetShare in (0, 1], 0.7 for instance
  * @example required(100, speed, 0.7) // 4 instances of 36.7 requests/s
  */
-export function required(rate: number, speed: InstanceSpeed, targetShare: number): number {
-  const instances = Math.ceil(rate / rateFor(1, speed, targetShare))
+export function requiredInstances(rate: number, speed: InstanceSpeed, targetShare: number): number {
+  const instances = Math.ceil(rate / maxRateFor(1, speed, targetShare))
   // The division rounds, and may be one off; the law with rateFor must hold to the last digit.
-  if (instances > 0 && rateFor(instances - 1, speed, targetShare) >= rate) return instances - 1
-  if (rateFor(instances, speed, targetShare) < rate) return instances + 1
+  if (instances > 0 && maxRateFor(instances - 1, speed, targetShare) >= rate) return instances - 1
+  if (maxRateFor(instances, speed, targetShare) < rate) return instances + 1
   return instances
 }
 
 /** The highest rate, in requests/s, for which that many instances are enough: the inverse of `required`. */
-export function rateFor(instances: number, speed: InstanceSpeed, targetShare: number): number {
+export function maxRateFor(instances: number, speed: InstanceSpeed, targetShare: number): number {
   return instances * (targetShare * speed.requestsPerSecond)
 }
 
 /** What became of a deployment's requests since the world began, in requests; `arrived = served + refused + backlog`. */
-export interface Served {
+export interface RequestFlow {
   readonly arrived: number
   /** Taken on by an instance. */
   readonly served: number
@@ -158,7 +158,7 @@ export interface Served {
 }
 
 /** Before the first request. */
-export const NOTHING_SERVED: Served = { arrived: 0, served: 0, refused: 0, backlog: 0 }
+export const EMPTY_FLOW: RequestFlow = { arrived: 0, served: 0, refused: 0, backlog: 0 }
 
 /**
  * Lets load flow through a deployment during [from, to), while neither its instances nor its speed change.
@@ -173,15 +173,15 @@ export const NOTHING_SERVED: Served = { arrived: 0, served: 0, refused: 0, backl
  * serve(NOTHING_SERVED, constant(50), speed, 1, 100, 0, 10 * SECOND)
  * // of 500 requests 367 were served by one instance of 36.7 requests/s, 100 wait, 33 were refused
  */
-export function serve(
-  state: Served,
+export function advanceFlow(
+  state: RequestFlow,
   curve: LoadCurve,
   speed: InstanceSpeed,
   readyInstances: number,
   queueLimit: number,
   from: Micros,
   to: Micros,
-): Served {
+): RequestFlow {
   const capacity = readyInstances * speed.requestsPerSecond
   let { arrived, served } = state
   let backlog = Math.min(state.backlog, queueLimit)
@@ -189,20 +189,20 @@ export function serve(
   let at = from
   while (at < to) {
     // On one side of the capacity the queue moves one way, so its ends are met at most once.
-    const over = curve.rateAt(at) > capacity
-    const crossing = over ? curve.firstAtMost(capacity, at, to) : curve.firstAbove(capacity, at, to)
+    const isOverloaded = curve.rateAt(at) > capacity
+    const crossing = isOverloaded ? curve.firstAtMost(capacity, at, to) : curve.firstAbove(capacity, at, to)
     const end = Math.min(crossing, to)
     const offered = curve.integral(at, end)
-    const possible = (capacity * (end - at)) / SECOND
+    const servable = (capacity * (end - at)) / SECOND
     const waiting = backlog + offered
     arrived += offered
-    if (waiting <= possible) {
+    if (waiting <= servable) {
       served += waiting
       backlog = 0
     } else {
-      served += possible
-      backlog = Math.min(waiting - possible, queueLimit)
-      refused += waiting - possible - backlog
+      served += servable
+      backlog = Math.min(waiting - servable, queueLimit)
+      refused += waiting - servable - backlog
     }
     at = end
   }
@@ -225,40 +225,46 @@ export interface LiveLoad {
  *
  * @example spareSeconds({ curve: constant(20), capacity: 40, backlog: 0, queueLimit: 100 }, 0, MINUTE) // 30
  */
-export function spareSeconds(live: LiveLoad, from: Micros, to: Micros): number {
-  return spare(live, from, to, Number.POSITIVE_INFINITY).seconds
+export function spareSeconds(load: LiveLoad, from: Micros, to: Micros): number {
+  return scanSpareTime(load, from, to, Number.POSITIVE_INFINITY).seconds
 }
 
 /** The first microsecond at which the load has left that many seconds since `from`; Infinity when not up to `until`. */
-export function whenSpared(live: LiveLoad, seconds: number, from: Micros, until: Micros): Micros {
-  return spare(live, from, until, seconds).at
+export function findSpareTime(load: LiveLoad, seconds: number, from: Micros, until: Micros): Micros {
+  return scanSpareTime(load, from, until, seconds).at
 }
 
-function spare(live: LiveLoad, from: Micros, to: Micros, wanted: number): { seconds: number; at: Micros } {
-  const { curve, capacity, queueLimit } = live
-  let waiting = Math.min(live.backlog, queueLimit)
-  let found = 0
+function scanSpareTime(
+  load: LiveLoad,
+  from: Micros,
+  to: Micros,
+  targetSeconds: number,
+): { seconds: number; at: Micros } {
+  const { curve, capacity, queueLimit } = load
+  let waiting = Math.min(load.backlog, queueLimit)
+  let spareTotal = 0
   let at = from
-  while (at < to && found < wanted) {
-    const over = curve.rateAt(at) > capacity
-    const end = Math.min(over ? curve.firstAtMost(capacity, at, to) : curve.firstAbove(capacity, at, to), to)
+  while (at < to && spareTotal < targetSeconds) {
+    const isOverloaded = curve.rateAt(at) > capacity
+    const end = Math.min(isOverloaded ? curve.firstAtMost(capacity, at, to) : curve.firstAbove(capacity, at, to), to)
     // Below the capacity this only grows: first the queue is worked off, then capacity is left.
     const start = at
-    const left = (t: Micros) => (capacity * (t - start)) / SECOND - curve.integral(start, t) - waiting
-    const atEnd = left(end)
-    if (!over && atEnd > 0) {
-      const missing = (wanted - found) * capacity
-      if (atEnd >= missing) return { seconds: wanted, at: firstWith(t => left(t) >= missing, start, end) }
-      found += atEnd / capacity
+    const spareWork = (t: Micros) => (capacity * (t - start)) / SECOND - curve.integral(start, t) - waiting
+    const spareAtEnd = spareWork(end)
+    if (!isOverloaded && spareAtEnd > 0) {
+      const missing = (targetSeconds - spareTotal) * capacity
+      if (spareAtEnd >= missing)
+        return { seconds: targetSeconds, at: bisectTime(t => spareWork(t) >= missing, start, end) }
+      spareTotal += spareAtEnd / capacity
       waiting = 0
-    } else waiting = Math.min(Math.max(0, -atEnd), queueLimit)
+    } else waiting = Math.min(Math.max(0, -spareAtEnd), queueLimit)
     at = end
   }
-  return { seconds: found, at: found >= wanted ? at : Number.POSITIVE_INFINITY }
+  return { seconds: spareTotal, at: spareTotal >= targetSeconds ? at : Number.POSITIVE_INFINITY }
 }
 
 /** The first moment after `from`, at most `to`, at which something holds that holds at `to` and from then on. */
-function firstWith(holds: (t: Micros) => boolean, from: Micros, to: Micros): Micros {
+function bisectTime(holds: (t: Micros) => boolean, from: Micros, to: Micros): Micros {
   let before = from
   let at = to
   while (at - before > 1) {
@@ -277,7 +283,7 @@ const ROUNDING = 1e-6
  * and so it does for the differences over any window. The backlog is 0 when the real one is, and else less than one off;
  * what arrived is at most two behind, for the begun one of each kind.
  */
-export function wholeRequests(state: Served): Served {
+export function toWholeRequests(state: RequestFlow): RequestFlow {
   const served = Math.floor(state.served + ROUNDING)
   const refused = Math.floor(state.refused + ROUNDING)
   // Whoever waits is served sooner or later, so this sum only grows, too.
@@ -286,7 +292,7 @@ export function wholeRequests(state: Served): Served {
 }
 
 /** How a deployment does at a moment. */
-export interface ServingSnapshot {
+export interface ServingEstimate {
   /** Requests in work. */
   readonly concurrency: number
   /** Requests that wait. */
@@ -309,17 +315,17 @@ export interface ServingSnapshot {
  * @param rate requests/s
  * @param backlog requests that wait
  */
-export function snapshot(rate: number, speed: InstanceSpeed, ready: number, backlog: number): ServingSnapshot {
+export function estimateServing(rate: number, speed: InstanceSpeed, ready: number, backlog: number): ServingEstimate {
   if (ready === 0) {
     const timeToFirstToken = Number.POSITIVE_INFINITY
     return { concurrency: 0, queue: backlog, timeToFirstToken, tokensPerSecond: 0, utilisation: 0 }
   }
   const capacity = ready * speed.requestsPerSecond
-  const full = backlog > 0 || rate >= capacity
-  const throughput = full ? capacity : rate
+  const isFull = backlog > 0 || rate >= capacity
+  const throughput = isFull ? capacity : rate
   const utilisation = throughput / capacity
   return {
-    concurrency: full ? ready * speed.maxConcurrency : rate * speed.requestTime,
+    concurrency: isFull ? ready * speed.maxConcurrency : rate * speed.requestTime,
     queue: backlog,
     timeToFirstToken: backlog / capacity + speed.firstTokenTime * (1 + utilisation),
     tokensPerSecond: throughput * speed.outputTokens,

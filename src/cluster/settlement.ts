@@ -8,14 +8,14 @@ import {
   type HostedSeed,
   parseGpuConfig,
 } from '../store/records.ts'
-import type { GivenIdentity } from './deployment-row.ts'
-import { contentOf } from './given-files.ts'
-import { badImage, memoryShortage } from './hub.ts'
+import type { FixtureIdentity } from './deployment-row.ts'
+import { fixtureFileContent } from './given-files.ts'
+import { invalidImageReason, memoryShortage } from './hub.ts'
 import type { InstanceState } from './instances.ts'
 import type { World } from './world.ts'
 
 /** The furthest instance that each status shows. */
-const INSTANCE_OF_STATUS: Readonly<Record<string, InstanceState>> = {
+const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
   initializing: 'pending',
   downloading: 'pulling',
   deploying: 'loading',
@@ -28,17 +28,17 @@ const INSTANCE_OF_STATUS: Readonly<Record<string, InstanceState>> = {
  *
  * @throws FixtureError for what can not be, such as a running deployment without a free GPU; it names file and position.
  */
-export function settleFixture(world: World, fixture: Fixture): void {
+export function startFromFixture(world: World, fixture: Fixture): void {
   const problems: string[] = []
   const { account } = fixture
-  world.ledger.open(account.uid, account.funds_cents, account.topup, account.card === 'good')
-  world.nodes.build(fixture.nodes.pools)
-  world.weather.begin()
+  world.ledger.openAccount(account.uid, account.funds_cents, account.topup, account.card === 'good')
+  world.nodes.buildFleet(fixture.nodes.pools)
+  world.weather.start()
   for (const [gpu, limit] of Object.entries(account.gpu_limits)) {
-    if (limit !== undefined) world.limits.set(gpu as GpuType, limit)
+    if (limit !== undefined) world.gpuQuotas.set(gpu as GpuType, limit)
   }
   for (const [i, seed] of fixture.files.entries()) {
-    const content = contentOf(seed)
+    const content = fixtureFileContent(seed)
     if (content === undefined) {
       problems.push(`files: $[${i}] (${seed.filename}): expected the file's content. Give 'path' or 'content'.`)
       continue
@@ -53,33 +53,33 @@ export function settleFixture(world: World, fixture: Fixture): void {
     })
   }
   // Adapters come after what they stand on.
-  const inOrder = [...fixture.deployments.entries()].sort(
+  const orderedDeployments = [...fixture.deployments.entries()].sort(
     ([a, one], [b, other]) => Number(one.type === 'lora') - Number(other.type === 'lora') || a - b,
   )
-  for (const [i, seed] of inOrder) {
-    const problem = seed.type === 'lora' ? settleAdapter(world, seed) : settleDeployment(world, seed)
+  for (const [i, seed] of orderedDeployments) {
+    const problem = seed.type === 'lora' ? startAdapter(world, seed) : startDeployment(world, seed)
     if (problem) problems.push(`deployments: $[${i}] (${seed.model_name}): ${problem}`)
   }
   for (const [i, seed] of fixture.hosted.entries()) {
-    const problem = settleHosted(world, seed)
+    const problem = startHostedInstance(world, seed)
     if (problem) problems.push(`hosted.json: $[${i}]: ${problem}`)
   }
   for (const [i, seed] of fixture.containers.entries()) {
-    const problem = settleContainer(world, seed)
+    const problem = startContainer(world, seed)
     if (problem) problems.push(`containers.json: $[${i}]: ${problem}`)
   }
   for (const [i, seed] of fixture.batches.entries()) {
-    const problem = settleBatch(world, seed)
+    const problem = startBatch(world, seed)
     if (problem) problems.push(`batches: $[${i}] (${seed.id}): ${problem}`)
   }
   if (problems.length > 0) {
-    const shown = problems.slice(0, 10).map(problem => `\n  ${problem}`)
-    const more = problems.length > shown.length ? `\n  and ${problems.length - shown.length} more` : ''
-    throw new FixtureError(`Failed to settle the fixture:${shown.join('')}${more}`, problems)
+    const shownProblems = problems.slice(0, 10).map(problem => `\n  ${problem}`)
+    const more = problems.length > shownProblems.length ? `\n  and ${problems.length - shownProblems.length} more` : ''
+    throw new FixtureError(`Failed to settle the fixture:${shownProblems.join('')}${more}`, problems)
   }
 }
 
-function identityOf(world: World, seed: DeploymentSeed): GivenIdentity {
+function fixtureIdentity(world: World, seed: DeploymentSeed): FixtureIdentity {
   const { clock } = world
   return {
     deploy_id: seed.deploy_id,
@@ -91,9 +91,9 @@ function identityOf(world: World, seed: DeploymentSeed): GivenIdentity {
   }
 }
 
-function settleDeployment(world: World, seed: DeploymentSeed): string | undefined {
+function startDeployment(world: World, seed: DeploymentSeed): string | undefined {
   const { deployments, instances } = world
-  const given = identityOf(world, seed)
+  const identity = fixtureIdentity(world, seed)
   const ordinal = deployments.add(
     {
       model_name: seed.model_name,
@@ -107,46 +107,46 @@ function settleDeployment(world: World, seed: DeploymentSeed): string | undefine
       min_instances: seed.settings.min_instances,
       max_instances: seed.settings.max_instances,
     },
-    given,
+    identity,
   )
-  if (seed.load && seed.type === 'llm') deployments.offer(ordinal, seed.load)
-  const state = seed.type === 'llm' ? INSTANCE_OF_STATUS[seed.status] : undefined
+  if (seed.load && seed.type === 'llm') deployments.setLoad(ordinal, seed.load)
+  const state = seed.type === 'llm' ? INSTANCE_STATE_BY_STATUS[seed.status] : undefined
   if (state === undefined) {
-    endAs(world, ordinal, seed)
+    applyFinalStatus(world, ordinal, seed)
     return undefined
   }
   if (state === 'loading' || state === 'ready') {
     const { weights } = deployments.read(ordinal)
-    const short = memoryShortage(weights, seed.gpu, seed.num_gpus, seed.max_batch_size)
-    const bad = deployments.badArguments(deployments.read(ordinal))
-    if (bad) return `it can not be ${seed.status}: its engine exits with ${bad}. Mend extra_args.`
-    if (short)
-      return `it can not be ${seed.status}: ${short}. Give it more GPUs, or the status 'failed' with a fail_reason.`
+    const shortage = memoryShortage(weights, seed.gpu, seed.num_gpus, seed.max_batch_size)
+    const badArguments = deployments.engineArgsProblem(deployments.read(ordinal))
+    if (badArguments) return `it can not be ${seed.status}: its engine exits with ${badArguments}. Mend extra_args.`
+    if (shortage)
+      return `it can not be ${seed.status}: ${shortage}. Give it more GPUs, or the status 'failed' with a fail_reason.`
   }
-  const wanted = Math.max(1, seed.settings.min_instances)
-  deployments.own(ordinal).desired = wanted
-  for (let i = 0; i < wanted; i++) {
-    instances.ask(ordinal, 0)
+  const instanceCount = Math.max(1, seed.settings.min_instances)
+  deployments.writable(ordinal).desired = instanceCount
+  for (let i = 0; i < instanceCount; i++) {
+    instances.request(ordinal, 0)
     const instance = deployments.read(ordinal).instances[i]!
-    if (!instances.settle(instance, state)) {
+    if (!instances.startInState(instance, state)) {
       return (
         `no node has ${seed.num_gpus} free ${seed.gpu} for ${seed.model_name}, so it can not be ${seed.status}. ` +
         "Add nodes, or give it the status 'stopped'."
       )
     }
   }
-  deployments.refresh(ordinal)
-  deployments.own(ordinal).updatedAt = given.updated_at ?? given.created_at ?? world.clock.now
+  deployments.updateStatus(ordinal)
+  deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
   return undefined
 }
 
-function settleAdapter(world: World, seed: DeploymentSeed): string | undefined {
-  const given = identityOf(world, seed)
+function startAdapter(world: World, seed: DeploymentSeed): string | undefined {
+  const identity = fixtureIdentity(world, seed)
   if (seed.base_model === undefined) return "an adapter needs 'base_model'."
-  if (!world.deployments.live(seed.base_model) && !world.store.models.has(seed.base_model)) {
+  if (!world.deployments.findLive(seed.base_model) && !world.store.models.has(seed.base_model)) {
     return `base_model ${seed.base_model} is neither a deployment nor a model of the catalog.`
   }
-  const ordinal = world.adapters.add(
+  const ordinal = world.loraAdapters.add(
     {
       model_name: seed.model_name,
       base_model: seed.base_model,
@@ -154,54 +154,56 @@ function settleAdapter(world: World, seed: DeploymentSeed): string | undefined {
       private: seed.private,
       description: seed.description,
     },
-    given,
+    identity,
   )
   if (seed.status === 'initializing' || seed.status === 'downloading' || seed.status === 'deploying') {
-    world.adapters.begin(ordinal)
+    world.loraAdapters.start(ordinal)
   } else {
-    endAs(world, ordinal, seed)
-    if (seed.status === 'running') world.adapters.slots.settle(ordinal)
+    applyFinalStatus(world, ordinal, seed)
+    if (seed.status === 'running') world.loraAdapters.slots.loadFromFixture(ordinal)
   }
   return undefined
 }
 
 /** Gives a row a status that needs nothing to make it true. */
-function endAs(world: World, ordinal: number, seed: DeploymentSeed): void {
+function applyFinalStatus(world: World, ordinal: number, seed: DeploymentSeed): void {
   const { deployments } = world
   if (seed.status === 'deleted') deployments.delete(ordinal)
   else {
     deployments.setStatus(ordinal, seed.status, seed.fail_reason)
     // What is stopped or failed wants no instances.
-    deployments.own(ordinal).desired = 0
+    deployments.writable(ordinal).desired = 0
   }
-  const given = identityOf(world, seed)
-  deployments.own(ordinal).updatedAt = given.updated_at ?? given.created_at ?? world.clock.now
+  const identity = fixtureIdentity(world, seed)
+  deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
 }
 
-function settleHosted(world: World, seed: HostedSeed): string | undefined {
+function startHostedInstance(world: World, seed: HostedSeed): string | undefined {
   const { instance_id: id, name, gpu, num_gpus, storage_gb, state, fail_reason, created_at } = seed
-  const settled = world.rentals.settle(
+  const isPlaced = world.rentals.addFromFixture(
     { kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb },
     { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
   )
-  return settled ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or stop it.`
+  return isPlaced ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or stop it.`
 }
 
-function settleContainer(world: World, seed: ContainerSeed): string | undefined {
+function startContainer(world: World, seed: ContainerSeed): string | undefined {
   const { container_id: id, name, gpu_config, container_image: image, state, fail_reason, created_at } = seed
   const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
-  const bad = badImage(image)
-  if (bad !== undefined && (state === 'running' || state === 'shutting_down')) {
-    return `it can not be ${state}: ${bad}. Mend container_image.`
+  const invalidImage = invalidImageReason(image)
+  if (invalidImage !== undefined && (state === 'running' || state === 'shutting_down')) {
+    return `it can not be ${state}: ${invalidImage}. Mend container_image.`
   }
-  const settled = world.rentals.settle(
+  const isPlaced = world.rentals.addFromFixture(
     { kind: 'container', name, gpu, numGpus: num_gpus, image },
     { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
   )
-  return settled ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or give it the state 'creating'.`
+  return isPlaced
+    ? undefined
+    : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or give it the state 'creating'.`
 }
 
-function settleBatch(world: World, seed: BatchSeed): string | undefined {
+function startBatch(world: World, seed: BatchSeed): string | undefined {
   const { batches, clock } = world
   const created_at = clock.fromUnix(seed.created_at)
   const ordinal = batches.add(
@@ -214,21 +216,21 @@ function settleBatch(world: World, seed: BatchSeed): string | undefined {
     { id: seed.id, created_at },
   )
   if (seed.status === 'validating') {
-    batches.begin(ordinal)
+    batches.startValidation(ordinal)
     return undefined
   }
-  const at = (unix: number | undefined) => (unix === undefined ? created_at : clock.fromUnix(unix))
-  const moments =
+  const timeOr = (unix: number | undefined) => (unix === undefined ? created_at : clock.fromUnix(unix))
+  const statusTimes =
     seed.status === 'in_progress'
-      ? { in_progress: at(seed.in_progress_at) }
+      ? { in_progress: timeOr(seed.in_progress_at) }
       : {
-          in_progress: at(seed.in_progress_at),
-          finalizing: at(seed.finalizing_at),
-          completed: at(seed.completed_at),
+          in_progress: timeOr(seed.in_progress_at),
+          finalizing: timeOr(seed.finalizing_at),
+          completed: timeOr(seed.completed_at),
         }
-  const [error] = batches.settle(ordinal, seed.status, moments)
+  const [error] = batches.restoreFromFixture(ordinal, seed.status, statusTimes)
   if (!error) return undefined
   // People count lines from 1, as their editors do; the wire counts from 0.
-  const where = error.line === null ? '' : `line ${error.line + 1} of it: `
-  return `its input ${seed.input_file_id} can not be run: ${where}${error.message}. Mend the file.`
+  const position = error.line === null ? '' : `line ${error.line + 1} of it: `
+  return `its input ${seed.input_file_id} can not be run: ${position}${error.message}. Mend the file.`
 }

@@ -1,10 +1,10 @@
 import { type Micros, SECOND } from '../kernel/duration.ts'
 import { deploymentReport, type RequestCounts, type TokenCounts } from './report.ts'
-import { type ReportStep, type ServingFigures, seriesOf } from './series.ts'
+import { type ReportStep, reportSeries, type ServingFigures } from './series.ts'
 import type { World } from './world.ts'
 
 /** Points of a series at most: it shows a course, and shorter windows have the detail. */
-const POINTS = 60
+const MAX_POINTS = 60
 
 /** A point of a deployment's course. */
 export type StatsPoint = Pick<
@@ -49,26 +49,30 @@ const NO_REQUESTS: RequestCounts = {
 const NO_TOKENS: TokenCounts = { input: 0, output: 0 }
 
 /** The same figures as a report's, of one deployment; reading changes nothing. */
-export function statsOf(world: World, deployment: number, window: { from: Micros; to: Micros }): DeploymentStats {
+export function deploymentStats(
+  world: World,
+  deployment: number,
+  window: { from: Micros; to: Micros },
+): DeploymentStats {
   const { from, to } = window
-  const told = deploymentReport(world, deployment, window)
-  const step = stepOf(to - from)
-  const course = seriesOf(world, { from, to, step }, [world.deployments.handle(deployment)])
+  const report = deploymentReport(world, deployment, window)
+  const step = seriesStep(to - from)
+  const series = reportSeries(world, { from, to, step }, [world.deployments.handle(deployment)])
   return {
-    requests: told?.requests ?? NO_REQUESTS,
-    tokens: told?.tokens ?? NO_TOKENS,
-    instance_seconds: told?.instance_seconds_in_state.ready ?? 0,
-    utilisation: told?.mean_utilisation ?? null,
-    serving: told?.serving ?? null,
-    cost_microcents: told?.rent_microcents ?? 0,
+    requests: report?.requests ?? NO_REQUESTS,
+    tokens: report?.tokens ?? NO_TOKENS,
+    instance_seconds: report?.instance_seconds_in_state.ready ?? 0,
+    utilisation: report?.mean_utilisation ?? null,
+    serving: report?.serving ?? null,
+    cost_microcents: report?.rent_microcents ?? 0,
     series: Array.from(
-      course,
+      series,
       ({ deploy_id: _, deployment: __, status: ___, cost_microcents: ____, ...point }) => point,
     ),
   }
 }
 
 /** Whole seconds, and at least one. */
-function stepOf(length: Micros): Micros {
-  return Math.max(1, Math.ceil(length / SECOND / POINTS)) * SECOND
+function seriesStep(length: Micros): Micros {
+  return Math.max(1, Math.ceil(length / SECOND / MAX_POINTS)) * SECOND
 }

@@ -1,7 +1,7 @@
 import type { ModelTask } from '../store/records.ts'
 import type { World } from './world.ts'
 
-interface Named {
+interface TargetBase {
   /** The whole name of what is asked for, however the request spells it. */
   readonly name: string
   readonly task: ModelTask
@@ -10,8 +10,8 @@ interface Named {
 }
 
 /** What requests for a model run on: capacity that is shared, or a deployment of the account's own. */
-export type Target =
-  | (Named & {
+export type ModelTarget =
+  | (TargetBase & {
       readonly kind: 'catalog'
       readonly model: string
       /** What its tokens cost, as a share of the model's own price. */
@@ -19,40 +19,40 @@ export type Target =
       /** Ordinal of the adapter that is named; undefined for none. */
       readonly adapter: number | undefined
     })
-  | (Named & {
+  | (TargetBase & {
       readonly kind: 'own'
       /** Ordinal of the deployment whose instances serve. */
       readonly deployment: number
       readonly adapter: number | undefined
     })
 
-const DEPLOY_ID = 'deploy_id:'
+const DEPLOY_ID_PREFIX = 'deploy_id:'
 
 /**
  * What a model name means now: an own deployment by name or as `deploy_id:<id>`, an adapter's base, or a current model of
  * the catalog, by its name or by the id of the account's reference to it. Undefined for a name that nothing has, and for
  * what is deleted.
  */
-export function targetOf({ deployments, store, profile }: World, model: string): Target | undefined {
-  const isId = model.startsWith(DEPLOY_ID)
-  const named = isId
-    ? deployments.get(model.slice(DEPLOY_ID.length))
-    : (deployments.live(model) ?? deployments.live(`${store.account.display_name}/${model}`))
-  if (named?.status === 'deleted') return undefined
-  if (named && named.type !== 'legacy' && named.type !== 'tts') {
-    const { task, ordinal, model_name: name } = named
-    const own = { name, task, row: ordinal }
-    if (named.type !== 'lora') return { kind: 'own', ...own, deployment: ordinal, adapter: undefined }
+export function findModelTarget({ deployments, store, profile }: World, model: string): ModelTarget | undefined {
+  const isId = model.startsWith(DEPLOY_ID_PREFIX)
+  const deployment = isId
+    ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))
+    : (deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`))
+  if (deployment?.status === 'deleted') return undefined
+  if (deployment && deployment.type !== 'legacy' && deployment.type !== 'tts') {
+    const { task, ordinal, model_name: name } = deployment
+    const common = { name, task, row: ordinal }
+    if (deployment.type !== 'lora') return { kind: 'own', ...common, deployment: ordinal, adapter: undefined }
     const { base, baseModel } = deployments.read(ordinal).plan
     // An adapter on a model of the catalog costs half as much again as the model.
     return base >= 0
-      ? { kind: 'own', ...own, deployment: base, adapter: ordinal }
-      : { kind: 'catalog', ...own, model: baseModel, priceShare: profile.prices.adapterFactor, adapter: ordinal }
+      ? { kind: 'own', ...common, deployment: base, adapter: ordinal }
+      : { kind: 'catalog', ...common, model: baseModel, priceShare: profile.prices.adapterFactor, adapter: ordinal }
   }
-  const entry = store.models.get(named?.model_name ?? model)
-  if (entry === undefined || entry.deprecated !== null) return undefined
-  const { model_name: name, type: task } = entry
+  const catalogModel = store.models.get(deployment?.model_name ?? model)
+  if (catalogModel === undefined || catalogModel.deprecated !== null) return undefined
+  const { model_name: name, type: task } = catalogModel
   // By its own name it is there for everybody, whatever becomes of a reference to it.
-  const row = isId ? named?.ordinal : undefined
+  const row = isId ? deployment?.ordinal : undefined
   return { kind: 'catalog', name, task, row, model: name, priceShare: 1, adapter: undefined }
 }

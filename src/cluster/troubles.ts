@@ -3,21 +3,21 @@ import type { Command } from './commands.ts'
 import type { World } from './world.ts'
 
 /** Something that is wrong with a world, and the command that puts it right. */
-export interface Trouble {
+export interface ActiveFailure {
   /** As in `node h100-0 is down`. */
-  readonly what: string
-  readonly cure: Command
+  readonly description: string
+  readonly undo: Command
 }
 
 /**
  * Everything that is wrong now and that a verb can put right, the fleet first. What only money can (no funds), or nobody
  * (the notice of a preemption), is not in it.
  */
-export function troubles(world: World): Trouble[] {
-  const found: Trouble[] = []
-  const add = (what: string, verb: string, target?: string) =>
-    found.push({ what, cure: target === undefined ? { verb } : { verb, target } })
-  const { conditions, ledger, nodes, tokens } = world
+export function activeFailures(world: World): ActiveFailure[] {
+  const failures: ActiveFailure[] = []
+  const add = (description: string, verb: string, target?: string) =>
+    failures.push({ description, undo: target === undefined ? { verb } : { verb, target } })
+  const { environment, ledger, nodes, apiTokens } = world
 
   const zones = new Set<string>()
   for (const [, row] of nodes.entries()) {
@@ -35,20 +35,20 @@ export function troubles(world: World): Trouble[] {
     }
   }
   for (const zone of [...zones].sort()) add(`zone ${zone} is down`, 'zone.up', zone)
-  for (const gpu of GPU_TYPES) if (conditions.isStockedOut(gpu)) add(`${gpu} is out of stock`, 'pool.restock', gpu)
-  if (conditions.hubDown) add('the hub is down', 'hub.up')
-  if (conditions.hubShare < 1) add('the hub is slow', 'hub.unthrottle')
-  for (const [repo, state] of conditions.repositories) {
+  for (const gpu of GPU_TYPES) if (environment.isStockedOut(gpu)) add(`${gpu} is out of stock`, 'pool.restock', gpu)
+  if (environment.hubDown) add('the hub is down', 'hub.up')
+  if (environment.hubShare < 1) add('the hub is slow', 'hub.unthrottle')
+  for (const [repo, state] of environment.repositoryStates) {
     if (state !== 'open') add(`repository ${repo} is ${state}`, 'hub.open', repo)
   }
-  if (conditions.registryDown) add('the image registry is down', 'registry.up')
-  if (conditions.autoscalerFrozen) add('the autoscaler is frozen', 'autoscaler.free')
-  if (conditions.provisioningFactor !== 1) add('provisioning is slow', 'provisioning.normal')
-  if (!ledger.cardGood) add('the card is declined', 'card.accept')
-  const { suspended } = ledger
+  if (environment.registryDown) add('the image registry is down', 'registry.up')
+  if (environment.autoscalerFrozen) add('the autoscaler is frozen', 'autoscaler.free')
+  if (environment.provisioningFactor !== 1) add('provisioning is slow', 'provisioning.normal')
+  if (!ledger.isCardAccepted) add('the card is declined', 'card.accept')
+  const { suspensionReason: suspended } = ledger
   if (suspended !== undefined && suspended !== 'balance') {
     add(`the account is suspended (${suspended})`, 'account.resume')
   }
-  for (const id of tokens.revoked) add(`token ${id} is revoked`, 'token.restore', id)
-  return found
+  for (const id of apiTokens.revokedIds) add(`token ${id} is revoked`, 'token.restore', id)
+  return failures
 }

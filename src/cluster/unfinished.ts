@@ -4,7 +4,7 @@ import type { RentalRow } from './rental-row.ts'
 import type { World } from './world.ts'
 
 /** What a request asks after: things of a kind, or one of them by its wire id; an adapter by its name. */
-export interface Polled {
+export interface PolledResource {
   readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'containers' | 'limits'
   readonly id?: string
 }
@@ -12,9 +12,9 @@ export interface Polled {
 /** How far ahead a change is looked for: a batch ends within a day of its creation, and a stall may come before. */
 const HORIZON: Micros = 2 * DAY
 /** Events looked at for one change: what needs more is a busy fleet, and a second's work. */
-const LOOKED_AT = 1_000_000
+const MAX_FORECAST_EVENTS = 1_000_000
 
-const UNFINISHED: ReadonlySet<string> = new Set([
+const IN_PROGRESS_STATUSES: ReadonlySet<string> = new Set([
   ...['initializing', 'downloading', 'deploying'],
   ...['validating', 'in_progress', 'finalizing', 'cancelling'],
   ...['creating', 'starting', 'stopping', 'shutting_down', 'expanding'],
@@ -22,10 +22,10 @@ const UNFINISHED: ReadonlySet<string> = new Set([
 ])
 
 /** The status of each of these things that is on its way, by wire id. */
-export function unfinished(world: World, polled: Polled): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
-  for (const [id, status] of statuses(world, polled)) if (UNFINISHED.has(status)) found.set(id, status)
-  return found
+export function inProgress(world: World, polled: PolledResource): ReadonlyMap<string, string> {
+  const statusById = new Map<string, string>()
+  for (const [id, status] of statuses(world, polled)) if (IN_PROGRESS_STATUSES.has(status)) statusById.set(id, status)
+  return statusById
 }
 
 /**
@@ -36,40 +36,40 @@ export function unfinished(world: World, polled: Polled): ReadonlyMap<string, st
  * It is found by living through the time in a copy of the world, which is exact: what happens follows from what is there.
  * Counted in events, because a status may last no time at all, and is to be seen all the same.
  */
-export function eventsToNextChange(world: World, polled: Polled): number {
-  const waiting = unfinished(world, polled)
-  if (waiting.size === 0) return 0
+export function eventsToNextChange(world: World, polled: PolledResource): number {
+  const pending = inProgress(world, polled)
+  if (pending.size === 0) return 0
   const future = world.fork()
   const limit = world.clock.now + HORIZON
-  const known = new Map(waiting)
-  let seen = future.visibleChanges
-  for (let events = 1; events <= LOOKED_AT && future.next(limit); events++) {
-    if (future.visibleChanges === seen) continue
-    seen = future.visibleChanges
-    const now = new Map(statuses(future, polled))
+  const lastStatuses = new Map(pending)
+  let visibleChanges = future.visibleChanges
+  for (let events = 1; events <= MAX_FORECAST_EVENTS && future.next(limit); events++) {
+    if (future.visibleChanges === visibleChanges) continue
+    visibleChanges = future.visibleChanges
+    const current = new Map(statuses(future, polled))
     let changed = false
-    for (const [id, before] of known) {
-      const after = now.get(id)
+    for (const [id, before] of lastStatuses) {
+      const after = current.get(id)
       if (after === before) continue
       changed = true
-      if (after !== undefined) known.set(id, after)
+      if (after !== undefined) lastStatuses.set(id, after)
     }
-    if (changed && !isFate(EVENTS[future.agenda.kind]!.name)) return events
+    if (changed && !isExternalEvent(EVENTS[future.agenda.kind]!.name)) return events
   }
   return 0
 }
 
 /** What befalls a thing from outside: nobody polls for it. */
-function isFate(event: EventName): boolean {
+function isExternalEvent(event: EventName): boolean {
   return event.startsWith('weather.') || event.startsWith('account.')
 }
 
 /** A state that is on its way tells more than the storage that grows meanwhile, and moves on by itself. */
-function progressOf({ state, expandingTo }: Readonly<RentalRow>): string {
-  return expandingTo > 0 && !UNFINISHED.has(state) ? 'expanding' : state
+function rentalStatus({ state, expansionTargetGb }: Readonly<RentalRow>): string {
+  return expansionTargetGb > 0 && !IN_PROGRESS_STATUSES.has(state) ? 'expanding' : state
 }
 
-function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, status: string]> {
+function* statuses(world: World, { kind, id }: PolledResource): Generator<[id: string, status: string]> {
   switch (kind) {
     case 'deployments': {
       const one = id === undefined ? undefined : world.deployments.get(id)
@@ -89,14 +89,14 @@ function* statuses(world: World, { kind, id }: Polled): Generator<[id: string, s
       break
     case 'hosted':
     case 'containers': {
-      const wanted = kind === 'hosted' ? 'hosted' : 'container'
+      const rentalKind = kind === 'hosted' ? 'hosted' : 'container'
       for (const [, row] of world.rentals.entries()) {
-        if (row.kind === wanted && (id === undefined || row.id === id)) yield [row.id, progressOf(row)]
+        if (row.kind === rentalKind && (id === undefined || row.id === id)) yield [row.id, rentalStatus(row)]
       }
       break
     }
     case 'limits':
-      for (const [, row] of world.limits.entries()) yield [row.id, row.decision]
+      for (const [, row] of world.gpuQuotas.requests()) yield [row.id, row.decision]
       break
   }
 }

@@ -2,31 +2,31 @@ import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import type { GpuType } from '../store/records.ts'
 import { type Command, CommandError } from './commands.ts'
 import type { NodeView } from './nodes.ts'
-import { type Trouble, troubles } from './troubles.ts'
+import { type ActiveFailure, activeFailures } from './troubles.ts'
 import type { World } from './world.ts'
 
 /** When a verb takes effect: now, or after a while. */
-export interface When {
+export interface CommandTiming {
   /** How long from now. */
   readonly at?: Duration
 }
 
 /** What can happen to a node. */
-export interface NodeVerbs extends NodeView {
+export interface NodeControls extends NodeView {
   /** The machine dies; every instance on it is lost. */
-  crash(when?: When): void
+  crash(when?: CommandTiming): void
   /** It is back, with empty caches; when it is up, its GPUs that need service are replaced. */
-  repair(when?: When): void
+  repair(when?: CommandTiming): void
   /** It takes nothing new; what runs stays. */
-  cordon(when?: When): void
-  uncordon(when?: When): void
+  cordon(when?: CommandTiming): void
+  uncordon(when?: CommandTiming): void
   /** It takes nothing new, and what runs on it moves elsewhere. */
-  drain(when?: When): void
+  drain(when?: CommandTiming): void
   /** Its GPUs are slower by a factor; nothing else shows. */
-  degrade(factor: number, when?: When): void
-  recover(when?: When): void
+  degrade(factor: number, when?: CommandTiming): void
+  recover(when?: CommandTiming): void
   /** A spot node is taken back after a notice. */
-  preempt(notice?: Duration, when?: When): void
+  preempt(notice?: Duration, when?: CommandTiming): void
 }
 
 /**
@@ -38,87 +38,87 @@ export interface NodeVerbs extends NodeView {
  * sim.cluster.nodeOf(deploy_id).crash()
  * sim.cluster.stockOut('H100-80GB', { at: '10m' })
  */
-export interface ClusterVerbs {
+export interface ClusterControls {
   /** The node of this name, as in `h100-0`. */
-  node(name: string): NodeVerbs
+  node(name: string): NodeControls
   /** The node of a deployment's oldest instance that has one, of a hosted instance or of a container. Throws when none has. */
-  nodeOf(id: string): NodeVerbs
+  nodeOf(id: string): NodeControls
   nodes(): NodeView[]
   /** What is wrong now, each with the command that puts it right. */
-  troubles(): Trouble[]
+  activeFailures(): ActiveFailure[]
   /** Puts right what is wrong now; returns what that was. Weather goes on. */
-  heal(): Trouble[]
+  recoverAll(): ActiveFailure[]
   /** A GPU of a node, counted from 0. `reset` throws for one that needs service: repair its node. */
-  gpu(node: string, index: number): { fail(xid: number, when?: When): void; reset(when?: When): void }
+  gpu(node: string, index: number): { fail(xid: number, when?: CommandTiming): void; reset(when?: CommandTiming): void }
   /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
-  deployment(deploy_id: string): { crash(times?: number, when?: When): void }
-  pool(name: string): { preempt(notice?: Duration, when?: When): void }
-  zone(name: string): { down(when?: When): void; up(when?: When): void }
+  deployment(deploy_id: string): { crash(times?: number, when?: CommandTiming): void }
+  pool(name: string): { preempt(notice?: Duration, when?: CommandTiming): void }
+  zone(name: string): { down(when?: CommandTiming): void; up(when?: CommandTiming): void }
   /** No GPU of this type is handed out any more; what runs goes on. */
-  stockOut(gpu: GpuType, when?: When): void
-  restock(gpu: GpuType, when?: When): void
+  stockOut(gpu: GpuType, when?: CommandTiming): void
+  restock(gpu: GpuType, when?: CommandTiming): void
   readonly hub: {
-    down(when?: When): void
-    up(when?: When): void
+    down(when?: CommandTiming): void
+    up(when?: CommandTiming): void
     /** Downloads run at this share of their rate. */
-    throttle(share: number, when?: When): void
-    unthrottle(when?: When): void
-    gate(repo: string, when?: When): void
-    open(repo: string, when?: When): void
-    remove(repo: string, when?: When): void
+    throttle(share: number, when?: CommandTiming): void
+    unthrottle(when?: CommandTiming): void
+    gate(repo: string, when?: CommandTiming): void
+    open(repo: string, when?: CommandTiming): void
+    remove(repo: string, when?: CommandTiming): void
   }
-  readonly registry: { down(when?: When): void; up(when?: When): void }
-  readonly disk: { fill(node: string, when?: When): void; free(node: string, when?: When): void }
-  readonly autoscaler: { freeze(when?: When): void; free(when?: When): void }
-  readonly provisioning: { slow(factor: number, when?: When): void; normal(when?: When): void }
-  readonly card: { decline(when?: When): void; accept(when?: When): void }
+  readonly registry: { down(when?: CommandTiming): void; up(when?: CommandTiming): void }
+  readonly disk: { fill(node: string, when?: CommandTiming): void; free(node: string, when?: CommandTiming): void }
+  readonly autoscaler: { freeze(when?: CommandTiming): void; free(when?: CommandTiming): void }
+  readonly provisioning: { slow(factor: number, when?: CommandTiming): void; normal(when?: CommandTiming): void }
+  readonly card: { decline(when?: CommandTiming): void; accept(when?: CommandTiming): void }
   readonly topup: {
     /** Automatic top-ups come this much later. */
-    delay(by: Duration, when?: When): void
-    normal(when?: When): void
+    delay(by: Duration, when?: CommandTiming): void
+    normal(when?: CommandTiming): void
   }
   readonly limit: {
-    set(gpu: GpuType, limit: number | null, when?: When): void
-    approve(gpu: GpuType, when?: When): void
-    deny(gpu: GpuType, when?: When): void
+    set(gpu: GpuType, limit: number | null, when?: CommandTiming): void
+    approve(gpu: GpuType, when?: CommandTiming): void
+    deny(gpu: GpuType, when?: CommandTiming): void
   }
-  readonly price: { set(gpu: GpuType, centsPerHour: number, when?: When): void }
-  readonly account: { suspend(reason?: string, when?: When): void; resume(when?: When): void }
+  readonly price: { set(gpu: GpuType, centsPerHour: number, when?: CommandTiming): void }
+  readonly account: { suspend(reason?: string, when?: CommandTiming): void; resume(when?: CommandTiming): void }
   /** A token by its id or name. */
   readonly token: {
-    revoke(token: string, when?: When): void
-    restore(token: string, when?: When): void
-    allowIps(token: string, addresses: readonly string[], when?: When): void
+    revoke(token: string, when?: CommandTiming): void
+    restore(token: string, when?: CommandTiming): void
+    allowIps(token: string, addresses: readonly string[], when?: CommandTiming): void
   }
 }
 
 /** Gives a command to a world, after a while in microseconds or at once: in this process, or wherever the world is. */
-export type Give = (command: Command, delay: Micros) => unknown
+export type SendCommand = (command: Command, delay: Micros) => unknown
 
 /** What can be done to a node without looking at it. */
-export type NodeCommands = Omit<NodeVerbs, keyof NodeView>
+export type NodeCommands = Omit<NodeControls, keyof NodeView>
 /** What can be done to the fleet and the account without looking at them. */
-export type ClusterCommands = Omit<ClusterVerbs, 'node' | 'nodeOf' | 'nodes' | 'troubles' | 'heal'>
+export type ClusterCommands = Omit<ClusterControls, 'node' | 'nodeOf' | 'nodes' | 'activeFailures' | 'recoverAll'>
 
-export function clusterVerbs(world: () => World): ClusterVerbs {
-  const give: Give = (command, delay) => world().commands.give(command, delay)
-  const nodeVerbs = (name: string): NodeVerbs => {
+export function createClusterControls(world: () => World): ClusterControls {
+  const send: SendCommand = (command, delay) => world().commands.schedule(command, delay)
+  const nodeControls = (name: string): NodeControls => {
     const { nodes } = world()
-    const ordinal = nodes.find(name)
+    const ordinal = nodes.ordinalOf(name)
     // Asked of the commands, which know what to say of a name that nobody has.
-    if (ordinal === undefined) give({ verb: 'node.cordon', target: name }, 0)
-    return { ...nodes.view(ordinal!), ...nodeCommands(give, name) }
+    if (ordinal === undefined) send({ verb: 'node.cordon', target: name }, 0)
+    return { ...nodes.view(ordinal!), ...createNodeCommands(send, name) }
   }
 
   return {
-    ...clusterCommands(give),
-    node: nodeVerbs,
+    ...createClusterCommands(send),
+    node: nodeControls,
     nodeOf(id) {
       const { deployments, instances, rentals, nodes } = world()
       const rental = rentals.ordinalOf(id)
       if (rental !== undefined) {
         const { kind, node, state } = rentals.read(rental)
-        if (node >= 0) return nodeVerbs(nodes.read(node).id)
+        if (node >= 0) return nodeControls(nodes.read(node).id)
         const hint = state === 'creating' || state === 'starting' ? ' Advance the clock past its placement first.' : ''
         throw new CommandError(`Failed to find a node of ${kind} '${id}': it is ${state} and has no GPUs.${hint}`)
       }
@@ -130,7 +130,7 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       }
       for (const instance of deployments.read(deployment).instances) {
         const { node } = instances.read(instance)
-        if (node >= 0) return nodeVerbs(nodes.read(node).id)
+        if (node >= 0) return nodeControls(nodes.read(node).id)
       }
       throw new CommandError(
         `Failed to find a node of deployment '${id}': no instance of it has been placed. ` +
@@ -138,18 +138,18 @@ export function clusterVerbs(world: () => World): ClusterVerbs {
       )
     },
     nodes: () => world().nodes.list(),
-    troubles: () => troubles(world()),
-    heal() {
-      const found = troubles(world())
-      for (const { cure } of found) world().commands.give(cure)
-      return found
+    activeFailures: () => activeFailures(world()),
+    recoverAll() {
+      const failures = activeFailures(world())
+      for (const { undo } of failures) world().commands.schedule(undo)
+      return failures
     },
   }
 }
 
 /** The verbs of a node, each as a command that is given. */
-export function nodeCommands(send: Give, name: string): NodeCommands {
-  const { give, preempt } = grammar(send)
+export function createNodeCommands(send: SendCommand, name: string): NodeCommands {
+  const { give, preempt } = createCommandBuilders(send)
   return {
     crash: when => give({ verb: 'node.crash', target: name }, when),
     repair: when => give({ verb: 'node.repair', target: name }, when),
@@ -163,8 +163,8 @@ export function nodeCommands(send: Give, name: string): NodeCommands {
 }
 
 /** The verbs of the fleet and the account, each as a command that is given. */
-export function clusterCommands(send: Give): ClusterCommands {
-  const { give, plain, on, preempt } = grammar(send)
+export function createClusterCommands(send: SendCommand): ClusterCommands {
+  const { give, withoutTarget, withTarget, preempt } = createCommandBuilders(send)
   return {
     gpu: (node, index) => ({
       fail: (xid, when) => give({ verb: 'gpu.fail', target: `${node}/${index}`, args: { xid } }, when),
@@ -179,46 +179,49 @@ export function clusterCommands(send: Give): ClusterCommands {
       down: when => give({ verb: 'zone.down', target: name }, when),
       up: when => give({ verb: 'zone.up', target: name }, when),
     }),
-    stockOut: on('pool.stockOut'),
-    restock: on('pool.restock'),
+    stockOut: withTarget('pool.stockOut'),
+    restock: withTarget('pool.restock'),
     hub: {
-      down: plain('hub.down'),
-      up: plain('hub.up'),
+      down: withoutTarget('hub.down'),
+      up: withoutTarget('hub.up'),
       throttle: (share, when) => give({ verb: 'hub.throttle', args: { share } }, when),
-      unthrottle: plain('hub.unthrottle'),
-      gate: on('hub.gate'),
-      open: on('hub.open'),
-      remove: on('hub.remove'),
+      unthrottle: withoutTarget('hub.unthrottle'),
+      gate: withTarget('hub.gate'),
+      open: withTarget('hub.open'),
+      remove: withTarget('hub.remove'),
     },
-    registry: { down: plain('registry.down'), up: plain('registry.up') },
-    disk: { fill: on('disk.fill'), free: on('disk.free') },
-    autoscaler: { freeze: plain('autoscaler.freeze'), free: plain('autoscaler.free') },
+    registry: { down: withoutTarget('registry.down'), up: withoutTarget('registry.up') },
+    disk: { fill: withTarget('disk.fill'), free: withTarget('disk.free') },
+    autoscaler: { freeze: withoutTarget('autoscaler.freeze'), free: withoutTarget('autoscaler.free') },
     provisioning: {
       slow: (factor, when) => give({ verb: 'provisioning.slow', args: { factor } }, when),
-      normal: plain('provisioning.normal'),
+      normal: withoutTarget('provisioning.normal'),
     },
-    card: { decline: plain('card.decline'), accept: plain('card.accept') },
-    topup: { delay: (by, when) => give({ verb: 'topup.delay', args: { by } }, when), normal: plain('topup.normal') },
+    card: { decline: withoutTarget('card.decline'), accept: withoutTarget('card.accept') },
+    topup: {
+      delay: (by, when) => give({ verb: 'topup.delay', args: { by } }, when),
+      normal: withoutTarget('topup.normal'),
+    },
     limit: {
       set: (gpu, limit, when) => give({ verb: 'limit.set', target: gpu, args: { limit } }, when),
-      approve: on('limit.approve'),
-      deny: on('limit.deny'),
+      approve: withTarget('limit.approve'),
+      deny: withTarget('limit.deny'),
     },
     price: { set: (gpu, cents, when) => give({ verb: 'price.set', target: gpu, args: { cents } }, when) },
     account: {
       suspend: (reason, when) =>
         give({ verb: 'account.suspend', ...(reason !== undefined && { args: { reason } }) }, when),
-      resume: plain('account.resume'),
+      resume: withoutTarget('account.resume'),
     },
     token: {
-      revoke: on('token.revoke'),
-      restore: on('token.restore'),
+      revoke: withTarget('token.revoke'),
+      restore: withTarget('token.restore'),
       allowIps: (token, addresses, when) => give({ verb: 'token.allowIps', target: token, args: { addresses } }, when),
     },
   }
 }
 
-function delayOf({ verb }: Command, at: Duration): Micros {
+function toDelay({ verb }: Command, at: Duration): Micros {
   try {
     return micros(at)
   } catch (error) {
@@ -228,14 +231,14 @@ function delayOf({ verb }: Command, at: Duration): Micros {
   }
 }
 
-function grammar(send: Give) {
-  const give = (command: Command, when: When = {}) =>
-    send(command, when.at === undefined ? 0 : delayOf(command, when.at))
+function createCommandBuilders(send: SendCommand) {
+  const sendWithTiming = (command: Command, when: CommandTiming = {}) =>
+    send(command, when.at === undefined ? 0 : toDelay(command, when.at))
   return {
-    give,
-    plain: (verb: string) => (when?: When) => give({ verb }, when),
-    on: (verb: string) => (target: string, when?: When) => give({ verb, target }, when),
-    preempt: (verb: string, target: string) => (notice?: Duration, when?: When) =>
-      give({ verb, target, ...(notice !== undefined && { args: { notice } }) }, when),
+    give: sendWithTiming,
+    withoutTarget: (verb: string) => (when?: CommandTiming) => sendWithTiming({ verb }, when),
+    withTarget: (verb: string) => (target: string, when?: CommandTiming) => sendWithTiming({ verb, target }, when),
+    preempt: (verb: string, target: string) => (notice?: Duration, when?: CommandTiming) =>
+      sendWithTiming({ verb, target, ...(notice !== undefined && { args: { notice } }) }, when),
   }
 }

@@ -33,7 +33,7 @@ export class Voices {
       created_at: now,
       updated_at: now,
     })
-    this.#happened('voice.created', voice.voice_id, { name })
+    this.#record('voice.created', voice.voice_id, { name })
     return voice
   }
 
@@ -46,17 +46,17 @@ export class Voices {
       description,
       updated_at: this.#world.clock.unix(),
     })
-    this.#happened('voice.edited', voice.voice_id, { name })
+    this.#record('voice.edited', voice.voice_id, { name })
     return edited
   }
 
   delete(voice: Voice): void {
     this.#world.store.voices.delete(voice.voice_id)
-    this.#happened('voice.deleted', voice.voice_id)
+    this.#record('voice.deleted', voice.voice_id)
   }
 
-  #happened(kind: string, voice_id: string, fields: { readonly name?: string } = {}): void {
-    this.#world.happened(this.#world.ledger.account, kind, { voice_id, ...fields })
-    this.#world.seen()
+  #record(kind: string, voice_id: string, fields: { readonly name?: string } = {}): void {
+    this.#world.record(this.#world.ledger.account, kind, { voice_id, ...fields })
+    this.#world.markVisibleChange()
   }
 }

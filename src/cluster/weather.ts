@@ -1,10 +1,10 @@
 import type { Micros } from '../kernel/duration.ts'
-import { type Key, purpose } from '../kernel/random.ts'
+import { type EntityKey, purpose } from '../kernel/random.ts'
 import { type Generation, Row, Table } from '../kernel/table.ts'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import { GPUS } from '../store/gpus.ts'
 import type { WeatherPack } from '../store/profile.ts'
-import { draw, type Spread } from '../store/profile-figures.ts'
+import { type Distribution, draw } from '../store/profile-figures.ts'
 import type { Command } from './commands.ts'
 import type { EventName } from './events.ts'
 import type { World } from './world.ts'
@@ -24,7 +24,7 @@ const BATCH_WAITS = purpose('weather.batchWaits')
 const MICROS_PER_HOUR = 3_600_000_000
 
 /** What can strike, each at a rate of its own. */
-type Kind =
+type WeatherKind =
   | 'nodeFault'
   | 'degradation'
   | 'diskFull'
@@ -37,32 +37,36 @@ type Kind =
   | 'autoscalerFreeze'
   | 'slowProvisioning'
 
-type BatchWait = keyof WeatherPack['batchWaitShares']
+type BatchWaitLength = keyof WeatherPack['batchWaitShares']
 
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
-export class SourceRow extends Row {
-  readonly kind: Kind
+export class WeatherSourceRow extends Row {
+  readonly kind: WeatherKind
   /** The node, zone or GPU type it strikes; '' where there is one of it. */
   readonly place: string
-  readonly key: Key
+  readonly key: EntityKey
   /** Strikes in an hour. */
-  readonly rate: number
-  strikes = 0
+  readonly strikesPerHour: number
+  strikeCount = 0
   /** What makes it pass, while it lasts. */
-  cure: Command | undefined
+  undo: Command | undefined
 
-  constructor(generation: Generation, id: string, about: { kind: Kind; place: string; key: Key; rate: number }) {
+  constructor(
+    generation: Generation,
+    id: string,
+    initial: { kind: WeatherKind; place: string; key: EntityKey; strikesPerHour: number },
+  ) {
     super(generation, id)
-    this.kind = about.kind
-    this.place = about.place
-    this.key = about.key
-    this.rate = about.rate
+    this.kind = initial.kind
+    this.place = initial.place
+    this.key = initial.key
+    this.strikesPerHour = initial.strikesPerHour
   }
 
-  copy(generation: Generation): SourceRow {
-    const copy = new SourceRow(generation, this.id, this)
-    copy.strikes = this.strikes
-    copy.cure = this.cure
+  copy(generation: Generation): WeatherSourceRow {
+    const copy = new WeatherSourceRow(generation, this.id, this)
+    copy.strikeCount = this.strikeCount
+    copy.undo = this.undo
     return copy.takeHash(this)
   }
 }
@@ -74,19 +78,19 @@ export class SourceRow extends Row {
  */
 export class Weather {
   readonly #world: World
-  readonly #table: Table<SourceRow>
+  readonly #table: Table<WeatherSourceRow>
 
-  constructor(world: World, table?: Table<SourceRow>) {
+  constructor(world: World, table?: Table<WeatherSourceRow>) {
     this.#world = world
     this.#table = table ?? new Table(world.generation)
   }
 
-  fork(world: World, theirs: Generation): Weather {
-    return new Weather(world, this.#table.fork(theirs, world.generation))
+  fork(world: World, originGeneration: Generation): Weather {
+    return new Weather(world, this.#table.fork(originGeneration, world.generation))
   }
 
-  keep(tape: Tape): void {
-    this.#table.keep(tape)
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
   }
 
   get #pack(): WeatherPack | undefined {
@@ -95,26 +99,26 @@ export class Weather {
   }
 
   /** Lets it begin: once, when the fleet stands. */
-  begin(): void {
+  start(): void {
     const pack = this.#pack
     if (!pack) return
     const { nodes } = this.#world
-    for (const [ordinal] of nodes.entries()) this.watch(ordinal)
+    for (const [ordinal] of nodes.entries()) this.addNode(ordinal)
     for (const zone of new Set(nodes.groups.map(({ group }) => group.zone))) {
-      this.#source('zoneOutage', zone, pack.zoneOutagesPerHour)
+      this.#addSource('zoneOutage', zone, pack.zoneOutagesPerHour)
     }
     for (const gpu of Object.keys(GPUS)) {
-      if (nodes.groups.some(({ group }) => group.gpu === gpu)) this.#source('stockOut', gpu, pack.stockOutsPerHour)
+      if (nodes.groups.some(({ group }) => group.gpu === gpu)) this.#addSource('stockOut', gpu, pack.stockOutsPerHour)
     }
-    this.#source('hubOutage', '', pack.hubOutagesPerHour)
-    this.#source('hubThrottle', '', pack.hubThrottlesPerHour)
-    this.#source('registryOutage', '', pack.registryOutagesPerHour)
-    this.#source('autoscalerFreeze', '', pack.autoscalerFreezesPerHour)
-    this.#source('slowProvisioning', '', pack.slowProvisioningPerHour)
+    this.#addSource('hubOutage', '', pack.hubOutagesPerHour)
+    this.#addSource('hubThrottle', '', pack.hubThrottlesPerHour)
+    this.#addSource('registryOutage', '', pack.registryOutagesPerHour)
+    this.#addSource('autoscalerFreeze', '', pack.autoscalerFreezesPerHour)
+    this.#addSource('slowProvisioning', '', pack.slowProvisioningPerHour)
   }
 
   /** A node is there: its own weather begins. */
-  watch(ordinal: number): void {
+  addNode(ordinal: number): void {
     const pack = this.#pack
     if (!pack) return
     const { chance, nodes, profile } = this.#world
@@ -122,209 +126,217 @@ export class Weather {
     const { lemonShare, lemonFactor } = profile.weather
     const isLemon = chance.unit(chance.key('node', node.id), LEMON) < lemonShare
     // The mean over all nodes stays the rate of the pack.
-    const usual = 1 / (1 - lemonShare + lemonShare * lemonFactor)
-    this.#source('nodeFault', node.id, pack.nodeFaultsPerHour * usual * (isLemon ? lemonFactor : 1))
-    this.#source('degradation', node.id, pack.degradationsPerHour * node.group.gpus)
-    this.#source('diskFull', node.id, pack.diskFullPerHour)
-    if (node.group.market === 'spot') this.#source('preemption', node.id, pack.spotPreemptionsPerHour)
+    const normalFactor = 1 / (1 - lemonShare + lemonShare * lemonFactor)
+    this.#addSource('nodeFault', node.id, pack.nodeFaultsPerHour * normalFactor * (isLemon ? lemonFactor : 1))
+    this.#addSource('degradation', node.id, pack.degradationsPerHour * node.group.gpus)
+    this.#addSource('diskFull', node.id, pack.diskFullPerHour)
+    if (node.group.market === 'spot') this.#addSource('preemption', node.id, pack.spotPreemptionsPerHour)
   }
 
   /** Whether the nth charge of the account is declined although its card is good. */
-  declinesTopup(nth: number): boolean {
+  declinesTopup(index: number): boolean {
     const { chance } = this.#world
-    const likely = this.#pack?.topupDeclined ?? 0
-    return likely > 0 && chance.unit(this.#accountKey, TOPUP_DECLINED, nth) < likely
+    const probability = this.#pack?.topupDeclined ?? 0
+    return probability > 0 && chance.unit(this.#accountKey, TOPUP_DECLINED, index) < probability
   }
 
   /** How much later the nth charge of the account comes than it should. */
-  topupDelay(nth: number): Micros {
+  topupDelay(index: number): Micros {
     const { chance, profile } = this.#world
-    const likely = this.#pack?.topupDelayed ?? 0
-    if (likely === 0 || chance.unit(this.#accountKey, TOPUP_DELAYED, nth) >= likely) return 0
-    return Math.round(draw(profile.weather.topupDelayLasts, chance, this.#accountKey, TOPUP_DELAY, nth))
+    const probability = this.#pack?.topupDelayed ?? 0
+    if (probability === 0 || chance.unit(this.#accountKey, TOPUP_DELAYED, index) >= probability) return 0
+    return Math.round(draw(profile.weather.topupDelayLasts, chance, this.#accountKey, TOPUP_DELAY, index))
   }
 
   /** How long a batch waits for shared capacity: a word, and its microseconds; Infinity where it expires waiting. */
-  batchWait(key: Key): { readonly wait: BatchWait; readonly lasts: Micros } {
+  batchWait(key: EntityKey): { readonly wait: BatchWaitLength; readonly duration: Micros } {
     const { chance, profile } = this.#world
     const pack = this.#pack
-    const wait = pack ? pick(pack.batchWaitShares, chance.unit(key, BATCH_WAIT)) : 'none'
-    if (wait === 'none') return { wait, lasts: 0 }
-    if (wait === 'forever') return { wait, lasts: Number.POSITIVE_INFINITY }
+    const wait = pack ? pickByShare(pack.batchWaitShares, chance.unit(key, BATCH_WAIT)) : 'none'
+    if (wait === 'none') return { wait, duration: 0 }
+    if (wait === 'forever') return { wait, duration: Number.POSITIVE_INFINITY }
     const { batchWaitShort, batchWaitLong, batchWaitDay } = profile.weather
     const spread = { short: batchWaitShort, long: batchWaitLong, day: batchWaitDay }[wait]
-    return { wait, lasts: Math.round(draw(spread, chance, key, BATCH_WAITS)) }
+    return { wait, duration: Math.round(draw(spread, chance, key, BATCH_WAITS)) }
   }
 
-  get #accountKey(): Key {
+  get #accountKey(): EntityKey {
     const { chance, ledger } = this.#world
     return chance.key('account', ledger.uid)
   }
 
-  on(event: EventName, ordinal: number): void {
+  onEvent(event: EventName, ordinal: number): void {
     const world = this.#world
-    const row = this.#table.own(ordinal)
+    const row = this.#table.writable(ordinal)
     if (event === 'weather.passes') {
-      const { cure } = row
-      row.cure = undefined
-      if (cure) this.#give(cure)
-      this.#planNext(ordinal, row)
+      const { undo } = row
+      row.undo = undefined
+      if (undo) this.#tryExecute(undo)
+      this.#scheduleNextStrike(ordinal, row)
       return
     }
-    if (isOfNode(row.kind) && world.nodes.find(row.place) === undefined) {
+    if (strikesNodes(row.kind) && world.nodes.ordinalOf(row.place) === undefined) {
       this.#table.remove(ordinal)
       return
     }
-    row.strikes++
-    const struck = this.#strike(row)
-    if (!struck || !this.#give(struck.trouble)) {
-      this.#planNext(ordinal, row)
+    row.strikeCount++
+    const strike = this.#drawStrike(row)
+    if (!strike || !this.#tryExecute(strike.command)) {
+      this.#scheduleNextStrike(ordinal, row)
       return
     }
-    if (!struck.cure) {
-      this.#planNext(ordinal, row)
+    if (!strike.undo) {
+      this.#scheduleNextStrike(ordinal, row)
       return
     }
-    row.cure = struck.cure
-    world.plan(struck.lasts, 'weather.passes', ordinal)
+    row.undo = strike.undo
+    world.schedule(strike.duration, 'weather.passes', ordinal)
   }
 
-  #source(kind: Kind, place: string, perHour: number): void {
+  #addSource(kind: WeatherKind, place: string, strikesPerHour: number): void {
     const world = this.#world
-    const rate = perHour * world.profile.weather.acceleration
+    const rate = strikesPerHour * world.profile.weather.acceleration
     if (rate <= 0) return
     const id = place === '' ? `weather/${kind}` : `weather/${kind}/${place}`
     const key = world.chance.key('weather', id)
-    const row = new SourceRow(this.#table.generation, id, { kind, place, key, rate })
-    this.#planNext(this.#table.add(row), row)
+    const row = new WeatherSourceRow(this.#table.generation, id, { kind, place, key, strikesPerHour: rate })
+    this.#scheduleNextStrike(this.#table.add(row), row)
   }
 
-  #planNext(ordinal: number, row: Readonly<SourceRow>): void {
+  #scheduleNextStrike(ordinal: number, row: Readonly<WeatherSourceRow>): void {
     const { chance } = this.#world
-    const wait = chance.exponential(MICROS_PER_HOUR / row.rate, row.key, WHEN, row.strikes)
-    this.#world.plan(wait, 'weather.strikes', ordinal)
+    const wait = chance.exponential(MICROS_PER_HOUR / row.strikesPerHour, row.key, WHEN, row.strikeCount)
+    this.#world.schedule(wait, 'weather.strikes', ordinal)
   }
 
   /** False when what it was meant for is not there, or is in that state already. */
-  #give(command: Command): boolean {
+  #tryExecute(command: Command): boolean {
     try {
-      this.#world.commands.give(command)
+      this.#world.commands.schedule(command)
       return true
     } catch {
       return false
     }
   }
 
-  #strike(row: Readonly<SourceRow>): { trouble: Command; cure?: Command; lasts: Micros } | undefined {
-    const { place, key, strikes } = row
+  #drawStrike(row: Readonly<WeatherSourceRow>): { command: Command; undo?: Command; duration: Micros } | undefined {
+    const { place, key, strikeCount } = row
     const { chance, profile } = this.#world
     const { weather } = profile
-    const lasts = (spread: Spread) => draw(spread, chance, key, HOW_LONG, strikes)
-    const much = (spread: Spread) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikes))
+    const lasts = (spread: Distribution) => draw(spread, chance, key, HOW_LONG, strikeCount)
+    const drawFactor = (spread: Distribution) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikeCount))
     switch (row.kind) {
       case 'nodeFault':
-        return this.#nodeFault(row)
+        return this.#drawNodeFault(row)
       case 'degradation':
         return {
-          trouble: {
+          command: {
             verb: 'node.degrade',
             target: place,
-            args: { factor: Math.min(1000, much(weather.degradationFactor)) },
+            args: { factor: Math.min(1000, drawFactor(weather.degradationFactor)) },
           },
-          cure: { verb: 'node.recover', target: place },
-          lasts: lasts(weather.degradationLasts),
+          undo: { verb: 'node.recover', target: place },
+          duration: lasts(weather.degradationLasts),
         }
       case 'diskFull':
         return {
-          trouble: { verb: 'disk.fill', target: place },
-          cure: { verb: 'disk.free', target: place },
-          lasts: lasts(weather.diskFullLasts),
+          command: { verb: 'disk.fill', target: place },
+          undo: { verb: 'disk.free', target: place },
+          duration: lasts(weather.diskFullLasts),
         }
       case 'preemption':
-        return { trouble: { verb: 'node.preempt', target: place }, lasts: 0 }
+        return { command: { verb: 'node.preempt', target: place }, duration: 0 }
       case 'zoneOutage':
         return {
-          trouble: { verb: 'zone.down', target: place },
-          cure: { verb: 'zone.up', target: place },
-          lasts: lasts(weather.zoneOutageLasts),
+          command: { verb: 'zone.down', target: place },
+          undo: { verb: 'zone.up', target: place },
+          duration: lasts(weather.zoneOutageLasts),
         }
       case 'stockOut':
         return {
-          trouble: { verb: 'pool.stockOut', target: place },
-          cure: { verb: 'pool.restock', target: place },
-          lasts: lasts(weather.stockOutLasts),
+          command: { verb: 'pool.stockOut', target: place },
+          undo: { verb: 'pool.restock', target: place },
+          duration: lasts(weather.stockOutLasts),
         }
       case 'hubOutage':
-        return { trouble: { verb: 'hub.down' }, cure: { verb: 'hub.up' }, lasts: lasts(weather.hubOutageLasts) }
+        return { command: { verb: 'hub.down' }, undo: { verb: 'hub.up' }, duration: lasts(weather.hubOutageLasts) }
       case 'hubThrottle':
         return {
-          trouble: { verb: 'hub.throttle', args: { share: 1 / much(weather.hubThrottleFactor) } },
-          cure: { verb: 'hub.unthrottle' },
-          lasts: lasts(weather.hubThrottleLasts),
+          command: { verb: 'hub.throttle', args: { share: 1 / drawFactor(weather.hubThrottleFactor) } },
+          undo: { verb: 'hub.unthrottle' },
+          duration: lasts(weather.hubThrottleLasts),
         }
       case 'registryOutage':
         return {
-          trouble: { verb: 'registry.down' },
-          cure: { verb: 'registry.up' },
-          lasts: lasts(weather.registryOutageLasts),
+          command: { verb: 'registry.down' },
+          undo: { verb: 'registry.up' },
+          duration: lasts(weather.registryOutageLasts),
         }
       case 'autoscalerFreeze':
         return {
-          trouble: { verb: 'autoscaler.freeze' },
-          cure: { verb: 'autoscaler.free' },
-          lasts: lasts(weather.autoscalerFreezeLasts),
+          command: { verb: 'autoscaler.freeze' },
+          undo: { verb: 'autoscaler.free' },
+          duration: lasts(weather.autoscalerFreezeLasts),
         }
       case 'slowProvisioning':
         return {
-          trouble: {
+          command: {
             verb: 'provisioning.slow',
-            args: { factor: Math.min(1000, much(weather.slowProvisioningFactor)) },
+            args: { factor: Math.min(1000, drawFactor(weather.slowProvisioningFactor)) },
           },
-          cure: { verb: 'provisioning.normal' },
-          lasts: lasts(weather.slowProvisioningLasts),
+          undo: { verb: 'provisioning.normal' },
+          duration: lasts(weather.slowProvisioningLasts),
         }
     }
   }
 
-  #nodeFault(row: Readonly<SourceRow>): { trouble: Command; cure: Command; lasts: Micros } | undefined {
+  #drawNodeFault(row: Readonly<WeatherSourceRow>): { command: Command; undo: Command; duration: Micros } | undefined {
     const { chance, profile, nodes } = this.#world
     const { weather, timings } = profile
-    const { key, strikes, place } = row
-    const ordinal = nodes.find(place)
+    const { key, strikeCount, place } = row
+    const ordinal = nodes.ordinalOf(place)
     if (ordinal === undefined) return undefined
-    const cause = pick(weather.faultCauses, chance.unit(key, WHAT, strikes))
+    const cause = pickByShare(weather.faultCauses, chance.unit(key, WHAT, strikeCount))
     const spreads = {
       reset: timings.nodeRepairReset,
       automatic: timings.nodeRepairAutomatic,
       manual: timings.nodeRepairManual,
     }
-    const repairIn = (kind: keyof typeof spreads) => draw(spreads[kind], chance, key, HOW_LONG, strikes)
-    const lasts = repairIn(pick(timings.nodeRepairShares, chance.unit(key, WHICH, strikes)))
+    const drawRepairTime = (kind: keyof typeof spreads) => draw(spreads[kind], chance, key, HOW_LONG, strikeCount)
+    const lasts = drawRepairTime(pickByShare(timings.nodeRepairShares, chance.unit(key, WHICH, strikeCount)))
     if (cause === 'gpu' || cause === 'software') {
       const counts = cause === 'gpu' ? weather.gpuXids : weather.softwareXids
-      const xid = pickCount(counts, chance.unit(key, HOW_MUCH, strikes))
-      const gpu = chance.integer(nodes.read(ordinal).group.gpus, key, WHICH, strikes + 0x40000000)
+      const xid = pickXid(counts, chance.unit(key, HOW_MUCH, strikeCount))
+      const gpu = chance.integer(nodes.read(ordinal).group.gpus, key, WHICH, strikeCount + 0x40000000)
       const target = `${place}/${gpu}`
       const trouble = { verb: 'gpu.fail', target, args: { xid } }
       // Somebody has to come with another GPU.
       if (XIDS[xid]?.action === 'service') {
-        return { trouble, cure: { verb: 'node.repair', target: place }, lasts: repairIn('manual') }
+        return { command: trouble, undo: { verb: 'node.repair', target: place }, duration: drawRepairTime('manual') }
       }
-      return { trouble, cure: { verb: 'gpu.reset', target }, lasts }
+      return { command: trouble, undo: { verb: 'gpu.reset', target }, duration: lasts }
     }
     if (cause === 'maintenance') {
-      return { trouble: { verb: 'node.drain', target: place }, cure: { verb: 'node.uncordon', target: place }, lasts }
+      return {
+        command: { verb: 'node.drain', target: place },
+        undo: { verb: 'node.uncordon', target: place },
+        duration: lasts,
+      }
     }
-    return { trouble: { verb: 'node.crash', target: place }, cure: { verb: 'node.repair', target: place }, lasts }
+    return {
+      command: { verb: 'node.crash', target: place },
+      undo: { verb: 'node.repair', target: place },
+      duration: lasts,
+    }
   }
 }
 
-function isOfNode(kind: Kind): boolean {
+function strikesNodes(kind: WeatherKind): boolean {
   return kind === 'nodeFault' || kind === 'degradation' || kind === 'diskFull' || kind === 'preemption'
 }
 
 /** The name whose share a number in [0, 1) falls into. */
-function pick<Name extends string>(shares: Readonly<Record<Name, number>>, unit: number): Name {
+function pickByShare<Name extends string>(shares: Readonly<Record<Name, number>>, unit: number): Name {
   const names = Object.keys(shares) as Name[]
   let rest = unit
   for (const name of names) {
@@ -334,7 +346,7 @@ function pick<Name extends string>(shares: Readonly<Record<Name, number>>, unit:
   return names[names.length - 1]!
 }
 
-function pickCount(counts: readonly { readonly xid: number; readonly count: number }[], unit: number): number {
+function pickXid(counts: readonly { readonly xid: number; readonly count: number }[], unit: number): number {
   let rest = unit * counts.reduce((sum, { count }) => sum + count, 0)
   for (const { xid, count } of counts) {
     rest -= count

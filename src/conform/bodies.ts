@@ -1,15 +1,15 @@
 /** Answers that were given, held against the schemas of a document. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
-import { DocumentError, type OpenapiDocument, type Part } from './document.ts'
-import type { Difference } from './schemas.ts'
+import { DocumentError, type DocumentPart, type OpenapiDocument } from './document.ts'
+import type { SchemaDifference } from './schemas.ts'
 
 /** Names the document among the validator's schemas. */
-const ID = 'document:'
+const DOCUMENT_ID = 'document:'
 
-export class Bodies {
+export class BodyValidator {
   readonly #ajv: Ajv2020
-  readonly #known = new Map<string, ValidateFunction>()
+  readonly #validators = new Map<string, ValidateFunction>()
 
   constructor(document: OpenapiDocument) {
     this.#ajv = new Ajv2020({
@@ -20,7 +20,7 @@ export class Bodies {
     const add = formats.default as unknown as { default?: typeof formats.default } & typeof formats.default
     const plugin = (add.default ?? add) as unknown as (ajv: Ajv2020) => void
     plugin(this.#ajv)
-    this.#ajv.addSchema(document.root, ID)
+    this.#ajv.addSchema(document.root, DOCUMENT_ID)
   }
 
   /**
@@ -28,35 +28,35 @@ export class Bodies {
    *
    * @throws DocumentError for a schema that is none
    */
-  breaches(schema: Part, body: unknown): Difference[] {
+  findDifferences(schema: DocumentPart, body: unknown): SchemaDifference[] {
     const validate = this.#validator(schema)
     if (validate(body)) return []
     const errors = validate.errors ?? []
-    const found = new Map<string, Difference>()
+    const found = new Map<string, SchemaDifference>()
     for (const error of errors) {
       // Of several alternatives none fits: why not each of them says less than that.
-      if (error.keyword === 'if' || isWithinOther(error, errors)) continue
-      const told = differenceOf(error)
-      const key = `${told.place} ${told.kind}`
-      if (!found.has(key)) found.set(key, told)
+      if (error.keyword === 'if' || isCoveredByAlternative(error, errors)) continue
+      const difference = toDifference(error)
+      const key = `${difference.place} ${difference.kind}`
+      if (!found.has(key)) found.set(key, difference)
     }
     return [...found.values()]
   }
 
-  #validator({ pointer }: Part): ValidateFunction {
-    const known = this.#known.get(pointer)
+  #validator({ pointer }: DocumentPart): ValidateFunction {
+    const known = this.#validators.get(pointer)
     if (known !== undefined) return known
     try {
-      const made = this.#ajv.compile({ $ref: `${ID}${pointer}` })
-      this.#known.set(pointer, made)
-      return made
+      const validator = this.#ajv.compile({ $ref: `${DOCUMENT_ID}${pointer}` })
+      this.#validators.set(pointer, validator)
+      return validator
     } catch (error) {
       throw new DocumentError(`${pointer}: no schema (${(error as Error).message}). Fix it there.`)
     }
   }
 }
 
-function isWithinOther(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
+function isCoveredByAlternative(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
   return errors.some(
     ({ keyword, schemaPath, instancePath }) =>
       (keyword === 'anyOf' || keyword === 'oneOf') &&
@@ -66,10 +66,10 @@ function isWithinOther(error: ErrorObject, errors: readonly ErrorObject[]): bool
   )
 }
 
-function differenceOf(error: ErrorObject): Difference {
+function toDifference(error: ErrorObject): SchemaDifference {
   const { keyword, params, instancePath, schemaPath, schema, data } = error
-  const place = placeOf(instancePath)
-  const pointer = schemaPath.replace(ID, '')
+  const place = toFieldPath(instancePath)
+  const pointer = schemaPath.replace(DOCUMENT_ID, '')
   const at = { severity: 'break', place: place === '' ? 'the body' : place, pointer } as const
   const under = (name: string) => (place === '' ? name : `${place}.${name}`)
   switch (keyword) {
@@ -87,20 +87,25 @@ function differenceOf(error: ErrorObject): Difference {
       return { ...at, kind: 'field', place: under(name), says: 'no other fields', ours: 'it is there' }
     }
     case 'type':
-      return { ...at, kind: 'type', says: [schema].flat().join(' or '), ours: shown(data) }
+      return { ...at, kind: 'type', says: [schema].flat().join(' or '), ours: formatShortJson(data) }
     case 'anyOf':
     case 'oneOf':
-      return { ...at, kind: 'type', says: 'one of several schemas', ours: `${shown(data)}, which fits none` }
+      return { ...at, kind: 'type', says: 'one of several schemas', ours: `${formatShortJson(data)}, which fits none` }
     case 'enum':
     case 'const':
-      return { ...at, kind: 'value', says: `it is one of ${[schema].flat().map(shown).join(', ')}`, ours: shown(data) }
+      return {
+        ...at,
+        kind: 'value',
+        says: `it is one of ${[schema].flat().map(formatShortJson).join(', ')}`,
+        ours: formatShortJson(data),
+      }
     default:
-      return { ...at, kind: 'value', says: `${keyword} ${shown(schema)}`, ours: shown(data) }
+      return { ...at, kind: 'value', says: `${keyword} ${formatShortJson(schema)}`, ours: formatShortJson(data) }
   }
 }
 
 /** `/0/pricing/type` as `[].pricing.type`. */
-function placeOf(path: string): string {
+function toFieldPath(path: string): string {
   return path
     .split('/')
     .slice(1)
@@ -109,9 +114,9 @@ function placeOf(path: string): string {
     .replace(/^\./, '')
 }
 
-const MOST_SHOWN = 80
+const MAX_SHOWN_CHARS = 80
 
-function shown(value: unknown): string {
+function formatShortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
+  return text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text
 }

@@ -1,23 +1,23 @@
 /** The simulator's answers against an OpenAPI document of somebody else. */
 import type { AnyEndpoint, Operations } from '../api/endpoint.ts'
-import { exampleOf } from '../api/examples.ts'
+import { createExampleRequest } from '../api/examples.ts'
 import type { NamesProfile } from '../api/names.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import { Bodies } from './bodies.ts'
+import { BodyValidator } from './bodies.ts'
 import {
   contentOf,
   type DocumentOperation,
-  isMedia,
+  type DocumentPart,
   jsonSchemaOf,
-  mediaOf,
+  matchesMediaType,
+  mediaTypesOf,
   OpenapiDocument,
-  objectOf,
-  type Part,
+  toObject,
 } from './document.ts'
-import { type Difference, differences } from './schemas.ts'
-import { altered, type Story, storiesOf } from './stories.ts'
-import { EVENT_STREAM, eventForms, eventSchemaOf, streamBreaches } from './streams.ts'
+import { compareSchemas, type SchemaDifference } from './schemas.ts'
+import { applyChange, type Probe, probesOf } from './stories.ts'
+import { EVENT_STREAM, eventForms, eventSchemaOf, findStreamDifferences } from './streams.ts'
 
 /**
  * Something in which the simulator is not what the document says.
@@ -65,8 +65,8 @@ export async function conform(document: unknown, options: { names?: NamesProfile
   const theirs = new OpenapiDocument(document)
   const sim = createSimulator({ seed: 1, ...options })
   const ours = new OpenapiDocument(await (await sim.fetch('http://sim/openapi.json')).json())
-  const check = new Check(theirs, ours, sim)
-  for (const operation of theirs.operations) await check.operation(operation)
+  const check = new ConformanceCheck(theirs, ours, sim)
+  for (const operation of theirs.operations) await check.checkOperation(operation)
   const findings = [...check.findings].sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity))
   return {
     findings,
@@ -78,7 +78,7 @@ export async function conform(document: unknown, options: { names?: NamesProfile
   }
 }
 
-class Check {
+class ConformanceCheck {
   readonly findings: Finding[] = []
   /** Operations of ours that the document has. */
   readonly served = new Set<string>()
@@ -86,31 +86,31 @@ class Check {
   readonly answers: Record<string, readonly number[]> = {}
   /** Answers that nothing but a fault of the wire has brought about. */
   readonly #byFault = new Set<string>()
-  readonly #theirs: OpenapiDocument
-  readonly #ours: OpenapiDocument
+  readonly #providerDocument: OpenapiDocument
+  readonly #ownDocument: OpenapiDocument
   readonly #sim: Simulator
-  readonly #bodies: Bodies
+  readonly #bodies: BodyValidator
 
   constructor(theirs: OpenapiDocument, ours: OpenapiDocument, sim: Simulator) {
-    this.#theirs = theirs
-    this.#ours = ours
+    this.#providerDocument = theirs
+    this.#ownDocument = ours
     this.#sim = sim
-    this.#bodies = new Bodies(theirs)
+    this.#bodies = new BodyValidator(theirs)
   }
 
-  async operation(theirs: DocumentOperation): Promise<void> {
-    const found = this.#found(theirs)
-    if (found === undefined) return
-    this.served.add(found.name)
-    const told: Finding[] = []
-    const tell = (finding: Omit<Finding, 'operation'>) => told.push({ ...finding, operation: theirs.name })
-    await this.#asked(theirs, found, tell)
-    this.#parameters(theirs, found, tell)
-    this.#requestBody(theirs, found, tell)
-    this.#responses(theirs, found, tell)
+  async checkOperation(theirs: DocumentOperation): Promise<void> {
+    const matching = this.#findServed(theirs)
+    if (matching === undefined) return
+    this.served.add(matching.name)
+    const findings: Finding[] = []
+    const report = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
+    await this.#checkAnswers(theirs, matching, report)
+    this.#checkParameters(theirs, matching, report)
+    this.#checkRequestBody(theirs, matching, report)
+    this.#checkResponses(theirs, matching, report)
     // What was seen in an answer need not be told of its schema again.
     const seen = new Set<string>()
-    for (const finding of told) {
+    for (const finding of findings) {
       const key = `${finding.place} ${finding.kind === 'value' ? 'type' : finding.kind}`
       if (!seen.has(key)) this.findings.push(finding)
       seen.add(key)
@@ -118,9 +118,9 @@ class Check {
   }
 
   /** Ours by its path, whatever its parameters are called. */
-  #found(theirs: DocumentOperation): DocumentOperation | undefined {
-    const paths = [theirs.path, `${this.#theirs.base}${theirs.path}`]
-    const same = this.#ours.operations.filter(({ path }) => paths.some(one => isSamePath(one, path)))
+  #findServed(theirs: DocumentOperation): DocumentOperation | undefined {
+    const paths = [theirs.path, `${this.#providerDocument.base}${theirs.path}`]
+    const same = this.#ownDocument.operations.filter(({ path }) => paths.some(one => isSamePath(one, path)))
     const found = same.find(({ method }) => method === theirs.method)
     if (found !== undefined) return found
     const at = { operation: theirs.name, place: 'the path', pointer: theirs.at.pointer, severity: 'break' as const }
@@ -134,28 +134,28 @@ class Check {
       })
       return undefined
     }
-    const meant = nearest(theirs.path, new Set(this.#ours.operations.map(({ path }) => path)))
+    const meant = nearestWord(theirs.path, new Set(this.#ownDocument.operations.map(({ path }) => path)))
     const ours = `there is no such path${meant === undefined ? '' : `; the nearest is ${meant}`}`
     this.findings.push({ ...at, kind: 'path', says: 'it is served', ours })
     return undefined
   }
 
   /** Asks for a success, and for all that it can be brought to refuse. */
-  async #asked(theirs: DocumentOperation, found: DocumentOperation, tell: Tell): Promise<void> {
+  async #checkAnswers(theirs: DocumentOperation, found: DocumentOperation, tell: ReportFinding): Promise<void> {
     const seen = new Set<number>()
-    for (const answer of await this.#answersOf(found, streamOf(this.#theirs, theirs) !== undefined)) {
+    for (const answer of await this.#answersOf(found, streamOf(this.#providerDocument, theirs) !== undefined)) {
       seen.add(answer.status)
-      await this.#given(answer, theirs, tell)
+      await this.#checkAnswer(answer, theirs, tell)
     }
     for (const answer of await this.#faultsOf(theirs, found, seen)) {
       seen.add(answer.status)
       this.#byFault.add(`${theirs.name} ${answer.status}`)
-      await this.#given(answer, theirs, tell)
+      await this.#checkAnswer(answer, theirs, tell)
     }
     this.answers[theirs.name] = [...seen].sort((a, b) => a - b)
     const unlisted = new Set<number>()
     for (const status of [...seen, ...[...found.responses.keys()].map(Number)]) {
-      if (status >= 400 && responseFor(theirs, status) === undefined) unlisted.add(status)
+      if (status >= 400 && findResponse(theirs, status) === undefined) unlisted.add(status)
     }
     // One finding for all of them: most documents list few refusals.
     const codes = [...unlisted].sort((a, b) => a - b)
@@ -167,10 +167,10 @@ class Check {
     })
   }
 
-  async #given(answer: Response, theirs: DocumentOperation, tell: Tell): Promise<void> {
+  async #checkAnswer(answer: Response, theirs: DocumentOperation, tell: ReportFinding): Promise<void> {
     this.requests++
-    const response = responseFor(theirs, answer.status)
-    if (response !== undefined) await this.#answer(answer, response, tell)
+    const response = findResponse(theirs, answer.status)
+    if (response !== undefined) await this.#checkContent(answer, response, tell)
     else if (answer.status === 200) {
       const listed = [...theirs.responses.keys()].join(', ') || 'none'
       tell({
@@ -180,36 +180,37 @@ class Check {
     }
   }
 
-  async #answer(answer: Response, response: Part, tell: Tell): Promise<void> {
+  async #checkContent(answer: Response, response: DocumentPart, tell: ReportFinding): Promise<void> {
     const place = `answer ${answer.status}`
-    const media = mediaOf(response)
+    const media = mediaTypesOf(response)
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0]!
     const text = await answer.text()
-    if (media.length > 0 && !media.some(one => isMedia(one, type))) {
+    if (media.length > 0 && !media.some(one => matchesMediaType(one, type))) {
       const severity = 'break'
       const pointer = `${response.pointer}/content`
       tell({ severity, kind: 'media', place, pointer, says: `the content is ${media.join(' or ')}`, ours: type })
       return
     }
     if (type === EVENT_STREAM) {
-      const said = contentOf(this.#theirs, response, EVENT_STREAM)
-      const breaches = said === undefined ? [] : streamBreaches(this.#theirs, this.#bodies, said, text)
-      for (const breach of breaches) tell(placed(breach, place))
+      const mediaPart = contentOf(this.#providerDocument, response, EVENT_STREAM)
+      const breaches =
+        mediaPart === undefined ? [] : findStreamDifferences(this.#providerDocument, this.#bodies, mediaPart, text)
+      for (const breach of breaches) tell(withPlace(breach, place))
       return
     }
-    const schema = jsonSchemaOf(this.#theirs, response)
+    const schema = jsonSchemaOf(this.#providerDocument, response)
     if (schema === undefined || !/json/.test(type)) return
-    for (const breach of this.#bodies.breaches(schema, JSON.parse(text))) tell(placed(breach, place))
+    for (const breach of this.#bodies.findDifferences(schema, JSON.parse(text))) tell(withPlace(breach, place))
   }
 
-  #parameters(theirs: DocumentOperation, found: DocumentOperation, tell: Tell): void {
+  #checkParameters(theirs: DocumentOperation, found: DocumentOperation, tell: ReportFinding): void {
     const [one, other] = [theirs, found].map(({ parameters }) => parameters.filter(({ value }) => value.in !== 'path'))
-    const isHeld = ({ value }: Part) =>
+    const isHeld = ({ value }: DocumentPart) =>
       value.in === 'header' && /^(authorization|accept|content-type)$/i.test(String(value.name))
     for (const parameter of one!.filter(part => !isHeld(part))) {
       const { name, in: place, required } = parameter.value
       const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
-      const same = other!.find(({ value }) => value.in === place && sameName(value, parameter.value))
+      const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))
       if (same === undefined) {
         if (place !== 'cookie') tell({ ...at, severity: 'warning', says: 'it may be given', ours: 'it is ignored' })
         continue
@@ -217,20 +218,23 @@ class Check {
       if (same.value.required === true && required !== true) {
         tell({ ...at, severity: 'break', says: 'it may be left out', ours: 'without it the request is refused' })
       }
-      const [theirSchema, ourSchema] = [this.#theirs.below(parameter, 'schema'), this.#ours.below(same, 'schema')]
+      const [theirSchema, ourSchema] = [
+        this.#providerDocument.partAt(parameter, 'schema'),
+        this.#ownDocument.partAt(same, 'schema'),
+      ]
       if (theirSchema === undefined || ourSchema === undefined) continue
       const sides = [
-        { document: this.#theirs, schema: theirSchema },
-        { document: this.#ours, schema: ourSchema },
+        { document: this.#providerDocument, schema: theirSchema },
+        { document: this.#ownDocument, schema: ourSchema },
       ] as const
-      for (const difference of differences(sides[0], sides[1], 'asked')) {
+      for (const difference of compareSchemas(sides[0], sides[1], 'asked')) {
         // In an address everything is text, and null is to leave it out.
         if (difference.kind === 'type' && isTextual(difference)) continue
         tell({ ...difference, place: at.place })
       }
     }
     for (const { value } of other!) {
-      if (value.required !== true || one!.some(part => part.value.in === value.in && sameName(part.value, value)))
+      if (value.required !== true || one!.some(part => part.value.in === value.in && isSameName(part.value, value)))
         continue
       const at = {
         severity: 'break',
@@ -242,7 +246,7 @@ class Check {
     }
   }
 
-  #requestBody(theirs: DocumentOperation, found: DocumentOperation, tell: Tell): void {
+  #checkRequestBody(theirs: DocumentOperation, found: DocumentOperation, tell: ReportFinding): void {
     const [one, other] = [theirs.body, found.body]
     if (one === undefined || other === undefined) {
       if (one === undefined && other?.value.required !== true) return
@@ -252,58 +256,72 @@ class Check {
       else tell({ ...at, severity: 'warning', says: 'there is one', ours: 'it is not read' })
       return
     }
-    const media = mediaOf(one).find(type => mediaOf(other).includes(type))
+    const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
     if (media === undefined) {
       const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const
-      tell({ ...at, says: `it is ${mediaOf(one).join(' or ')}`, ours: `it is ${mediaOf(other).join(' or ')}` })
+      tell({
+        ...at,
+        says: `it is ${mediaTypesOf(one).join(' or ')}`,
+        ours: `it is ${mediaTypesOf(other).join(' or ')}`,
+      })
       return
     }
-    this.#compare('asked', [one, other], media, 'request', tell)
+    this.#compareBodies('asked', [one, other], media, 'request', tell)
   }
 
-  #responses(theirs: DocumentOperation, found: DocumentOperation, tell: Tell): void {
+  #checkResponses(theirs: DocumentOperation, found: DocumentOperation, tell: ReportFinding): void {
     for (const [status, ours] of found.responses) {
-      const response = responseFor(theirs, Number(status))
-      const shared = response === undefined ? [] : mediaOf(response).filter(type => mediaOf(ours).includes(type))
+      const response = findResponse(theirs, Number(status))
+      const shared =
+        response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
       for (const media of shared) {
-        this.#compare('answered', [response!, ours], media, `answer ${status}`, tell)
+        this.#compareBodies('answered', [response!, ours], media, `answer ${status}`, tell)
       }
     }
     for (const [status, { pointer }] of theirs.responses) {
       // Another success in the place of ours is told already.
-      const isTold = status.startsWith('2') && responseFor(theirs, 200) === undefined
+      const isTold = status.startsWith('2') && findResponse(theirs, 200) === undefined
       if (!/^\d+$/.test(status) || found.responses.has(status) || isTold) continue
       const says = `${status} is an answer`
       const isFault = this.#byFault.has(`${theirs.name} ${status}`)
       const ours = isFault ? 'a fault of the wire alone gives it' : 'it is never given'
       tell({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
     }
-    const stream = streamOf(this.#theirs, theirs)
-    if (stream === undefined || streamOf(this.#ours, found) !== undefined) return
+    const stream = streamOf(this.#providerDocument, theirs)
+    if (stream === undefined || streamOf(this.#ownDocument, found) !== undefined) return
     const at = { severity: 'break', kind: 'media', place: 'answer 200', pointer: stream.pointer } as const
     tell({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
   }
 
-  #compare(way: 'asked' | 'answered', parts: readonly [Part, Part], media: string, place: string, tell: Tell): void {
-    const [theirs, ours] = [bodySchemaOf(this.#theirs, parts[0], media), bodySchemaOf(this.#ours, parts[1], media)]
+  #compareBodies(
+    way: 'asked' | 'answered',
+    parts: readonly [DocumentPart, DocumentPart],
+    media: string,
+    place: string,
+    tell: ReportFinding,
+  ): void {
+    const [theirs, ours] = [
+      bodySchemaOf(this.#providerDocument, parts[0], media),
+      bodySchemaOf(this.#ownDocument, parts[1], media),
+    ]
     if (theirs === undefined || ours === undefined) return
     const sides = [
-      { document: this.#theirs, schema: theirs },
-      { document: this.#ours, schema: ours },
+      { document: this.#providerDocument, schema: theirs },
+      { document: this.#ownDocument, schema: ours },
     ] as const
     const within = media === EVENT_STREAM ? `${place}, each event` : place
-    for (const difference of differences(sides[0], sides[1], way)) tell(placed(difference, within))
+    for (const difference of compareSchemas(sides[0], sides[1], way)) tell(withPlace(difference, within))
   }
 
   /** What a world answers to each story of an operation, and to what asks for a stream. */
   async #answersOf(found: DocumentOperation, streams: boolean): Promise<Response[]> {
-    const { operation, endpoint, operations } = this.#declared(found)
-    const stories = storiesOf(operations, operation)
-    if (streams && endpoint.streams !== undefined) {
+    const { operation, endpoint, operations } = this.#declarationOf(found)
+    const stories = probesOf(operations, operation)
+    if (streams && endpoint.streamEvent !== undefined) {
       const usage = { stream_options: { include_usage: true } }
       stories.push(...[{}, usage].map(more => ({ change: { fields: { stream: true, ...more } } })))
     }
-    return Promise.all(stories.map(story => this.#told(found, story)))
+    return Promise.all(stories.map(story => this.#answerTo(found, story)))
   }
 
   /** What is answered where a fault of the wire gives a status that nothing else has brought about. */
@@ -314,58 +332,61 @@ class Check {
   ): Promise<readonly Response[]> {
     const listed = [...theirs.responses.keys(), ...found.responses.keys()].filter(one => /^(?:429|5\d\d)$/.test(one))
     const statuses = [...new Set(listed.map(Number))].filter(
-      status => !seen.has(status) && responseFor(theirs, status) !== undefined,
+      status => !seen.has(status) && findResponse(theirs, status) !== undefined,
     )
-    const { operation } = this.#declared(found)
-    const story = (status: number): Story => ({
+    const { operation } = this.#declarationOf(found)
+    const story = (status: number): Probe => ({
       before: sim => sim.faults.add({ on: operation, fault: { kind: 'status', status } }),
     })
-    return Promise.all(statuses.map(status => this.#told(found, story(status))))
+    return Promise.all(statuses.map(status => this.#answerTo(found, story(status))))
   }
 
   /** The answer to one story in a world of its own. */
-  async #told(found: DocumentOperation, { change = {}, before }: Story): Promise<Response> {
-    const { operation, endpoint, operations, isMirror } = this.#declared(found)
+  async #answerTo(found: DocumentOperation, { change = {}, before }: Probe): Promise<Response> {
+    const { operation, endpoint, operations, isMirror } = this.#declarationOf(found)
     const sim = this.#sim.fork()
-    const usual = await exampleOf(operations, operation, sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-    const kept = usual.clone()
-    await before?.(sim, () => kept.clone())
-    const request = await altered(usual, change)
-    return sim.fetch(isMirror ? await altered(request, { path: mirrorOf(endpoint, request) }) : request)
+    const example = await createExampleRequest(operations, operation, sim.fetch, {
+      baseUrl: 'http://sim',
+      token: sim.token,
+    })
+    const exampleCopy = example.clone()
+    await before?.(sim, () => exampleCopy.clone())
+    const request = await applyChange(example, change)
+    return sim.fetch(isMirror ? await applyChange(request, { path: mirrorPath(endpoint, request) }) : request)
   }
 
-  #declared({ at, method, path }: DocumentOperation) {
+  #declarationOf({ at, method, path }: DocumentOperation) {
     const { api } = this.#sim
     const operations = api.operations as Operations
-    const operation = api.operationOf(method.toUpperCase(), path)!
+    const operation = api.findOperationId(method.toUpperCase(), path)!
     const endpoint = operations[operation] as AnyEndpoint
     return { operations, operation, endpoint, isMirror: at.value['x-mirror-of'] !== undefined }
   }
 }
 
 /** What a document says of a body of one content type, or of each event of one. */
-function bodySchemaOf(document: OpenapiDocument, part: Part, media: string): Part | undefined {
-  const said = document.below(part, 'content', media)
-  if (said === undefined || media !== EVENT_STREAM) return said && document.below(said, 'schema')
-  const schema = eventSchemaOf(document, said)
-  return schema && eventForms(document, said, schema).length === 0 ? schema : undefined
+function bodySchemaOf(document: OpenapiDocument, part: DocumentPart, media: string): DocumentPart | undefined {
+  const mediaPart = document.partAt(part, 'content', media)
+  if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && document.partAt(mediaPart, 'schema')
+  const schema = eventSchemaOf(document, mediaPart)
+  return schema && eventForms(document, mediaPart, schema).length === 0 ? schema : undefined
 }
 
-type Tell = (finding: Omit<Finding, 'operation'>) => void
+type ReportFinding = (finding: Omit<Finding, 'operation'>) => void
 
-function placed(difference: Difference, place: string): Omit<Finding, 'operation'> {
+function withPlace(difference: SchemaDifference, place: string): Omit<Finding, 'operation'> {
   return { ...difference, place: `${place}, ${difference.place}` }
 }
 
 /** The path of a request where its endpoint is served a second time. */
-function mirrorOf({ path, mirror }: AnyEndpoint, request: Request): string {
+function mirrorPath({ path, mirror }: AnyEndpoint, request: Request): string {
   const [home, second] = [path, mirror!].map(one => one.split('/{', 1)[0]!)
   return new URL(request.url).pathname.replace(home!, second!)
 }
 
 /** Where a document says that an operation may answer with a stream of events. */
-function streamOf(document: OpenapiDocument, operation: DocumentOperation): Part | undefined {
-  const response = responseFor(operation, 200)
+function streamOf(document: OpenapiDocument, operation: DocumentOperation): DocumentPart | undefined {
+  const response = findResponse(operation, 200)
   return response && contentOf(document, response, EVENT_STREAM)
 }
 
@@ -381,22 +402,22 @@ function isSamePath(theirs: string, ours: string): boolean {
   return new RegExp(`^${pattern}/?$`).test(theirs)
 }
 
-function responseFor({ responses }: DocumentOperation, status: number): Part | undefined {
+function findResponse({ responses }: DocumentOperation, status: number): DocumentPart | undefined {
   return responses.get(String(status)) ?? responses.get(`${Math.floor(status / 100)}XX`) ?? responses.get('default')
 }
 
-function sameName(one: Part['value'], other: Part['value']): boolean {
+function isSameName(one: DocumentPart['value'], other: DocumentPart['value']): boolean {
   const [a, b] = [String(one.name), String(other.name)]
   return one.in === 'header' ? a.toLowerCase() === b.toLowerCase() : a === b
 }
 
-function isTextual({ says, ours }: Difference): boolean {
+function isTextual({ says, ours }: SchemaDifference): boolean {
   const types = (text: string) => text.split(' or ').filter(type => type !== 'null')
   return types(ours).includes('string') || types(says).some(type => types(ours).includes(type))
 }
 
 /** The information of a document, for the head of a report. */
 export function titleOf(document: unknown): string {
-  const { title, version } = objectOf(objectOf(document).info)
+  const { title, version } = toObject(toObject(document).info)
   return [title, version].filter(one => typeof one === 'string').join(' ') || 'the document'
 }

@@ -3,7 +3,7 @@
 export type Json = Readonly<Record<string, unknown>>
 
 /** A part of a document and where it stands: a JSON pointer as a fragment, `#/paths/~1deploy~1list/get`. */
-export interface Part {
+export interface DocumentPart {
   readonly value: Json
   readonly pointer: string
 }
@@ -13,11 +13,11 @@ export interface DocumentOperation {
   readonly name: string
   readonly method: string
   readonly path: string
-  readonly at: Part
-  readonly parameters: readonly Part[]
-  readonly body: Part | undefined
+  readonly at: DocumentPart
+  readonly parameters: readonly DocumentPart[]
+  readonly body: DocumentPart | undefined
   /** By status: `200`, `4XX`, `default`. */
-  readonly responses: ReadonlyMap<string, Part>
+  readonly responses: ReadonlyMap<string, DocumentPart>
 }
 
 /** The file holds no document that could be looked at. */
@@ -41,29 +41,29 @@ export class OpenapiDocument {
       const found = version === '' ? "it has no field 'openapi'" : `it is of version ${version}`
       throw new DocumentError(`${found}. Give an OpenAPI document of 3.0, 3.1 or 3.2.`)
     }
-    this.root = version.startsWith('3.0') ? (modern(value) as Json) : value
-    this.base = baseOf(this.root)
-    this.operations = Object.keys(objectOf(this.root.paths)).flatMap(path => this.#operationsOf(path))
+    this.root = version.startsWith('3.0') ? (upgradeFrom30(value) as Json) : value
+    this.base = basePathOf(this.root)
+    this.operations = Object.keys(toObject(this.root.paths)).flatMap(path => this.#operationsOf(path))
     if (this.operations.length === 0) throw new DocumentError('it has no operations. Give one with paths.')
   }
 
   /** A part by its fields, with the reference followed where it is one. */
-  below(part: Part, ...steps: readonly string[]): Part | undefined {
-    let at: Part | undefined = part
+  partAt(part: DocumentPart, ...steps: readonly string[]): DocumentPart | undefined {
+    let at: DocumentPart | undefined = part
     for (const step of steps) {
       const value: unknown = at === undefined ? undefined : at.value[step]
       if (!isObject(value)) return undefined
-      at = this.follow({ value, pointer: `${at!.pointer}/${escaped(step)}` })
+      at = this.follow({ value, pointer: `${at!.pointer}/${escapePointer(step)}` })
     }
     return at
   }
 
   /** What a reference leads to; the part itself where it is none. */
-  follow(part: Part): Part {
+  follow(part: DocumentPart): DocumentPart {
     let at = part
     for (let steps = 0; typeof at.value.$ref === 'string'; steps++) {
       const { $ref } = at.value
-      const found = $ref.startsWith('#') && steps < 100 ? this.#at($ref) : undefined
+      const found = $ref.startsWith('#') && steps < 100 ? this.#resolvePointer($ref) : undefined
       if (found === undefined) {
         throw new DocumentError(
           `${at.pointer}/$ref: '${$ref}' leads to nothing in this document. Bundle it into one file.`,
@@ -74,29 +74,29 @@ export class OpenapiDocument {
     return at
   }
 
-  #at(pointer: string): Part | undefined {
+  #resolvePointer(pointer: string): DocumentPart | undefined {
     let value: unknown = this.root
     for (const step of pointer.split('/').slice(1)) {
-      value = isObject(value) || Array.isArray(value) ? (value as Json)[unescaped(step)] : undefined
+      value = isObject(value) || Array.isArray(value) ? (value as Json)[unescapePointer(step)] : undefined
     }
     return isObject(value) ? { value, pointer } : undefined
   }
 
   #operationsOf(path: string): DocumentOperation[] {
-    const item = this.below({ value: this.root, pointer: '#' }, 'paths', path)
+    const item = this.partAt({ value: this.root, pointer: '#' }, 'paths', path)
     if (item === undefined) return []
     return METHODS.flatMap(method => {
-      const at = this.below(item, method)
+      const at = this.partAt(item, method)
       if (at === undefined) return []
-      const responses = Object.keys(objectOf(at.value.responses)).flatMap(status => {
-        const response = this.below(at, 'responses', status)
+      const responses = Object.keys(toObject(at.value.responses)).flatMap(status => {
+        const response = this.partAt(at, 'responses', status)
         return response === undefined ? [] : [[status, response] as const]
       })
       return [
         {
           ...{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path, at },
           parameters: this.#parametersOf(item, at),
-          body: this.below(at, 'requestBody'),
+          body: this.partAt(at, 'requestBody'),
           responses: new Map(responses),
         },
       ]
@@ -104,66 +104,67 @@ export class OpenapiDocument {
   }
 
   /** Those of the operation, and those of its path that it does not say anew. */
-  #parametersOf(item: Part, operation: Part): Part[] {
-    const listed = (part: Part) =>
+  #parametersOf(item: DocumentPart, operation: DocumentPart): DocumentPart[] {
+    const listed = (part: DocumentPart) =>
       (Array.isArray(part.value.parameters) ? (part.value.parameters as unknown[]) : [])
         .filter(isObject)
         .map((value, i) => this.follow({ value, pointer: `${part.pointer}/parameters/${i}` }))
     const own = listed(operation)
-    const isSaidAnew = ({ value }: Part) => own.some(one => one.value.name === value.name && one.value.in === value.in)
-    return [...own, ...listed(item).filter(one => !isSaidAnew(one))]
+    const isOverridden = ({ value }: DocumentPart) =>
+      own.some(one => one.value.name === value.name && one.value.in === value.in)
+    return [...own, ...listed(item).filter(one => !isOverridden(one))]
   }
 }
 
 /** The schema of a JSON body in a request body or a response; undefined where it has none. */
-export function jsonSchemaOf(document: OpenapiDocument, part: Part): Part | undefined {
-  const media = mediaOf(part).find(type => /[/+]json\b/i.test(type) || type === '*/*')
-  return media === undefined ? undefined : document.below(part, 'content', media, 'schema')
+export function jsonSchemaOf(document: OpenapiDocument, part: DocumentPart): DocumentPart | undefined {
+  const media = mediaTypesOf(part).find(type => /[/+]json\b/i.test(type) || type === '*/*')
+  return media === undefined ? undefined : document.partAt(part, 'content', media, 'schema')
 }
 
 /** What a request body or a response says of a content type; undefined where it does not name it. */
-export function contentOf(document: OpenapiDocument, part: Part, type: string): Part | undefined {
-  const media = mediaOf(part).find(one => !one.startsWith('*/') && isMedia(one, type))
-  return media === undefined ? undefined : document.below(part, 'content', media)
+export function contentOf(document: OpenapiDocument, part: DocumentPart, type: string): DocumentPart | undefined {
+  const media = mediaTypesOf(part).find(one => !one.startsWith('*/') && matchesMediaType(one, type))
+  return media === undefined ? undefined : document.partAt(part, 'content', media)
 }
 
 /** Whether a content type is one that a document names, ranges included. */
-export function isMedia(declared: string, type: string): boolean {
+export function matchesMediaType(declared: string, type: string): boolean {
   const plain = declared.split(';', 1)[0]!.trim().toLowerCase()
   return plain === '*/*' || plain === type || (plain.endsWith('/*') && type.startsWith(plain.slice(0, -1)))
 }
 
-export function mediaOf({ value }: Part): string[] {
-  return Object.keys(objectOf(value.content))
+export function mediaTypesOf({ value }: DocumentPart): string[] {
+  return Object.keys(toObject(value.content))
 }
 
 /** 3.0 said null and exclusive bounds by flags of their own. */
-function modern(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(modern)
+function upgradeFrom30(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(upgradeFrom30)
   if (!isObject(value)) return value
-  const made = Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, DATA.includes(key) ? inner : modern(inner)]),
+  const converted = Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, DATA_KEYWORDS.includes(key) ? inner : upgradeFrom30(inner)]),
   ) as Record<string, unknown>
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],
     ['exclusiveMaximum', 'maximum'],
   ] as const) {
-    if (typeof made[flag] !== 'boolean') continue
-    if (made[flag] && typeof made[bound] === 'number') {
-      made[flag] = made[bound]
-      delete made[bound]
-    } else delete made[flag]
+    if (typeof converted[flag] !== 'boolean') continue
+    if (converted[flag] && typeof converted[bound] === 'number') {
+      converted[flag] = converted[bound]
+      delete converted[bound]
+    } else delete converted[flag]
   }
-  if (made.nullable !== true) return made
-  const { nullable: _, ...bare } = made
+  if (converted.nullable !== true) return converted
+  const { nullable: _, ...bare } = converted
   if (typeof bare.type !== 'string') return { anyOf: [bare, { type: 'null' }] }
   return { ...bare, type: [bare.type, 'null'], ...(Array.isArray(bare.enum) && { enum: [...bare.enum, null] }) }
 }
 
 /** What stands below is an example, not a part of the document. */
-const DATA = ['example', 'examples', 'default', 'enum', 'const']
+const DATA_KEYWORDS = ['example', 'examples', 'default', 'enum', 'const']
 
-function baseOf({ servers }: Json): string {
+function basePathOf({ servers }: Json): string {
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
   const url = isObject(first) && typeof first.url === 'string' ? first.url : '/'
   const path = URL.canParse(url, 'http://any') ? new URL(url, 'http://any').pathname : '/'
@@ -174,15 +175,15 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function objectOf(value: unknown): Json {
+export function toObject(value: unknown): Json {
   return isObject(value) ? value : {}
 }
 
-export function escaped(step: string): string {
+export function escapePointer(step: string): string {
   return encodeURI(step.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('#', '%23')
 }
 
-function unescaped(step: string): string {
+function unescapePointer(step: string): string {
   let plain = step
   try {
     plain = decodeURIComponent(step)

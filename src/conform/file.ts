@@ -10,7 +10,7 @@ export function readDocument(path: string): unknown {
   if (!entry?.isFile()) {
     throw new DocumentError(`${entry ? 'it is no file' : 'there is no such file'}. Give an OpenAPI document.`)
   }
-  return parsed(readFileSync(path, 'utf8'))
+  return parseDocumentText(readFileSync(path, 'utf8'))
 }
 
 /**
@@ -18,7 +18,7 @@ export function readDocument(path: string): unknown {
  *
  * @throws DocumentError for a text that is neither
  */
-export function parsed(content: string): unknown {
+export function parseDocumentText(content: string): unknown {
   if (/^\s*\{/.test(content)) {
     const json = parseJsonText(content)
     if ('value' in json) return json.value

@@ -1,4 +1,4 @@
 /** What the command line loads when somebody asks for it. */
 export { conform, titleOf } from './conform.ts'
 export { DocumentError } from './document.ts'
-export { parsed, readDocument } from './file.ts'
+export { parseDocumentText, readDocument } from './file.ts'

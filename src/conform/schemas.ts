@@ -1,8 +1,8 @@
 /** Two schemas of one thing, theirs and ours: where what one says the other does not. */
-import { escaped, isObject, type Json, type OpenapiDocument, objectOf, type Part } from './document.ts'
+import { type DocumentPart, escapePointer, isObject, type Json, type OpenapiDocument, toObject } from './document.ts'
 
 /** A difference at a place of a body: `[].pricing.type`. */
-export interface Difference {
+export interface SchemaDifference {
   readonly severity: 'break' | 'warning' | 'note'
   readonly kind: 'field' | 'type' | 'value'
   readonly place: string
@@ -12,124 +12,154 @@ export interface Difference {
 }
 
 /** A schema among the rest of its document. */
-export interface Side {
+export interface SchemaSide {
   readonly document: OpenapiDocument
-  readonly schema: Part
+  readonly schema: DocumentPart
 }
 
 /** Deeper than any body goes: a schema may contain itself. */
-const MOST_LEVELS = 12
+const MAX_DEPTH = 12
 
 /**
  * What differs, seen by a client that was written for theirs.
  *
  * @param way `asked`: it sends what theirs says, and ours has to take it. `answered`: it reads what ours says
  */
-export function differences(theirs: Side, ours: Side, way: 'asked' | 'answered', place = '', level = 0): Difference[] {
-  if (level > MOST_LEVELS) return []
-  const [one, other] = [viewOf(theirs), viewOf(ours)]
-  if (one.isAny || other.isAny) return []
+export function compareSchemas(
+  theirs: SchemaSide,
+  ours: SchemaSide,
+  way: 'asked' | 'answered',
+  place = '',
+  level = 0,
+): SchemaDifference[] {
+  if (level > MAX_DEPTH) return []
+  const [theirView, ourView] = [viewOf(theirs), viewOf(ours)]
+  if (theirView.isAny || ourView.isAny) return []
   const at = { place: place === '' ? 'the body' : place, pointer: theirs.schema.pointer }
-  const types = typeDifference(one, other, way)
+  const types = compareTypes(theirView, ourView, way)
   if (types !== undefined) return [{ ...at, kind: 'type', ...types }]
-  const words = wordDifference(one, other, way)
-  const bounds = way === 'asked' ? boundDifference(one, other) : undefined
+  const words = compareEnums(theirView, ourView, way)
+  const bounds = way === 'asked' ? compareBounds(theirView, ourView) : undefined
   return [
     ...(words === undefined ? [] : [{ ...at, kind: 'value' as const, ...words }]),
     ...(bounds === undefined ? [] : [{ ...at, kind: 'value' as const, ...bounds }]),
-    ...fieldDifferences(one, other, way, place, level),
-    ...(one.items && other.items ? differences(one.items, other.items, way, `${place}[]`, level + 1) : []),
+    ...compareFields(theirView, ourView, way, place, level),
+    ...(theirView.items && ourView.items
+      ? compareSchemas(theirView.items, ourView.items, way, `${place}[]`, level + 1)
+      : []),
   ]
 }
 
-function fieldDifferences(
-  one: View,
-  other: View,
+function compareFields(
+  theirView: SchemaView,
+  ourView: SchemaView,
   way: 'asked' | 'answered',
   place: string,
   level: number,
-): Difference[] {
-  if (one.fields.size === 0 && other.fields.size === 0) return []
+): SchemaDifference[] {
+  if (theirView.fields.size === 0 && ourView.fields.size === 0) return []
   const under = (name: string) => (place === '' ? name : `${place}.${name}`)
-  const found: Difference[] = []
-  for (const [name, field] of one.fields) {
-    const ours = other.fields.get(name)
+  const differences: SchemaDifference[] = []
+  for (const [name, field] of theirView.fields) {
+    const ours = ourView.fields.get(name)
     const at = { kind: 'field' as const, place: under(name), pointer: field.schema.pointer }
     if (ours === undefined) {
-      if (other.isOpen) continue
-      const isNeeded = one.required.has(name)
+      if (ourView.isOpen) continue
+      const isNeeded = theirView.required.has(name)
       if (way === 'asked') {
-        found.push({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+        differences.push({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
       } else {
         const severity = isNeeded ? ('break' as const) : ('warning' as const)
         const says = isNeeded ? 'it is always there' : 'it may be there'
-        found.push({ ...at, severity, says, ours: 'it is never there' })
+        differences.push({ ...at, severity, says, ours: 'it is never there' })
       }
       continue
     }
-    if (way === 'asked' && other.required.has(name) && !one.required.has(name)) {
-      found.push({ ...at, severity: 'break', says: 'it may be left out', ours: 'without it the request is refused' })
+    if (way === 'asked' && ourView.required.has(name) && !theirView.required.has(name)) {
+      differences.push({
+        ...at,
+        severity: 'break',
+        says: 'it may be left out',
+        ours: 'without it the request is refused',
+      })
     }
-    found.push(...differences(field, ours, way, under(name), level + 1))
+    differences.push(...compareSchemas(field, ours, way, under(name), level + 1))
   }
-  for (const name of other.fields.keys()) {
-    if (one.fields.has(name) || one.isOpen) continue
-    const at = { kind: 'field' as const, place: under(name), pointer: one.pointer }
-    if (way === 'answered') found.push({ ...at, severity: 'note', says: 'nothing of it', ours: 'it may be there' })
-    else if (other.required.has(name)) {
-      found.push({ ...at, severity: 'break', says: 'nothing of it', ours: 'without it the request is refused' })
+  for (const name of ourView.fields.keys()) {
+    if (theirView.fields.has(name) || theirView.isOpen) continue
+    const at = { kind: 'field' as const, place: under(name), pointer: theirView.pointer }
+    if (way === 'answered')
+      differences.push({ ...at, severity: 'note', says: 'nothing of it', ours: 'it may be there' })
+    else if (ourView.required.has(name)) {
+      differences.push({ ...at, severity: 'break', says: 'nothing of it', ours: 'without it the request is refused' })
     }
   }
-  return found
+  return differences
 }
 
-type Told = Pick<Difference, 'severity' | 'says' | 'ours'>
+type DifferenceText = Pick<SchemaDifference, 'severity' | 'says' | 'ours'>
 
-function typeDifference(one: View, other: View, way: 'asked' | 'answered'): Told | undefined {
-  if (one.types.length === 0 || other.types.length === 0) return undefined
-  const [given, taken] = way === 'asked' ? [one.types, other.types] : [other.types, one.types]
-  const fits = (type: string) => taken.includes(type) || (type === 'integer' && taken.includes('number'))
+function compareTypes(
+  theirView: SchemaView,
+  ourView: SchemaView,
+  way: 'asked' | 'answered',
+): DifferenceText | undefined {
+  if (theirView.types.length === 0 || ourView.types.length === 0) return undefined
+  const [sentTypes, acceptedTypes] =
+    way === 'asked' ? [theirView.types, ourView.types] : [ourView.types, theirView.types]
+  const fits = (type: string) =>
+    acceptedTypes.includes(type) || (type === 'integer' && acceptedTypes.includes('number'))
   // A client that sends numbers where an integer is asked for may well send integers.
-  const may = (type: string) => fits(type) || (way === 'asked' && type === 'number' && taken.includes('integer'))
-  if (given.every(may)) return undefined
-  const severity = given.some(type => type !== 'null' && may(type)) ? 'warning' : 'break'
-  return { severity, says: one.types.join(' or '), ours: other.types.join(' or ') }
+  const mayFit = (type: string) =>
+    fits(type) || (way === 'asked' && type === 'number' && acceptedTypes.includes('integer'))
+  if (sentTypes.every(mayFit)) return undefined
+  const severity = sentTypes.some(type => type !== 'null' && mayFit(type)) ? 'warning' : 'break'
+  return { severity, says: theirView.types.join(' or '), ours: ourView.types.join(' or ') }
 }
 
-function wordDifference(one: View, other: View, way: 'asked' | 'answered'): Told | undefined {
-  if (one.words.length === 0) return undefined
+function compareEnums(
+  theirView: SchemaView,
+  ourView: SchemaView,
+  way: 'asked' | 'answered',
+): DifferenceText | undefined {
+  if (theirView.words.length === 0) return undefined
   const listed = (words: readonly unknown[]) => words.map(word => JSON.stringify(word)).join(', ')
   if (way === 'asked') {
-    const refused = other.words.length === 0 ? [] : one.words.filter(word => !other.words.includes(word))
+    const refused = ourView.words.length === 0 ? [] : theirView.words.filter(word => !ourView.words.includes(word))
     if (refused.length === 0) return undefined
-    return { severity: 'break', says: `it may be ${listed(refused)}`, ours: `it is one of ${listed(other.words)}` }
+    return { severity: 'break', says: `it may be ${listed(refused)}`, ours: `it is one of ${listed(ourView.words)}` }
   }
-  const more = other.words.filter(word => !one.words.includes(word))
+  const more = ourView.words.filter(word => !theirView.words.includes(word))
   if (more.length === 0) return undefined
-  return { severity: 'warning', says: `it is one of ${listed(one.words)}`, ours: `it may be ${listed(more)}` }
+  return { severity: 'warning', says: `it is one of ${listed(theirView.words)}`, ours: `it may be ${listed(more)}` }
 }
 
 /** Bounds that theirs names and that go beyond ours: of what has none a client is not told how far it may go. */
-function boundDifference(one: View, other: View): Told | undefined {
+function compareBounds(one: SchemaView, other: SchemaView): DifferenceText | undefined {
   const beyond = [...one.bounds].filter(([word, bound]) => {
     const ours = other.bounds.get(word)
     return ours !== undefined && !isWithin(word, bound, ours)
   })
   if (beyond.length === 0) return undefined
-  const told = (bounds: View['bounds']) => beyond.map(([word]) => `${word} ${bounds.get(word)}`).join(', ')
-  return { severity: 'break', says: told(one.bounds), ours: `${told(other.bounds)}: what is beyond is refused` }
+  const formatBounds = (bounds: SchemaView['bounds']) =>
+    beyond.map(([word]) => `${word} ${bounds.get(word)}`).join(', ')
+  return {
+    severity: 'break',
+    says: formatBounds(one.bounds),
+    ours: `${formatBounds(other.bounds)}: what is beyond is refused`,
+  }
 }
 
-const LEAST = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems']
-const MOST = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems']
+const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems']
+const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems']
 
 function isWithin(word: string, bound: number, ours: number): boolean {
-  return LEAST.includes(word) ? bound >= ours : bound <= ours
+  return LOWER_BOUNDS.includes(word) ? bound >= ours : bound <= ours
 }
 
 function boundsOf(value: Json): ReadonlyMap<string, number> {
   return new Map(
-    [...LEAST, ...MOST].flatMap(word => {
+    [...LOWER_BOUNDS, ...UPPER_BOUNDS].flatMap(word => {
       const bound = value[word]
       return typeof bound === 'number' ? [[word, bound] as const] : []
     }),
@@ -137,7 +167,7 @@ function boundsOf(value: Json): ReadonlyMap<string, number> {
 }
 
 /** Of two sets of bounds those that both name, each as wide as the wider. */
-function widest(one: View['bounds'], other: View['bounds']): View['bounds'] {
+function widestBounds(one: SchemaView['bounds'], other: SchemaView['bounds']): SchemaView['bounds'] {
   const both = [...one].filter(([word]) => other.has(word))
   return new Map(
     both.map(([word, bound]) => [word, isWithin(word, bound, other.get(word)!) ? other.get(word)! : bound]),
@@ -145,7 +175,7 @@ function widest(one: View['bounds'], other: View['bounds']): View['bounds'] {
 }
 
 /** A schema with everything it is made of in one: references, alternatives, parts. */
-interface View {
+interface SchemaView {
   readonly pointer: string
   /** Nothing is said of it. */
   readonly isAny: boolean
@@ -153,21 +183,21 @@ interface View {
   readonly words: readonly unknown[]
   /** Figures by their keyword: `maximum`, `maxLength` and the like. */
   readonly bounds: ReadonlyMap<string, number>
-  readonly fields: ReadonlyMap<string, Side>
+  readonly fields: ReadonlyMap<string, SchemaSide>
   readonly required: ReadonlySet<string>
   /** It may have fields that are not named. */
   readonly isOpen: boolean
-  readonly items: Side | undefined
+  readonly items: SchemaSide | undefined
 }
 
-function viewOf({ document, schema }: Side, level = 0): View {
+function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView {
   const { value, pointer } = document.follow(schema)
-  const fields = new Map<string, Side>()
-  for (const [name, inner] of Object.entries(objectOf(value.properties))) {
-    if (isObject(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escaped(name)}`))
+  const fields = new Map<string, SchemaSide>()
+  for (const [name, inner] of Object.entries(toObject(value.properties))) {
+    if (isObject(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escapePointer(name)}`))
   }
   const words = value.const !== undefined ? [value.const] : Array.isArray(value.enum) ? (value.enum as unknown[]) : []
-  const own: View = {
+  const ownView: SchemaView = {
     pointer,
     isAny: false,
     types: typesOf(value, words),
@@ -178,22 +208,22 @@ function viewOf({ document, schema }: Side, level = 0): View {
     isOpen: value.additionalProperties === true || isObject(value.additionalProperties),
     items: isObject(value.items) ? sideOf(document, value.items, `${pointer}/items`) : undefined,
   }
-  const parts = level > MOST_LEVELS ? [] : partsOf(value, pointer)
-  const whole = parts
+  const parts = level > MAX_DEPTH ? [] : partsOf(value, pointer)
+  const withAllOf = parts
     .filter(({ of }) => of === 'allOf')
     .map(part => viewOf({ document, schema: part }, level + 1))
-    .reduce(joined, own)
+    .reduce(mergeAllOf, ownView)
   const options = parts.filter(({ of }) => of !== 'allOf').map(part => viewOf({ document, schema: part }, level + 1))
-  const view = options.length === 0 ? whole : joined(whole, options.reduce(oneOf))
+  const view = options.length === 0 ? withAllOf : mergeAllOf(withAllOf, options.reduce(mergeAlternatives))
   const isAny = view.types.length === 0 && view.fields.size === 0 && view.words.length === 0 && view.items === undefined
   return { ...view, isAny }
 }
 
-function sideOf(document: OpenapiDocument, value: Json, pointer: string): Side {
+function sideOf(document: OpenapiDocument, value: Json, pointer: string): SchemaSide {
   return { document, schema: document.follow({ value, pointer }) }
 }
 
-function partsOf(value: Json, pointer: string): (Part & { of: string })[] {
+function partsOf(value: Json, pointer: string): (DocumentPart & { of: string })[] {
   return ['allOf', 'anyOf', 'oneOf'].flatMap(of => {
     const parts = Array.isArray(value[of]) ? (value[of] as unknown[]) : []
     return parts.filter(isObject).map((part, i) => ({ value: part, pointer: `${pointer}/${of}/${i}`, of }))
@@ -209,7 +239,7 @@ function typesOf({ type, properties, items }: Json, words: readonly unknown[]): 
 }
 
 /** Both hold. */
-function joined(one: View, other: View): View {
+function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {
   return {
     ...one,
     types: one.types.length > 0 ? one.types : other.types,
@@ -223,16 +253,16 @@ function joined(one: View, other: View): View {
 }
 
 /** One of them holds. */
-function oneOf(one: View, other: View): View {
+function mergeAlternatives(one: SchemaView, other: SchemaView): SchemaView {
   // What is null has no fields that could be missing.
-  const isNull = (view: View) => view.types.length === 1 && view.types[0] === 'null'
+  const isNull = (view: SchemaView) => view.types.length === 1 && view.types[0] === 'null'
   if (isNull(other)) return { ...one, types: one.types.length === 0 ? [] : [...new Set([...one.types, 'null'])] }
-  if (isNull(one)) return oneOf(other, one)
+  if (isNull(one)) return mergeAlternatives(other, one)
   return {
     ...one,
     types: one.types.length === 0 || other.types.length === 0 ? [] : [...new Set([...one.types, ...other.types])],
     words: one.words.length === 0 || other.words.length === 0 ? [] : [...one.words, ...other.words],
-    bounds: widest(one.bounds, other.bounds),
+    bounds: widestBounds(one.bounds, other.bounds),
     fields: new Map([...other.fields, ...one.fields]),
     required: new Set([...one.required].filter(name => other.required.has(name))),
     isOpen: one.isOpen || other.isOpen,

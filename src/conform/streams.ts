@@ -1,11 +1,11 @@
 /** Streams of events that were given, held against what a document says of each event. */
-import type { Bodies } from './bodies.ts'
-import { isObject, type OpenapiDocument, objectOf, type Part } from './document.ts'
-import type { Difference } from './schemas.ts'
+import type { BodyValidator } from './bodies.ts'
+import { type DocumentPart, isObject, type OpenapiDocument, toObject } from './document.ts'
+import type { SchemaDifference } from './schemas.ts'
 
 export const EVENT_STREAM = 'text/event-stream'
 /** What streams of this kind end with; it is no JSON, and no document describes it. */
-const DONE = '[DONE]'
+const END_MARKER = '[DONE]'
 
 /** An event by the fields that the format gives it. */
 interface StreamEvent {
@@ -14,7 +14,7 @@ interface StreamEvent {
 }
 
 /** The events of a stream, each with its data in one text. */
-export function eventsOf(text: string): StreamEvent[] {
+export function parseEvents(text: string): StreamEvent[] {
   return text
     .split(/\r?\n\r?\n/)
     .map(block => {
@@ -37,33 +37,41 @@ export function eventsOf(text: string): StreamEvent[] {
  *
  * @param media what the document says of the content type
  */
-export function eventSchemaOf(document: OpenapiDocument, media: Part): Part | undefined {
-  const whole = document.below(media, 'itemSchema') ?? document.below(media, 'schema')
-  const schema = whole && (document.below(whole, 'items') ?? whole)
-  return schema === undefined || objectOf(schema.value).type === 'string' ? undefined : schema
+export function eventSchemaOf(document: OpenapiDocument, media: DocumentPart): DocumentPart | undefined {
+  const whole = document.partAt(media, 'itemSchema') ?? document.partAt(media, 'schema')
+  const schema = whole && (document.partAt(whole, 'items') ?? whole)
+  return schema === undefined || toObject(schema.value).type === 'string' ? undefined : schema
 }
 
 /** Where the events of a stream break what is said of them. An `itemSchema` may be one of an event with all its fields. */
-export function streamBreaches(document: OpenapiDocument, bodies: Bodies, media: Part, text: string): Difference[] {
+export function findStreamDifferences(
+  document: OpenapiDocument,
+  bodies: BodyValidator,
+  media: DocumentPart,
+  text: string,
+): SchemaDifference[] {
   const schema = eventSchemaOf(document, media)
   if (schema === undefined) return []
   const forms = eventForms(document, media, schema)
-  const found: Difference[] = []
-  for (const event of eventsOf(text)) {
-    if (event.data === DONE) continue
+  const differences: SchemaDifference[] = []
+  for (const event of parseEvents(text)) {
+    if (event.data === END_MARKER) continue
     if (forms.length === 0) {
-      found.push(...ofJson(bodies, schema, event.data))
+      differences.push(...checkJson(bodies, schema, event.data))
       continue
     }
-    found.push(...bodies.breaches(schema, event))
-    const meant = forms.find(form => bodies.breaches(form, event).length === 0)
-    const content = meant && document.below(meant, 'properties', 'data', 'contentSchema')
-    if (content !== undefined) found.push(...ofJson(bodies, content, event.data))
+    differences.push(...bodies.findDifferences(schema, event))
+    const matchingForm = forms.find(form => bodies.findDifferences(form, event).length === 0)
+    const content = matchingForm && document.partAt(matchingForm, 'properties', 'data', 'contentSchema')
+    if (content !== undefined) differences.push(...checkJson(bodies, content, event.data))
   }
-  return found.map(one => ({ ...one, place: one.place === 'the body' ? 'each event' : `each event, ${one.place}` }))
+  return differences.map(one => ({
+    ...one,
+    place: one.place === 'the body' ? 'each event' : `each event, ${one.place}`,
+  }))
 }
 
-function ofJson(bodies: Bodies, schema: Part, data: string): Difference[] {
+function checkJson(bodies: BodyValidator, schema: DocumentPart, data: string): SchemaDifference[] {
   let value: unknown
   try {
     value = JSON.parse(data)
@@ -71,17 +79,17 @@ function ofJson(bodies: Bodies, schema: Part, data: string): Difference[] {
     const at = { severity: 'break', kind: 'type', place: 'the body', pointer: schema.pointer } as const
     return [{ ...at, says: 'its data is JSON', ours: JSON.stringify(data.slice(0, 80)) }]
   }
-  return bodies.breaches(schema, value)
+  return bodies.findDifferences(schema, value)
 }
 
 /** Forms of an event with all its fields, where a schema is one of these and not of the JSON in it. */
-export function eventForms(document: OpenapiDocument, media: Part, schema: Part): Part[] {
-  if (document.below(media, 'itemSchema') === undefined) return []
-  return formsOf(document, schema).filter(({ value }) => isObject(objectOf(value.properties).data))
+export function eventForms(document: OpenapiDocument, media: DocumentPart, schema: DocumentPart): DocumentPart[] {
+  if (document.partAt(media, 'itemSchema') === undefined) return []
+  return formsOf(document, schema).filter(({ value }) => isObject(toObject(value.properties).data))
 }
 
 /** A schema and what it is put together from. */
-function formsOf(document: OpenapiDocument, schema: Part, level = 0): Part[] {
+function formsOf(document: OpenapiDocument, schema: DocumentPart, level = 0): DocumentPart[] {
   if (level > 4) return []
   const below = ['oneOf', 'anyOf', 'allOf'].flatMap(word => {
     const parts = schema.value[word]

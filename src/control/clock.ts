@@ -1,27 +1,27 @@
 import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
-import type { Happened } from '../clock/happened.ts'
-import { momentToCome } from '../clock/moves.ts'
+import type { MoveResult } from '../clock/happened.ts'
+import { toFutureTime } from '../clock/moves.ts'
 import type { ClockMode } from '../clock/setting.ts'
 import type { Simulator } from '../simulator.ts'
-import { jsonOrText } from '../store/json-text.ts'
-import { attempt, control, OURS } from './endpoint.ts'
-import { holds } from './holds.ts'
-import { HowTimeMoves, howTimeMoves } from './how-time-moves.ts'
+import { parseJsonOrText } from '../store/json-text.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from './endpoint.ts'
+import { matchesJsonSubset } from './holds.ts'
+import { ClockModeSchema, clockModeOf } from './how-time-moves.ts'
 
 /** A duration as a user writes it; what it may be is the clock's to say. */
-const Duration = z.union([z.string(), z.number()], {
+const DurationField = z.union([z.string(), z.number()], {
   error: "a duration, as in '90s', '1h30m' or 'PT1H', or a number of milliseconds",
 })
 
-const Clock = z.object({
+const ClockView = z.object({
   now: z.string(),
   elapsed_seconds: z.number(),
-  ...HowTimeMoves.shape,
+  ...ClockModeSchema.shape,
   next_event_in_seconds: z.number().nullable(),
 })
 
-const Moved = z.object({
+const MoveView = z.object({
   from: z.string(),
   to: z.string(),
   now: z.string(),
@@ -31,15 +31,15 @@ const Moved = z.object({
 })
 
 export const getClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/clock',
   summary: 'What time it is in the world, how time moves, and when something happens next',
-  returns: Clock,
-  handle: ({ sim }) => shown(sim),
+  returns: ClockView,
+  handle: ({ sim }) => toClockView(sim),
 })
 
 export const setClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'PUT /_sim/clock',
   summary:
     'Switch how time moves, without a jump: mode manual, scaled (with speed, in simulated seconds a second), on-poll ' +
@@ -49,10 +49,10 @@ export const setClock = control({
   body: z.strictObject({
     mode: z.string().optional(),
     speed: z.number().optional(),
-    step: Duration.optional(),
+    step: DurationField.optional(),
     after: z.number().optional(),
   }),
-  returns: Clock,
+  returns: ClockView,
   handle: async ({ body, sim }) => {
     const mode = (body.mode ?? sim.clock.mode) as ClockMode
     if (mode === 'follow') {
@@ -64,7 +64,7 @@ export const setClock = control({
     // A speed stays until another is given.
     const speed = body.speed ?? (mode === 'scaled' ? sim.clock.speed : undefined)
     const { step, after } = body
-    await attempt(() =>
+    await refuseInvalid(() =>
       sim.clock.set({
         mode,
         ...(speed !== undefined && { speed }),
@@ -72,81 +72,81 @@ export const setClock = control({
         ...(after !== undefined && { after }),
       }),
     )
-    return shown(sim)
+    return toClockView(sim)
   },
 })
 
 const Owner = z.strictObject({ owner: z.string().min(1).max(200) })
 
 export const pauseClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/pause',
   summary: 'Hold the time where it is, under a name; moves by hand still move it',
   example: { body: { owner: 'debugger' } },
   body: Owner,
-  returns: Clock,
+  returns: ClockView,
   handle: async ({ body: { owner }, sim }) => {
-    await attempt(() => sim.clock.pause(owner))
-    return shown(sim)
+    await refuseInvalid(() => sim.clock.pause(owner))
+    return toClockView(sim)
   },
 })
 
 export const resumeClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/resume',
   summary: 'Let go of the time; it moves again when nobody holds it any more',
   example: { body: { owner: 'debugger' } },
   refusals: { 400: 'a name that does not hold it' },
   body: Owner,
-  returns: Clock,
+  returns: ClockView,
   handle: async ({ body: { owner }, sim }) => {
-    await attempt(() => sim.clock.resume(owner))
-    return shown(sim)
+    await refuseInvalid(() => sim.clock.resume(owner))
+    return toClockView(sim)
   },
 })
 
 export const advanceClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/advance',
   summary: 'Move time on by a duration ("2h") or to a moment (ISO 8601); everything due on the way happens',
   example: { body: { by: '2h' } },
   refusals: { 400: 'a duration or a moment that is none, or that has passed; too much to happen at once' },
-  body: z.strictObject({ by: Duration.optional(), to: z.string().optional() }),
-  returns: Moved,
+  body: z.strictObject({ by: DurationField.optional(), to: z.string().optional() }),
+  returns: MoveView,
   handle: async ({ body: { by, to }, sim }) => {
     if ((by === undefined) === (to === undefined)) {
       refuse(400, `Failed to advance the clock: give one of 'by' and 'to', as in {"by":"10m"}.`)
     }
-    const happened = await attempt(() =>
+    const result = await refuseInvalid(() =>
       by === undefined
-        ? sim.clock.advanceToInSlices(momentToCome(sim.world.clock, to!))
+        ? sim.clock.advanceToInSlices(toFutureTime(sim.world.clock, to!))
         : sim.clock.advanceInSlices(by),
     )
-    return moved(sim, happened)
+    return toMoveView(sim, result)
   },
 })
 
 export const nextClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/next',
   summary: 'Move time to the next event; with visible to the next change a client could see, at most within a duration',
   example: { body: { visible: true, within: '1h' } },
   refusals: { 400: 'a duration that is none' },
-  body: z.strictObject({ visible: z.boolean().optional(), within: Duration.optional() }).optional(),
-  returns: Moved.extend({ reached: z.boolean().describe('Whether such a thing came in time') }),
+  body: z.strictObject({ visible: z.boolean().optional(), within: DurationField.optional() }).optional(),
+  returns: MoveView.extend({ reached: z.boolean().describe('Whether such a thing came in time') }),
   handle: async ({ body = {}, sim }) => {
-    const { reached, happened } = await attempt(() => sim.clock.nextInSlices(body))
-    return { ...moved(sim, happened), reached }
+    const { reached, result: happened } = await refuseInvalid(() => sim.clock.nextInSlices(body))
+    return { ...toMoveView(sim, happened), reached }
   },
 })
 
 /** What a GET of the service is to answer: fields of an object, or rows that a list must hold, in any order. */
 const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
 
-const Looked = z.object({ status: z.int(), body: z.unknown() })
+const GetResult = z.object({ status: z.int(), body: z.unknown() })
 
 export const untilClock = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/until',
   summary:
     'Move time until a GET of the service answers what is asked for, or a duration is over (24h unless given). ' +
@@ -156,49 +156,53 @@ export const untilClock = control({
   refusals: {
     400: 'a path that no GET of the service has, one that is refused at the first look or answers no such thing as where, or a duration that is none',
   },
-  body: z.strictObject({ get: z.string(), where: Where, within: Duration.optional() }),
+  body: z.strictObject({ get: z.string(), where: Where, within: DurationField.optional() }),
   returns: z.object({
     reached: z.boolean(),
     now: z.string(),
-    happened: Moved.omit({ now: true }),
-    last: Looked,
+    happened: MoveView.omit({ now: true }),
+    last: GetResult,
   }),
   handle: async ({ body: { get, where, within }, sim }) => {
     const [path] = get.split('?', 1)
-    if (!get.startsWith('/') || sim.api.operationOf('GET', path!) === undefined) {
+    if (!get.startsWith('/') || sim.api.findOperationId('GET', path!) === undefined) {
       refuse(400, `Failed to wait for '${get}': the service has no GET of that path. Give one, as in '/deploy/list'.`)
     }
     const headers = { authorization: `Bearer ${sim.token}` }
-    let last: z.output<typeof Looked> | undefined
+    let last: z.output<typeof GetResult> | undefined
     const look = async () => {
       const request = new Request(`http://sim${get}`, { headers })
       // Past the door and its queue: this very request holds the queue.
       const response = await sim.api.answer(sim.world, request, { path: get })
       const isFirst = last === undefined
-      last = { status: response.status, body: jsonOrText(await response.text()) }
-      if (isFirst) demandFit(get, last, where)
-      return response.ok && fits(last.body, where)
+      last = { status: response.status, body: parseJsonOrText(await response.text()) }
+      if (isFirst) assertComparable(get, last, where)
+      return response.ok && matchesWhere(last.body, where)
     }
-    const { reached, happened } = await attempt(() => sim.clock.untilInSlices(look, { within }))
-    const { now, ...told } = moved(sim, happened)
-    return { reached, now, happened: told, last: last! }
+    const { reached, result: happened } = await refuseInvalid(() => sim.clock.untilInSlices(look, { within }))
+    const { now, ...result } = toMoveView(sim, happened)
+    return { reached, now, happened: result, last: last! }
   },
 })
 
 /** Refuses to wait for what no time would bring: a GET that is refused, or an answer of another kind than asked for. */
-function demandFit(get: string, { status, body }: z.output<typeof Looked>, where: z.output<typeof Where>): void {
+function assertComparable(
+  get: string,
+  { status, body }: z.output<typeof GetResult>,
+  where: z.output<typeof Where>,
+): void {
   if (status >= 400) {
     refuse(400, `Failed to wait: GET ${get} answers ${status} ${JSON.stringify(body)}. Give one that answers 200.`)
   }
-  const [asked, found] = [kindOf(where), kindOf(body)]
-  if (asked === found) return
+  const [expectedKind, actualKind] = [kindOf(where), kindOf(body)]
+  if (expectedKind === actualKind) return
   const remedy =
-    found === 'a list'
+    actualKind === 'a list'
       ? 'Give where as a list of what its rows should have, as in [{"status":"running"}].'
-      : found === 'an object'
+      : actualKind === 'an object'
         ? 'Give where as an object, as in {"status":"running"}.'
         : 'Give a path whose answer is JSON.'
-  refuse(400, `Failed to wait: GET ${get} answers ${found}, and where is ${asked}. ${remedy}`)
+  refuse(400, `Failed to wait: GET ${get} answers ${actualKind}, and where is ${expectedKind}. ${remedy}`)
 }
 
 function kindOf(value: unknown): 'a list' | 'an object' | 'text' {
@@ -206,13 +210,13 @@ function kindOf(value: unknown): 'a list' | 'an object' | 'text' {
   return typeof value === 'object' && value !== null ? 'an object' : 'text'
 }
 
-function fits(body: unknown, where: z.output<typeof Where>): boolean {
-  if (!Array.isArray(where)) return holds(body, where)
-  return Array.isArray(body) && where.every(asked => body.some(row => holds(row, asked)))
+function matchesWhere(body: unknown, where: z.output<typeof Where>): boolean {
+  if (!Array.isArray(where)) return matchesJsonSubset(body, where)
+  return Array.isArray(body) && where.every(expected => body.some(row => matchesJsonSubset(row, expected)))
 }
 
 export const reset = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/reset',
   summary: 'Back to the world as it was loaded: its time, ids and digest',
   returns: z.object({ now: z.string(), digest: z.string() }),
@@ -222,16 +226,16 @@ export const reset = control({
   },
 })
 
-function shown(sim: Simulator): z.input<typeof Clock> {
+function toClockView(sim: Simulator): z.input<typeof ClockView> {
   const { clock } = sim
   return {
     now: clock.iso,
     elapsed_seconds: clock.elapsed / 1e6,
-    ...howTimeMoves(sim),
+    ...clockModeOf(sim),
     next_event_in_seconds: clock.nextIn === undefined ? null : clock.nextIn / 1e6,
   }
 }
 
-function moved(sim: Simulator, happened: Happened): z.input<typeof Moved> {
-  return { ...happened, counts: { ...happened.counts }, transitions: [...happened.transitions], now: sim.clock.iso }
+function toMoveView(sim: Simulator, result: MoveResult): z.input<typeof MoveView> {
+  return { ...result, counts: { ...result.counts }, transitions: [...result.transitions], now: sim.clock.iso }
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { VERBS } from '../cluster/commands.ts'
+import { COMMANDS } from '../cluster/commands.ts'
 import { micros } from '../kernel/duration.ts'
 import type { Simulator } from '../simulator.ts'
 import { GPU_TYPES, type GpuType } from '../store/records.ts'
-import { attempt, control, OURS, verbOf } from './endpoint.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid, requireCommandName } from './endpoint.ts'
 
-const Node = z.object({
+const NodeSchema = z.object({
   name: z.string(),
   state: z.enum(['provisioning', 'ready', 'cordoned', 'down', 'gone']),
   pool: z.string(),
@@ -18,73 +18,76 @@ const Node = z.object({
   slowdown: z.number(),
 })
 
-const Gpu = z.object({ gpu: z.string() })
+const GpuSchema = z.object({ gpu: z.string() })
 
 export const listNodes = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/nodes',
   summary: 'The nodes of the fleet, and what of each is free',
-  returns: z.array(Node),
+  returns: z.array(NodeSchema),
   handle: ({ sim }) => sim.cluster.nodes(),
 })
 
 export const commandNode = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/cluster/nodes/{name}/{verb}',
   summary: 'Let something happen to a node: crash or repair, cordon or uncordon, drain',
   example: { target: '/_sim/cluster/nodes/h100-0/crash' },
   refusals: { 404: 'an unknown node, or a verb that nodes do not have' },
-  returns: Node,
+  returns: NodeSchema,
   handle: async ({ params: { name, verb }, sim }) => {
-    const act = verbOf(verb, ['crash', 'repair', 'cordon', 'uncordon', 'drain'], 'a node')
-    const node = await attempt(() => sim.cluster.node(name), 404)
+    const act = requireCommandName(verb, ['crash', 'repair', 'cordon', 'uncordon', 'drain'], 'a node')
+    const node = await refuseInvalid(() => sim.cluster.node(name), 404)
     node[act]()
-    return nodeNamed(sim, name)
+    return getNode(sim, name)
   },
 })
 
 export const getNodeOfDeployment = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
   summary: "The node of a deployment's oldest instance that has one, of a hosted instance or of a container",
   example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
   refusals: { 404: 'an unknown id', 409: 'it has not been placed, or is over' },
-  returns: Node,
+  returns: NodeSchema,
   handle: async ({ params: { deploy_id }, sim }) => {
     const { deployments, rentals } = sim.world
-    const known = (deployments.ordinalOf(deploy_id) ?? rentals.ordinalOf(deploy_id)) !== undefined
-    const { name } = await attempt(() => sim.cluster.nodeOf(deploy_id), known ? 409 : 404)
-    return nodeNamed(sim, name)
+    const isKnown = (deployments.ordinalOf(deploy_id) ?? rentals.ordinalOf(deploy_id)) !== undefined
+    const { name } = await refuseInvalid(() => sim.cluster.nodeOf(deploy_id), isKnown ? 409 : 404)
+    return getNode(sim, name)
   },
 })
 
-const Trouble = z.object({
+const ActiveFailureSchema = z.object({
   what: z.string(),
-  cure: z.object({ verb: z.string(), target: z.string().optional() }),
+  undo: z.object({ verb: z.string(), target: z.string().optional() }),
 })
 
 export const listTroubles = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/troubles',
   summary: 'What is wrong with the world now, each with the command that puts it right',
-  returns: z.array(Trouble),
-  handle: ({ sim }) => sim.cluster.troubles().map(shownTrouble),
+  returns: z.array(ActiveFailureSchema),
+  handle: ({ sim }) => sim.cluster.activeFailures().map(toActiveFailure),
 })
 
 export const healWorld = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/heal',
   summary: 'Put right whatever is wrong and a command can mend; answers what that was',
-  returns: z.array(Trouble),
-  handle: ({ sim }) => sim.cluster.heal().map(shownTrouble),
+  returns: z.array(ActiveFailureSchema),
+  handle: ({ sim }) => sim.cluster.recoverAll().map(toActiveFailure),
 })
 
-function shownTrouble({ what, cure: { verb, target } }: ReturnType<Simulator['cluster']['heal']>[number]) {
-  return { what, cure: { verb, ...(target !== undefined && { target }) } }
+function toActiveFailure({
+  description,
+  undo: { verb, target },
+}: ReturnType<Simulator['cluster']['recoverAll']>[number]) {
+  return { what: description, undo: { verb, ...(target !== undefined && { target }) } }
 }
 
 export const listVerbs = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/commands',
   summary: 'Every verb that breaks or mends something, with its target and arguments',
   returns: z.array(
@@ -97,17 +100,17 @@ export const listVerbs = control({
     }),
   ),
   handle: () =>
-    Object.entries(VERBS).map(([verb, { target, undo, says, ...more }]) => ({
+    Object.entries(COMMANDS).map(([verb, { target, undo, description, ...more }]) => ({
       verb,
       target,
       undo: undo ?? null,
-      says,
+      says: description,
       args: Object.keys('args' in more ? more.args : {}),
     })),
 })
 
 export const giveCommand = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/commands',
   summary: 'Break or mend something, now or after a while; GET /_sim/commands lists the verbs',
   example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
@@ -123,83 +126,83 @@ export const giveCommand = control({
   returns: z.object({ verb: z.string(), at: z.string() }),
   handle: async ({ body: { verb, target, args, at }, sim }) => {
     const { world } = sim
-    const delay = await attempt(() => (at === undefined ? 0 : micros(at)), 400)
+    const delay = await refuseInvalid(() => (at === undefined ? 0 : micros(at)), 400)
     const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
-    await attempt(() => world.commands.give(command, delay), 400)
+    await refuseInvalid(() => world.commands.schedule(command, delay), 400)
     return { verb, at: world.clock.iso(world.clock.now + delay) }
   },
 })
 
 export const commandGpu = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/cluster/gpus/{gpu}/{verb}',
   summary: 'Let a GPU type run out of stock, or be back: stockOut or restock',
   example: { target: '/_sim/cluster/gpus/H100-80GB/stockOut' },
   refusals: { 404: 'a GPU type without a pool, or a verb that GPUs do not have' },
-  returns: Gpu.extend({ stock: z.enum(['in', 'out']) }),
+  returns: GpuSchema.extend({ stock: z.enum(['in', 'out']) }),
   handle: async ({ params: { gpu, verb }, sim }) => {
-    const act = verbOf(verb, ['stockOut', 'restock'], 'a GPU type')
-    await attempt(() => sim.cluster[act](gpu as GpuType), 404)
+    const act = requireCommandName(verb, ['stockOut', 'restock'], 'a GPU type')
+    await refuseInvalid(() => sim.cluster[act](gpu as GpuType), 404)
     return { gpu, stock: act === 'stockOut' ? ('out' as const) : ('in' as const) }
   },
 })
 
 export const commandCard = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/cluster/card/{verb}',
   summary: "Let the account's card be declined, or accepted: decline or accept",
   example: { target: '/_sim/cluster/card/decline' },
   refusals: { 404: 'a verb that the card does not have' },
   returns: z.object({ card: z.enum(['declined', 'accepted']) }),
   handle: ({ params: { verb }, sim }) => {
-    const act = verbOf(verb, ['decline', 'accept'], 'the card')
+    const act = requireCommandName(verb, ['decline', 'accept'], 'the card')
     sim.cluster.card[act]()
     return { card: act === 'decline' ? ('declined' as const) : ('accepted' as const) }
   },
 })
 
 export const listGpuLimits = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/limits',
   summary: "The account's limit of each GPU type, null for none, and how many of it are held or asked for",
-  returns: z.array(Gpu.extend({ limit: z.int().nullable(), held: z.int() })),
+  returns: z.array(GpuSchema.extend({ limit: z.int().nullable(), held: z.int() })),
   handle: ({ sim: { world } }) =>
     GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
       gpu,
-      limit: world.limits.of(gpu),
-      held: world.limits.held(gpu),
+      limit: world.gpuQuotas.get(gpu),
+      held: world.gpuQuotas.held(gpu),
     })),
 })
 
 export const setGpuLimit = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'PUT /_sim/cluster/limits/{gpu}',
   summary: "Set the account's limit of a GPU type; null for none",
   example: { target: '/_sim/cluster/limits/H100-80GB', body: { limit: 4 } },
   refusals: { 400: 'a limit that is no count', 404: 'a GPU type without a pool' },
   body: z.strictObject({ limit: z.number().nullable() }),
-  returns: Gpu.extend({ limit: z.int().nullable() }),
+  returns: GpuSchema.extend({ limit: z.int().nullable() }),
   handle: async ({ params: { gpu }, body: { limit }, sim }) => {
-    await attempt(() => sim.cluster.limit.set(gpu as GpuType, limit), statusFor(gpu))
+    await refuseInvalid(() => sim.cluster.limit.set(gpu as GpuType, limit), statusFor(gpu))
     return { gpu, limit }
   },
 })
 
 export const setGpuPrice = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'PUT /_sim/cluster/prices/{gpu}',
   summary: 'Set the price of a GPU type in cents per hour, from now on',
   example: { target: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: 250 } },
   refusals: { 400: 'a price that is none', 404: 'a GPU type without a pool' },
   body: z.strictObject({ cents_per_hour: z.number() }),
-  returns: Gpu.extend({ cents_per_hour: z.number() }),
+  returns: GpuSchema.extend({ cents_per_hour: z.number() }),
   handle: async ({ params: { gpu }, body: { cents_per_hour }, sim }) => {
-    await attempt(() => sim.cluster.price.set(gpu as GpuType, cents_per_hour), statusFor(gpu))
+    await refuseInvalid(() => sim.cluster.price.set(gpu as GpuType, cents_per_hour), statusFor(gpu))
     return { gpu, cents_per_hour }
   },
 })
 
-function nodeNamed(sim: Simulator, name: string) {
+function getNode(sim: Simulator, name: string) {
   return sim.cluster.nodes().find(node => node.name === name)!
 }
 

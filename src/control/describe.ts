@@ -1,10 +1,10 @@
 /** The control plane by its declarations: what `GET /_sim` lists, and the page `docs/control.md`. */
 import * as z from 'zod'
-import { type AnyEndpoint, type Fields, type Operations, routeNames } from '../api/endpoint.ts'
-import { targetOf } from '../api/examples.ts'
+import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../api/endpoint.ts'
+import { exampleTarget } from '../api/examples.ts'
 
 /** Something that an endpoint takes. */
-export interface Taken {
+export interface EndpointParameter {
   readonly in: 'path' | 'query' | 'body'
   readonly name: string
   /** In words: `string or number`, `'manual' or 'scaled'`. */
@@ -13,34 +13,34 @@ export interface Taken {
 }
 
 /** A request that works in the default world. */
-export interface Shown {
+export interface ExampleRequest {
   /** Path and query. */
   readonly target: string
   readonly body?: unknown
 }
 
 /** Everything an endpoint takes, in the order path, query, body. */
-export function takenBy({ path, query, body }: AnyEndpoint): Taken[] {
-  const names = routeNames(path).map(name => ({ in: 'path' as const, name, type: 'string', required: true }))
+export function parametersOf({ path, query, body }: AnyEndpoint): EndpointParameter[] {
+  const names = routeParamNames(path).map(name => ({ in: 'path' as const, name, type: 'string', required: true }))
   return [...names, ...fieldsOf('query', query), ...fieldsOf('body', shapeOf(body))]
 }
 
 /** A request to an endpoint, as its declaration gives it. */
-export function shownBy(endpoint: AnyEndpoint): Shown {
+export function exampleRequest(endpoint: AnyEndpoint): ExampleRequest {
   const { body } = endpoint.example
-  return { target: targetOf(endpoint), ...(body !== undefined && { body }) }
+  return { target: exampleTarget(endpoint), ...(body !== undefined && { body }) }
 }
 
 /** A section an endpoint: what it does, what it takes, what it refuses, and a line to paste. */
 export function controlPage(operations: Operations): string {
   return Object.values(operations as Operations<unknown>)
-    .map(endpoint => section(endpoint as AnyEndpoint))
+    .map(endpoint => formatEndpoint(endpoint as AnyEndpoint))
     .join('\n\n')
 }
 
-function section(endpoint: AnyEndpoint): string {
-  const taken = takenBy(endpoint)
-  const rows = taken.map(({ in: place, name, type, required }) => {
+function formatEndpoint(endpoint: AnyEndpoint): string {
+  const parameters = parametersOf(endpoint)
+  const rows = parameters.map(({ in: place, name, type, required }) => {
     const cells = [`\`${name}\``, place, type.replaceAll('|', '\\|'), required ? 'yes' : '']
     return `| ${cells.join(' | ')} |`
   })
@@ -53,31 +53,31 @@ function section(endpoint: AnyEndpoint): string {
     ...(refusals.length > 0 ? ['', `Refuses with ${refusals.join('; ')}.`] : []),
     '',
     '```',
-    curlOf(endpoint),
+    curlCommand(endpoint),
     '```',
   ].join('\n')
 }
 
-function curlOf(endpoint: AnyEndpoint): string {
-  const { target, body } = shownBy(endpoint)
+function curlCommand(endpoint: AnyEndpoint): string {
+  const { target, body } = exampleRequest(endpoint)
   const form = endpoint.upload === undefined ? '' : ' -F file=@before.snapshot'
   const json = body === undefined ? '' : ` --json '${JSON.stringify(body)}'`
-  const usual = body === undefined && form === '' ? 'GET' : 'POST'
-  const method = endpoint.method === usual ? '' : ` -X ${endpoint.method}`
+  const defaultMethod = body === undefined && form === '' ? 'GET' : 'POST'
+  const method = endpoint.method === defaultMethod ? '' : ` -X ${endpoint.method}`
   const address = `127.0.0.1:4010${target}`
   return `curl${method}${json}${form} ${/[?&]/.test(address) ? `'${address}'` : address}`
 }
 
-function shapeOf(body: z.ZodType | undefined): Fields {
+function shapeOf(body: z.ZodType | undefined): FieldSchemas {
   const inner = body instanceof z.ZodOptional ? body.unwrap() : body
-  return inner instanceof z.ZodObject ? (inner.shape as Fields) : {}
+  return inner instanceof z.ZodObject ? (inner.shape as FieldSchemas) : {}
 }
 
-function fieldsOf(place: 'query' | 'body', fields: Fields): Taken[] {
+function fieldsOf(place: 'query' | 'body', fields: FieldSchemas): EndpointParameter[] {
   return Object.entries(fields).map(([name, schema]) => ({
     in: place,
     name,
-    type: typeOf(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })),
+    type: formatType(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })),
     required: !schema.safeParse(undefined).success,
   }))
 }
@@ -85,10 +85,10 @@ function fieldsOf(place: 'query' | 'body', fields: Fields): Taken[] {
 type Schema = z.core.JSONSchema.JSONSchema
 
 /** A type in words; what a list or an object holds is for the summary to say. */
-function typeOf(schema: Schema): string {
+function formatType(schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map(word => `'${String(word)}'`).join(' or ')
   const options = schema.anyOf ?? schema.oneOf
-  if (options !== undefined) return options.map(option => typeOf(option as Schema)).join(' or ')
-  const otherwise = schema.default === undefined ? '' : `, ${String(schema.default)} unless given`
-  return `${schema.type === undefined ? 'anything' : [schema.type].flat().join(' or ')}${otherwise}`
+  if (options !== undefined) return options.map(option => formatType(option as Schema)).join(' or ')
+  const defaultNote = schema.default === undefined ? '' : `, ${String(schema.default)} unless given`
+  return `${schema.type === undefined ? 'anything' : [schema.type].flat().join(' or ')}${defaultNote}`
 }

@@ -1,5 +1,5 @@
-import { endpointsOf, type Operations, Refused, refuse } from '../api/endpoint.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { createEndpointFactory, type Operations, RefusalError, refuse } from '../api/endpoint.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
 import type { TimelineLibrary } from '../timelines.ts'
 import type { Worlds } from '../worlds.ts'
@@ -16,21 +16,21 @@ export interface ControlScope {
 }
 
 /** Declares an endpoint of the control plane; its export name is its operation id. */
-export const control = endpointsOf<ControlScope, true>()
+export const control = createEndpointFactory<ControlScope, true>()
 
 /** What every declaration of the control plane has in common: none of it is the service's. */
-export const OURS = { provenance: 'assumed', assumed: [] } as const
+export const CONTROL_PROVENANCE = { provenance: 'assumed', assumptions: [] } as const
 
 /**
  * Runs a command of the simulator; what it will not take becomes a refusal, and nothing has changed then.
  *
  * @example await attempt(() => sim.clock.advanceInSlices(body.by))
  */
-export async function attempt<T>(command: () => T | Promise<T>, status = 400): Promise<T> {
+export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 400): Promise<T> {
   try {
     return await command()
   } catch (error) {
-    if (error instanceof Refused) throw error
+    if (error instanceof RefusalError) throw error
     // The simulator says what it will not take with a RangeError; an advance that fires too much has its own.
     if (error instanceof RangeError || (error as Error).name === 'EventCapError')
       refuse(status, (error as Error).message)
@@ -39,12 +39,12 @@ export async function attempt<T>(command: () => T | Promise<T>, status = 400): P
 }
 
 /** The verb of a path among those that exist, or a 404 that names the nearest. */
-export function verbOf<Verb extends string>(word: string, verbs: readonly Verb[], what: string): Verb {
-  const found = verbs.find(verb => verb === word)
+export function requireCommandName<Verb extends string>(name: string, known: readonly Verb[], target: string): Verb {
+  const found = known.find(verb => verb === name)
   if (found !== undefined) return found
-  const meant = nearest(word, verbs)
+  const suggestion = nearestWord(name, known)
   return refuse(
     404,
-    `Failed to '${word}' ${what}: there is no such verb. ${meant ? `Did you mean '${meant}'?` : `Verbs are ${verbs.join(', ')}.`}`,
+    `Failed to '${name}' ${target}: there is no such verb. ${suggestion ? `Did you mean '${suggestion}'?` : `Verbs are ${known.join(', ')}.`}`,
   )
 }

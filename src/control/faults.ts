@@ -1,19 +1,19 @@
 import * as z from 'zod'
 import type { FaultView as View } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rule.ts'
-import { attempt, control, OURS } from './endpoint.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from './endpoint.ts'
 
-const FaultView = z.object({
+const FaultViewSchema = z.object({
   id: z.string(),
   rule: z.record(z.string(), z.unknown()),
   matches: z.int(),
   hits: z.int(),
 })
 
-const Moment = z.union([z.string(), z.number()])
+const TimeField = z.union([z.string(), z.number()])
 
 /** The fields of a rule, for whoever reads what there is; what they may hold is for the simulator to say. */
-const Rule = z.looseObject({
+const RuleFields = z.looseObject({
   name: z.string().optional(),
   on: z.union([z.string(), z.array(z.string())]),
   token: z.string().optional(),
@@ -24,61 +24,61 @@ const Rule = z.looseObject({
   every: z.number().optional(),
   chance: z.number().optional(),
   after: z.looseObject({ kind: z.string() }).optional(),
-  from: Moment.optional(),
-  until: Moment.optional(),
+  from: TimeField.optional(),
+  until: TimeField.optional(),
   fault: z.looseObject({ kind: z.string() }),
 })
 
 export const listFaults = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/faults',
   summary: 'The rules of faults of the wire, in the order in which they are tried, each with its matches and hits',
-  returns: z.array(FaultView),
-  handle: ({ sim }) => sim.faults.list().map(shown),
+  returns: z.array(FaultViewSchema),
+  handle: ({ sim }) => sim.faults.list().map(toFaultView),
 })
 
 export const addFault = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/faults',
   summary: 'Add a rule: what it befalls, when, and which fault; docs/faults.md has every kind',
   example: { body: { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } } },
   refusals: {
     400: 'an unknown operation, kind or field, triggers that contradict each other, a window that has ended, a name that is taken',
   },
-  body: Rule,
-  returns: FaultView,
+  body: RuleFields,
+  returns: FaultViewSchema,
   handle: async ({ body, sim }) => {
-    const { id } = await attempt(() => sim.faults.add(body as FaultRule))
-    return shown(sim.faults.get(id))
+    const { id } = await refuseInvalid(() => sim.faults.add(body as FaultRule))
+    return toFaultView(sim.faults.get(id))
   },
 })
 
 export const getFault = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/faults/{id}',
   summary: 'One rule, with its matches and hits',
   example: { target: '/_sim/faults/fault-1' },
   refusals: { 404: 'an unknown id' },
-  returns: FaultView,
-  handle: async ({ params: { id }, sim }) => shown(await attempt(() => sim.faults.get(id), 404)),
+  returns: FaultViewSchema,
+  handle: async ({ params: { id }, sim }) => toFaultView(await refuseInvalid(() => sim.faults.get(id), 404)),
 })
 
 export const removeFault = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/faults/{id}',
   summary: 'Remove a rule; the others keep their counts and their draws',
   example: { target: '/_sim/faults/fault-1' },
   refusals: { 404: 'an unknown id' },
-  returns: FaultView,
+  returns: FaultViewSchema,
   handle: async ({ params: { id }, sim }) => {
-    const last = await attempt(() => sim.faults.get(id), 404)
+    const last = await refuseInvalid(() => sim.faults.get(id), 404)
     sim.faults.remove(id)
-    return shown(last)
+    return toFaultView(last)
   },
 })
 
 export const clearFaults = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/faults',
   summary: 'Remove every rule',
   returns: z.object({ removed: z.int() }),
@@ -90,6 +90,6 @@ export const clearFaults = control({
 })
 
 /** A window may have been given as a Date, which the wire writes as text. */
-function shown(view: View): z.input<typeof FaultView> {
+function toFaultView(view: View): z.input<typeof FaultViewSchema> {
   return { ...view, rule: JSON.parse(JSON.stringify(view.rule)) as Record<string, unknown> }
 }

@@ -6,13 +6,13 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 
 /** A request that a guard turned away. */
-export interface TurnedAway {
+export interface GuardRefusal {
   readonly status: 401 | 403 | 415
   readonly message: string
 }
 
 /** What the guards look at: the headers as they came, for a URL can hold another host. */
-export interface Visitor {
+export interface GuardedRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -26,15 +26,15 @@ export const CONTROL_TOKEN_HEADER = 'x-sim-control-token'
  *
  * @param allowed further names; `.example.test` allows everything below one
  */
-export function hostGuard(allowed: readonly string[] = []): (host: string | undefined) => TurnedAway | undefined {
+export function hostGuard(allowed: readonly string[] = []): (host: string | undefined) => GuardRefusal | undefined {
   const names = allowed.map(name => name.toLowerCase())
   // Nearly all requests of a server's life name the same host.
-  let last: string | undefined
+  let lastAllowed: string | undefined
   return host => {
-    if (host !== undefined && host === last) return undefined
+    if (host !== undefined && host === lastAllowed) return undefined
     const name = host === undefined ? '' : hostName(host)
     if (isLocal(name) || names.some(one => one === name || (one.startsWith('.') && name.endsWith(one)))) {
-      last = host
+      lastAllowed = host
       return undefined
     }
     return {
@@ -47,7 +47,7 @@ export function hostGuard(allowed: readonly string[] = []): (host: string | unde
 }
 
 /** Turns away what a web page of another origin could send, with or without its user's knowledge. */
-export function originGuard(visitor: Visitor): TurnedAway | undefined {
+export function originGuard(visitor: GuardedRequest): GuardRefusal | undefined {
   const { method, url, headers } = visitor
   const away = siteGuard(visitor)
   if (away !== undefined) return away
@@ -64,13 +64,13 @@ export function originGuard(visitor: Visitor): TurnedAway | undefined {
 }
 
 /** Rejects a request that a browser sent for a page of another site. */
-function siteGuard({ headers }: Visitor): TurnedAway | undefined {
+function siteGuard({ headers }: GuardedRequest): GuardRefusal | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'cross-site' || site === 'same-site') {
     return { status: 403, message: 'Failed to answer: another site asked. Ask from a page of this server, or by curl.' }
   }
   const { origin } = headers
-  if (typeof origin === 'string' && !isOwn(origin, headers.host)) {
+  if (typeof origin === 'string' && !isSameOrigin(origin, headers.host)) {
     return {
       status: 403,
       message: `Failed to answer the origin '${printable(origin)}': the server takes commands from its own pages only.`,
@@ -83,7 +83,7 @@ function siteGuard({ headers }: Visitor): TurnedAway | undefined {
  * Rejects a request to the service from a page of another site, unless it only reads or has an API token: a page cannot
  * send a token without a preflight, and the server grants none.
  */
-export function serviceGuard(visitor: Visitor, hasToken: () => boolean): TurnedAway | undefined {
+export function serviceGuard(visitor: GuardedRequest, hasToken: () => boolean): GuardRefusal | undefined {
   const { method } = visitor
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return undefined
   const away = siteGuard(visitor)
@@ -96,10 +96,10 @@ function isUpload(url: string | undefined): boolean {
 }
 
 /** Asks for the control token, as `x-sim-control-token` or as the bearer. */
-export function tokenGuard(token: string): (visitor: Visitor) => TurnedAway | undefined {
+export function tokenGuard(token: string): (visitor: GuardedRequest) => GuardRefusal | undefined {
   return ({ headers }) => {
-    const given = headers[CONTROL_TOKEN_HEADER] ?? /^bearer\s+(\S+)$/i.exec(headers.authorization as string)?.[1]
-    if (typeof given === 'string' && isSame(given, token)) return undefined
+    const sentToken = headers[CONTROL_TOKEN_HEADER] ?? /^bearer\s+(\S+)$/i.exec(headers.authorization as string)?.[1]
+    if (typeof sentToken === 'string' && equalsInConstantTime(sentToken, token)) return undefined
     return {
       status: 401,
       message: `Failed to answer: other machines reach this server, so its control plane asks for a token. Send the one it printed as ${CONTROL_TOKEN_HEADER}.`,
@@ -133,14 +133,14 @@ function hostName(host: string): string {
   return lower.replace(/:\d*$/, '').replace(/\.$/, '')
 }
 
-function isOwn(origin: string, host: string | readonly string[] | undefined): boolean {
+function isSameOrigin(origin: string, host: string | readonly string[] | undefined): boolean {
   return typeof host === 'string' && origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase()
 }
 
 /** Compares without telling by its time how much was right. */
-function isSame(given: string, token: string): boolean {
+function equalsInConstantTime(sentToken: string, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(given), digest(token))
+  return timingSafeEqual(digest(sentToken), digest(token))
 }
 
 /** What came over the wire may hold anything; a message shows the harmless start of it. */

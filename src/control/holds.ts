@@ -4,15 +4,20 @@
  *
  * @example holds({ status: 'running', instances: { running: 1, pending: 0 } }, { instances: { running: 1 } }) // true
  */
-export function holds(value: unknown, asked: unknown): boolean {
-  if (Array.isArray(asked)) {
-    return Array.isArray(value) && value.length === asked.length && asked.every((one, at) => holds(value[at], one))
-  }
-  if (typeof asked === 'object' && asked !== null) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-    return Object.entries(asked).every(
-      ([field, one]) => Object.hasOwn(value, field) && holds((value as Record<string, unknown>)[field], one),
+export function matchesJsonSubset(value: unknown, expected: unknown): boolean {
+  if (Array.isArray(expected)) {
+    return (
+      Array.isArray(value) &&
+      value.length === expected.length &&
+      expected.every((one, at) => matchesJsonSubset(value[at], one))
     )
   }
-  return Object.is(value, asked)
+  if (typeof expected === 'object' && expected !== null) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    return Object.entries(expected).every(
+      ([field, one]) =>
+        Object.hasOwn(value, field) && matchesJsonSubset((value as Record<string, unknown>)[field], one),
+    )
+  }
+  return Object.is(value, expected)
 }

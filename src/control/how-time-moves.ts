@@ -3,12 +3,12 @@ import * as z from 'zod'
 import { CLOCK_MODES } from '../clock/setting.ts'
 import type { Simulator } from '../simulator.ts'
 
-export const HowTimeMoves = z.object({
+export const ClockModeSchema = z.object({
   mode: z.enum(CLOCK_MODES),
   speed: z.number().nullable(),
   paused_by: z.array(z.string()),
 })
 
-export function howTimeMoves({ clock }: Simulator): z.infer<typeof HowTimeMoves> {
+export function clockModeOf({ clock }: Simulator): z.infer<typeof ClockModeSchema> {
   return { mode: clock.mode, speed: clock.speed ?? null, paused_by: [...clock.pausedBy] }
 }

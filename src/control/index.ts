@@ -1,9 +1,9 @@
 /** The simulator's own endpoints: `Request` in, `Response` out, like the service's. */
 
-import type { Call } from '../api/asked.ts'
-import { byPath, type Operations } from '../api/endpoint.ts'
+import type { IncomingRequest } from '../api/asked.ts'
+import { type Operations, sortByPath } from '../api/endpoint.ts'
 import { createPipeline } from '../api/pipeline.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
 import type { TimelineLibrary } from '../timelines.ts'
 import type { Worlds } from '../worlds.ts'
@@ -25,7 +25,7 @@ import * as worldsOfServer from './worlds.ts'
  *
  * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
  */
-export const controlOperations = byPath({
+export const controlOperations = sortByPath({
   ...overview,
   ...clock,
   ...journal,
@@ -41,17 +41,17 @@ export const controlOperations = byPath({
 
 export interface Control {
   /** Answers a request to the control plane of a world. Guards are the door's business: they come before. */
-  answer(sim: Simulator, request: Request, call: Call): Response | Promise<Response>
+  answer(sim: Simulator, request: Request, call: IncomingRequest): Response | Promise<Response>
 }
 
 /** What tells about the simulator itself, or of all its worlds, and never waits for this one. */
-const AT_ONCE: readonly string[] = [
+const IMMEDIATE_OPERATIONS: readonly string[] = [
   ...['getHealth', 'getOverview', 'getRoot'],
   ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
 ]
 /** What would only write about itself, every time that somebody looks. */
-const NOT_JOURNALED: readonly string[] = [
-  ...AT_ONCE,
+const UNJOURNALED_OPERATIONS: readonly string[] = [
+  ...IMMEDIATE_OPERATIONS,
   'getJournal',
   'getDigest',
   'getReport',
@@ -75,17 +75,17 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     operations: controlOperations,
     // A mistyped parameter of a command would be a command that does something else.
     strictQuery: true,
-    admit: sim => ({ sim, worlds, library, operations: controlOperations }),
+    createScope: sim => ({ sim, worlds, library, operations: controlOperations }),
     // Where the clock says the world is: health must not have to catch up first.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
-    open({ world }, operation, method, path) {
-      if (operation === '' || NOT_JOURNALED.includes(operation)) return undefined
+    openEntry({ world }, operation, method, path) {
+      if (operation === '' || UNJOURNALED_OPERATIONS.includes(operation)) return undefined
       const entry = world.openRequest(operation, method, path)
       // What a command does has a cause of its own; what happens while one waits is not its doing.
       world.closeRequest(entry, 0)
       return entry
     },
-    close(_, entry, status) {
+    closeEntry(_, entry, status) {
       if (entry !== undefined) (entry as { fields: { status: number } }).fields.status = status
     },
   })
@@ -93,20 +93,21 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
   return {
     answer(sim, request, call) {
       const path = call.path ?? '/'
-      const operation = pipeline.operationOf(request.method, path.split('?', 1)[0]!)
-      const enter = operation === undefined || AT_ONCE.includes(operation) ? undefined : () => sim.clock.catchUp()
-      const answered = pipeline.answer(sim, request, { ...call, enter })
-      if (operation !== undefined) return answered
-      return Promise.resolve(answered).then(response => (response.status === 404 ? astray(path, response) : response))
+      const operation = pipeline.findOperationId(request.method, path.split('?', 1)[0]!)
+      const enter =
+        operation === undefined || IMMEDIATE_OPERATIONS.includes(operation) ? undefined : () => sim.clock.catchUp()
+      const response = pipeline.answer(sim, request, { ...call, beforeHandling: enter })
+      if (operation !== undefined) return response
+      return Promise.resolve(response).then(response => (response.status === 404 ? notFound(path, response) : response))
     },
   }
 }
 
-function astray(target: string, { headers }: Response): Response {
+function notFound(target: string, { headers }: Response): Response {
   const path = target.split('?', 1)[0]!
-  const meant = nearest(path, new Set(Object.values(controlOperations).map(endpoint => endpoint.path)))
+  const suggestion = nearestWord(path, new Set(Object.values(controlOperations).map(endpoint => endpoint.path)))
   const error =
     `Failed to find '${path}': the control plane has no such path. ` +
-    (meant === undefined ? 'GET /_sim lists those it has.' : `Did you mean '${meant}'?`)
+    (suggestion === undefined ? 'GET /_sim lists those it has.' : `Did you mean '${suggestion}'?`)
   return new Response(JSON.stringify({ error }), { status: 404, headers })
 }

@@ -1,31 +1,31 @@
 import * as z from 'zod'
 import { ScriptRule } from '../api/scripted.ts'
-import { attempt, control, OURS } from './endpoint.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from './endpoint.ts'
 
-const View = z.looseObject({ name: z.string(), hits: z.int() })
+const ScriptedAnswerView = z.looseObject({ name: z.string(), hits: z.int() })
 
 export const listScriptedAnswers = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/inference',
   summary: 'The answers of models that are scripted, in the order in which they are tried',
-  returns: z.object({ rules: z.array(View) }),
+  returns: z.object({ rules: z.array(ScriptedAnswerView) }),
   handle: ({ sim }) => ({ rules: sim.inference.list().map(one => ({ ...one })) }),
 })
 
 export const scriptAnswer = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/inference',
   summary:
     'Script an answer of models: which requests it is for (model, contains, times), and a text, json, toolCall or error',
   refusals: { 400: 'a name that is taken' },
   body: ScriptRule,
-  returns: View,
+  returns: ScriptedAnswerView,
   example: { body: { contains: 'weather', answer: { text: 'Sunny, 21 degrees.' } } },
-  handle: ({ sim, body }) => attempt(() => ({ ...sim.inference.add(body) })),
+  handle: ({ sim, body }) => refuseInvalid(() => ({ ...sim.inference.add(body) })),
 })
 
 export const clearScriptedAnswers = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/inference',
   summary: 'Remove every scripted answer',
   returns: z.object({}),
@@ -36,14 +36,14 @@ export const clearScriptedAnswers = control({
 })
 
 export const removeScriptedAnswer = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/inference/{name}',
   summary: 'Remove a scripted answer',
   refusals: { 404: 'no rule of that name' },
   returns: z.object({}),
   example: { target: '/_sim/inference/script-1' },
   handle: ({ sim, params: { name } }) =>
-    attempt(() => {
+    refuseInvalid(() => {
       sim.inference.remove(name)
       return {}
     }, 404),

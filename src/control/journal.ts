@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
 import { queryInteger } from '../api/fields.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
-import { control, OURS } from './endpoint.ts'
+import { CONTROL_PROVENANCE, control } from './endpoint.ts'
 import { JOURNAL_KINDS } from './kinds.ts'
 
 const JournalEntry = z.object({
@@ -18,7 +18,7 @@ const JournalEntry = z.object({
 })
 
 export const getJournal = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/journal',
   summary: 'What happened, oldest first: after a position, of a kind, at most so many entries (1,000 unless given)',
   example: { target: '/_sim/journal?kind=deployment.running&limit=5' },
@@ -36,15 +36,15 @@ export const getJournal = control({
   handle: ({ query: { after, limit, kind }, sim }) => {
     const { world } = sim
     const { last, dropped, counts } = world.journal
-    if (kind !== undefined && !counts.has(kind)) demandKind(kind, [...counts.keys(), ...JOURNAL_KINDS])
-    const found = world.history(after).filter(entry => kind === undefined || entry.kind === kind)
-    const conceal = concealer(sim)
-    return { entries: found.slice(0, limit).map(entry => shown(entry, sim, conceal)), last, dropped }
+    if (kind !== undefined && !counts.has(kind)) assertKnownKind(kind, [...counts.keys(), ...JOURNAL_KINDS])
+    const entries = world.journalEntries(after).filter(entry => kind === undefined || entry.kind === kind)
+    const redact = tokenRedactor(sim)
+    return { entries: entries.slice(0, limit).map(entry => toJournalEntry(entry, sim, redact)), last, dropped }
   },
 })
 
 export const getDigest = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/digest',
   summary: 'The digest of everything that happened: equal for equal seeds, fixtures and requests',
   returns: z.object({ digest: z.string(), now: z.string() }),
@@ -52,32 +52,32 @@ export const getDigest = control({
 })
 
 /** What has not happened yet is no mistake; what only looks like a kind would never be found. */
-function demandKind(kind: string, known: readonly string[]): void {
-  const meant = known.includes(kind) ? undefined : nearest(kind, known)
-  if (meant === undefined) return
-  refuse(400, `Failed to read the journal: nothing is of the kind '${kind}'. Did you mean '${meant}'?`)
+function assertKnownKind(kind: string, known: readonly string[]): void {
+  const suggestion = known.includes(kind) ? undefined : nearestWord(kind, known)
+  if (suggestion === undefined) return
+  refuse(400, `Failed to read the journal: nothing is of the kind '${kind}'. Did you mean '${suggestion}'?`)
 }
 
-function shown(entry: Entry, sim: Simulator, conceal: (text: string) => string): z.input<typeof JournalEntry> {
+function toJournalEntry(entry: Entry, sim: Simulator, redact: (text: string) => string): z.input<typeof JournalEntry> {
   const { seq, time, kind, cause } = entry
   const fields = Object.entries(entry.fields ?? {}).map(([name, value]) => [
     name,
-    typeof value === 'string' ? conceal(value) : value,
+    typeof value === 'string' ? redact(value) : value,
   ])
   return {
     seq,
     time,
     at: sim.world.clock.iso(time),
     kind,
-    subject: conceal(entry.subject),
+    subject: redact(entry.subject),
     cause,
     ...(entry.fields && { fields: Object.fromEntries(fields) }),
   }
 }
 
 /** A path may name a token by its value; whoever reads the journal need not learn it. */
-function concealer(sim: Simulator): (text: string) => string {
-  const { store, tokens } = sim.world
-  const values = [...store.tokens.all().map(({ token }) => token), ...tokens.former]
+function tokenRedactor(sim: Simulator): (text: string) => string {
+  const { store, apiTokens } = sim.world
+  const values = [...store.tokens.all().map(({ token }) => token), ...apiTokens.formerValues]
   return text => values.reduce((rest, value) => rest.replaceAll(value, `…${value.slice(-4)}`), text)
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { control, OURS } from './endpoint.ts'
-import { moment } from './moment.ts'
+import { CONTROL_PROVENANCE, control } from './endpoint.ts'
+import { parseTimeParam } from './moment.ts'
 
 export const getLedger = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/ledger',
   summary:
     'The account to the micro-cent: its balance, and postings, of one subject or between two moments (Unix seconds or ISO 8601)',
@@ -23,8 +23,8 @@ export const getLedger = control({
     ),
   }),
   handle: ({ query, sim }) => {
-    const from = query.from === undefined ? undefined : moment(sim, 'read the ledger from', query.from)
-    const to = query.to === undefined ? undefined : moment(sim, 'read the ledger to', query.to)
+    const from = query.from === undefined ? undefined : parseTimeParam(sim, 'read the ledger from', query.from)
+    const to = query.to === undefined ? undefined : parseTimeParam(sim, 'read the ledger to', query.to)
     const entries = sim.ledger
       .entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
       .filter(({ subject }) => query.subject === undefined || subject === query.subject)

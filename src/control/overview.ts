@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { Bytes } from '../api/endpoint.ts'
-import { shownBy, takenBy } from './describe.ts'
-import { attempt, control, OURS } from './endpoint.ts'
+import { exampleRequest, parametersOf } from './describe.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from './endpoint.ts'
 import { VERSION } from './version.ts'
-import { WaitingRequest, waitingIn } from './waiting.ts'
+import { PendingRequestSchema, pendingRequestsOf } from './waiting.ts'
 
 export const getHealth = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/health',
   summary: 'Whether the simulator is up; answers in the middle of a long advance, too',
   auth: 'none',
@@ -21,7 +21,7 @@ export const getHealth = control({
 })
 
 export const getOverview = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim',
   summary:
     'What the control plane offers, every endpoint with what it takes and an example; and waiting, the requests of this ' +
@@ -29,7 +29,7 @@ export const getOverview = control({
   returns: z.object({
     name: z.string(),
     version: z.string(),
-    waiting: z.array(WaitingRequest),
+    waiting: z.array(PendingRequestSchema),
     endpoints: z.array(
       z.object({
         method: z.string(),
@@ -51,31 +51,31 @@ export const getOverview = control({
   handle: ({ operations, sim }) => ({
     name: 'modelhost-sim',
     version: VERSION,
-    waiting: waitingIn(sim),
+    waiting: pendingRequestsOf(sim),
     endpoints: Object.entries(operations).map(([operation, endpoint]) => ({
       method: endpoint.method,
       path: endpoint.path,
       operation,
       summary: endpoint.summary,
-      takes: takenBy(endpoint),
-      example: shownBy(endpoint),
+      takes: parametersOf(endpoint),
+      example: exampleRequest(endpoint),
     })),
   }),
 })
 
 export const getUnread = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/unread',
   summary:
     'What clients sent that nothing reads, of the newest 1,000 requests: parameters, fields, whole bodies. Kept with ' +
     'serve --strict-requests alone',
   refusals: { 400: 'a world that does not look for it' },
   returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
-  handle: ({ sim }) => attempt(() => [...sim.unread]),
+  handle: ({ sim }) => refuseInvalid(() => [...sim.unreadFields]),
 })
 
 export const getRoot = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /',
   summary: 'What this server is, in a few words',
   auth: 'none',

@@ -1,16 +1,19 @@
 import * as z from 'zod'
 import type { Report } from '../cluster/report.ts'
-import type { Moment } from '../cluster/report-window.ts'
+import type { TimeInput } from '../cluster/report-window.ts'
 import { DAY, type Micros } from '../kernel/duration.ts'
 import type { Simulator } from '../simulator.ts'
-import { attempt, control, OURS } from './endpoint.ts'
-import { moment } from './moment.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from './endpoint.ts'
+import { parseTimeParam } from './moment.ts'
 
 /** The fields stand in docs/reports.md; the type is the declaration of them all. */
-const AnyReport: z.ZodType<Report> = z.looseObject({ from: z.string(), to: z.string() }) as unknown as z.ZodType<Report>
+const ReportSchema: z.ZodType<Report> = z.looseObject({
+  from: z.string(),
+  to: z.string(),
+}) as unknown as z.ZodType<Report>
 
 export const getReport = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/report',
   summary:
     'What the world did and cost, as a whole or between two moments (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +
@@ -18,18 +21,18 @@ export const getReport = control({
   example: { target: '/_sim/report?from=2026-01-01T00:00:00Z' },
   refusals: { 400: 'a moment that is none, lies before the world or is to come; a step that is none' },
   query: { from: z.string().optional(), to: z.string().optional(), step: z.string().optional() },
-  returns: AnyReport,
+  returns: ReportSchema,
   handle: ({ query: { from, to, step }, sim }) =>
-    attempt(() =>
+    refuseInvalid(() =>
       sim.report({
-        ...(from !== undefined && { from: typed(sim, moment(sim, 'report from', from)) }),
-        ...(to !== undefined && { to: typed(sim, moment(sim, 'report to', to)) }),
+        ...(from !== undefined && { from: toTimeInput(sim, parseTimeParam(sim, 'report from', from)) }),
+        ...(to !== undefined && { to: toTimeInput(sim, parseTimeParam(sim, 'report to', to)) }),
         ...(step !== undefined && { step }),
       }),
     ),
 })
 
 /** As a date within a century, so that a refusal names no microseconds that nobody typed. */
-function typed({ world }: Simulator, at: Micros): Moment {
-  return Math.abs(at) <= 36_525 * DAY ? world.clock.iso(at) : at
+function toTimeInput({ world }: Simulator, time: Micros): TimeInput {
+  return Math.abs(time) <= 36_525 * DAY ? world.clock.iso(time) : time
 }

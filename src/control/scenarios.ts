@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { refuse } from '../api/endpoint.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import type { Simulator } from '../simulator.ts'
-import { type TimelineLibrary, type TimelinePlan, timesOf } from '../timelines.ts'
-import { attempt, type ControlScope, control, OURS } from './endpoint.ts'
+import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../timelines.ts'
+import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from './endpoint.ts'
 
 const EXAMPLE = 'hub-outage'
-const UNKNOWN = { 404: 'no scenario of that name in YAML or JSON' } as const
+const UNKNOWN_SCENARIO = { 404: 'no scenario of that name in YAML or JSON' } as const
 
-const Played = z.object({
+const ScenarioView = z.object({
   name: z.string(),
   title: z.string().nullable(),
   state: z
@@ -22,113 +22,126 @@ const Played = z.object({
 })
 
 export const listScenarios = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios',
   summary:
     'The scenarios in YAML and JSON that the server knows (serve --scenarios), each with where it is in this world',
-  returns: z.array(Played),
-  handle: ({ sim, library }) => Promise.all(library.names().map(name => shown(sim, library, name))),
+  returns: z.array(ScenarioView),
+  handle: ({ sim, library }) => Promise.all(library.names().map(name => toScenarioView(sim, library, name))),
 })
 
 export const getScenario = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios/{name}',
   summary: 'One scenario: whether its timeline can be played in this world, and how far it has come',
   example: { target: `/_sim/scenarios/${EXAMPLE}` },
-  refusals: UNKNOWN,
-  returns: Played,
-  handle: ({ params, sim, library }) => shown(sim, library, known(library, params.name)),
+  refusals: UNKNOWN_SCENARIO,
+  returns: ScenarioView,
+  handle: ({ params, sim, library }) => toScenarioView(sim, library, requireName(library, params.name)),
 })
 
 export const startScenario = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/scenarios/{name}/start',
   summary:
     'Play the timeline of a scenario in this world from now on, beside whoever uses it: its verbs and rules of faults, ' +
     'each at its moment. What the client of the scenario does is left to the client of the world',
   example: { target: `/_sim/scenarios/${EXAMPLE}/start` },
   refusals: {
-    ...UNKNOWN,
+    ...UNKNOWN_SCENARIO,
     400: 'a file with a mistake in it, one without a timeline, a target or a rule that makes no sense in this world',
     409: 'it plays already',
   },
-  returns: Played,
+  returns: ScenarioView,
   handle: async ({ params, sim, library }) => {
-    const name = known(library, params.name)
-    const plan = await attempt(() => library.read(name))
+    const name = requireName(library, params.name)
+    const plan = await refuseInvalid(() => library.read(name))
     // Nothing may come between this look and the start.
     if (sim.timelines.isPlaying(name)) {
       refuse(409, `Failed to start '${name}': it plays already. DELETE /_sim/scenarios/${name} stops it.`)
     }
-    await attempt(() => {
-      const why = unplayable(plan)
-      if (why !== undefined) refuse(400, `Failed to start '${name}': ${why}`)
+    await refuseInvalid(() => {
+      const reason = unplayableReason(plan)
+      if (reason !== undefined) refuse(400, `Failed to start '${name}': ${reason}`)
       sim.timelines.start(plan)
     })
-    return shown(sim, library, name)
+    return toScenarioView(sim, library, name)
   },
 })
 
 export const stopScenario = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/scenarios/{name}',
   summary:
     'Stop a scenario: what it has planned is taken back and its rules of faults are removed; what was done to the world ' +
     'stays. One that does not play is left as it is',
   example: { target: `/_sim/scenarios/${EXAMPLE}` },
-  refusals: UNKNOWN,
-  returns: Played,
+  refusals: UNKNOWN_SCENARIO,
+  returns: ScenarioView,
   handle: ({ params, sim, library }) => {
-    const name = known(library, params.name)
+    const name = requireName(library, params.name)
     sim.timelines.stop(name)
-    return shown(sim, library, name)
+    return toScenarioView(sim, library, name)
   },
 })
 
-function known(library: TimelineLibrary, name: string): string {
+function requireName(library: TimelineLibrary, name: string): string {
   const names = library.names()
   if (names.includes(name)) return name
-  const meant = nearest(name, names)
-  const otherwise =
+  const suggestion = nearestWord(name, names)
+  const fallbackHint =
     names.length === 0
       ? 'Start the server with --scenarios and a folder that holds some.'
       : 'GET /_sim/scenarios lists them.'
   return refuse(
     404,
     `Failed to find the scenario '${name.slice(0, 100)}': there is none of that name in YAML or JSON. ` +
-      (meant === undefined ? otherwise : `Did you mean '${meant}'?`),
+      (suggestion === undefined ? fallbackHint : `Did you mean '${suggestion}'?`),
   )
 }
 
 /** Why there is nothing of a scenario to play; undefined where there is. */
-function unplayable({ acts, problems }: TimelinePlan): string | undefined {
+function unplayableReason({ acts, problems }: TimelinePlan): string | undefined {
   if (acts.length > 0) return undefined
   const why = problems.length === 0 ? '' : ` ${problems.join(' ')}`
   return `it has no timeline: no fault with a moment that is known beforehand.${why} Give it some, as in at: { 5m: [{ fault: … }] }.`
 }
 
-async function shown(sim: Simulator, library: ControlScope['library'], name: string): Promise<z.input<typeof Played>> {
+async function toScenarioView(
+  sim: Simulator,
+  library: ControlScope['library'],
+  name: string,
+): Promise<z.input<typeof ScenarioView>> {
   const view = sim.timelines.get(name)
-  const time = (at: number | undefined) => (at === undefined ? null : sim.world.clock.iso(at))
+  const toIso = (at: number | undefined) => (at === undefined ? null : sim.world.clock.iso(at))
   if (view !== undefined) {
-    const { title, state, done, of = null, startedAt, nextAt, problems } = view
-    return { name, title, state, done, of, started_at: time(startedAt), next_at: time(nextAt), problems: [...problems] }
+    const { title, state, done, total: of = null, startedAt, nextAt, problems } = view
+    return {
+      name,
+      title,
+      state,
+      done,
+      of,
+      started_at: toIso(startedAt),
+      next_at: toIso(nextAt),
+      problems: [...problems],
+    }
   }
-  const waiting = { name, done: 0, of: null, started_at: null, next_at: null }
+  const notStarted = { name, done: 0, of: null, started_at: null, next_at: null }
   try {
     const plan = await library.read(name)
-    const why = unplayable(plan)
-    const of = plan.acts.reduce((sum, act) => sum + timesOf(act), 0)
-    const problems = why === undefined ? [...plan.problems] : [`Not played: ${why}`]
+    const reason = unplayableReason(plan)
+    const of = plan.acts.reduce((sum, act) => sum + repetitionsOf(act), 0)
+    const problems = reason === undefined ? [...plan.problems] : [`Not played: ${reason}`]
     return {
-      ...waiting,
+      ...notStarted,
       title: plan.title,
-      state: why === undefined ? 'ready' : 'unplayable',
+      state: reason === undefined ? 'ready' : 'unplayable',
       of: Number.isFinite(of) ? of : null,
       problems,
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return { ...waiting, title: null, state: 'unplayable', problems: [error.message] }
+    return { ...notStarted, title: null, state: 'unplayable', problems: [error.message] }
   }
 }

@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { Bytes, refuse } from '../api/endpoint.ts'
-import { join } from '../snapshot/bytes.ts'
+import { concatBytes } from '../snapshot/bytes.ts'
 import { Snapshot } from '../snapshot/snapshot.ts'
 import type { ServedWorld } from '../worlds.ts'
-import { attempt, type ControlScope, control, OURS } from './endpoint.ts'
-import { HowTimeMoves, howTimeMoves } from './how-time-moves.ts'
-import { keptIn } from './kept-snapshots.ts'
+import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from './endpoint.ts'
+import { ClockModeSchema, clockModeOf } from './how-time-moves.ts'
+import { requireSnapshot } from './kept-snapshots.ts'
 
 /** Snapshots that a world keeps at most: each holds on to what has changed since. */
-const MOST_SNAPSHOTS = 100
+const MAX_SNAPSHOTS = 100
 /** Bytes of a snapshot that is imported. */
-const MOST_BYTES = 256 * 1_048_576
+const MAX_SNAPSHOT_BYTES = 256 * 1_048_576
 
 const Name = z
   .string()
@@ -26,10 +26,10 @@ const SnapshotView = z.object({
   version: z.string().describe('Of the modelhost-sim that it was taken with'),
 })
 
-const UNKNOWN = 'the world keeps no snapshot of that name'
+const UNKNOWN_SNAPSHOT = 'the world keeps no snapshot of that name'
 
 export const takeSnapshot = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots',
   summary:
     'Keep the world as it is now under a name, snapshot-1 and so on unless given: everything in it, the rules of faults, ' +
@@ -39,68 +39,69 @@ export const takeSnapshot = control({
   body: z.strictObject({ name: Name.optional() }).optional(),
   returns: SnapshotView,
   handle: ({ body = {}, ...scope }) => {
-    const { snapshots } = servedWorld(scope)
+    const { snapshots } = requireServedWorld(scope)
     const name = body.name ?? freeName(snapshots)
-    demandRoom(snapshots, name)
-    const taken = scope.sim.snapshot()
-    snapshots.set(name, taken)
-    return view(name, taken)
+    assertCanAdd(snapshots, name)
+    const snapshot = scope.sim.snapshot()
+    snapshots.set(name, snapshot)
+    return toSnapshotView(name, snapshot)
   },
 })
 
 export const listSnapshots = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots',
   summary: 'The snapshots that the world keeps, in the order in which they came',
   returns: z.array(SnapshotView),
-  handle: scope => Array.from(servedWorld(scope).snapshots, ([name, kept]) => view(name, kept)),
+  handle: scope =>
+    Array.from(requireServedWorld(scope).snapshots, ([name, snapshot]) => toSnapshotView(name, snapshot)),
 })
 
 export const restoreSnapshot = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/restore',
   summary:
     'Go on from a snapshot exactly as the world did then, as often as you like; the journal begins anew, and reset still ' +
     'comes back to where the world began. Where it follows fake timers, which a server has not, time moves on as before',
   example: { target: '/_sim/snapshots/before-the-storm/restore' },
-  refusals: { 404: UNKNOWN },
-  returns: z.object({ now: z.string(), digest: z.string(), clock: HowTimeMoves }),
+  refusals: { 404: UNKNOWN_SNAPSHOT },
+  returns: z.object({ now: z.string(), digest: z.string(), clock: ClockModeSchema }),
   handle: async ({ params, ...scope }) => {
     const { sim } = scope
-    const kept = found(scope, params.snapshot)
-    await attempt(() => sim.restore(kept.served(sim.clock.setting)))
-    return { now: sim.clock.iso, digest: sim.digest, clock: howTimeMoves(sim) }
+    const snapshot = findSnapshot(scope, params.snapshot)
+    await refuseInvalid(() => sim.restore(snapshot.forServer(sim.clock.setting)))
+    return { now: sim.clock.iso, digest: sim.digest, clock: clockModeOf(sim) }
   },
 })
 
 export const deleteSnapshot = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/snapshots/{snapshot}',
   summary: 'Keep a snapshot no longer',
   example: { target: '/_sim/snapshots/before-the-storm' },
-  refusals: { 404: UNKNOWN },
+  refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.object({ snapshot: z.string() }),
   handle: ({ params, ...scope }) => {
-    found(scope, params.snapshot)
-    servedWorld(scope).snapshots.delete(params.snapshot)
+    findSnapshot(scope, params.snapshot)
+    requireServedWorld(scope).snapshots.delete(params.snapshot)
     return { snapshot: params.snapshot }
   },
 })
 
 export const exportSnapshot = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots/{snapshot}/export',
   summary:
     'The bytes of a snapshot, checksummed, for another server, --fixtures or loadSnapshot; they hold the tokens of the world',
   example: { target: '/_sim/snapshots/before-the-storm/export' },
-  refusals: { 404: UNKNOWN },
+  refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.string(),
   produces: 'application/octet-stream',
-  handle: ({ params, ...scope }) => new Bytes([found(scope, params.snapshot).toBytes()]),
+  handle: ({ params, ...scope }) => new Bytes([findSnapshot(scope, params.snapshot).toBytes()]),
 })
 
 export const importSnapshot = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/import',
   summary: 'Keep a snapshot that was exported or saved, here or elsewhere, under a name; restoring it is another step',
   refusals: {
@@ -113,38 +114,41 @@ export const importSnapshot = control({
   example: { target: '/_sim/snapshots/from-elsewhere/import' },
   upload: {
     fields: {},
-    limit: () => ({ bytes: MOST_BYTES, refusal: `Failed to import: a snapshot may have ${MOST_BYTES} bytes` }),
+    limit: () => ({
+      bytes: MAX_SNAPSHOT_BYTES,
+      refusal: `Failed to import: a snapshot may have ${MAX_SNAPSHOT_BYTES} bytes`,
+    }),
   },
   returns: SnapshotView,
   handle: async ({ params: { snapshot: name }, upload, ...scope }) => {
-    const { snapshots } = servedWorld(scope)
-    demandRoom(snapshots, name)
+    const { snapshots } = requireServedWorld(scope)
+    assertCanAdd(snapshots, name)
     const { chunks, filename } = upload.file
-    const given = await attempt(() => Snapshot.from(join(chunks), `the snapshot '${filename || name}'`))
-    snapshots.set(name, given)
-    return view(name, given)
+    const imported = await refuseInvalid(() => Snapshot.from(concatBytes(chunks), `the snapshot '${filename || name}'`))
+    snapshots.set(name, imported)
+    return toSnapshotView(name, imported)
   },
 })
 
-function servedWorld({ sim, worlds }: ControlScope): ServedWorld {
+function requireServedWorld({ sim, worlds }: ControlScope): ServedWorld {
   return (
-    worlds.holding(sim) ??
+    worlds.findBySimulator(sim) ??
     refuse(404, 'Failed to find the world: it was deleted meanwhile. POST /_sim/worlds makes one.')
   )
 }
 
-function found(scope: ControlScope, name: string): Snapshot {
-  return keptIn(servedWorld(scope), name)
+function findSnapshot(scope: ControlScope, name: string): Snapshot {
+  return requireSnapshot(requireServedWorld(scope), name)
 }
 
-function demandRoom(snapshots: ReadonlyMap<string, Snapshot>, name: string): void {
+function assertCanAdd(snapshots: ReadonlyMap<string, Snapshot>, name: string): void {
   if (snapshots.has(name)) {
     refuse(409, `Failed to keep the snapshot '${name}': there is one of that name. Delete it, or give another name.`)
   }
-  if (snapshots.size < MOST_SNAPSHOTS) return
+  if (snapshots.size < MAX_SNAPSHOTS) return
   refuse(
     429,
-    `Failed to keep the snapshot '${name}': the world keeps ${MOST_SNAPSHOTS}, which is its limit. Delete one.`,
+    `Failed to keep the snapshot '${name}': the world keeps ${MAX_SNAPSHOTS}, which is its limit. Delete one.`,
   )
 }
 
@@ -154,6 +158,9 @@ function freeName(snapshots: ReadonlyMap<string, Snapshot>): string {
   return `snapshot-${nth}`
 }
 
-function view(name: string, { now, digest, seed, fixtures, profile, version }: Snapshot): z.input<typeof SnapshotView> {
+function toSnapshotView(
+  name: string,
+  { now, digest, seed, fixtures, profile, version }: Snapshot,
+): z.input<typeof SnapshotView> {
   return { snapshot: name, now, digest, seed, fixtures, profile, version }
 }

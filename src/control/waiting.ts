@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { Simulator } from '../simulator.ts'
 
-export const WaitingRequest = z
+export const PendingRequestSchema = z
   .object({
     operation: z.string().nullable(),
     request: z.string().describe('Method and path'),
@@ -19,8 +19,8 @@ export const WaitingRequest = z
   })
   .meta({ id: 'WaitingRequest' })
 
-export function waitingIn(sim: Simulator): z.input<typeof WaitingRequest>[] {
-  return sim.waiting.map(({ operation, request, id, model, deploy_id, since, waitedMs, until, ...one }) => ({
+export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequestSchema>[] {
+  return sim.pendingRequests.map(({ operation, request, id, model, deploy_id, since, waitedMs, until, ...rest }) => ({
     operation: operation ?? null,
     request,
     id: id ?? null,
@@ -28,7 +28,7 @@ export function waitingIn(sim: Simulator): z.input<typeof WaitingRequest>[] {
     deploy_id: deploy_id ?? null,
     since,
     waited_seconds: waitedMs / 1000,
-    for: one.for,
+    for: rest.for,
     until: until ?? null,
   }))
 }

@@ -4,12 +4,12 @@ import type { NamesProfile } from '../api/names.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import type { SimulatorOptions } from '../simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../worlds.ts'
-import { control, OURS } from './endpoint.ts'
-import { HowTimeMoves, howTimeMoves } from './how-time-moves.ts'
-import { keptIn } from './kept-snapshots.ts'
-import { WaitingRequest, waitingIn } from './waiting.ts'
+import { CONTROL_PROVENANCE, control } from './endpoint.ts'
+import { ClockModeSchema, clockModeOf } from './how-time-moves.ts'
+import { requireSnapshot } from './kept-snapshots.ts'
+import { PendingRequestSchema, pendingRequestsOf } from './waiting.ts'
 
-const Brief = z.object({
+const WorldSummary = z.object({
   world: z.string(),
   token: z.string().nullable().describe('The end of its first token, as the root address takes it'),
   base_url: z.string().describe('Its whole API, and below _sim its control plane'),
@@ -20,20 +20,20 @@ const Brief = z.object({
   idle_seconds: z.number().describe('Real seconds since anybody asked it something'),
 })
 
-const Inspected = Brief.extend({
+const WorldDetails = WorldSummary.extend({
   profile: z.string(),
-  clock: HowTimeMoves,
-  waiting: z.array(WaitingRequest),
+  clock: ClockModeSchema,
+  waiting: z.array(PendingRequestSchema),
   digest: z.string(),
   age_seconds: z.number().describe('Real seconds since it was made'),
   counts: z.object({ deployments: z.int(), batches: z.int(), stored_bytes: z.int(), events: z.int() }),
 })
 
 /** JSON that the simulator itself judges, as it does in a process. */
-const Given = z.record(z.string(), z.unknown())
+const JsonObject = z.record(z.string(), z.unknown())
 
 export const createWorld = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/worlds',
   summary:
     'Make a world: an account of its own with its clock, seed, journal and limits. What is left out is as the server ' +
@@ -46,14 +46,14 @@ export const createWorld = control({
   },
   body: z
     .strictObject({
-      fixtures: z.union([z.string(), Given]).optional(),
+      fixtures: z.union([z.string(), JsonObject]).optional(),
       seed: z.union([z.string(), z.number()]).optional(),
       clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
-      profile: z.union([z.string(), Given]).optional(),
+      profile: z.union([z.string(), JsonObject]).optional(),
       weather: z.string().nullable().optional(),
-      names: Given.optional(),
-      with: Given.optional(),
-      faults: z.array(Given).optional(),
+      names: JsonObject.optional(),
+      with: JsonObject.optional(),
+      faults: z.array(JsonObject).optional(),
       epoch: z.string().optional(),
       documented_only: z.boolean().optional(),
       strict_requests: z.boolean().optional(),
@@ -71,56 +71,56 @@ export const createWorld = control({
   returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
   handle: async ({ body = {}, worlds, request }) => {
     const { clock, from, snapshot, token } = body
-    demandOwnTime(clock)
-    const options = optionsOf(body)
-    demandOwn(body)
-    const forked = from === undefined ? undefined : found(worlds, from)
-    const kept = snapshot === undefined ? undefined : keptIn(forked ?? worlds.default, snapshot)
-    await forked?.sim.clock.catchUp()
-    const world = made(worlds, {
+    assertServerClockMode(clock)
+    const options = toOptions(body)
+    assertNoInheritedFields(body)
+    const origin = from === undefined ? undefined : requireWorld(worlds, from)
+    const savedSnapshot = snapshot === undefined ? undefined : requireSnapshot(origin ?? worlds.default, snapshot)
+    await origin?.sim.clock.catchUp()
+    const world = makeWorld(worlds, {
       ...(options !== undefined && { options }),
-      ...(forked !== undefined && { from: forked }),
-      ...(kept !== undefined && { snapshot: kept }),
+      ...(origin !== undefined && { from: origin }),
+      ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
       clock: clock as WorldSpec['clock'],
       alias: token,
     })
-    return { world: world.name, token: world.token ?? null, base_url: addressOf(world, request) }
+    return { world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }
   },
 })
 
 export const listWorlds = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/worlds',
   summary: 'The worlds of the server, the default one first',
-  returns: z.array(Brief),
-  handle: ({ worlds, request }) => worlds.all().map(world => brief(world, request)),
+  returns: z.array(WorldSummary),
+  handle: ({ worlds, request }) => worlds.all().map(world => toSummary(world, request)),
 })
 
 export const getWorld = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/worlds/{world}',
   summary:
     'One world: what it was made of, its time and digest, what it holds, how long nobody used it, and the requests that ' +
     'wait for its time: since when, for what, until when',
   example: { target: '/_sim/worlds/default' },
   refusals: { 404: 'an unknown world' },
-  returns: Inspected,
+  returns: WorldDetails,
   handle: async ({ params, worlds, request }) => {
-    const world = found(worlds, params.world)
+    const world = requireWorld(worlds, params.world)
     const { sim } = world
     await sim.clock.catchUp()
     const { deployments, batches, files, journal } = sim.world
     let events = 0
     for (const count of journal.counts.values()) events += count
     return {
-      ...brief(world, request),
+      ...toSummary(world, request),
       profile: sim.world.profile.name,
-      clock: howTimeMoves(sim),
-      waiting: waitingIn(sim),
+      clock: clockModeOf(sim),
+      waiting: pendingRequestsOf(sim),
       digest: sim.digest,
       age_seconds: world.ageMs / 1000,
       counts: {
-        deployments: deployments.count,
+        deployments: deployments.countInstance,
         batches: [...batches.entries()].length,
         stored_bytes: files.storedBytes,
         events,
@@ -130,14 +130,14 @@ export const getWorld = control({
 })
 
 export const deleteWorld = control({
-  ...OURS,
+  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/worlds/{world}',
   summary: 'Take a world away, with everything in it',
   example: { target: '/_sim/worlds/w1' },
   refusals: { 404: 'an unknown world', 409: 'the default world' },
   returns: z.object({ world: z.string() }),
   handle: ({ params, worlds }) => {
-    const world = found(worlds, params.world)
+    const world = requireWorld(worlds, params.world)
     if (world === worlds.default) {
       refuse(409, "Failed to delete the default world: it is the server's own. POST /_sim/reset begins it anew.")
     }
@@ -146,43 +146,43 @@ export const deleteWorld = control({
   },
 })
 
-type Body = NonNullable<z.output<typeof createWorld.body>>
+type CreateWorldBody = NonNullable<z.output<typeof createWorld.body>>
 
 /** Fields that are about what is made, and not about what is in it. */
-const ASKED = ['from', 'snapshot', 'clock', 'token']
+const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token']
 /** What a snapshot has nothing of: how its world is spoken to, and how much that may keep. */
-const BESIDE_SNAPSHOT = [
+const SNAPSHOT_FIELDS = [
   ...['names', 'documented_only', 'strict_requests', 'inference_pace'],
   ...['journal_limit', 'max_storage_bytes'],
 ]
 
 /** That nothing is asked for which a world that goes on from another one has already. */
-function demandOwn(body: Body): void {
+function assertNoInheritedFields(body: CreateWorldBody): void {
   const { from, snapshot } = body
   if (from === undefined && snapshot === undefined) return
-  const free = snapshot === undefined ? ASKED : [...ASKED, ...BESIDE_SNAPSHOT]
-  const first = Object.keys(body).find(name => !free.includes(name))
+  const allowed = snapshot === undefined ? CREATION_FIELDS : [...CREATION_FIELDS, ...SNAPSHOT_FIELDS]
+  const first = Object.keys(body).find(name => !allowed.includes(name))
   if (first === undefined) return
-  const told =
+  const reason =
     snapshot === undefined
       ? `a fork has the ${first} of its origin. Leave ${first} or from out.`
       : `a snapshot brings the ${first} of its world. Leave ${first} or snapshot out.`
-  refuse(400, `Failed to make a world: ${told}`)
+  refuse(400, `Failed to make a world: ${reason}`)
 }
 
 /** What differs from what the server was started with; undefined when nothing does. */
-function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
-  const { fixtures, seed, profile, weather, with: beside, epoch } = body
-  demandName('fixtures', fixtures)
-  demandName('profile', profile)
-  if (typeof profile === 'object') demandName('profile.extends', profile.extends)
+function toOptions(body: CreateWorldBody): Partial<SimulatorOptions> | undefined {
+  const { fixtures, seed, profile, weather, with: patch, epoch } = body
+  assertNotPath('fixtures', fixtures)
+  assertNotPath('profile', profile)
+  if (typeof profile === 'object') assertNotPath('profile.extends', profile.extends)
   const options = {
     ...(fixtures !== undefined && { fixtures }),
     ...(seed !== undefined && { seed }),
     ...(profile !== undefined && { profile }),
     // null is the profile's own, where the server was started with another.
     ...(weather !== undefined && { weather: weather ?? undefined }),
-    ...(beside !== undefined && { with: beside }),
+    ...(patch !== undefined && { with: patch }),
     // What a rule may be is the simulator's to say.
     ...(body.faults !== undefined && { faults: body.faults as unknown as FaultRule[] }),
     ...(epoch !== undefined && { epoch }),
@@ -198,7 +198,7 @@ function optionsOf(body: Body): Partial<SimulatorOptions> | undefined {
 }
 
 /** A server has no clock to follow: such a world would stand still. */
-function demandOwnTime(clock: Body['clock']): void {
+function assertServerClockMode(clock: CreateWorldBody['clock']): void {
   if ((typeof clock === 'object' ? clock.mode : clock) !== 'follow') return
   refuse(
     400,
@@ -207,7 +207,7 @@ function demandOwnTime(clock: Body['clock']): void {
 }
 
 /** Over HTTP no path is read: whoever may make a world need not see the files of this machine. */
-function demandName(field: string, value: unknown): void {
+function assertNotPath(field: string, value: unknown): void {
   if (typeof value !== 'string' || /^[A-Za-z0-9][\w-]*$/.test(value)) return
   refuse(
     400,
@@ -215,7 +215,7 @@ function demandName(field: string, value: unknown): void {
   )
 }
 
-function made(worlds: Worlds, spec: WorldSpec): ServedWorld {
+function makeWorld(worlds: Worlds, spec: WorldSpec): ServedWorld {
   try {
     return worlds.make(spec)
   } catch (error) {
@@ -227,17 +227,17 @@ function made(worlds: Worlds, spec: WorldSpec): ServedWorld {
   }
 }
 
-function found(worlds: Worlds, name: string): ServedWorld {
-  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.gone(name)}.`)
+function requireWorld(worlds: Worlds, name: string): ServedWorld {
+  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.explainMissing(name)}.`)
 }
 
-function brief(world: ServedWorld, request: Request): z.input<typeof Brief> {
+function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {
   const { sim } = world
   const { fixtures = DEFAULT_WORLD } = sim.options
   return {
     world: world.name,
-    token: world.token === undefined ? null : concealed(world.token),
-    base_url: addressOf(world, request),
+    token: world.token === undefined ? null : redactToken(world.token),
+    base_url: worldUrl(world, request),
     fixtures: typeof fixtures === 'string' ? fixtures : 'given',
     seed: sim.seed,
     now: sim.world.clock.iso(sim.clock.due),
@@ -247,12 +247,12 @@ function brief(world: ServedWorld, request: Request): z.input<typeof Brief> {
 }
 
 /** Whoever looks need not learn a token; its end and its routing word tell which it is. */
-function concealed(token: string): string {
-  const [, bare, word] = /^(.*?)(\.\w+)?$/.exec(token)!
-  return `…${bare!.slice(-4)}${word ?? ''}`
+function redactToken(token: string): string {
+  const [, value, routingWord] = /^(.*?)(\.\w+)?$/.exec(token)!
+  return `…${value!.slice(-4)}${routingWord ?? ''}`
 }
 
 /** By the address that was asked: behind a forwarded port the server's own is another. */
-function addressOf({ name }: ServedWorld, request: Request): string {
+function worldUrl({ name }: ServedWorld, request: Request): string {
   return `${new URL(request.url).origin}/_sim/worlds/${name}`
 }

@@ -1,27 +1,27 @@
 /** Bodies to which something happens on their way, each piece as it comes. Whoever leaves is heard where they come from. */
-import { bodyCut } from '../api/body-cut.ts'
+import { createConnectionClosedError } from '../api/body-cut.ts'
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>
 
 /** The first bytes of a body, and never all of it, or nothing would be missing; then it fails as `fetch` has it. */
-export function cutBody(body: Body, after: number): Body {
+export function truncateBody(body: Body, after: number): Body {
   const reader = body.getReader()
-  let left = after
+  let remaining = after
   // The last byte that came: it goes on when there is another.
-  let kept = new Uint8Array(0)
+  let lastByte = new Uint8Array(0)
   return new ReadableStream(
     {
       async pull(controller) {
-        while (left > 0) {
+        while (remaining > 0) {
           const { done, value } = await reader.read()
           if (done) break
-          const come = joined(kept, value)
-          const part = come.subarray(0, Math.max(0, Math.min(left, come.length - 1)))
-          kept = come.slice(-1)
-          left -= part.length
+          const available = concatBytes(lastByte, value)
+          const part = available.subarray(0, Math.max(0, Math.min(remaining, available.length - 1)))
+          lastByte = available.slice(-1)
+          remaining -= part.length
           if (part.length > 0) return controller.enqueue(part)
         }
-        controller.error(bodyCut())
+        controller.error(createConnectionClosedError())
         await reader.cancel()
       },
       cancel: reason => reader.cancel(reason),
@@ -31,7 +31,7 @@ export function cutBody(body: Body, after: number): Body {
 }
 
 /** A body each of whose pieces is changed. */
-export function changedBody(body: Body, change: (piece: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>): Body {
+export function mapBody(body: Body, change: (piece: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>): Body {
   const reader = body.getReader()
   return new ReadableStream(
     {
@@ -46,9 +46,9 @@ export function changedBody(body: Body, change: (piece: Uint8Array<ArrayBuffer>)
   )
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(one.length + other.length)
-  both.set(one)
-  both.set(other, one.length)
-  return both
+function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const result = new Uint8Array(first.length + second.length)
+  result.set(first)
+  result.set(second, first.length)
+  return result
 }

@@ -1,20 +1,20 @@
 import * as z from 'zod'
-import { nearest } from '../kernel/nearest.ts'
-import { changedBody } from './bodies.ts'
-import { isStream } from './broken.ts'
-import { kind } from './kind.ts'
+import { nearestWord } from '../kernel/nearest.ts'
+import { mapBody } from './bodies.ts'
+import { isEventStream } from './broken.ts'
+import { defineFaultKind } from './kind.ts'
 
 /** What a service may change without breaking its word. */
-const LEGAL = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
+const COMPATIBLE_CHANGES = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
 /** What breaks it. */
-const ILLEGAL = ['missingField', 'numberAsString', 'unlistedValue'] as const
+const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue'] as const
 /** How many fields an error names. */
-const MOST_NAMED = 8
+const MAX_LISTED_PATHS = 8
 
-type Change = (typeof LEGAL | typeof ILLEGAL)[number]
+type Change = (typeof COMPATIBLE_CHANGES | typeof BREAKING_CHANGES)[number]
 
 /** A field of an answer as the declaration has it; entries of a list stand under `[]`. */
-interface Field {
+interface SchemaField {
   /** As in `instances.running` or `data[].pricing.prompt`. */
   readonly path: string
   readonly isOptional: boolean
@@ -26,74 +26,77 @@ interface Field {
 }
 
 /** An answer that is not what the declaration says, or only just. What is changed is drawn unless `field` names it. */
-export const drift = kind({
+export const drift = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('drift'),
-    change: z.enum([...LEGAL, ...ILLEGAL]),
+    change: z.enum([...COMPATIBLE_CHANGES, ...BREAKING_CHANGES]),
     field: z.string().min(1).optional(),
   }),
-  befalls: ({ change, field }, { returns, produces }) =>
-    produces === 'application/json' && candidates(returns, change, field).length > 0,
-  befallsOnly: 'answers in which something can be changed so',
-  misfit({ change, field }, endpoints) {
-    const told = endpoints.filter(({ produces }) => produces === 'application/json')
-    const fit = [...new Set(told.flatMap(({ returns }) => candidates(returns, change, undefined)))]
-    if (field === undefined || fit.length === 0) return undefined
+  appliesTo: ({ change, field }, { returns, produces }) =>
+    produces === 'application/json' && changeablePaths(returns, change, field).length > 0,
+  scope: 'answers in which something can be changed so',
+  explainMismatch({ change, field }, endpoints) {
+    const jsonEndpoints = endpoints.filter(({ produces }) => produces === 'application/json')
+    const allowed = [...new Set(jsonEndpoints.flatMap(({ returns }) => changeablePaths(returns, change, undefined)))]
+    if (field === undefined || allowed.length === 0) return undefined
     const path = ['field']
-    const fields = told.flatMap(({ returns }) => [...fieldsOf(returns).map(one => one.path), ...objectsOf(returns)])
+    const fields = jsonEndpoints.flatMap(({ returns }) => [
+      ...schemaFields(returns).map(one => one.path),
+      ...objectPaths(returns),
+    ])
     if (!fields.includes(field)) {
-      const meant = nearest(field, fields)
-      const advice = meant === undefined ? `Give one of ${few(fit)}.` : `Did you mean '${meant}'?`
+      const suggestion = nearestWord(field, fields)
+      const advice = suggestion === undefined ? `Give one of ${listPaths(allowed)}.` : `Did you mean '${suggestion}'?`
       return { path, reason: `there is no field '${field}' in the answer. ${advice}` }
     }
-    return { path, reason: `${change} can not be done to '${field}'. Give one of ${few(fit)}.` }
+    return { path, reason: `${change} can not be done to '${field}'. Give one of ${listPaths(allowed)}.` }
   },
   async act({ change, field }, hit) {
     const answer = await hit.proceed()
     // A refusal has another shape than the declared one.
     if (answer.status !== 200) return answer
-    const { endpoint, spelled } = hit.passage
+    const { endpoint, toVendorFieldPath: spelled } = hit.passage
     const draw = hit.draw()
-    const changed = (text: string, places: readonly (readonly string[])[]) => {
+    const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
       const body: unknown = JSON.parse(text)
-      const found = places.filter(steps => isThere(body, steps))
-      const chosen = found[Math.floor(draw * found.length)]
-      return JSON.stringify(chosen === undefined ? body : edited(body, chosen, change))
+      const present = paths.filter(steps => hasPath(body, steps))
+      const chosen = present[Math.floor(draw * present.length)]
+      return JSON.stringify(chosen === undefined ? body : applyChange(body, chosen, change))
     }
     const { status, headers } = answer
-    if (!isStream(answer)) {
-      const places = candidates(endpoint.returns, change, field).map(one => spelled(stepsOf(one)))
-      return new Response(changed(await answer.text(), places), { status, headers })
+    if (!isEventStream(answer)) {
+      const places = changeablePaths(endpoint.returns, change, field).map(one => spelled(pathSegments(one)))
+      return new Response(applyTo(await answer.text(), places), { status, headers })
     }
-    const places = candidates(endpoint.streams ?? endpoint.returns, change, field).map(stepsOf)
+    const places = changeablePaths(endpoint.streamEvent ?? endpoint.returns, change, field).map(pathSegments)
     const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
     // Its pieces are whole events.
-    const drifted = changedBody(answer.body!, piece =>
+    const changedBody = mapBody(answer.body!, piece =>
       encoder.encode(
-        decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${changed(data, places)}`),
+        decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${applyTo(data, places)}`),
       ),
     )
-    return new Response(drifted, { status, headers })
+    return new Response(changedBody, { status, headers })
   },
 })
 
 /** The first of them, for an error. */
-function few(paths: readonly string[]): string {
-  const named = paths.filter(path => path !== '')
-  return `${named.slice(0, MOST_NAMED).join(', ')}${named.length > MOST_NAMED ? ', …' : ''}`
+function listPaths(paths: readonly string[]): string {
+  const nonEmpty = paths.filter(path => path !== '')
+  return `${nonEmpty.slice(0, MAX_LISTED_PATHS).join(', ')}${nonEmpty.length > MAX_LISTED_PATHS ? ', …' : ''}`
 }
 
 /** The places of an answer that a change can be made at; `''` is the answer itself. */
-function candidates(schema: z.ZodType, change: Change, field: string | undefined): string[] {
-  const fields = fieldsOf(schema)
+function changeablePaths(schema: z.ZodType, change: Change, field: string | undefined): string[] {
+  const fields = schemaFields(schema)
   const paths =
     change === 'extraField' || change === 'keyOrder'
-      ? objectsOf(schema)
-      : fields.filter(one => FITS[change](one)).map(({ path }) => path)
+      ? objectPaths(schema)
+      : fields.filter(one => CAN_CHANGE[change](one)).map(({ path }) => path)
   return field === undefined ? paths : paths.filter(path => path === field)
 }
 
-const FITS: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (field: Field) => boolean>> = {
+const CAN_CHANGE: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (field: SchemaField) => boolean>> = {
   absentField: ({ isOptional }) => isOptional,
   nullField: ({ isNullable }) => isNullable,
   unknownValue: ({ isOpen }) => isOpen,
@@ -103,49 +106,49 @@ const FITS: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (field: 
 }
 
 /** Every field that a declaration names, however deep. */
-export function fieldsOf(schema: z.ZodType, under = ''): Field[] {
-  const { bare, place } = opened(schema, under)
-  return bare.flatMap(one =>
-    Object.entries(one.shape).flatMap(([name, declared]) => {
-      const path = place === '' ? name : `${place}.${name}`
-      return [fieldOf(path, declared as z.ZodType), ...fieldsOf(declared as z.ZodType, path)]
+export function schemaFields(schema: z.ZodType, prefix = ''): SchemaField[] {
+  const { bare: objects, place: base } = objectSchemas(schema, prefix)
+  return objects.flatMap(object =>
+    Object.entries(object.shape).flatMap(([name, fieldSchema]) => {
+      const path = base === '' ? name : `${base}.${name}`
+      return [toSchemaField(path, fieldSchema as z.ZodType), ...schemaFields(fieldSchema as z.ZodType, path)]
     }),
   )
 }
 
 /** The places at which an object stands: the answer, the entries of a list, objects within. */
-function objectsOf(schema: z.ZodType, under = ''): string[] {
-  const { bare, place } = opened(schema, under)
-  const inner = bare.flatMap(one =>
-    Object.entries(one.shape).flatMap(([name, declared]) =>
-      objectsOf(declared as z.ZodType, place === '' ? name : `${place}.${name}`),
+function objectPaths(schema: z.ZodType, prefix = ''): string[] {
+  const { bare: objects, place: base } = objectSchemas(schema, prefix)
+  const inner = objects.flatMap(object =>
+    Object.entries(object.shape).flatMap(([name, fieldSchema]) =>
+      objectPaths(fieldSchema as z.ZodType, base === '' ? name : `${base}.${name}`),
     ),
   )
-  return bare.length > 0 ? [...new Set([place, ...inner])] : []
+  return objects.length > 0 ? [...new Set([base, ...inner])] : []
 }
 
 /** The objects that a schema stands for, and where: behind wrappers, in a list, one of several. */
-function opened(schema: z.ZodType, place: string): { bare: z.ZodObject[]; place: string } {
-  const inner = unwrapped(schema)
-  if (inner instanceof z.ZodArray) return opened(inner.element as z.ZodType, `${place}[]`)
+function objectSchemas(schema: z.ZodType, place: string): { bare: z.ZodObject[]; place: string } {
+  const inner = unwrapSchema(schema)
+  if (inner instanceof z.ZodArray) return objectSchemas(inner.element as z.ZodType, `${place}[]`)
   if (inner instanceof z.ZodObject) return { bare: [inner], place }
   if (inner instanceof z.ZodDiscriminatedUnion) return { bare: inner.options as z.ZodObject[], place }
   return { bare: [], place }
 }
 
-function fieldOf(path: string, declared: z.ZodType): Field {
-  const inner = unwrapped(declared)
+function toSchemaField(path: string, schema: z.ZodType): SchemaField {
+  const inner = unwrapSchema(schema)
   return {
     path,
-    isOptional: declared.safeParse(undefined).success,
-    isNullable: declared.safeParse(null).success,
+    isOptional: schema.safeParse(undefined).success,
+    isNullable: schema.safeParse(null).success,
     isNumber: inner instanceof z.ZodNumber,
     isEnum: inner instanceof z.ZodEnum || inner instanceof z.ZodLiteral,
     isOpen: inner.meta()?.['x-open'] === true,
   }
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
+function unwrapSchema(schema: z.ZodType): z.ZodType {
   let inner = schema
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
     inner = inner.unwrap() as z.ZodType
@@ -153,49 +156,49 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return inner
 }
 
-function stepsOf(path: string): string[] {
+function pathSegments(path: string): string[] {
   return path
     .replaceAll('[]', '.[]')
     .split('.')
     .filter(step => step !== '')
 }
 
-function isThere(value: unknown, steps: readonly string[]): boolean {
-  const [step, ...rest] = steps
-  if (step === undefined) return true
-  if (step === '[]') return Array.isArray(value) && value.some(entry => isThere(entry, rest))
-  return isObject(value) && Object.hasOwn(value, step) && isThere(value[step], rest)
+function hasPath(value: unknown, segments: readonly string[]): boolean {
+  const [segment, ...rest] = segments
+  if (segment === undefined) return true
+  if (segment === '[]') return Array.isArray(value) && value.some(entry => hasPath(entry, rest))
+  return isObject(value) && Object.hasOwn(value, segment) && hasPath(value[segment], rest)
 }
 
 /** The value with the change made, in every entry of a list that has the place. */
-function edited(value: unknown, steps: readonly string[], change: Change): unknown {
-  const [step, ...rest] = steps
-  if (step === '[]') return Array.isArray(value) ? value.map(entry => edited(entry, rest, change)) : value
+function applyChange(value: unknown, segments: readonly string[], change: Change): unknown {
+  const [segment, ...rest] = segments
+  if (segment === '[]') return Array.isArray(value) ? value.map(entry => applyChange(entry, rest, change)) : value
   if (!isObject(value)) return value
-  if (step === undefined) {
+  if (segment === undefined) {
     return change === 'keyOrder'
       ? Object.fromEntries(Object.entries(value).reverse())
       : { ...value, not_in_the_document: 'a field of a later version' }
   }
-  if (!Object.hasOwn(value, step)) return value
-  const there = value[step]
+  if (!Object.hasOwn(value, segment)) return value
+  const current = value[segment]
   // On the way, or at an object that gets a field or another order itself.
   if (rest.length > 0 || change === 'extraField' || change === 'keyOrder') {
-    return { ...value, [step]: edited(there, rest, change) }
+    return { ...value, [segment]: applyChange(current, rest, change) }
   }
   switch (change) {
     case 'absentField':
     case 'missingField': {
-      const { [step]: _, ...others } = value
-      return others
+      const { [segment]: _, ...otherFields } = value
+      return otherFields
     }
     case 'nullField':
-      return { ...value, [step]: null }
+      return { ...value, [segment]: null }
     case 'numberAsString':
-      return { ...value, [step]: String(there) }
+      return { ...value, [segment]: String(current) }
     case 'unknownValue':
     case 'unlistedValue':
-      return { ...value, [step]: 'not_in_the_document' }
+      return { ...value, [segment]: 'not_in_the_document' }
   }
 }
 

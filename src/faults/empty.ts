@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { kind } from './kind.ts'
+import { defineFaultKind } from './kind.ts'
 
 /** The answer with nothing in it, though its status and content type are as ever. */
-export const empty = kind({
+export const empty = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('empty') }),
   async act(_, hit) {
     const answer = await hit.proceed()

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { BrokenAnswer } from './broken.ts'
+import { WireFaultResponse } from './broken.ts'
 import { effect } from './fields.ts'
-import { inPlace, kind } from './kind.ts'
+import { answerInstead, defineFaultKind } from './kind.ts'
 
 /** No answer ever comes, and the connection stays until the client leaves. */
-export const hang = kind({
+export const hang = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('hang'), effect }),
-  act: ({ effect }, hit) => inPlace(effect, hit, 0, () => new BrokenAnswer({ kind: 'hang' })),
+  act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'hang' })),
 })

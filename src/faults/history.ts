@@ -1,62 +1,62 @@
 import type { Micros } from '../kernel/duration.ts'
-import type { FaultyWorld } from './kind.ts'
+import type { FaultWorld } from './kind.ts'
 
 /** How many moments are kept at most; beyond, stale reads show what is a little less stale. */
-const MOST_POINTS = 256
+const MAX_PAST_WORLDS = 256
 
 /** A world as it was at a moment; nobody moves it on. */
-export interface Past {
+export interface PastWorld {
   readonly at: Micros
-  readonly world: FaultyWorld
+  readonly world: FaultWorld
 }
 
 /**
  * What a world was, for stale reads: a fork of it as it left each moment in which a request or a command touched it.
  * Between two of those it went its way by itself, so the fork before, run on, is what was.
  */
-export class History {
-  readonly #world: FaultyWorld
-  #points: readonly Past[]
+export class WorldHistory {
+  readonly #world: FaultWorld
+  #pastWorlds: readonly PastWorld[]
   /** How far back anybody looks. */
-  #reach: Micros
+  #lookback: Micros
 
   /** Keeps what will be from now on; of what was before there is `past` to be had, for a world that goes on from it. */
-  constructor(world: FaultyWorld, reach: Micros, past: readonly Past[] = []) {
+  constructor(world: FaultWorld, lookback: Micros, pastWorlds: readonly PastWorld[] = []) {
     this.#world = world
-    this.#reach = reach
-    this.#points = past.length > 0 ? past : [{ at: world.clock.now, world: world.fork() }]
-    world.beforeMove = () => this.#keep()
+    this.#lookback = lookback
+    this.#pastWorlds = pastWorlds.length > 0 ? pastWorlds : [{ at: world.clock.now, world: world.fork() }]
+    world.onBeforeMove = () => this.#saveFork()
   }
 
-  get past(): readonly Past[] {
-    return this.#points
+  get pastWorlds(): readonly PastWorld[] {
+    return this.#pastWorlds
   }
 
   /** Looks back this far, too. */
-  widen(reach: Micros): void {
-    this.#reach = Math.max(this.#reach, reach)
+  extend(lookback: Micros): void {
+    this.#lookback = Math.max(this.#lookback, lookback)
   }
 
   /** The world as it was at a moment; as it was at first, for a moment before that. */
-  at(moment: Micros): FaultyWorld {
-    const point = this.#points.findLast(({ at }) => at <= moment)
-    const past = (point ?? this.#points[0]!).world.fork()
-    past.answerLinesAs(this.#world)
-    if (moment > past.clock.now) past.runTo(moment)
-    return past
+  at(time: Micros): FaultWorld {
+    const nearestFork = this.#pastWorlds.findLast(({ at }) => at <= time)
+    const world = (nearestFork ?? this.#pastWorlds[0]!).world.fork()
+    world.inheritLineAnswerer(this.#world)
+    if (time > world.clock.now) world.runTo(time)
+    return world
   }
 
   /** Ends it. */
   close(): void {
-    this.#world.beforeMove = undefined
+    this.#world.onBeforeMove = undefined
   }
 
-  #keep(): void {
+  #saveFork(): void {
     const { now } = this.#world.clock
-    const kept = this.#points.filter(({ at }) => at !== now || at === this.#points[0]!.at)
+    const distinct = this.#pastWorlds.filter(({ at }) => at !== now || at === this.#pastWorlds[0]!.at)
     // The newest that lies as far back as anybody looks, and what came after it.
-    const oldest = kept.findLastIndex(({ at }) => at <= now - this.#reach)
-    const points = [...kept.slice(Math.max(0, oldest)), { at: now, world: this.#world.fork() }]
-    this.#points = points.slice(-MOST_POINTS)
+    const oldest = distinct.findLastIndex(({ at }) => at <= now - this.#lookback)
+    const pastWorlds = [...distinct.slice(Math.max(0, oldest)), { at: now, world: this.#world.fork() }]
+    this.#pastWorlds = pastWorlds.slice(-MAX_PAST_WORLDS)
   }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { effect } from './fields.ts'
-import { inPlace, kind } from './kind.ts'
+import { answerInstead, defineFaultKind } from './kind.ts'
 
 const TITLES: Readonly<Record<number, string>> = {
   200: 'Welcome',
@@ -11,7 +11,7 @@ const TITLES: Readonly<Record<number, string>> = {
 }
 
 /** The page of a proxy in between, where JSON should be. */
-export const html = kind({
+export const html = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('html'),
     status: z.union([z.literal(200), z.literal(500), z.literal(502), z.literal(503), z.literal(504)]).default(502),
@@ -22,6 +22,6 @@ export const html = kind({
     const text =
       `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n` +
       '<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n'
-    return inPlace(effect, hit, status, () => hit.passage.page(status, text, 'text/html'))
+    return answerInstead(effect, hit, status, () => hit.passage.respondText(status, text, 'text/html'))
   },
 })

@@ -14,7 +14,7 @@ import { stale } from './stale.ts'
 import { status } from './status.ts'
 import { truncated } from './truncated.ts'
 
-export const KINDS = {
+export const FAULT_KINDS = {
   status,
   rateLimit,
   latency,

@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { BrokenAnswer } from './broken.ts'
-import { kind } from './kind.ts'
+import { WireFaultResponse } from './broken.ts'
+import { defineFaultKind } from './kind.ts'
 
 /** Nobody listens there. */
-export const refused = kind({
+export const refused = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('refused') }),
   act(_, hit) {
     hit.record(0)
-    return new BrokenAnswer({ kind: 'refused' })
+    return new WireFaultResponse({ kind: 'refused' })
   },
 })

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { BrokenAnswer } from './broken.ts'
+import { WireFaultResponse } from './broken.ts'
 import { effect } from './fields.ts'
-import { inPlace, kind } from './kind.ts'
+import { answerInstead, defineFaultKind } from './kind.ts'
 
 /** The connection is reset: before the work, or, with `effect: 'done'`, when it is done and only the answer is lost. */
-export const reset = kind({
+export const reset = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('reset'), effect }),
-  act: ({ effect }, hit) => inPlace(effect, hit, 0, () => new BrokenAnswer({ kind: 'reset' })),
+  act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'reset' })),
 })

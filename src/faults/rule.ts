@@ -1,20 +1,20 @@
 /** A rule of a fault: what it befalls, when, and which fault it is. */
 import * as z from 'zod'
-import { type AnyEndpoint, type Operations, routeNames } from '../api/endpoint.ts'
+import { type AnyEndpoint, type Operations, routeParamNames } from '../api/endpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { globOf } from '../kernel/glob.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { jsonPath, problemsOf } from '../store/problems.ts'
 import { isDuration } from './fields.ts'
-import type { Kind } from './kind.ts'
-import { KINDS } from './kinds.ts'
+import type { FaultKind } from './kind.ts'
+import { FAULT_KINDS } from './kinds.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
 /** The texts that are a moment, as the source of a pattern for JSON Schema. */
-export const MOMENT_PATTERN = `${DURATION_PATTERN}|^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+([Zz]|[+-]\\d\\d:?\\d\\d)$`
+export const TIME_INPUT_PATTERN = `${DURATION_PATTERN}|^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+([Zz]|[+-]\\d\\d:?\\d\\d)$`
 /** A moment: a duration from now, ISO 8601 with an offset, or a Date. */
-const moment = z
+const timeInput = z
   .custom<Duration | Date>(
     value =>
       isDuration(value) ||
@@ -23,7 +23,7 @@ const moment = z
     { error: "a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'" },
   )
   .meta({
-    ...{ type: ['string', 'number'] as never, pattern: MOMENT_PATTERN, minimum: 0 },
+    ...{ type: ['string', 'number'] as never, pattern: TIME_INPUT_PATTERN, minimum: 0 },
     description: "As in '10m', or ISO 8601 with an offset",
   })
 
@@ -31,7 +31,7 @@ const moment = z
 const PATTERN_MAX_LENGTH = 1000
 const PATTERNS_MAX = 1000
 const pattern = z.string().min(1).max(PATTERN_MAX_LENGTH)
-const count = z.int().min(1)
+const positiveInteger = z.int().min(1)
 
 /** Returns what `on` should be instead of the value; undefined if the value is valid. */
 function expectedOn(value: unknown): string | undefined {
@@ -69,28 +69,28 @@ export const RuleSchema = z.strictObject({
   token: pattern.optional(),
   model: pattern.optional(),
   deployment: pattern.optional(),
-  times: count.optional(),
-  nth: count.optional(),
-  every: count.optional(),
+  times: positiveInteger.optional(),
+  nth: positiveInteger.optional(),
+  every: positiveInteger.optional(),
   chance: z.number().gt(0).max(1).optional(),
   after: z.strictObject({ kind: z.string(), subject: z.string().optional() }).optional(),
-  from: moment.optional(),
-  until: moment.optional(),
+  from: timeInput.optional(),
+  until: timeInput.optional(),
   fault: z.discriminatedUnion('kind', [
-    KINDS.status.schema,
-    KINDS.rateLimit.schema,
-    KINDS.latency.schema,
-    KINDS.hang.schema,
-    KINDS.reset.schema,
-    KINDS.refused.schema,
-    KINDS.empty.schema,
-    KINDS.truncated.schema,
-    KINDS.garbled.schema,
-    KINDS.html.schema,
-    KINDS.slowBody.schema,
-    KINDS.drift.schema,
-    KINDS.stale.schema,
-    KINDS.duplicate.schema,
+    FAULT_KINDS.status.schema,
+    FAULT_KINDS.rateLimit.schema,
+    FAULT_KINDS.latency.schema,
+    FAULT_KINDS.hang.schema,
+    FAULT_KINDS.reset.schema,
+    FAULT_KINDS.refused.schema,
+    FAULT_KINDS.empty.schema,
+    FAULT_KINDS.truncated.schema,
+    FAULT_KINDS.garbled.schema,
+    FAULT_KINDS.html.schema,
+    FAULT_KINDS.slowBody.schema,
+    FAULT_KINDS.drift.schema,
+    FAULT_KINDS.stale.schema,
+    FAULT_KINDS.duplicate.schema,
   ]),
 })
 
@@ -122,7 +122,7 @@ export class FaultError extends RangeError {
 }
 
 /** A rule with what is settled when it is added. */
-export interface ReadRule {
+export interface ParsedRule {
   /** As it was given, with what it left out. */
   readonly rule: z.output<typeof RuleSchema>
   /** The operations that it is on, and can befall. */
@@ -132,7 +132,7 @@ export interface ReadRule {
 }
 
 /** What a rule is read against. */
-export interface Surroundings {
+export interface RuleContext {
   readonly operations: Operations
   operationOf(method: string, path: string): string | undefined
   /** What the journal calls things. */
@@ -150,9 +150,9 @@ const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
  *
  * @throws FaultError before anything has changed
  */
-export function readRule(given: unknown, around: Surroundings): ReadRule {
-  const read = demandRule(given, around)
-  return { ...read, ...windowOf(read.rule, around.clock) }
+export function parseRule(input: unknown, context: RuleContext): ParsedRule {
+  const parsed = parseRuleWithoutWindow(input, context)
+  return { ...parsed, ...toWindow(parsed.rule, context.clock) }
 }
 
 /**
@@ -160,114 +160,124 @@ export function readRule(given: unknown, around: Surroundings): ReadRule {
  *
  * @throws FaultError that says at which path
  */
-export function demandRule(given: unknown, around: Omit<Surroundings, 'clock'>): Pick<ReadRule, 'rule' | 'operations'> {
-  const parsed = RuleSchema.safeParse(given)
+export function parseRuleWithoutWindow(
+  input: unknown,
+  context: Omit<RuleContext, 'clock'>,
+): Pick<ParsedRule, 'rule' | 'operations'> {
+  const parsed = RuleSchema.safeParse(input)
   if (!parsed.success) {
-    const [{ path, text }] = problemsOf(RuleSchema, given, parsed.error) as [{ path: PropertyKey[]; text: string }]
-    throw refused(text, path)
+    const [{ path, text }] = problemsOf(RuleSchema, input, parsed.error) as [{ path: PropertyKey[]; text: string }]
+    throw invalidRule(text, path)
   }
   const rule = parsed.data
   const triggers = TRIGGERS.filter(name => rule[name] !== undefined)
   if (triggers.length > 1) {
-    throw refused(`${triggers.join(' and ')} contradict each other. Give one of ${TRIGGERS.join(', ')}, or none.`)
+    throw invalidRule(`${triggers.join(' and ')} contradict each other. Give one of ${TRIGGERS.join(', ')}, or none.`)
   }
-  demandKind(rule.after?.kind, around.kinds)
-  const named = new Set([rule.on].flat().flatMap(one => operationsNamed(one, around)))
-  const befalls = befallen(rule.fault, named, around)
-  demandNaming(rule, befalls, around)
-  return { rule, operations: befalls }
+  assertKnownKind(rule.after?.kind, context.kinds)
+  const selected = new Set([rule.on].flat().flatMap(one => selectOperations(one, context)))
+  const applicable = applicableOperations(rule.fault, selected, context)
+  assertCanMatch(rule, applicable, context)
+  return { rule, operations: applicable }
 }
 
 /** A rule for requests that name a deployment or a model is on some that can. What they name may be made later. */
-function demandNaming(
+function assertCanMatch(
   { deployment, model }: z.output<typeof RuleSchema>,
-  befalls: ReadonlySet<string>,
-  { operations }: Pick<Surroundings, 'operations'>,
+  applicable: ReadonlySet<string>,
+  { operations }: Pick<RuleContext, 'operations'>,
 ): void {
-  const endpoints = [...befalls].map(name => operations[name] as AnyEndpoint)
-  const names = [...befalls].slice(0, 3).join(', ')
-  const never = (place: string, what: string) =>
-    refused(`no request of ${names} names ${what}, so it would never act. Leave it out, or name others in 'on'.`, [
+  const endpoints = [...applicable].map(name => operations[name] as AnyEndpoint)
+  const names = [...applicable].slice(0, 3).join(', ')
+  const cannotMatch = (place: string, what: string) =>
+    invalidRule(`no request of ${names} names ${what}, so it would never act. Leave it out, or name others in 'on'.`, [
       place,
     ])
-  if (deployment !== undefined && !endpoints.some(({ path }) => routeNames(path).includes('deploy_id'))) {
-    throw never('deployment', 'a deployment in its path')
+  if (deployment !== undefined && !endpoints.some(({ path }) => routeParamNames(path).includes('deploy_id'))) {
+    throw cannotMatch('deployment', 'a deployment in its path')
   }
-  if (model !== undefined && !endpoints.some(namesModel)) throw never('model', 'a model')
+  if (model !== undefined && !endpoints.some(namesModel)) throw cannotMatch('model', 'a model')
 }
 
 function namesModel({ path, query, body }: AnyEndpoint): boolean {
   const fields = body instanceof z.ZodObject ? Object.keys(body.shape) : []
-  const named = MODEL_FIELDS.some(field => fields.includes(field))
-  return named || Object.hasOwn(query, 'model') || routeNames(path).includes('model_name')
+  const isInBody = MODEL_FIELDS.some(field => fields.includes(field))
+  return isInBody || Object.hasOwn(query, 'model') || routeParamNames(path).includes('model_name')
 }
 
-function operationsNamed(wanted: string, { operations, operationOf }: Omit<Surroundings, 'clock'>): string[] {
-  const served = Object.entries(operations as Operations<unknown>)
-  const glob = globOf(wanted)
-  const found = served.filter(([name, { route }]) => glob(name) || glob(route)).map(([name]) => name)
-  if (found.length > 0) return found
-  const [method = '', path = ''] = wanted.split(' ')
-  const one = path.startsWith('/') ? operationOf(method.toUpperCase(), path) : undefined
-  if (one !== undefined) return [one]
-  const meant = nearest(wanted, wanted.includes(' ') ? served.map(([, { route }]) => route) : Object.keys(operations))
-  throw refused(
-    `there is no operation '${wanted}'. ` +
-      (meant === undefined ? "'modelhost-sim endpoints' lists them; '*' is all of them." : `Did you mean '${meant}'?`),
+function selectOperations(selector: string, { operations, operationOf }: Omit<RuleContext, 'clock'>): string[] {
+  const allOperations = Object.entries(operations as Operations<unknown>)
+  const glob = globOf(selector)
+  const matched = allOperations.filter(([name, { route }]) => glob(name) || glob(route)).map(([name]) => name)
+  if (matched.length > 0) return matched
+  const [method = '', path = ''] = selector.split(' ')
+  const operation = path.startsWith('/') ? operationOf(method.toUpperCase(), path) : undefined
+  if (operation !== undefined) return [operation]
+  const suggestion = nearestWord(
+    selector,
+    selector.includes(' ') ? allOperations.map(([, { route }]) => route) : Object.keys(operations),
+  )
+  throw invalidRule(
+    `there is no operation '${selector}'. ` +
+      (suggestion === undefined
+        ? "'modelhost-sim endpoints' lists them; '*' is all of them."
+        : `Did you mean '${suggestion}'?`),
     ['on'],
   )
 }
 
 /** The operations that the fault can befall; a pattern may take in others. */
-function befallen(
+function applicableOperations(
   fault: z.output<typeof RuleSchema>['fault'],
-  named: ReadonlySet<string>,
-  { operations }: Pick<Surroundings, 'operations'>,
+  selected: ReadonlySet<string>,
+  { operations }: Pick<RuleContext, 'operations'>,
 ): ReadonlySet<string> {
-  const { befalls, befallsOnly, misfit } = KINDS[fault.kind] as unknown as Kind
-  if (befalls === undefined) return named
-  const found = [...named].filter(name => befalls(fault, operations[name] as AnyEndpoint))
-  if (found.length > 0) return new Set(found)
-  const wrong = misfit?.(
+  const { appliesTo, scope, explainMismatch } = FAULT_KINDS[fault.kind] as unknown as FaultKind
+  if (appliesTo === undefined) return selected
+  const applicable = [...selected].filter(name => appliesTo(fault, operations[name] as AnyEndpoint))
+  if (applicable.length > 0) return new Set(applicable)
+  const mismatch = explainMismatch?.(
     fault,
-    [...named].map(name => operations[name] as AnyEndpoint),
+    [...selected].map(name => operations[name] as AnyEndpoint),
   )
-  if (wrong !== undefined) throw refused(wrong.reason, ['fault', ...wrong.path])
-  const shown = [...named].slice(0, 3).join(', ')
-  throw refused(`'${fault.kind}' befalls ${befallsOnly}, and ${shown} is none. Name others in 'on'.`, ['fault'])
+  if (mismatch !== undefined) throw invalidRule(mismatch.reason, ['fault', ...mismatch.path])
+  const firstNames = [...selected].slice(0, 3).join(', ')
+  throw invalidRule(`'${fault.kind}' befalls ${scope}, and ${firstNames} is none. Name others in 'on'.`, ['fault'])
 }
 
-function windowOf({ from, until }: z.output<typeof RuleSchema>, clock: Clock): { from: Micros; until: Micros } {
-  const begins = from === undefined ? 0 : timeOf(from, clock)
-  const ends = until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, clock)
-  if (ends <= clock.now) {
-    throw refused(`that window has ended, at ${clock.iso(ends)}, and it is ${clock.iso()}. Give a later one.`, [
+function toWindow({ from, until }: z.output<typeof RuleSchema>, clock: Clock): { from: Micros; until: Micros } {
+  const start = from === undefined ? 0 : toMicros(from, clock)
+  const end = until === undefined ? Number.POSITIVE_INFINITY : toMicros(until, clock)
+  if (end <= clock.now) {
+    throw invalidRule(`that window has ended, at ${clock.iso(end)}, and it is ${clock.iso()}. Give a later one.`, [
       'until',
     ])
   }
-  if (ends <= begins) {
-    throw refused(`the window ends at ${clock.iso(ends)}, before it begins. Give one after 'from'.`, ['until'])
+  if (end <= start) {
+    throw invalidRule(`the window ends at ${clock.iso(end)}, before it begins. Give one after 'from'.`, ['until'])
   }
-  return { from: begins, until: ends }
+  return { from: start, until: end }
 }
 
-function timeOf(given: Duration | Date, clock: Clock): Micros {
-  if (given instanceof Date) return (given.getTime() - clock.epochMs) * 1000
-  return isDuration(given) ? clock.now + micros(given) : clock.fromIso(given as string)
+function toMicros(time: Duration | Date, clock: Clock): Micros {
+  if (time instanceof Date) return (time.getTime() - clock.epochMs) * 1000
+  return isDuration(time) ? clock.now + micros(time) : clock.fromIso(time as string)
 }
 
 /** What has not happened yet is no mistake; what the journal never calls anything would never come. */
-function demandKind(kind: string | undefined, kinds: readonly string[]): void {
+function assertKnownKind(kind: string | undefined, kinds: readonly string[]): void {
   if (kind === undefined || kinds.includes(kind)) return
-  const meant = nearest(kind, kinds)
-  throw refused(
+  const suggestion = nearestWord(kind, kinds)
+  throw invalidRule(
     `nothing is of the kind '${kind}'. ` +
-      (meant === undefined ? "Give one that the journal has, as in 'deployment.running'." : `Did you mean '${meant}'?`),
+      (suggestion === undefined
+        ? "Give one that the journal has, as in 'deployment.running'."
+        : `Did you mean '${suggestion}'?`),
     ['after', 'kind'],
   )
 }
 
-function refused(reason: string, path?: readonly PropertyKey[]): FaultError {
+function invalidRule(reason: string, path?: readonly PropertyKey[]): FaultError {
   const place = path === undefined ? '' : `${jsonPath(path)}: `
   return new FaultError(`Failed to add the fault: ${place}${reason}`, path, reason)
 }

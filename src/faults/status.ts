@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { effect, message } from './fields.ts'
-import { inPlace, kind } from './kind.ts'
+import { answerInstead, defineFaultKind } from './kind.ts'
 
-const WORDS: Readonly<Record<number, string>> = {
+const REASON_PHRASES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   402: 'Payment Required',
@@ -19,14 +19,14 @@ const WORDS: Readonly<Record<number, string>> = {
 }
 
 /** An error in the endpoint's own shape. */
-export const status = kind({
+export const status = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('status'),
     status: z.int().min(400).max(599),
     message: message.optional(),
     effect,
   }),
-  act({ status, message = WORDS[status] ?? 'Error', effect }, hit) {
-    return inPlace(effect, hit, status, () => hit.passage.refuse(status, message))
+  act({ status, message = REASON_PHRASES[status] ?? 'Error', effect }, hit) {
+    return answerInstead(effect, hit, status, () => hit.passage.refuse(status, message))
   },
 })

@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { BrokenAnswer, isStream } from './broken.ts'
-import { kind } from './kind.ts'
+import { isEventStream, WireFaultResponse } from './broken.ts'
+import { defineFaultKind } from './kind.ts'
 
 /** What comes of a stream unless said: nobody knows yet where its middle is. A handful of events. */
-const BYTES_OF_A_STREAM = 1_000
+const DEFAULT_STREAM_BYTES = 1_000
 
 /** The connection is cut in the middle of the body: after so many bytes, or half of them. */
-export const truncated = kind({
+export const truncated = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('truncated'),
     bytes: z.int().min(0).optional(),
@@ -15,11 +15,12 @@ export const truncated = kind({
   }),
   async act({ bytes, chunked }, hit) {
     const answer = await hit.proceed()
-    if (isStream(answer)) return new BrokenAnswer({ kind: 'cut', after: bytes ?? BYTES_OF_A_STREAM, chunked }, answer)
+    if (isEventStream(answer))
+      return new WireFaultResponse({ kind: 'cut', after: bytes ?? DEFAULT_STREAM_BYTES, chunked }, answer)
     const body = await answer.arrayBuffer()
     // Less than all of it, or nothing would be missing.
     const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
     const { status, headers } = answer
-    return new BrokenAnswer({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
+    return new WireFaultResponse({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
   },
 })

@@ -8,17 +8,17 @@ import type { Fault, FaultRule } from './rule.ts'
  *
  * @example wireWeather(loadProfile({ weather: { pack: 'launch-day' } })).map(({ name }) => name)
  */
-export function wireWeather({ weather }: Profile): FaultRule[] {
+export function weatherFaultRules({ weather }: Profile): FaultRule[] {
   const { pack, packs, wireRetryAfter, wireSlowBy } = weather
-  const blowing = packs[pack]
-  if (blowing === undefined) return []
-  const slowBy = `${wireSlowBy / SECOND}s`
+  const activePack = packs[pack]
+  if (activePack === undefined) return []
+  const slowDelay = `${wireSlowBy / SECOND}s`
   const parts: readonly [name: string, on: string, chance: number, fault: Fault][] = [
     // Only a write leaves somebody in doubt of what has become of it.
-    ['lost-answers', 'POST *', blowing.wireLostAnswers, { kind: 'reset', effect: 'done' }],
-    ['errors', '*', blowing.wireErrors, { kind: 'status', status: 503, message: 'the service is overloaded' }],
-    ['rate-limits', '*', blowing.wireRateLimits, { kind: 'rateLimit', retryAfter: `${wireRetryAfter / SECOND}s` }],
-    ['slow-answers', '*', blowing.wireSlowAnswers, { kind: 'latency', delay: slowBy, jitter: slowBy }],
+    ['lost-answers', 'POST *', activePack.wireLostAnswers, { kind: 'reset', effect: 'done' }],
+    ['errors', '*', activePack.wireErrors, { kind: 'status', status: 503, message: 'the service is overloaded' }],
+    ['rate-limits', '*', activePack.wireRateLimits, { kind: 'rateLimit', retryAfter: `${wireRetryAfter / SECOND}s` }],
+    ['slow-answers', '*', activePack.wireSlowAnswers, { kind: 'latency', delay: slowDelay, jitter: slowDelay }],
   ]
   return parts
     .filter(([, , chance]) => chance > 0)

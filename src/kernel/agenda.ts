@@ -1,5 +1,5 @@
 import type { Micros } from './duration.ts'
-import type { Tape } from './tape.ts'
+import type { Archive } from './tape.ts'
 
 /** Order at one instant: what ends comes before what breaks, that before controllers, observers last. */
 export const PRIORITY = { completion: 0, failure: 1, controller: 2, observer: 3 } as const
@@ -11,7 +11,7 @@ export type EntryHandle = number
 const SLOT_BITS = 2 ** 24
 const CLASS_STEP = 2 ** 48
 /** The most entries an agenda holds. */
-export const AGENDA_LIMIT = 10_000_000
+export const MAX_AGENDA_ENTRIES = 10_000_000
 
 /**
  * What is going to happen, in order of time, class, serial: a 4-ary heap over typed arrays.
@@ -33,8 +33,8 @@ export class Agenda {
   #heapTime: Float64Array
   #heapKey: Float64Array
   #heapSlot: Int32Array
-  #place: Int32Array
-  #use: Int32Array
+  #heapIndex: Int32Array
+  #useCount: Int32Array
   #kind: Uint16Array
   #subject: Int32Array
   #arg: Float64Array
@@ -47,8 +47,8 @@ export class Agenda {
     this.#heapTime = new Float64Array(capacity)
     this.#heapKey = new Float64Array(capacity)
     this.#heapSlot = new Int32Array(capacity)
-    this.#place = new Int32Array(capacity)
-    this.#use = new Int32Array(capacity)
+    this.#heapIndex = new Int32Array(capacity)
+    this.#useCount = new Int32Array(capacity)
     this.#kind = new Uint16Array(capacity)
     this.#subject = new Int32Array(capacity)
     this.#arg = new Float64Array(capacity)
@@ -66,11 +66,11 @@ export class Agenda {
   }
 
   /** The time of the earliest entry whose kind is wanted; Infinity when there is none. Looks at every entry. */
-  nextTimeOf(wanted: (kind: number) => boolean): Micros {
+  nextTimeMatching(matches: (kind: number) => boolean): Micros {
     let earliest = Number.POSITIVE_INFINITY
     for (let place = 0; place < this.#size; place++) {
       const time = this.#heapTime[place]!
-      if (time < earliest && wanted(this.#kind[this.#heapSlot[place]!]!)) earliest = time
+      if (time < earliest && matches(this.#kind[this.#heapSlot[place]!]!)) earliest = time
     }
     return earliest
   }
@@ -83,8 +83,8 @@ export class Agenda {
       if (this.#slots === this.#heapTime.length) this.#grow()
       slot = this.#slots++
     }
-    const use = (this.#use[slot]! + 1) & 0xfffffff
-    this.#use[slot] = use
+    const use = (this.#useCount[slot]! + 1) & 0xfffffff
+    this.#useCount[slot] = use
     this.#kind[slot] = kind
     this.#subject[slot] = subject
     this.#arg[slot] = arg
@@ -97,7 +97,7 @@ export class Agenda {
   cancel(handle: EntryHandle): boolean {
     const slot = this.#slotOf(handle)
     if (slot < 0) return false
-    const place = this.#place[slot]!
+    const place = this.#heapIndex[slot]!
     this.#release(slot)
     const last = --this.#size
     if (place !== last) {
@@ -115,7 +115,7 @@ export class Agenda {
   /** When an entry is due; Infinity when it has happened or was cancelled. */
   timeOf(handle: EntryHandle): Micros {
     const slot = this.#slotOf(handle)
-    return slot < 0 ? Number.POSITIVE_INFINITY : this.#heapTime[this.#place[slot]!]!
+    return slot < 0 ? Number.POSITIVE_INFINITY : this.#heapTime[this.#heapIndex[slot]!]!
   }
 
   /** Takes the earliest entry out and shows it in `time`, `kind`, `subject`, `arg` and `cause`. False when there is none. */
@@ -149,22 +149,22 @@ export class Agenda {
   }
 
   /** What a snapshot has of it: the slots that were ever used, and not the room beyond. */
-  keep(tape: Tape): void {
-    this.#size = tape.value(this.#size)
-    this.#serial = tape.value(this.#serial)
-    this.#slots = tape.value(this.#slots)
-    this.#freeCount = tape.value(this.#freeCount)
+  archive(archive: Archive): void {
+    this.#size = archive.value(this.#size)
+    this.#serial = archive.value(this.#serial)
+    this.#slots = archive.value(this.#slots)
+    this.#freeCount = archive.value(this.#freeCount)
     const end = this.#slots
-    this.#heapTime = tape.value(this.#heapTime.subarray(0, end))
-    this.#heapKey = tape.value(this.#heapKey.subarray(0, end))
-    this.#heapSlot = tape.value(this.#heapSlot.subarray(0, end))
-    this.#place = tape.value(this.#place.subarray(0, end))
-    this.#use = tape.value(this.#use.subarray(0, end))
-    this.#kind = tape.value(this.#kind.subarray(0, end))
-    this.#subject = tape.value(this.#subject.subarray(0, end))
-    this.#arg = tape.value(this.#arg.subarray(0, end))
-    this.#cause = tape.value(this.#cause.subarray(0, end))
-    this.#free = tape.value(this.#free.subarray(0, end))
+    this.#heapTime = archive.value(this.#heapTime.subarray(0, end))
+    this.#heapKey = archive.value(this.#heapKey.subarray(0, end))
+    this.#heapSlot = archive.value(this.#heapSlot.subarray(0, end))
+    this.#heapIndex = archive.value(this.#heapIndex.subarray(0, end))
+    this.#useCount = archive.value(this.#useCount.subarray(0, end))
+    this.#kind = archive.value(this.#kind.subarray(0, end))
+    this.#subject = archive.value(this.#subject.subarray(0, end))
+    this.#arg = archive.value(this.#arg.subarray(0, end))
+    this.#cause = archive.value(this.#cause.subarray(0, end))
+    this.#free = archive.value(this.#free.subarray(0, end))
   }
 
   /** The same entries. What caused them stands in the journal of this world, and the other begins an empty one. */
@@ -177,8 +177,8 @@ export class Agenda {
     copy.#heapTime = this.#heapTime.slice()
     copy.#heapKey = this.#heapKey.slice()
     copy.#heapSlot = this.#heapSlot.slice()
-    copy.#place = this.#place.slice()
-    copy.#use = this.#use.slice()
+    copy.#heapIndex = this.#heapIndex.slice()
+    copy.#useCount = this.#useCount.slice()
     copy.#kind = this.#kind.slice()
     copy.#subject = this.#subject.slice()
     copy.#arg = this.#arg.slice()
@@ -191,11 +191,11 @@ export class Agenda {
     if (handle === 0) return -1
     const slot = (handle - 1) % SLOT_BITS
     const use = Math.floor((handle - 1) / SLOT_BITS)
-    return slot < this.#slots && this.#use[slot] === use && this.#place[slot]! >= 0 ? slot : -1
+    return slot < this.#slots && this.#useCount[slot] === use && this.#heapIndex[slot]! >= 0 ? slot : -1
   }
 
   #release(slot: number): void {
-    this.#place[slot] = -1
+    this.#heapIndex[slot] = -1
     this.#free[this.#freeCount++] = slot
   }
 
@@ -212,13 +212,13 @@ export class Agenda {
       heapTime[place] = parentTime
       heapKey[place] = heapKey[parent]!
       heapSlot[place] = moved
-      this.#place[moved] = place
+      this.#heapIndex[moved] = place
       place = parent
     }
     heapTime[place] = time
     heapKey[place] = key
     heapSlot[place] = slot
-    this.#place[slot] = place
+    this.#heapIndex[slot] = place
   }
 
   #sink(from: number, time: Micros, key: number, slot: number): void {
@@ -231,49 +231,49 @@ export class Agenda {
       let child = place * 4 + 1
       if (child >= size) break
       const end = Math.min(child + 4, size)
-      let least = child
-      let leastTime = heapTime[child]!
+      let smallest = child
+      let smallestTime = heapTime[child]!
       for (child++; child < end; child++) {
         const childTime = heapTime[child]!
-        if (childTime < leastTime || (childTime === leastTime && heapKey[child]! < heapKey[least]!)) {
-          least = child
-          leastTime = childTime
+        if (childTime < smallestTime || (childTime === smallestTime && heapKey[child]! < heapKey[smallest]!)) {
+          smallest = child
+          smallestTime = childTime
         }
       }
-      if (!before(leastTime, heapKey[least]!, time, key)) break
-      const moved = heapSlot[least]!
-      heapTime[place] = leastTime
-      heapKey[place] = heapKey[least]!
+      if (!before(smallestTime, heapKey[smallest]!, time, key)) break
+      const moved = heapSlot[smallest]!
+      heapTime[place] = smallestTime
+      heapKey[place] = heapKey[smallest]!
       heapSlot[place] = moved
-      this.#place[moved] = place
-      place = least
+      this.#heapIndex[moved] = place
+      place = smallest
     }
     heapTime[place] = time
     heapKey[place] = key
     heapSlot[place] = slot
-    this.#place[slot] = place
+    this.#heapIndex[slot] = place
   }
 
   #grow(): void {
     const capacity = Math.max(64, this.#heapTime.length * 2)
-    if (this.#heapTime.length >= AGENDA_LIMIT) {
+    if (this.#heapTime.length >= MAX_AGENDA_ENTRIES) {
       throw new RangeError(`Failed to plan an event: the agenda holds ${this.#size} entries. Make the world smaller.`)
     }
-    const wider = <A extends Float64Array | Int32Array | Uint16Array>(make: new (length: number) => A, old: A): A => {
+    const widen = <A extends Float64Array | Int32Array | Uint16Array>(make: new (length: number) => A, old: A): A => {
       const array = new make(capacity)
       array.set(old)
       return array
     }
-    this.#heapTime = wider(Float64Array, this.#heapTime)
-    this.#heapKey = wider(Float64Array, this.#heapKey)
-    this.#heapSlot = wider(Int32Array, this.#heapSlot)
-    this.#place = wider(Int32Array, this.#place)
-    this.#use = wider(Int32Array, this.#use)
-    this.#kind = wider(Uint16Array, this.#kind)
-    this.#subject = wider(Int32Array, this.#subject)
-    this.#arg = wider(Float64Array, this.#arg)
-    this.#cause = wider(Float64Array, this.#cause)
-    this.#free = wider(Int32Array, this.#free)
+    this.#heapTime = widen(Float64Array, this.#heapTime)
+    this.#heapKey = widen(Float64Array, this.#heapKey)
+    this.#heapSlot = widen(Int32Array, this.#heapSlot)
+    this.#heapIndex = widen(Int32Array, this.#heapIndex)
+    this.#useCount = widen(Int32Array, this.#useCount)
+    this.#kind = widen(Uint16Array, this.#kind)
+    this.#subject = widen(Int32Array, this.#subject)
+    this.#arg = widen(Float64Array, this.#arg)
+    this.#cause = widen(Float64Array, this.#cause)
+    this.#free = widen(Int32Array, this.#free)
   }
 }
 

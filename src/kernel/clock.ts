@@ -1,11 +1,11 @@
 import { DAY, type Micros } from './duration.ts'
-import type { Tape } from './tape.ts'
+import type { Archive } from './tape.ts'
 
 /** The epoch of every world unless told otherwise: 2026-01-01T00:00:00Z, never the wall's now. */
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000
 
 /** How far the clock of a world tells: 200 years, well within what an integer holds of microseconds. */
-export const LONGEST_LIFE: Micros = 200 * 365 * DAY
+export const MAX_WORLD_AGE: Micros = 200 * 365 * DAY
 
 /**
  * The time of one world: integer microseconds since its epoch. It never goes back.
@@ -16,8 +16,8 @@ export class Clock {
   readonly epochMs: number
   #now: Micros
   /** The moment that was told last, for it is often asked again: what is made is updated then, too. */
-  #toldAt: Micros = Number.NaN
-  #told = ''
+  #cachedIsoAt: Micros = Number.NaN
+  #cachedIso = ''
 
   constructor(epochMs: number = DEFAULT_EPOCH_MS, now: Micros = 0) {
     this.epochMs = epochMs
@@ -43,14 +43,14 @@ export class Clock {
 
   /** ISO 8601 with microseconds and offset, the wire's form of a time. */
   iso(at: Micros = this.#now): string {
-    if (at !== this.#toldAt) {
+    if (at !== this.#cachedIsoAt) {
       const total = this.epochMs * 1000 + at
       const seconds = Math.floor(total / 1_000_000)
       const fraction = total - seconds * 1_000_000
-      this.#told = `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}+00:00`
-      this.#toldAt = at
+      this.#cachedIso = `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}+00:00`
+      this.#cachedIsoAt = at
     }
-    return this.#told
+    return this.#cachedIso
   }
 
   /** Microseconds since the epoch of the world, of integer Unix seconds. */
@@ -72,8 +72,8 @@ export class Clock {
     return (Date.parse(`${seconds}${offset}`) - this.epochMs) * 1000 + micros
   }
 
-  keep(tape: Tape): void {
-    this.#now = tape.value(this.#now)
+  archive(archive: Archive): void {
+    this.#now = archive.value(this.#now)
   }
 
   fork(): Clock {

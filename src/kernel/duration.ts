@@ -84,20 +84,20 @@ function parse(text: string): Micros | undefined {
 }
 
 /** A duration for people: the two largest units that count, as in `2h 5m`. */
-export function readable(duration: Micros): string {
+export function formatDuration(duration: Micros): string {
   if (duration < 1000) return `${duration}us`
   if (duration < SECOND) return `${Math.round(duration / 1000)}ms`
   const parts: string[] = []
-  let rest = duration
+  let remaining = duration
   for (const [unit, size] of [
     ['d', DAY],
     ['h', HOUR],
     ['m', MINUTE],
     ['s', SECOND],
   ] as const) {
-    const count = Math.floor(rest / size)
+    const count = Math.floor(remaining / size)
     if (count > 0) parts.push(`${count}${unit}`)
-    rest -= count * size
+    remaining -= count * size
     if (parts.length === 2) break
   }
   return parts.join(' ')

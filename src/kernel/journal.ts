@@ -1,10 +1,10 @@
 import type { Micros } from './duration.ts'
 import { hash32 } from './random.ts'
 import type { Row } from './table.ts'
-import type { Tape } from './tape.ts'
+import type { Archive } from './tape.ts'
 
 /** What an event carries, for people and traces. */
-export type Fields = Readonly<Record<string, string | number | boolean | null>>
+export type EntryFields = Readonly<Record<string, string | number | boolean | null>>
 
 /** Something that happened: an event of a thing, or a request that entered a door. */
 export interface Entry {
@@ -18,7 +18,7 @@ export interface Entry {
   readonly subject: string
   /** The entry that caused this one; 0 when the world began with it. */
   readonly cause: number
-  readonly fields: Fields | undefined
+  readonly fields: EntryFields | undefined
 }
 
 /** A request's entry: its outcome is known only when it is over. */
@@ -27,7 +27,7 @@ export interface RequestEntry extends Entry {
   readonly fields: { operation: string; status: number }
 }
 
-const fieldHashes = hashCache()
+const fieldHashes = createHashCache()
 
 /** How often a kind of event has happened, and its hash, so that both are one look-up. */
 interface Tally {
@@ -52,7 +52,7 @@ export class Journal {
   #causes = new Float64Array(16)
   #kindOf: string[] = []
   #subjects: string[] = []
-  #fieldsOf: (Fields | undefined)[] = []
+  #fieldsOf: (EntryFields | undefined)[] = []
   #d0 = 0
   #d1 = 0
   #d2 = 0
@@ -71,7 +71,7 @@ export class Journal {
   }
 
   /** Records an event of a thing; its hash and the digest follow. */
-  happened(row: Row, time: Micros, kind: string, fields?: Fields): number {
+  record(row: Row, time: Micros, kind: string, fields?: EntryFields): number {
     const { id, h0, h1, h2, h3 } = row
     this.#h0 = h0
     this.#h1 = h1
@@ -81,7 +81,7 @@ export class Journal {
     if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#absorbText(id)
     this.#absorb(time | 0)
     this.#absorb(Math.floor(time / 4_294_967_296))
-    this.#absorb(this.#tallied(kind).hash)
+    this.#absorb(this.#countKind(kind).hash)
     if (fields !== undefined) this.#absorbFields(fields)
     row.h0 = this.#h0
     row.h1 = this.#h1
@@ -93,12 +93,12 @@ export class Journal {
   }
 
   /** Records what is told and is nobody's event: it is neither digested nor counted. */
-  noted(time: Micros, kind: string, subject: string, fields?: Fields): number {
+  recordUndigested(time: Micros, kind: string, subject: string, fields?: EntryFields): number {
     return this.#push(time, kind, subject, 0, fields)
   }
 
   /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
-  requested(time: Micros, operation: string, subject: string, cause = 0): RequestEntry {
+  recordRequest(time: Micros, operation: string, subject: string, cause = 0): RequestEntry {
     const fields = { operation, status: 0 }
     const seq = this.#push(time, 'request', subject, cause, fields)
     return { seq, time, kind: 'request', subject, cause, fields }
@@ -150,11 +150,11 @@ export class Journal {
   }
 
   /** What a snapshot has of it, as a fork does: the digest and no entries. */
-  keep(tape: Tape): void {
-    this.#d0 = tape.value(this.#d0)
-    this.#d1 = tape.value(this.#d1)
-    this.#d2 = tape.value(this.#d2)
-    this.#d3 = tape.value(this.#d3)
+  archive(archive: Archive): void {
+    this.#d0 = archive.value(this.#d0)
+    this.#d1 = archive.value(this.#d1)
+    this.#d2 = archive.value(this.#d2)
+    this.#d3 = archive.value(this.#d3)
   }
 
   /** An empty journal that goes on with this one's digest. */
@@ -183,7 +183,7 @@ export class Journal {
     }
   }
 
-  #push(time: Micros, kind: string, subject: string, cause: number, fields: Fields | undefined): number {
+  #push(time: Micros, kind: string, subject: string, cause: number, fields: EntryFields | undefined): number {
     const seq = this.#next++
     const place = (seq - 1) % this.limit
     if (place === this.#times.length) this.#grow()
@@ -200,17 +200,17 @@ export class Journal {
   }
 
   #grow(): void {
-    const wider = (old: Float64Array) => {
+    const widen = (old: Float64Array) => {
       const array = new Float64Array(Math.min(this.limit, old.length * 2))
       array.set(old)
       return array
     }
-    this.#times = wider(this.#times)
-    this.#causes = wider(this.#causes)
+    this.#times = widen(this.#times)
+    this.#causes = widen(this.#causes)
   }
 
   /** One more of a kind. */
-  #tallied(kind: string): Tally {
+  #countKind(kind: string): Tally {
     let tally = this.#kinds.get(kind)
     if (tally === undefined) {
       tally = { hash: hashOf(kind), count: 0 }
@@ -220,7 +220,7 @@ export class Journal {
     return tally
   }
 
-  #absorbFields(fields: Fields): void {
+  #absorbFields(fields: EntryFields): void {
     for (const name in fields) {
       this.#absorb(fieldHashes(name))
       const value = fields[name]!
@@ -237,10 +237,10 @@ export class Journal {
   }
 
   #absorb(value: number): void {
-    const a = (turn(Math.imul(this.#h0 ^ value, 0x239b961b), 15) + this.#h1) | 0
-    const b = (turn(Math.imul(this.#h1 ^ a, 0xab0e9789), 17) + this.#h2) | 0
-    const c = (turn(Math.imul(this.#h2 ^ b, 0x38b34ae5), 19) + this.#h3) | 0
-    const d = (turn(Math.imul(this.#h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
+    const a = (rotateLeft(Math.imul(this.#h0 ^ value, 0x239b961b), 15) + this.#h1) | 0
+    const b = (rotateLeft(Math.imul(this.#h1 ^ a, 0xab0e9789), 17) + this.#h2) | 0
+    const c = (rotateLeft(Math.imul(this.#h2 ^ b, 0x38b34ae5), 19) + this.#h3) | 0
+    const d = (rotateLeft(Math.imul(this.#h3 ^ c, 0xa1e38b93), 18) + a + 0x561ccd1b) | 0
     this.#h0 = a
     this.#h1 = b
     this.#h2 = c
@@ -269,23 +269,24 @@ export class Journal {
 }
 
 /** A time as a trace tells it: whole seconds since the world began, and six digits. */
-export function secondsOf(time: Micros): string {
+export function formatSeconds(time: Micros): string {
   const seconds = Math.floor(time / 1_000_000)
   return `${seconds}.${String(time - seconds * 1_000_000).padStart(6, '0')}`
 }
 
 /** An entry as a line of a trace: seconds, kind, subject, then the fields by name. */
-export function traceLine(entry: Entry): string {
-  let line = `${secondsOf(entry.time)} ${entry.kind} ${entry.subject}`
-  for (const name of Object.keys(entry.fields ?? {}).sort()) line += ` ${name}=${shown(entry.fields![name]!)}`
+export function formatTraceLine(entry: Entry): string {
+  let line = `${formatSeconds(entry.time)} ${entry.kind} ${entry.subject}`
+  for (const name of Object.keys(entry.fields ?? {}).sort())
+    line += ` ${name}=${formatFieldValue(entry.fields![name]!)}`
   return line
 }
 
-function shown(value: string | number | boolean | null): string {
+function formatFieldValue(value: string | number | boolean | null): string {
   return typeof value === 'string' && (value === '' || /[\s"=]/.test(value)) ? JSON.stringify(value) : String(value)
 }
 
-function turn(value: number, bits: number): number {
+function rotateLeft(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits))
 }
 
@@ -294,7 +295,7 @@ function hashOf(word: string): number {
 }
 
 /** Hashes of the few names that recur in every event, remembered: a pure function's memory, not a state of any world. */
-function hashCache(): (text: string) => number {
+function createHashCache(): (text: string) => number {
   const known = new Map<string, number>()
   return text => {
     let hash = known.get(text)

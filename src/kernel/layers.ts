@@ -1,19 +1,19 @@
-import type { Tape } from './tape.ts'
+import type { Archive } from './tape.ts'
 
 /**
  * A map that forks in no time: layers that nobody writes any more, shared, and one on top that is written.
  *
  * For indexes by id and for the counters behind ids. A plain copy of a Map of 10,000 costs 1.1 ms.
  */
-export class Layers<V> {
+export class LayeredMap<V> {
   /** Null stands for what was deleted and lies below all the same. */
   #shared: readonly ReadonlyMap<string, V | null>[] = []
   #top = new Map<string, V | null>()
 
   get(key: string): V | undefined {
-    let found = this.#top.get(key)
-    for (let i = this.#shared.length - 1; found === undefined && i >= 0; i--) found = this.#shared[i]!.get(key)
-    return found ?? undefined
+    let value = this.#top.get(key)
+    for (let i = this.#shared.length - 1; value === undefined && i >= 0; i--) value = this.#shared[i]!.get(key)
+    return value ?? undefined
   }
 
   has(key: string): boolean {
@@ -29,18 +29,18 @@ export class Layers<V> {
     else this.#top.set(key, null)
   }
 
-  keep(tape: Tape): void {
-    this.#shared = tape.value(this.#shared)
-    this.#top = tape.value(this.#top)
+  archive(archive: Archive): void {
+    this.#shared = archive.value(this.#shared)
+    this.#top = archive.value(this.#top)
   }
 
-  fork(): Layers<V> {
+  fork(): LayeredMap<V> {
     if (this.#top.size > 0) {
       this.#shared = [...this.#shared, this.#top]
       this.#top = new Map()
       if (this.#shared.length > 8) this.#merge()
     }
-    const copy = new Layers<V>()
+    const copy = new LayeredMap<V>()
     copy.#shared = this.#shared
     return copy
   }
@@ -69,61 +69,61 @@ const BLOCK = 1024
 /** A list that only grows and forks by sharing: whole blocks are shared, the last one is copied. */
 export class AppendLog<T> {
   /** The newest items that are kept, and at most a block more; the others are let go of. */
-  readonly most: number
-  #full: readonly (readonly T[])[] = []
-  #last: T[] = []
+  readonly limit: number
+  #fullBlocks: readonly (readonly T[])[] = []
+  #lastBlock: T[] = []
   /** Items that were let go of. */
-  #gone = 0
+  #dropped = 0
 
   /** @param most a multiple of 1,024 */
   constructor(most = Number.POSITIVE_INFINITY) {
-    this.most = most
+    this.limit = most
   }
 
   /** How many there have been. */
   get length(): number {
-    return this.#gone + this.#full.length * BLOCK + this.#last.length
+    return this.#dropped + this.#fullBlocks.length * BLOCK + this.#lastBlock.length
   }
 
   /** The item at a position, from 0, while it is kept. */
   at(position: number): T | undefined {
-    const kept = position - this.#gone
-    if (kept < 0) return undefined
-    const block = this.#full[Math.floor(kept / BLOCK)] ?? this.#last
-    return block[kept % BLOCK]
+    const offset = position - this.#dropped
+    if (offset < 0) return undefined
+    const block = this.#fullBlocks[Math.floor(offset / BLOCK)] ?? this.#lastBlock
+    return block[offset % BLOCK]
   }
 
   /** Adds an item; its position. */
   push(item: T): number {
-    if (this.#last.length === BLOCK) {
-      this.#full = [...this.#full, this.#last]
-      this.#last = []
-      if (this.#full.length * BLOCK > this.most) {
-        this.#full = this.#full.slice(1)
-        this.#gone += BLOCK
+    if (this.#lastBlock.length === BLOCK) {
+      this.#fullBlocks = [...this.#fullBlocks, this.#lastBlock]
+      this.#lastBlock = []
+      if (this.#fullBlocks.length * BLOCK > this.limit) {
+        this.#fullBlocks = this.#fullBlocks.slice(1)
+        this.#dropped += BLOCK
       }
     }
-    this.#last.push(item)
+    this.#lastBlock.push(item)
     return this.length - 1
   }
 
   /** Those that are kept, oldest first. */
   *[Symbol.iterator](): Generator<T> {
-    for (const block of this.#full) yield* block
-    yield* this.#last
+    for (const block of this.#fullBlocks) yield* block
+    yield* this.#lastBlock
   }
 
-  keep(tape: Tape): void {
-    this.#full = tape.value(this.#full)
-    this.#last = tape.value(this.#last)
-    this.#gone = tape.value(this.#gone)
+  archive(archive: Archive): void {
+    this.#fullBlocks = archive.value(this.#fullBlocks)
+    this.#lastBlock = archive.value(this.#lastBlock)
+    this.#dropped = archive.value(this.#dropped)
   }
 
   fork(): AppendLog<T> {
-    const copy = new AppendLog<T>(this.most)
-    copy.#full = this.#full
-    copy.#last = this.#last.slice()
-    copy.#gone = this.#gone
+    const copy = new AppendLog<T>(this.limit)
+    copy.#fullBlocks = this.#fullBlocks
+    copy.#lastBlock = this.#lastBlock.slice()
+    copy.#dropped = this.#dropped
     return copy
   }
 }

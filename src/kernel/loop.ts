@@ -3,14 +3,14 @@ import type { Clock } from './clock.ts'
 import type { Micros } from './duration.ts'
 
 /** What one advance may fire before it is taken for a loop. */
-export interface Bounds {
+export interface EventLimits {
   /** Events in one advance. */
   readonly events: number
   /** Events at one instant. */
   readonly sameInstant: number
 }
 
-export const DEFAULT_BOUNDS: Bounds = { events: 10_000_000, sameInstant: 100_000 }
+export const DEFAULT_EVENT_LIMITS: EventLimits = { events: 10_000_000, sameInstant: 100_000 }
 
 /** Too many events in one advance: the world goes on from the last whole event. */
 export class EventCapError extends Error {
@@ -25,16 +25,16 @@ export class Loop {
   #atInstant = 0
   readonly #clock: Clock
   readonly #agenda: Agenda
-  readonly #fire: () => void
+  readonly #fireEvent: () => void
   readonly #nameOf: (kind: number) => string
-  readonly #bounds: Bounds
+  readonly #limits: EventLimits
 
-  constructor(clock: Clock, agenda: Agenda, fire: () => void, nameOf: (kind: number) => string, bounds: Bounds) {
+  constructor(clock: Clock, agenda: Agenda, fire: () => void, nameOf: (kind: number) => string, bounds: EventLimits) {
     this.#clock = clock
     this.#agenda = agenda
-    this.#fire = fire
+    this.#fireEvent = fire
     this.#nameOf = nameOf
-    this.#bounds = bounds
+    this.#limits = bounds
   }
 
   /**
@@ -44,22 +44,22 @@ export class Loop {
    * @throws EventCapError naming the hottest kind; every event fired so far holds.
    */
   runTo(target: Micros): number {
-    this.#begin()
+    this.#resetCounts()
     while (this.#agenda.nextTime <= target) this.#step()
     if (target > this.#clock.now) this.#clock.moveTo(target)
     return this.#fired
   }
 
   /** Fires the earliest entry; false when there is none up to `limit`, which may be Infinity. */
-  next(limit: Micros): boolean {
+  fireNext(limit: Micros): boolean {
     // An empty agenda's next time is Infinity, which is not after a limit of Infinity.
     if (this.#agenda.size === 0 || this.#agenda.nextTime > limit) return false
-    this.#begin()
+    this.#resetCounts()
     this.#step()
     return true
   }
 
-  #begin(): void {
+  #resetCounts(): void {
     this.#fired = 0
     this.#byKind.fill(0)
     this.#instant = -1
@@ -69,9 +69,10 @@ export class Loop {
   #step(): void {
     const agenda = this.#agenda
     const time = agenda.nextTime
-    if (this.#fired >= this.#bounds.events) throw this.#tooMany(`${this.#fired} events`)
+    if (this.#fired >= this.#limits.events) throw this.#eventCapError(`${this.#fired} events`)
     if (time === this.#instant) {
-      if (++this.#atInstant > this.#bounds.sameInstant) throw this.#tooMany(`${this.#atInstant} events at one instant`)
+      if (++this.#atInstant > this.#limits.sameInstant)
+        throw this.#eventCapError(`${this.#atInstant} events at one instant`)
     } else {
       this.#instant = time
       this.#atInstant = 0
@@ -80,10 +81,10 @@ export class Loop {
     this.#clock.moveTo(time)
     this.#fired++
     this.#byKind[agenda.kind] = this.#byKind[agenda.kind]! + 1
-    this.#fire()
+    this.#fireEvent()
   }
 
-  #tooMany(what: string): EventCapError {
+  #eventCapError(what: string): EventCapError {
     let hottest = 0
     for (let kind = 1; kind < this.#byKind.length; kind++) {
       if (this.#byKind[kind]! > this.#byKind[hottest]!) hottest = kind

@@ -7,23 +7,23 @@
  * @example nearest('deplyoments', ['deployments', 'models']) // 'deployments'
  * @example nearest('H100', ['A100-80GB', 'H100-80GB']) // 'H100-80GB'
  */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  const wanted = word.toLowerCase()
-  const reach = wanted.length <= 3 ? 1 : Math.min(3, Math.max(2, Math.floor(wanted.length / 3)))
-  const begun: string[] = []
+export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
+  const lowerWord = word.toLowerCase()
+  const maxDistance = lowerWord.length <= 3 ? 1 : Math.min(3, Math.max(2, Math.floor(lowerWord.length / 3)))
+  const prefixMatches: string[] = []
   let best: string | undefined
-  let least = reach + 1
+  let bestDistance = maxDistance + 1
   for (const candidate of candidates) {
-    const offered = candidate.toLowerCase()
-    if (wanted.length >= 3 && offered.startsWith(wanted)) begun.push(candidate)
-    if (Math.abs(offered.length - wanted.length) >= least) continue
-    const distance = editDistance(wanted, offered)
-    if (distance < least) {
+    const lowerCandidate = candidate.toLowerCase()
+    if (lowerWord.length >= 3 && lowerCandidate.startsWith(lowerWord)) prefixMatches.push(candidate)
+    if (Math.abs(lowerCandidate.length - lowerWord.length) >= bestDistance) continue
+    const distance = editDistance(lowerWord, lowerCandidate)
+    if (distance < bestDistance) {
       best = candidate
-      least = distance
+      bestDistance = distance
     }
   }
-  return best ?? (begun.length === 1 ? begun[0] : undefined)
+  return best ?? (prefixMatches.length === 1 ? prefixMatches[0] : undefined)
 }
 
 /** Optimal string alignment: three rows are enough, since a swap looks back two. */
@@ -33,8 +33,8 @@ function editDistance(from: string, to: string): number {
   for (let row = 1; row <= from.length; row++) {
     const current = [row]
     for (let column = 1; column <= to.length; column++) {
-      const same = from[row - 1] === to[column - 1]
-      let cost = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1))
+      const isSame = from[row - 1] === to[column - 1]
+      let cost = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (isSame ? 0 : 1))
       if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
         cost = Math.min(cost, beforeLast[column - 2]! + 1)
       }

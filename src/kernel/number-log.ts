@@ -1,4 +1,4 @@
-import type { Tape } from './tape.ts'
+import type { Archive } from './tape.ts'
 
 /** Rows in a block: what a fork copies at most of each log, and what a log lets go of at once. */
 const BLOCK = 256
@@ -10,75 +10,75 @@ const BLOCK = 256
  */
 export class NumberLog {
   readonly #width: number
-  readonly #most: number
-  #full: readonly Float64Array[] = []
-  #last = new Float64Array(0)
+  readonly #limit: number
+  #fullBlocks: readonly Float64Array[] = []
+  #lastBlock = new Float64Array(0)
   /** Rows of the last block that are written. */
-  #used = 0
+  #usedRows = 0
   /** Rows that were let go of. */
-  #gone = 0
+  #droppedRows = 0
 
   /**
    * @param width numbers in a row
-   * @param most how many of the newest rows are kept, and at most a block more: a multiple of 256
+   * @param limit how many of the newest rows are kept, and at most a block more: a multiple of 256
    */
-  constructor(width: number, most = Number.POSITIVE_INFINITY) {
+  constructor(width: number, limit = Number.POSITIVE_INFINITY) {
     this.#width = width
-    this.#most = most
+    this.#limit = limit
   }
 
   /** How many there have been. */
   get length(): number {
-    return this.#gone + this.#full.length * BLOCK + this.#used
+    return this.#droppedRows + this.#fullBlocks.length * BLOCK + this.#usedRows
   }
 
   /** The oldest row that is kept. */
   get oldest(): number {
-    return this.#gone
+    return this.#droppedRows
   }
 
   /** Adds a row; its position. */
   push(row: readonly number[]): number {
-    if (this.#used === BLOCK) {
-      this.#full = [...this.#full, this.#last]
-      if (this.#full.length * BLOCK > this.#most) {
-        this.#full = this.#full.slice(1)
-        this.#gone += BLOCK
+    if (this.#usedRows === BLOCK) {
+      this.#fullBlocks = [...this.#fullBlocks, this.#lastBlock]
+      if (this.#fullBlocks.length * BLOCK > this.#limit) {
+        this.#fullBlocks = this.#fullBlocks.slice(1)
+        this.#droppedRows += BLOCK
       }
-      this.#last = new Float64Array(BLOCK * this.#width)
-      this.#used = 0
-    } else if (this.#used * this.#width === this.#last.length) {
-      const wider = new Float64Array(Math.min(BLOCK, Math.max(4, this.#used * 2)) * this.#width)
-      wider.set(this.#last)
-      this.#last = wider
+      this.#lastBlock = new Float64Array(BLOCK * this.#width)
+      this.#usedRows = 0
+    } else if (this.#usedRows * this.#width === this.#lastBlock.length) {
+      const grown = new Float64Array(Math.min(BLOCK, Math.max(4, this.#usedRows * 2)) * this.#width)
+      grown.set(this.#lastBlock)
+      this.#lastBlock = grown
     }
-    const to = this.#used * this.#width
+    const start = this.#usedRows * this.#width
     // A loop, because `set` takes longer for a plain array than all the rest.
-    for (let i = 0; i < row.length; i++) this.#last[to + i] = row[i]!
-    this.#used++
+    for (let i = 0; i < row.length; i++) this.#lastBlock[start + i] = row[i]!
+    this.#usedRows++
     return this.length - 1
   }
 
   /** A number of a row that is kept. */
   at(row: number, column: number): number {
     const inBlock = row % BLOCK
-    const block = this.#full[(row - inBlock - this.#gone) / BLOCK] ?? this.#last
+    const block = this.#fullBlocks[(row - inBlock - this.#droppedRows) / BLOCK] ?? this.#lastBlock
     return block[inBlock * this.#width + column]!
   }
 
-  keep(tape: Tape): void {
-    this.#gone = tape.value(this.#gone)
-    this.#used = tape.value(this.#used)
-    this.#full = tape.value(this.#full)
-    this.#last = tape.value(this.#last.subarray(0, this.#used * this.#width))
+  archive(archive: Archive): void {
+    this.#droppedRows = archive.value(this.#droppedRows)
+    this.#usedRows = archive.value(this.#usedRows)
+    this.#fullBlocks = archive.value(this.#fullBlocks)
+    this.#lastBlock = archive.value(this.#lastBlock.subarray(0, this.#usedRows * this.#width))
   }
 
   fork(): NumberLog {
-    const copy = new NumberLog(this.#width, this.#most)
-    copy.#full = this.#full
-    copy.#last = this.#last.slice(0, this.#used * this.#width)
-    copy.#used = this.#used
-    copy.#gone = this.#gone
+    const copy = new NumberLog(this.#width, this.#limit)
+    copy.#fullBlocks = this.#fullBlocks
+    copy.#lastBlock = this.#lastBlock.slice(0, this.#usedRows * this.#width)
+    copy.#usedRows = this.#usedRows
+    copy.#droppedRows = this.#droppedRows
     return copy
   }
 }

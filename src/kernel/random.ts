@@ -9,7 +9,7 @@
 export type Purpose = number
 
 /** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. */
-export interface Key {
+export interface EntityKey {
   readonly hi: number
   readonly lo: number
 }
@@ -22,18 +22,18 @@ export function purpose(name: string): Purpose {
 /** 32 bits of a text (murmur3 over UTF-16 units). */
 export function hash32(text: string, seed = 0): number {
   let h = seed
-  for (let i = 0; i < text.length; i++) h = word(h, text.charCodeAt(i))
-  return finish(h ^ text.length)
+  for (let i = 0; i < text.length; i++) h = mixWord(h, text.charCodeAt(i))
+  return finalizeHash(h ^ text.length)
 }
 
-function word(h: number, value: number): number {
+function mixWord(h: number, value: number): number {
   let k = Math.imul(value, 0xcc9e2d51)
   k = (k << 15) | (k >>> 17)
   const mixed = h ^ Math.imul(k, 0x1b873593)
   return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0
 }
 
-function finish(value: number): number {
+function finalizeHash(value: number): number {
   let h = value
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
@@ -55,7 +55,7 @@ export class Chance {
   readonly seed: string
   readonly #hi: number
   readonly #lo: number
-  readonly #out = new Uint32Array(4)
+  readonly #words = new Uint32Array(4)
 
   constructor(seed: string | number) {
     this.seed = String(seed)
@@ -64,54 +64,54 @@ export class Chance {
   }
 
   /** The key of the n-th entity of this kind and natural name. */
-  key(kind: string, name: string, nth = 0): Key {
+  key(kind: string, name: string, nth = 0): EntityKey {
     const text = `${kind}\u0000${name}\u0000${nth}`
     return { hi: hash32(text, 0x243f6a88), lo: hash32(text, 0x85a308d3) }
   }
 
   /** A number in [0, 1) with 53 bits. */
-  unit(key: Key, what: Purpose, index = 0): number {
-    this.#draw(key, what, index)
-    return ((this.#out[0]! >>> 5) * 67_108_864 + (this.#out[1]! >>> 6)) / 9_007_199_254_740_992
+  unit(key: EntityKey, purpose: Purpose, index = 0): number {
+    this.#draw(key, purpose, index)
+    return ((this.#words[0]! >>> 5) * 67_108_864 + (this.#words[1]! >>> 6)) / 9_007_199_254_740_992
   }
 
   /** An integer in [0, below). */
-  integer(below: number, key: Key, what: Purpose, index = 0): number {
-    return Math.floor(this.unit(key, what, index) * below)
+  integer(below: number, key: EntityKey, purpose: Purpose, index = 0): number {
+    return Math.floor(this.unit(key, purpose, index) * below)
   }
 
   /** Lognormal by its median and the sigma of its logarithm. */
-  lognormal(median: number, sigma: number, key: Key, what: Purpose, index = 0): number {
-    return median * exp(sigma * normalQuantile(this.unit(key, what, index)))
+  lognormal(median: number, sigma: number, key: EntityKey, purpose: Purpose, index = 0): number {
+    return median * exp(sigma * normalQuantile(this.unit(key, purpose, index)))
   }
 
   /** Exponential by its mean. */
-  exponential(mean: number, key: Key, what: Purpose, index = 0): number {
-    return -mean * ln(1 - this.unit(key, what, index))
+  exponential(mean: number, key: EntityKey, purpose: Purpose, index = 0): number {
+    return -mean * ln(1 - this.unit(key, purpose, index))
   }
 
   /** Letters and digits, as ids are made of. */
-  letters(length: number, key: Key, what: Purpose): string {
-    return this.#text(BASE62, length, key, what)
+  letters(length: number, key: EntityKey, purpose: Purpose): string {
+    return this.#text(BASE62, length, key, purpose)
   }
 
   /** Hexadecimal digits, as versions are made of. */
-  hex(length: number, key: Key, what: Purpose): string {
-    return this.#text(HEX, length, key, what)
+  hex(length: number, key: EntityKey, purpose: Purpose): string {
+    return this.#text(HEX, length, key, purpose)
   }
 
-  #text(alphabet: string, length: number, key: Key, what: Purpose): string {
+  #text(alphabet: string, length: number, key: EntityKey, purpose: Purpose): string {
     const codes: number[] = []
     for (let i = 0; i < length; i++) {
-      if (i % 4 === 0) this.#draw(key, what, i >> 2)
-      codes.push(alphabet.charCodeAt(Math.floor((this.#out[i % 4]! / 4_294_967_296) * alphabet.length)))
+      if (i % 4 === 0) this.#draw(key, purpose, i >> 2)
+      codes.push(alphabet.charCodeAt(Math.floor((this.#words[i % 4]! / 4_294_967_296) * alphabet.length)))
     }
     // At once: a text that grows letter by letter is a chain, which whoever reads it first has to walk.
     return String.fromCharCode(...codes)
   }
 
-  #draw(key: Key, what: Purpose, index: number): void {
-    philox(this.#out, key.lo, key.hi, what, index >>> 0, this.#lo, this.#hi)
+  #draw(key: EntityKey, purpose: Purpose, index: number): void {
+    philox(this.#words, key.lo, key.hi, purpose, index >>> 0, this.#lo, this.#hi)
   }
 }
 
@@ -249,7 +249,7 @@ export class ByteHash {
     let lo = this.#lo
     for (; at < end; at += 4) {
       const value = view.getInt32(at, true)
-      hi = word(hi, value)
+      hi = mixWord(hi, value)
       lo = Math.imul(lo ^ value, 0x01000193) ^ (lo >>> 15)
     }
     this.#hi = hi
@@ -259,8 +259,8 @@ export class ByteHash {
 
   /** 16 hexadecimal digits. */
   digest(): string {
-    const hi = finish(word(this.#hi, this.#pending) ^ this.#length)
-    const lo = finish(word(this.#lo, this.#pending) ^ this.#length)
+    const hi = finalizeHash(mixWord(this.#hi, this.#pending) ^ this.#length)
+    const lo = finalizeHash(mixWord(this.#lo, this.#pending) ^ this.#length)
     return hi.toString(16).padStart(8, '0') + lo.toString(16).padStart(8, '0')
   }
 
@@ -268,7 +268,7 @@ export class ByteHash {
     this.#pending |= byte << (8 * this.#pendingBytes)
     this.#pendingBytes++
     if (this.#pendingBytes === 4) {
-      this.#hi = word(this.#hi, this.#pending)
+      this.#hi = mixWord(this.#hi, this.#pending)
       this.#lo = Math.imul(this.#lo ^ this.#pending, 0x01000193) ^ (this.#lo >>> 15)
       this.#pending = 0
       this.#pendingBytes = 0

@@ -1,16 +1,16 @@
-import type { Tape } from './tape.ts'
+import type { Archive } from './tape.ts'
 
 /** Hears of every row that is put in, written or taken out: whoever checks looks at those again. */
-export interface Witness {
-  wrote(row: Readonly<Row>, ordinal: number): void
-  removed(row: Readonly<Row>, ordinal: number): void
+export interface WriteObserver {
+  onWrite(row: Readonly<Row>, ordinal: number): void
+  onRemove(row: Readonly<Row>, ordinal: number): void
 }
 
 /** Who owns a row: an object made at each fork and compared by identity, never by order. */
 export class Generation {
   readonly #brand = true
   /** Nobody, unless somebody checks what its owner does. */
-  witness: Witness | undefined
+  observer: WriteObserver | undefined
   /** Keeps generations from being mistaken for any empty object. */
   get isGeneration(): boolean {
     return this.#brand
@@ -55,14 +55,14 @@ export abstract class Row {
  */
 export class Table<R extends Row> {
   #rows: (R | undefined)[]
-  #uses: Int32Array
+  #useCounts: Int32Array
   #free: number[]
   #generation: Generation
   #count: number
 
   constructor(generation: Generation) {
     this.#rows = []
-    this.#uses = new Int32Array(16)
+    this.#useCounts = new Int32Array(16)
     this.#free = []
     this.#generation = generation
     this.#count = 0
@@ -95,17 +95,17 @@ export class Table<R extends Row> {
   }
 
   /** The row to write, copied first when another generation owns it. */
-  own(ordinal: number): R {
+  writable(ordinal: number): R {
     const row = this.#rows[ordinal]
     if (row === undefined) throw new Error(`Failed to write row ${ordinal}: it has left its table.`)
     if (row.generation === this.#generation) {
-      this.#generation.witness?.wrote(row, ordinal)
+      this.#generation.observer?.onWrite(row, ordinal)
       return row
     }
-    const mine = row.copy(this.#generation) as R
-    this.#rows[ordinal] = mine
-    this.#generation.witness?.wrote(mine, ordinal)
-    return mine
+    const copy = row.copy(this.#generation) as R
+    this.#rows[ordinal] = copy
+    this.#generation.observer?.onWrite(copy, ordinal)
+    return copy
   }
 
   /** Puts a row in and returns its ordinal; slots of rows that left are used again. */
@@ -113,13 +113,13 @@ export class Table<R extends Row> {
     this.#count++
     const ordinal = this.#free.pop() ?? this.#rows.length
     this.#rows[ordinal] = row
-    if (ordinal >= this.#uses.length) {
-      const wider = new Int32Array(this.#uses.length * 2)
-      wider.set(this.#uses)
-      this.#uses = wider
+    if (ordinal >= this.#useCounts.length) {
+      const widened = new Int32Array(this.#useCounts.length * 2)
+      widened.set(this.#useCounts)
+      this.#useCounts = widened
     }
-    this.#uses[ordinal] = this.#uses[ordinal]! + 1
-    this.#generation.witness?.wrote(row, ordinal)
+    this.#useCounts[ordinal] = this.#useCounts[ordinal]! + 1
+    this.#generation.observer?.onWrite(row, ordinal)
     return ordinal
   }
 
@@ -127,15 +127,15 @@ export class Table<R extends Row> {
   remove(ordinal: number): void {
     const row = this.#rows[ordinal]
     if (row === undefined) throw new Error(`Failed to remove row ${ordinal}: it has left its table.`)
-    this.#generation.witness?.removed(row, ordinal)
+    this.#generation.observer?.onRemove(row, ordinal)
     this.#rows[ordinal] = undefined
     this.#free.push(ordinal)
     this.#count--
   }
 
   /** How often a slot was used: (ordinal, use) names one thing even where slots are used again. */
-  use(ordinal: number): number {
-    return this.#uses[ordinal] ?? 0
+  useCount(ordinal: number): number {
+    return this.#useCounts[ordinal] ?? 0
   }
 
   /** Every row with its ordinal, in slot order: for counting, never for an order that shows. */
@@ -147,21 +147,21 @@ export class Table<R extends Row> {
   }
 
   /** What a snapshot has of it. Rows that were put back belong to nobody, so they are copied before they are written. */
-  keep(tape: Tape): void {
-    this.#rows = tape.value(this.#rows)
-    this.#uses = tape.value(this.#uses)
-    this.#free = tape.value(this.#free)
-    this.#count = tape.value(this.#count)
+  archive(archive: Archive): void {
+    this.#rows = archive.value(this.#rows)
+    this.#useCounts = archive.value(this.#useCounts)
+    this.#free = archive.value(this.#free)
+    this.#count = archive.value(this.#count)
   }
 
   /** A table with the same rows; from here on both sides copy a row before they write it. */
-  fork(mine: Generation, theirs: Generation): Table<R> {
-    const copy = new Table<R>(theirs)
+  fork(ownGeneration: Generation, forkGeneration: Generation): Table<R> {
+    const copy = new Table<R>(forkGeneration)
     copy.#rows = this.#rows.slice()
-    copy.#uses = this.#uses.slice()
+    copy.#useCounts = this.#useCounts.slice()
     copy.#free = this.#free.slice()
     copy.#count = this.#count
-    this.#generation = mine
+    this.#generation = ownGeneration
     return copy
   }
 }

@@ -4,37 +4,38 @@
  * Whoever has state says once what it is: `this.#funds = tape.value(this.#funds)`. A tape that records hands back what
  * it was given; one that plays hands out, in the same order, what was recorded. So the two directions can not differ.
  */
-export interface Tape {
-  value<T>(present: T): T
+export interface Archive {
+  value<T>(current: T): T
 }
 
 /** Writes down. What it holds afterwards is the state itself, not a copy of it. */
-export class Recorder implements Tape {
+export class ArchiveWriter implements Archive {
   readonly values: unknown[] = []
 
-  value<T>(present: T): T {
-    this.values.push(present)
-    return present
+  value<T>(current: T): T {
+    this.values.push(current)
+    return current
   }
 }
 
 /** Puts back. */
-export class Player implements Tape {
+export class ArchiveReader implements Archive {
   readonly #values: readonly unknown[]
-  #at = 0
+  #position = 0
 
   constructor(values: readonly unknown[]) {
     this.#values = values
   }
 
-  value<T>(_present: T): T {
-    if (this.#at === this.#values.length) throw new Error('Failed to play a tape: it is shorter than what it is for.')
-    return this.#values[this.#at++] as T
+  value<T>(_current: T): T {
+    if (this.#position === this.#values.length)
+      throw new Error('Failed to play a tape: it is shorter than what it is for.')
+    return this.#values[this.#position++] as T
   }
 
   /** Throws when something is left on it: then it was recorded from something else. */
-  end(): void {
-    if (this.#at === this.#values.length) return
-    throw new Error(`Failed to play a tape: ${this.#values.length - this.#at} values are left over.`)
+  assertEnd(): void {
+    if (this.#position === this.#values.length) return
+    throw new Error(`Failed to play a tape: ${this.#values.length - this.#position} values are left over.`)
   }
 }

@@ -1,23 +1,23 @@
 /** A stage on a running server: a world made for one scenario, played over HTTP, and taken away when it is over. */
 
 import { readNames } from '../api/names.ts'
-import { AWAITED_HEADER, NO_PIECE_HEADER, PIECES_HEADER } from '../awaited-answer.ts'
-import { type Happened, type Transition, transitionOf } from '../clock/happened.ts'
-import { turn } from '../clock/turns.ts'
+import { NO_CHUNK_HEADER, POLLED_BODY_HEADER, POLLED_RESPONSE_HEADER } from '../awaited-answer.ts'
+import { type MoveResult, type Transition, toTransition } from '../clock/happened.ts'
+import { eventLoopTurn } from '../clock/turns.ts'
 import { UntilError } from '../clock/until-error.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { NodeView } from '../cluster/nodes.ts'
-import { type ClusterCommands, clusterCommands, type Give, nodeCommands } from '../cluster/verbs.ts'
+import { type ClusterCommands, createClusterCommands, createNodeCommands, type SendCommand } from '../cluster/verbs.ts'
 import { Clock, DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
-import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import type { Entry, Fields } from '../kernel/journal.ts'
+import { type Duration, formatDuration, type Micros, micros } from '../kernel/duration.ts'
+import type { Entry, EntryFields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
-import { beginsWithSnapshot } from '../simulator.ts'
+import { isSnapshotFixture } from '../simulator.ts'
 import { loadFixture } from '../store/fixture.ts'
-import { isLook, noVerb, unmoved } from './in-process.ts'
-import { awaitAnswer, awaitHeld, readAsTimeGoes } from './patience.ts'
+import { describeUnmovedSleep, isReadRequest, unknownCommandError } from './in-process.ts'
+import { readPacedBody, waitForHeldResponse, waitOutDelay } from './patience.ts'
 import type { ScenarioOptions } from './scenario.ts'
-import type { Order, Pass, Stage, StageClock, StageFaults } from './stage.ts'
+import type { CommandPath, PassTime, ScenarioClock, ScenarioEnvironment, ScenarioFaults } from './stage.ts'
 
 /** A running server. */
 export interface ServerAddress {
@@ -32,7 +32,7 @@ const JOURNAL_LIMIT = 1_000_000
 const JOURNAL_PAGE = 10_000
 /** Turns of the event loop without a sign of the script after which it counts as waiting. */
 const QUIET_TURNS = 3
-const NEVER = Number.POSITIVE_INFINITY
+const NO_LIMIT = Number.POSITIVE_INFINITY
 
 /** The connection broke before there was a whole answer; what was asked may have been done. */
 export class BrokenConnection extends Error {
@@ -46,21 +46,24 @@ export class BrokenConnection extends Error {
  * @throws Error when no such server answers, or when the options make no world there
  * @example const stage = await openAgainst('http://127.0.0.1:4010', { fixtures: 'two-nodes', seed: 7 })
  */
-export async function openAgainst(server: string | ServerAddress, options: ScenarioOptions): Promise<AgainstStage> {
+export async function openRemoteEnvironment(
+  server: string | ServerAddress,
+  options: ScenarioOptions,
+): Promise<RemoteEnvironment> {
   const { url, controlToken }: ServerAddress = typeof server === 'string' ? { url: server } : server
   const root = url.replace(/\/+$/, '')
-  if (beginsWithSnapshot(options.fixtures)) {
+  if (isSnapshotFixture(options.fixtures)) {
     throw new RangeError(
       `Failed to play against ${root}: the scenario begins with a snapshot, which holds the tokens of its world and is not sent to a server. ` +
         'Play it in this process, or begin with a fixture.',
     )
   }
-  const line = new Line(root, controlToken)
+  const control = new ControlClient(root, controlToken)
   const spec = worldSpec(options)
   try {
-    const { world, token, base_url } = await line.ask('POST', '/_sim/worlds', spec)
-    return new AgainstStage(line, {
-      home: `/_sim/worlds/${world}`,
+    const { world, token, base_url } = await control.request('POST', '/_sim/worlds', spec)
+    return new RemoteEnvironment(control, {
+      path: `/_sim/worlds/${world}`,
       baseUrl: base_url,
       // Below its own address a world knows its tokens without their routing word.
       token: token?.slice(0, -`.${world}`.length) ?? '',
@@ -68,7 +71,7 @@ export async function openAgainst(server: string | ServerAddress, options: Scena
       epochMs: options.epoch === undefined ? DEFAULT_EPOCH_MS : Date.parse(options.epoch),
     })
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error
+    if (!(error instanceof NoServerError)) throw error
     throw new Error(
       `Failed to play against ${root}: ${error.message}. Start a server with 'modelhost-sim serve', or give the address of one.`,
     )
@@ -104,10 +107,10 @@ function epochOf(epoch: string | undefined) {
 }
 
 /** Nobody answered at an address, or somebody else did. */
-class NoAnswer extends Error {}
+class NoServerError extends Error {}
 
 /** What goes to and fro between a stage and its server. */
-class Line {
+class ControlClient {
   readonly #root: string
   /** What the server asks of who commands it. */
   readonly headers: Readonly<Record<string, string>>
@@ -119,17 +122,17 @@ class Line {
 
   /** Asks the control plane. Throws RangeError with what it says to a refusal. */
   // biome-ignore lint/suspicious/noExplicitAny: each path answers what its declaration says
-  async ask(method: string, path: string, body?: unknown): Promise<any> {
+  async request(method: string, path: string, body?: unknown): Promise<any> {
     const headers = { ...this.headers, ...(body !== undefined && { 'content-type': 'application/json' }) }
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
     const response = await fetch(`${this.#root}${path}`, init).catch(error => {
-      throw new NoAnswer(`no server answers there (${reasonOf(error)})`)
+      throw new NoServerError(`no server answers there (${reasonOf(error)})`)
     })
     const text = await response.text()
     if (response.ok) return JSON.parse(text)
-    const said = saidIn(text)
-    if (said === undefined) throw new NoAnswer(`what answers there has no ${path} (${response.status})`)
-    throw new RangeError(said)
+    const message = errorMessageIn(text)
+    if (message === undefined) throw new NoServerError(`what answers there has no ${path} (${response.status})`)
+    throw new RangeError(message)
   }
 }
 
@@ -138,7 +141,7 @@ function reasonOf(error: unknown): string {
   return (cause as { code?: string } | undefined)?.code ?? message
 }
 
-function saidIn(text: string): string | undefined {
+function errorMessageIn(text: string): string | undefined {
   try {
     const { error, detail } = JSON.parse(text)
     if (typeof error === 'string') return error
@@ -148,15 +151,15 @@ function saidIn(text: string): string | undefined {
   }
 }
 
-interface Sleeper {
+interface PendingSleep {
   readonly at: Micros
   readonly duration: Duration
   readonly wake: () => void
 }
 
-interface Home {
+interface RemoteWorld {
   /** Path of the world on its server. */
-  readonly home: string
+  readonly path: string
   readonly baseUrl: string
   readonly token: string
   readonly seed: string
@@ -164,217 +167,219 @@ interface Home {
 }
 
 /** A world of a running server. */
-export class AgainstStage implements Stage {
+export class RemoteEnvironment implements ScenarioEnvironment {
   readonly seed: string
   readonly baseUrl: string
   readonly token: string
-  readonly clock: StageClock
+  readonly clock: ScenarioClock
   bug: unknown
-  readonly #line: Line
-  readonly #home: string
+  readonly #control: ControlClient
+  readonly #worldPath: string
   /** The world's time as of the last answer that told it. */
-  #time: Clock
+  #worldClock: Clock
   /** One thing at a time, as in a process: what is asked first happens first. */
-  #tail: Promise<unknown> = Promise.resolve()
-  #record: Entry[] = []
+  #queue: Promise<unknown> = Promise.resolve()
+  #entries: Entry[] = []
   /** How far the journal was read, and whether anything was done since. */
-  #read = 0
+  #lastReadSeq = 0
   /** Rules of faults that are there from the start were told of when the world was made. */
-  #isBehind = true
-  #sleepers: readonly Sleeper[] = []
-  #moves: Promise<unknown> = Promise.resolve()
-  #movesUnderWay = 0
+  #isJournalStale = true
+  #pendingSleeps: readonly PendingSleep[] = []
+  #moveQueue: Promise<unknown> = Promise.resolve()
+  #movesInProgress = 0
   /** Tells who waits for a predicate that an answer to it is held. */
-  #tellHeld = () => {}
-  #changes = 0
-  #underWay = 0
-  #inFlight = 0
-  #activity = 0
+  #onResponseHeld = () => {}
+  #changeCount = 0
+  #tasksInProgress = 0
+  #requestsInFlight = 0
+  #activityCount = 0
 
-  constructor(line: Line, { home, baseUrl, token, seed, epochMs }: Home) {
-    this.#line = line
-    this.#home = home
+  constructor(line: ControlClient, { path: home, baseUrl, token, seed, epochMs }: RemoteWorld) {
+    this.#control = line
+    this.#worldPath = home
     this.baseUrl = baseUrl
     this.token = token
     this.seed = seed
-    this.#time = new Clock(epochMs)
-    this.clock = this.#clock()
+    this.#worldClock = new Clock(epochMs)
+    this.clock = this.#createClock()
   }
 
   get revision(): number {
-    return this.#time.now + this.#changes
+    return this.#worldClock.now + this.#changeCount
   }
 
-  get pulse(): number {
-    return this.revision + (this.#underWay > 0 ? monotonicMs() : 0)
+  get heartbeat(): number {
+    return this.revision + (this.#tasksInProgress > 0 ? monotonicMs() : 0)
   }
 
-  get waiting(): string | undefined {
-    const [first] = this.#sleepers
-    return first && unmoved(first.duration, first.at - this.#time.now)
+  get waitReason(): string | undefined {
+    const [first] = this.#pendingSleeps
+    return first && describeUnmovedSleep(first.duration, first.at - this.#worldClock.now)
   }
 
-  async send(request: Request, pass: Pass): Promise<Response> {
-    const before = this.#read
-    const first = await this.#sent(request)
-    const number = first.headers.get(AWAITED_HEADER)
-    const response = number === null ? first : await this.#held(first, number, request, pass)
+  async send(request: Request, pass: PassTime): Promise<Response> {
+    const before = this.#lastReadSeq
+    const first = await this.#sendRequest(request)
+    const number = first.headers.get(POLLED_RESPONSE_HEADER)
+    const response = number === null ? first : await this.#waitForHeldResponse(first, number, request, pass)
     // It was put down as a success while its answer was waited for.
-    if (number !== null && !response.ok) await this.#inOrder(() => this.#correct(before))
+    if (number !== null && !response.ok) await this.#inOrder(() => this.#rereadRequests(before))
     const hangs = response.headers.has('x-sim-hang')
     const delay = hangs ? Number.POSITIVE_INFINITY : Number(response.headers.get('x-sim-delay') ?? 0)
-    const wait = (span: Micros) => (this.#movesUnderWay > 0 ? this.#moveTo(this.#time.now + span) : pass(span))
-    if (delay > 0) await awaitAnswer(delay, this.#nameOf(request), wait, this.clock)
-    const pieces = response.headers.get(PIECES_HEADER)
-    return pieces === null ? response : this.#readAsTimeGoes(response, pieces, request, pass)
+    const wait = (span: Micros) => (this.#movesInProgress > 0 ? this.#moveTo(this.#worldClock.now + span) : pass(span))
+    if (delay > 0) await waitOutDelay(delay, this.#nameOf(request), wait, this.clock)
+    const pieces = response.headers.get(POLLED_BODY_HEADER)
+    return pieces === null ? response : this.#readPacedBody(response, pieces, request, pass)
   }
 
-  async #sent(request: Request): Promise<Response> {
-    this.#activity++
-    this.#inFlight++
+  async #sendRequest(request: Request): Promise<Response> {
+    this.#activityCount++
+    this.#requestsInFlight++
     try {
       return await this.#inOrder(() => this.#forward(request))
     } finally {
-      this.#inFlight--
-      this.#activity++
+      this.#requestsInFlight--
+      this.#activityCount++
     }
   }
 
   /** Comes back for an answer that the world holds, and moves its time meanwhile. */
-  #held(first: Response, number: string, request: Request, pass: Pass): Promise<Response> {
+  #waitForHeldResponse(first: Response, number: string, request: Request, pass: PassTime): Promise<Response> {
     const again = (method: string) =>
-      this.#sent(new Request(request.url, { method, headers: { [AWAITED_HEADER]: number } }))
+      this.#sendRequest(new Request(request.url, { method, headers: { [POLLED_RESPONSE_HEADER]: number } }))
     let known: Response | undefined = first
     const held = {
       look: async () => {
         const answer = known ?? (await again('GET'))
         known = undefined
-        return answer.headers.has(AWAITED_HEADER) ? { delay: Number(answer.headers.get('x-sim-delay')) } : { answer }
+        return answer.headers.has(POLLED_RESPONSE_HEADER)
+          ? { delay: Number(answer.headers.get('x-sim-delay')) }
+          : { answer }
       },
       leave: () => again('DELETE'),
       pass,
     }
-    return awaitHeld(held, request, this.#nameOf(request), this.clock)
+    return waitForHeldResponse(held, request, this.#nameOf(request), this.clock)
   }
 
   /** Comes back for each piece of a body that comes as time goes. */
-  #readAsTimeGoes(response: Response, number: string, request: Request, pass: Pass): Response {
+  #readPacedBody(response: Response, number: string, request: Request, pass: PassTime): Response {
     const again = (method: string) =>
-      this.#sent(new Request(request.url, { method, headers: { [PIECES_HEADER]: number } }))
+      this.#sendRequest(new Request(request.url, { method, headers: { [POLLED_BODY_HEADER]: number } }))
     const read = async () => {
       const piece = await again('GET')
-      const none = piece.headers.get(NO_PIECE_HEADER)
+      const none = piece.headers.get(NO_CHUNK_HEADER)
       if (none === 'over') return { isOver: true as const }
       if (none !== null) throw new BrokenConnection(`the connection broke during ${this.#nameOf(request)}`)
       const delay = piece.headers.get('x-sim-delay')
       return delay === null ? { piece: new Uint8Array(await piece.arrayBuffer()) } : { delay: Number(delay) }
     }
     const leave = () => again('DELETE')
-    return readAsTimeGoes(response, { read, leave, pass }, request, this.#nameOf(request))
+    return readPacedBody(response, { read, leave, pass }, request, this.#nameOf(request))
   }
 
-  async meanwhile(span: Micros, over: Promise<unknown>): Promise<void> {
-    let sleeper: Sleeper | undefined
-    const come = new Promise<void>(wake => {
-      sleeper = { at: this.#time.now + span, duration: `${span}us`, wake }
-      this.#lay(sleeper)
+  async waitForTime(span: Micros, over: Promise<unknown>): Promise<void> {
+    let sleeper: PendingSleep | undefined
+    const woken = new Promise<void>(wake => {
+      sleeper = { at: this.#worldClock.now + span, duration: `${span}us`, wake }
+      this.#addSleep(sleeper)
     })
-    this.#tellHeld()
-    await Promise.race([come, over])
-    this.#sleepers = this.#sleepers.filter(other => other !== sleeper)
+    this.#onResponseHeld()
+    await Promise.race([woken, over])
+    this.#pendingSleeps = this.#pendingSleeps.filter(other => other !== sleeper)
   }
 
-  async command(order: Order): Promise<unknown> {
+  async runCommand(order: CommandPath): Promise<unknown> {
     return this.#inOrder(async () => {
       const [first, second] = order
       if (first!.name === 'nodes') return this.#nodes()
-      if (first!.name === 'troubles') return this.#ask('GET', '/troubles')
-      if (first!.name === 'heal') return this.#ask('POST', '/heal')
+      if (first!.name === 'troubles') return this.#requestControl('GET', '/troubles')
+      if (first!.name === 'heal') return this.#requestControl('POST', '/heal')
       if (first!.name === 'node' || first!.name === 'nodeOf') {
         const target = String(first!.args?.[0])
         const name = first!.name === 'node' ? target : await this.#nodeOfDeployment(target)
         return second?.name === 'view'
           ? this.#viewOf(name)
-          : this.#obey(order, nodeCommands(this.#give, name), order.slice(1))
+          : this.#runCommandPath(order, createNodeCommands(this.#sendCommand, name), order.slice(1))
       }
-      return this.#obey(order, clusterCommands(this.#give), order)
+      return this.#runCommandPath(order, createClusterCommands(this.#sendCommand), order)
     })
   }
 
-  get faults(): StageFaults {
+  get faults(): ScenarioFaults {
     const at = (id: string) => `/faults/${encodeURIComponent(id)}`
     return {
-      add: rule => this.#change(() => this.#ask('POST', '/faults', rule)),
-      list: () => this.#inOrder(() => this.#ask('GET', '/faults')),
-      get: id => this.#inOrder(() => this.#ask('GET', at(id))),
-      remove: async id => void (await this.#change(() => this.#ask('DELETE', at(id)))),
-      clear: async () => void (await this.#change(() => this.#ask('DELETE', '/faults'))),
+      add: rule => this.#sendChange(() => this.#requestControl('POST', '/faults', rule)),
+      list: () => this.#inOrder(() => this.#requestControl('GET', '/faults')),
+      get: id => this.#inOrder(() => this.#requestControl('GET', at(id))),
+      remove: async id => void (await this.#sendChange(() => this.#requestControl('DELETE', at(id)))),
+      clear: async () => void (await this.#sendChange(() => this.#requestControl('DELETE', '/faults'))),
     }
   }
 
-  #change<T>(command: () => Promise<T>): Promise<T> {
-    this.#isBehind = true
-    this.#changes++
+  #sendChange<T>(command: () => Promise<T>): Promise<T> {
+    this.#isJournalStale = true
+    this.#changeCount++
     return this.#inOrder(command)
   }
 
   async balance(): Promise<number> {
-    const { balance_microcents } = await this.#inOrder(() => this.#ask('GET', '/ledger'))
+    const { balance_microcents } = await this.#inOrder(() => this.#requestControl('GET', '/ledger'))
     return balance_microcents
   }
 
   async ledgerEntries(): Promise<readonly LedgerEntry[]> {
-    const { entries } = await this.#inOrder(() => this.#ask('GET', '/ledger'))
-    return entries.map((entry: { time: string }) => ({ ...entry, time: this.#time.fromIso(entry.time) }))
+    const { entries } = await this.#inOrder(() => this.#requestControl('GET', '/ledger'))
+    return entries.map((entry: { time: string }) => ({ ...entry, time: this.#worldClock.fromIso(entry.time) }))
   }
 
-  note(kind: string, subject: string, fields: Fields): void {
-    const note: Entry = { seq: 0, time: this.#time.now, kind, subject, cause: 0, fields }
+  addNote(kind: string, subject: string, fields: EntryFields): void {
+    const note: Entry = { seq: 0, time: this.#worldClock.now, kind, subject, cause: 0, fields }
     this.#inOrder(async () => {
-      await this.#catchUp()
-      this.#record.push(note)
+      await this.#readJournal()
+      this.#entries.push(note)
       // What is wrong with the line is told by whoever asks for the record.
     }).catch(() => {})
   }
 
-  async record(): Promise<readonly Entry[]> {
-    await this.#inOrder(() => this.#catchUp())
-    return this.#record
+  async journalEntries(): Promise<readonly Entry[]> {
+    await this.#inOrder(() => this.#readJournal())
+    return this.#entries
   }
 
   async digest(): Promise<string> {
-    const { digest } = await this.#inOrder(() => this.#ask('GET', '/digest'))
+    const { digest } = await this.#inOrder(() => this.#requestControl('GET', '/digest'))
     return digest
   }
 
   async close(): Promise<void> {
     // A server that is gone took the world with it.
-    await this.#inOrder(() => this.#line.ask('DELETE', this.#home)).catch(() => {})
+    await this.#inOrder(() => this.#control.request('DELETE', this.#worldPath)).catch(() => {})
   }
 
-  #clock(): StageClock {
+  #createClock(): ScenarioClock {
     const stage = this
     return {
       get now() {
-        const { epochMs, now } = stage.#time
+        const { epochMs, now } = stage.#worldClock
         return new Date(epochMs + Math.floor(now / 1000))
       },
       get iso() {
-        return stage.#time.iso()
+        return stage.#worldClock.iso()
       },
       get elapsed() {
-        return stage.#time.now
+        return stage.#worldClock.now
       },
       advance: async duration => {
         const delta = micros(duration)
-        return this.#inTurn(() => this.#moveTo(this.#time.now + delta))
+        return this.#inTurn(() => this.#moveTo(this.#worldClock.now + delta))
       },
       advanceTo: async moment => {
         const to = moment instanceof Date ? moment.toISOString() : moment
-        const target = this.#time.fromIso(to)
-        if (target >= this.#time.now) return this.#inTurn(() => this.#moveTo(target))
+        const target = this.#worldClock.fromIso(to)
+        if (target >= this.#worldClock.now) return this.#inTurn(() => this.#moveTo(target))
         // What is no time, or has passed, is the server's to refuse.
-        return this.#inTurn(() => this.#step('/clock/advance', { to }))
+        return this.#inTurn(() => this.#requestMove('/clock/advance', { to }))
       },
       next: (options: NextOptions = {}) => this.#inTurn(() => this.#next(options)),
       until: async (predicate, { within = '24h' } = {}) => {
@@ -386,52 +391,53 @@ export class AgainstStage implements Stage {
   }
 
   #sleep(duration: Duration): Promise<void> {
-    const at = this.#time.now + micros(duration)
-    return new Promise(wake => this.#lay({ at, duration, wake }))
+    const at = this.#worldClock.now + micros(duration)
+    return new Promise(wake => this.#addSleep({ at, duration, wake }))
   }
 
-  #lay(sleeper: Sleeper): void {
-    const place = this.#sleepers.findIndex(other => other.at > sleeper.at)
-    this.#sleepers = place < 0 ? [...this.#sleepers, sleeper] : this.#sleepers.toSpliced(place, 0, sleeper)
+  #addSleep(sleeper: PendingSleep): void {
+    const place = this.#pendingSleeps.findIndex(other => other.at > sleeper.at)
+    this.#pendingSleeps =
+      place < 0 ? [...this.#pendingSleeps, sleeper] : this.#pendingSleeps.toSpliced(place, 0, sleeper)
   }
 
   async #moveTo(target: Micros): Promise<void> {
-    await this.#settle()
-    for (let first = this.#sleepers[0]; first && first.at <= target; first = this.#sleepers[0]) {
+    await this.#whenScriptIdle()
+    for (let first = this.#pendingSleeps[0]; first && first.at <= target; first = this.#pendingSleeps[0]) {
       await this.#stepTo(first.at)
-      await this.#settle()
+      await this.#whenScriptIdle()
     }
     await this.#stepTo(target)
   }
 
   async #next({ visible = false, within }: NextOptions): Promise<void> {
-    const limit = within === undefined ? NEVER : this.#time.now + micros(within)
-    await this.#settle()
-    await this.#toNext(visible, limit)
-    await this.#settle()
+    const limit = within === undefined ? NO_LIMIT : this.#worldClock.now + micros(within)
+    await this.#whenScriptIdle()
+    await this.#moveToNext(visible, limit)
+    await this.#whenScriptIdle()
   }
 
   async #until(predicate: () => boolean | Promise<boolean>, within: Micros): Promise<void> {
-    const limit = this.#time.now + within
-    await this.#settle()
+    const limit = this.#worldClock.now + within
+    await this.#whenScriptIdle()
     for (;;) {
-      if (await this.#asked(predicate, limit)) return
-      if (!(await this.#toNext(true, limit))) break
+      if (await this.#evaluatePredicate(predicate, limit)) return
+      if (!(await this.#moveToNext(true, limit))) break
     }
     throw new UntilError(
-      `Failed to reach the condition within ${readable(within)}: it does not hold at ${this.#time.iso()}. ` +
+      `Failed to reach the condition within ${formatDuration(within)}: it does not hold at ${this.#worldClock.iso()}. ` +
         'Allow more with { within }.',
     )
   }
 
   /** What a predicate says; where an answer that it awaits is held, time is moved to it. */
-  async #asked(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
+  async #evaluatePredicate(predicate: () => boolean | Promise<boolean>, limit: Micros): Promise<boolean> {
     let isHeld = false
     let tell = () => {}
     const held = new Promise<void>(resolve => {
       tell = resolve
     })
-    this.#tellHeld = () => {
+    this.#onResponseHeld = () => {
       isHeld = true
       tell()
     }
@@ -441,11 +447,11 @@ export class AgainstStage implements Stage {
     })
     await Promise.race([outcome, held])
     while (isHeld && !isOver) {
-      await this.#settle()
-      const wake = this.#sleepers[0]?.at ?? NEVER
+      await this.#whenScriptIdle()
+      const wake = this.#pendingSleeps[0]?.at ?? NO_LIMIT
       if (isOver || wake > limit) break
       await this.#stepTo(wake)
-      await this.#settle()
+      await this.#whenScriptIdle()
     }
     if (isOver || !isHeld) return outcome
     // The answer comes too late, and nobody will be there to hear how the predicate ends.
@@ -454,81 +460,81 @@ export class AgainstStage implements Stage {
   }
 
   /** Goes to the next thing that happens, or to the first sleeper; false, with time at `limit`, when neither comes. */
-  async #toNext(visible: boolean, limit: Micros): Promise<boolean> {
-    const wake = this.#sleepers[0]?.at ?? NEVER
-    if (wake > limit || wake === NEVER) return this.#stepNext(visible, limit)
+  async #moveToNext(visible: boolean, limit: Micros): Promise<boolean> {
+    const wake = this.#pendingSleeps[0]?.at ?? NO_LIMIT
+    if (wake > limit || wake === NO_LIMIT) return this.#stepNext(visible, limit)
     // A sleeper wakes before anything else of its moment is looked at.
-    if (wake > this.#time.now && (await this.#stepNext(visible, wake - 1))) return true
+    if (wake > this.#worldClock.now && (await this.#stepNext(visible, wake - 1))) return true
     await this.#stepTo(wake)
-    await this.#settle()
+    await this.#whenScriptIdle()
     return true
   }
 
   async #stepNext(visible: boolean, limit: Micros): Promise<boolean> {
-    const within = limit === NEVER ? {} : { within: `${limit - this.#time.now}us` }
-    const { reached } = await this.#step('/clock/next', { visible, ...within })
+    const within = limit === NO_LIMIT ? {} : { within: `${limit - this.#worldClock.now}us` }
+    const { reached } = await this.#requestMove('/clock/next', { visible, ...within })
     return reached
   }
 
   async #stepTo(target: Micros): Promise<void> {
-    await this.#step('/clock/advance', { by: `${Math.max(0, target - this.#time.now)}us` })
-    const awake = this.#sleepers.filter(({ at }) => at <= this.#time.now)
-    this.#sleepers = this.#sleepers.filter(({ at }) => at > this.#time.now)
+    await this.#requestMove('/clock/advance', { by: `${Math.max(0, target - this.#worldClock.now)}us` })
+    const awake = this.#pendingSleeps.filter(({ at }) => at <= this.#worldClock.now)
+    this.#pendingSleeps = this.#pendingSleeps.filter(({ at }) => at > this.#worldClock.now)
     for (const { wake } of awake) wake()
   }
 
-  #step(path: string, body: object): Promise<{ reached: boolean }> {
+  #requestMove(path: string, body: object): Promise<{ reached: boolean }> {
     return this.#inOrder(async () => {
-      const moved = await this.#ask('POST', path, body)
-      const { epochMs } = this.#time
-      this.#time = new Clock(epochMs, this.#time.fromIso(moved.now))
-      return moved
+      const result = await this.#requestControl('POST', path, body)
+      const { epochMs } = this.#worldClock
+      this.#worldClock = new Clock(epochMs, this.#worldClock.fromIso(result.now))
+      return result
     })
   }
 
   /** One move at a time: a second one queues behind the first. */
-  #inTurn(move: () => Promise<unknown>): Promise<Happened> {
-    this.#movesUnderWay++
-    const result = this.#moves.then(async () => {
-      const from = this.#time.iso()
-      await this.#inOrder(() => this.#catchUp())
-      const before = this.#read
+  #inTurn(move: () => Promise<unknown>): Promise<MoveResult> {
+    this.#movesInProgress++
+    const result = this.#moveQueue.then(async () => {
+      const from = this.#worldClock.iso()
+      await this.#inOrder(() => this.#readJournal())
+      const before = this.#lastReadSeq
       await move()
-      await this.#inOrder(() => this.#catchUp())
-      return this.#happenedSince(before, from)
+      await this.#inOrder(() => this.#readJournal())
+      return this.#moveResultSince(before, from)
     })
     const over = () => {
-      this.#movesUnderWay--
+      this.#movesInProgress--
     }
-    this.#moves = result.then(over, over)
+    this.#moveQueue = result.then(over, over)
     return result
   }
 
-  #happenedSince(seq: number, from: string): Happened {
+  #moveResultSince(seq: number, from: string): MoveResult {
     const counts: Record<string, number> = {}
     const transitions: Transition[] = []
     let events = 0
-    for (let i = this.#record.length - 1; i >= 0; i--) {
-      const entry = this.#record[i]!
+    for (let i = this.#entries.length - 1; i >= 0; i--) {
+      const entry = this.#entries[i]!
       // Notes have no position; what was read before has a lower one.
       if (entry.seq > 0 && entry.seq <= seq) break
       if (entry.seq === 0 || entry.kind === 'request') continue
       counts[entry.kind] = (counts[entry.kind] ?? 0) + 1
       events++
-      const transition = transitionOf(entry, this.#time)
+      const transition = toTransition(entry, this.#worldClock)
       if (transition) transitions.unshift(transition)
     }
-    return { from, to: this.#time.iso(), events, counts, transitions }
+    return { from, to: this.#worldClock.iso(), events, counts, transitions }
   }
 
   /** Waits until the script has nothing left to do but wait. */
-  async #settle(): Promise<void> {
-    let calm = 0
-    let seen = this.#activity
-    while (calm < QUIET_TURNS) {
-      await turn()
-      calm = this.#activity === seen && this.#inFlight === 0 ? calm + 1 : 0
-      seen = this.#activity
+  async #whenScriptIdle(): Promise<void> {
+    let quietTurns = 0
+    let lastActivity = this.#activityCount
+    while (quietTurns < QUIET_TURNS) {
+      await eventLoopTurn()
+      quietTurns = this.#activityCount === lastActivity && this.#requestsInFlight === 0 ? quietTurns + 1 : 0
+      lastActivity = this.#activityCount
     }
   }
 
@@ -547,10 +553,10 @@ export class AgainstStage implements Stage {
     const path = pathname.startsWith(`${base.pathname}/`) ? pathname : `${base.pathname}${pathname}`
     const headers = new Headers(request.headers)
     headers.set('x-sim-client', 'scenario')
-    for (const [name, value] of Object.entries(this.#line.headers)) headers.set(name, value)
+    for (const [name, value] of Object.entries(this.#control.headers)) headers.set(name, value)
     const body = request.body === null ? undefined : await request.arrayBuffer()
-    this.#isBehind = true
-    if (method !== 'GET' && method !== 'HEAD') this.#changes++
+    this.#isJournalStale = true
+    if (method !== 'GET' && method !== 'HEAD') this.#changeCount++
     const init = { method, headers, signal: request.signal, ...(body !== undefined && { body }) }
     let response: Response
     let bytes: ArrayBuffer
@@ -570,95 +576,95 @@ export class AgainstStage implements Stage {
     return new Response(isEmpty ? null : bytes, { status, statusText, headers: response.headers })
   }
 
-  readonly #give: Give = (command, delay) => {
-    this.#changes++
-    return this.#ask('POST', '/commands', { ...command, ...(delay > 0 && { at: `${delay}us` }) })
+  readonly #sendCommand: SendCommand = (command, delay) => {
+    this.#changeCount++
+    return this.#requestControl('POST', '/commands', { ...command, ...(delay > 0 && { at: `${delay}us` }) })
   }
 
-  async #obey(order: Order, target: object, steps: Order): Promise<unknown> {
+  async #runCommandPath(order: CommandPath, target: object, steps: CommandPath): Promise<unknown> {
     let reached: unknown = target
     for (const { name, args } of steps) {
       const member = (reached as Record<string, unknown>)[name]
       if (args === undefined) reached = member
       else if (typeof member === 'function') reached = member.apply(reached, args)
-      else throw noVerb(order, name, namesOf(reached as object, target))
+      else throw unknownCommandError(order, name, commandNamesOf(reached as object, target))
     }
     await reached
     return undefined
   }
 
   async #nodeOfDeployment(deploy_id: string): Promise<string> {
-    const { name } = await this.#ask('GET', `/cluster/deployments/${encodeURIComponent(deploy_id)}/node`)
+    const { name } = await this.#requestControl('GET', `/cluster/deployments/${encodeURIComponent(deploy_id)}/node`)
     return name
   }
 
   async #nodes(): Promise<NodeView[]> {
-    return this.#ask('GET', '/cluster/nodes')
+    return this.#requestControl('GET', '/cluster/nodes')
   }
 
   async #viewOf(name: string): Promise<NodeView> {
     const node = (await this.#nodes()).find(one => one.name === name)
     // Asked of the commands, which know what to say of a name that nobody has.
-    return node ?? this.#ask('POST', '/commands', { verb: 'node.cordon', target: name })
+    return node ?? this.#requestControl('POST', '/commands', { verb: 'node.cordon', target: name })
   }
 
   /** Asks the control plane of this world. */
-  #ask(method: string, path: string, body?: unknown) {
-    if (method !== 'GET') this.#isBehind = true
-    return this.#line.ask(method, `${this.#home}/_sim${path}`, body)
+  #requestControl(method: string, path: string, body?: unknown) {
+    if (method !== 'GET') this.#isJournalStale = true
+    return this.#control.request(method, `${this.#worldPath}/_sim${path}`, body)
   }
 
   /** Does one thing after all that was asked before it. */
   #inOrder<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(async () => {
-      this.#underWay++
+    const result = this.#queue.then(async () => {
+      this.#tasksInProgress++
       try {
         return await act()
       } finally {
-        this.#underWay--
+        this.#tasksInProgress--
       }
     })
-    this.#tail = result.catch(() => {})
+    this.#queue = result.catch(() => {})
     return result
   }
 
   /** Reads the journal up to now. */
-  async #catchUp(): Promise<void> {
-    if (!this.#isBehind) return
+  async #readJournal(): Promise<void> {
+    if (!this.#isJournalStale) return
     for (;;) {
-      const path = `/journal?after=${this.#read}&limit=${JOURNAL_PAGE}`
-      const { entries, last, dropped } = await this.#ask('GET', path)
-      if (dropped > this.#read) {
+      const path = `/journal?after=${this.#lastReadSeq}&limit=${JOURNAL_PAGE}`
+      const { entries, last, dropped } = await this.#requestControl('GET', path)
+      if (dropped > this.#lastReadSeq) {
         throw new Error(
-          `Failed to keep the record: the server dropped ${dropped - this.#read} entries before they were read. Advance in smaller steps.`,
+          `Failed to keep the record: the server dropped ${dropped - this.#lastReadSeq} entries before they were read. Advance in smaller steps.`,
         )
       }
-      for (const { at: _, ...entry } of entries) this.#put({ fields: undefined, ...entry })
-      this.#read = entries.at(-1)?.seq ?? last
-      if (this.#read >= last) break
+      for (const { at: _, ...entry } of entries) this.#addEntry({ fields: undefined, ...entry })
+      this.#lastReadSeq = entries.at(-1)?.seq ?? last
+      if (this.#lastReadSeq >= last) break
     }
-    this.#isBehind = false
+    this.#isJournalStale = false
   }
 
   /** Reads what is on record again from a place on: requests that came to another end than they were put down with. */
-  async #correct(from: number): Promise<void> {
+  async #rereadRequests(from: number): Promise<void> {
     let after = from
-    while (after < this.#read) {
-      const { entries } = await this.#ask('GET', `/journal?after=${after}&limit=${JOURNAL_PAGE}`)
+    while (after < this.#lastReadSeq) {
+      const { entries } = await this.#requestControl('GET', `/journal?after=${after}&limit=${JOURNAL_PAGE}`)
       if (entries.length === 0) return
       for (const { at: _, ...entry } of entries) {
-        const place = entry.kind === 'request' ? this.#record.findIndex(({ seq }) => seq === entry.seq) : -1
-        if (place >= 0) this.#record = this.#record.with(place, { fields: undefined, ...entry })
+        const place = entry.kind === 'request' ? this.#entries.findIndex(({ seq }) => seq === entry.seq) : -1
+        if (place >= 0) this.#entries = this.#entries.with(place, { fields: undefined, ...entry })
       }
       after = entries.at(-1).seq
     }
   }
 
-  #put(entry: Entry): void {
+  #addEntry(entry: Entry): void {
     // What the stage itself asked of the control plane is none of the story.
     if (entry.kind === 'request' && /^\w+ \/_sim(?:[/?]|$)/.test(entry.subject)) return
-    if (isLook(entry) && isLook(this.#record.at(-1))) this.#record.pop()
-    this.#record.push(entry)
+    if (isReadRequest(entry) && isReadRequest(this.#entries.at(-1))) this.#entries.pop()
+    this.#entries.push(entry)
   }
 }
 
@@ -668,7 +674,7 @@ interface NextOptions {
 }
 
 /** What could have been said instead of a verb that there is not. */
-function namesOf(reached: object, target: ClusterCommands | object): string[] {
+function commandNamesOf(reached: object, target: ClusterCommands | object): string[] {
   const names = Object.keys(reached)
   return reached === target && 'hub' in target ? ['node', 'nodeOf', 'nodes', ...names] : names
 }

@@ -1,5 +1,5 @@
 import { Refusal } from '../api/refusal.ts'
-import type { Fields } from '../kernel/journal.ts'
+import type { EntryFields } from '../kernel/journal.ts'
 
 /** What a value should be: the fields that matter, a pattern for a text, a whole list element by element. */
 export type Expected<T> = T extends string
@@ -54,19 +54,19 @@ export class CheckError extends Error {
 }
 
 /** Longest text of a value in a report. */
-const MOST_SHOWN = 200
+const MAX_REPORTED_CHARS = 200
 /** Longest text of a value in a trace. */
-const MOST_TRACED = 80
+const MAX_TRACED_CHARS = 80
 
 /** Where `actual` is not what `expected` names. */
 export function differences(actual: unknown, expected: unknown, path = ''): Difference[] {
   if (expected instanceof RegExp) {
     return typeof actual === 'string' && new RegExp(expected.source, expected.flags.replace(/[gy]/g, '')).test(actual)
       ? []
-      : [differs(path, `text like ${String(expected)}`, actual)]
+      : [createDifference(path, `text like ${String(expected)}`, actual)]
   }
   if (isAsymmetric(expected)) {
-    return expected.asymmetricMatch(actual) ? [] : [differs(path, patternOf(expected), actual)]
+    return expected.asymmetricMatch(actual) ? [] : [createDifference(path, describeMatcher(expected), actual)]
   }
   if (typeof expected === 'function') {
     throw new TypeError(
@@ -75,37 +75,37 @@ export function differences(actual: unknown, expected: unknown, path = ''): Diff
     )
   }
   if (typeof expected !== 'object' || expected === null) {
-    return Object.is(actual, expected) ? [] : [differs(path, shown(expected), actual)]
+    return Object.is(actual, expected) ? [] : [createDifference(path, formatJsonValue(expected), actual)]
   }
   if (expected instanceof Date) {
     return actual instanceof Date && actual.getTime() === expected.getTime()
       ? []
-      : [differs(path, shown(expected), actual)]
+      : [createDifference(path, formatJsonValue(expected), actual)]
   }
   if (Array.isArray(expected)) {
-    if (!Array.isArray(actual)) return [differs(path, `a list of ${expected.length}`, actual)]
+    if (!Array.isArray(actual)) return [createDifference(path, `a list of ${expected.length}`, actual)]
     const found = expected.slice(0, actual.length).flatMap((item, i) => differences(actual[i], item, `${path}[${i}]`))
     if (actual.length !== expected.length) {
       found.unshift({
-        path: join(path, 'length'),
+        path: joinPath(path, 'length'),
         expected: String(expected.length),
-        found: `${actual.length}: ${shown(actual)}`,
+        found: `${actual.length}: ${formatJsonValue(actual)}`,
       })
     }
     return found
   }
   if (typeof actual !== 'object' || actual === null || Array.isArray(actual)) {
-    return [differs(path, shown(expected), actual)]
+    return [createDifference(path, formatJsonValue(expected), actual)]
   }
   return Object.entries(expected).flatMap(([key, value]) =>
-    differences((actual as Record<string, unknown>)[key], value, join(path, key)),
+    differences((actual as Record<string, unknown>)[key], value, joinPath(path, key)),
   )
 }
 
 /** An expectation as the fields of a trace line: its leaves by path; `is` for a plain value. */
-export function leaves(expected: unknown): Fields {
+export function flattenExpected(expected: unknown): EntryFields {
   const fields: Record<string, string | number | boolean | null> = {}
-  collect(expected, '', fields)
+  collectLeaves(expected, '', fields)
   return fields
 }
 
@@ -114,16 +114,20 @@ export function leaves(expected: unknown): Fields {
  *
  * @throws the error itself when it is no refusal
  */
-export function refusalDifferences(error: unknown, status: number, message: string | RegExp | undefined): Difference[] {
+export function findRefusalDifferences(
+  error: unknown,
+  status: number,
+  message: string | RegExp | undefined,
+): Difference[] {
   if (!isRefusal(error)) throw error
-  const said = messageOf(error.body)
+  const refusalText = refusalMessage(error.body)
   const found = differences(error.status, status, 'status')
-  if (typeof message === 'string' && !said.includes(message)) {
-    found.push(differs('message', `text with ${shown(message)}`, said))
-  } else if (message instanceof RegExp) found.push(...differences(said, message, 'message'))
+  if (typeof message === 'string' && !refusalText.includes(message)) {
+    found.push(createDifference('message', `text with ${formatJsonValue(message)}`, refusalText))
+  } else if (message instanceof RegExp) found.push(...differences(refusalText, message, 'message'))
   // With another status the message explains why.
   if (found.length === 1 && found[0]!.path === 'status') {
-    return [{ ...found[0]!, found: `${error.status} ${shown(said)}` }]
+    return [{ ...found[0]!, found: `${error.status} ${formatJsonValue(refusalText)}` }]
   }
   return found
 }
@@ -133,56 +137,56 @@ function isRefusal(error: unknown): error is Refusal {
 }
 
 /** What the service says in a refusal, whatever the shape. */
-function messageOf(body: unknown): string {
+function refusalMessage(body: unknown): string {
   if (typeof body === 'string') return body
   if (typeof body !== 'object' || body === null) return String(body)
   const { error, detail } = body as { error?: unknown; detail?: unknown }
   if (typeof error === 'string') return error
   if (typeof detail === 'string') return detail
   if (Array.isArray(detail)) return detail.map(({ loc, msg }) => `${(loc ?? []).join('.')}: ${msg}`).join('; ')
-  if (typeof detail === 'object' && detail !== null) return messageOf(detail)
+  if (typeof detail === 'object' && detail !== null) return refusalMessage(detail)
   return JSON.stringify(body)
 }
 
-function collect(value: unknown, path: string, fields: Record<string, string | number | boolean | null>): void {
+function collectLeaves(value: unknown, path: string, fields: Record<string, string | number | boolean | null>): void {
   const isObject = typeof value === 'object' && value !== null && !(value instanceof RegExp || value instanceof Date)
   if (isObject && Object.keys(value).length > 0) {
     for (const [key, item] of Object.entries(value)) {
-      collect(item, Array.isArray(value) ? `${path}[${key}]` : join(path, key), fields)
+      collectLeaves(item, Array.isArray(value) ? `${path}[${key}]` : joinPath(path, key), fields)
     }
     return
   }
   fields[path === '' ? 'is' : path] =
     typeof value === 'number' || typeof value === 'boolean' || value === null
       ? value
-      : short(typeof value === 'string' ? value : shown(value), MOST_TRACED)
+      : truncate(typeof value === 'string' ? value : formatJsonValue(value), MAX_TRACED_CHARS)
 }
 
 /** A pattern of a test runner's, as `expect.any(String)`. */
-interface Asymmetric {
+interface AsymmetricMatcher {
   asymmetricMatch(actual: unknown): boolean
   toAsymmetricMatcher?(): string
   /** What it looks for. */
   readonly sample?: unknown
 }
 
-function patternOf(expected: Asymmetric): string {
-  const told = expected.toAsymmetricMatcher?.()
-  if (told !== undefined) return told
+function describeMatcher(expected: AsymmetricMatcher): string {
+  const description = expected.toAsymmetricMatcher?.()
+  if (description !== undefined) return description
   const { sample } = expected
   if (sample === undefined) return String(expected)
-  return `${String(expected)} ${sample instanceof RegExp ? String(sample) : shown(sample)}`
+  return `${String(expected)} ${sample instanceof RegExp ? String(sample) : formatJsonValue(sample)}`
 }
 
-function isAsymmetric(expected: unknown): expected is Asymmetric {
-  return typeof (expected as Partial<Asymmetric> | null | undefined)?.asymmetricMatch === 'function'
+function isAsymmetric(expected: unknown): expected is AsymmetricMatcher {
+  return typeof (expected as Partial<AsymmetricMatcher> | null | undefined)?.asymmetricMatch === 'function'
 }
 
-function differs(path: string, expected: string, actual: unknown): Difference {
-  return { path, expected, found: shown(actual) }
+function createDifference(path: string, expected: string, actual: unknown): Difference {
+  return { path, expected, found: formatJsonValue(actual) }
 }
 
-function join(path: string, key: string): string {
+function joinPath(path: string, key: string): string {
   const step = /^[A-Za-z_$][\w$-]*$/.test(key) ? key : JSON.stringify(key)
   return path === '' ? step : `${path}.${step}`
 }
@@ -206,7 +210,7 @@ export function jsonLines(text: string): any[] {
 }
 
 /** JSON in which a pattern stands as it is written, which no JSON says. */
-function withPatterns(value: unknown): string | undefined {
+function stringifyWithPatterns(value: unknown): string | undefined {
   const patterns: string[] = []
   const text = JSON.stringify(value, (_, item) => {
     if (typeof item === 'bigint') return `${item}n`
@@ -216,19 +220,19 @@ function withPatterns(value: unknown): string | undefined {
 }
 
 /** A value for people, in one line. */
-export function shown(value: unknown): string {
+export function formatJsonValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value instanceof RegExp || typeof value === 'bigint' || typeof value === 'symbol') return String(value)
   if (typeof value === 'function') return `a function ${value.name}`.trim()
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (Object.is(value, -0)) return '-0'
   try {
-    return short(withPatterns(value) ?? String(value), MOST_SHOWN)
+    return truncate(stringifyWithPatterns(value) ?? String(value), MAX_REPORTED_CHARS)
   } catch {
     return String(value)
   }
 }
 
-function short(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text
+function truncate(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text
 }

@@ -1,6 +1,6 @@
 /** What an operation takes, as a scenario in YAML or JSON writes it: the fields of path, query and body in one map. */
 import * as z from 'zod'
-import { type AnyEndpoint, routeNames } from '../api/endpoint.ts'
+import { type AnyEndpoint, routeParamNames } from '../api/endpoint.ts'
 import { operations } from '../api/index.ts'
 import { isDuration } from '../faults/fields.ts'
 import { DURATION_PATTERN } from '../kernel/duration.ts'
@@ -9,7 +9,7 @@ import { DURATION_PATTERN } from '../kernel/duration.ts'
 const REFERENCE = /\$\{/
 
 /** A length of time, or what an earlier step saved. */
-export const Span = z
+export const DurationOrReference = z
   .custom<string | number>(value => isDuration(value) || isReference(value), {
     error: "a duration of at least 0, like '90s', '10m' or '1h30m'",
   })
@@ -19,42 +19,45 @@ export const Span = z
   })
 
 /** Strict at every depth: the service passes over what it does not know, and so would whoever mistypes a word. */
-export const INPUTS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
+export const OPERATION_INPUTS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
   Object.entries(operations).map(([name, endpoint]) => [name, inputOf(endpoint as AnyEndpoint)]),
 )
 
 function inputOf({ path, params, query, body, upload }: AnyEndpoint): z.ZodObject {
   return z.strictObject({
-    ...Object.fromEntries(routeNames(path).map(name => [name, params[name] ?? z.string()])),
+    ...Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()])),
     ...query,
-    ...(body instanceof z.ZodObject && strict(body).shape),
+    ...(body instanceof z.ZodObject && toStrict(body).shape),
     ...(upload && { ...upload.fields, file: z.string(), filename: z.string().optional() }),
   })
 }
 
-function strict<Schema extends z.ZodType>(schema: Schema): Schema {
-  return strictly(schema) as unknown as Schema
+function toStrict<Schema extends z.ZodType>(schema: Schema): Schema {
+  return makeStrict(schema) as unknown as Schema
 }
 
-function strictly(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional) return strict(schema.unwrap() as z.ZodType).optional()
+function makeStrict(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional) return toStrict(schema.unwrap() as z.ZodType).optional()
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
-    return strict(schema.unwrap() as z.ZodType).optional()
+    return toStrict(schema.unwrap() as z.ZodType).optional()
   }
-  if (schema instanceof z.ZodNullable) return strict(schema.unwrap() as z.ZodType).nullable()
-  if (schema instanceof z.ZodArray) return z.array(strict(schema.element as z.ZodType))
+  if (schema instanceof z.ZodNullable) return toStrict(schema.unwrap() as z.ZodType).nullable()
+  if (schema instanceof z.ZodArray) return z.array(toStrict(schema.element as z.ZodType))
   // One that says what else it takes means it.
   if (!(schema instanceof z.ZodObject) || schema.def.catchall !== undefined) return schema
-  const shape = Object.entries(schema.shape).map(([name, field]) => [name, strict(field as z.ZodType)])
+  const shape = Object.entries(schema.shape).map(([name, field]) => [name, toStrict(field as z.ZodType)])
   return z.strictObject(Object.fromEntries(shape))
 }
 
 /** A value as its place takes it: what stands in an address is text, whatever YAML makes of it. */
-export function asSent(operation: string, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function toRequestInput(operation: string, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { path, query } = operations[operation as keyof typeof operations] as AnyEndpoint
-  const inAddress = new Set([...routeNames(path), ...Object.keys(query)])
-  const sent = ([name, value]: [string, unknown]) => [name, inAddress.has(name) && isScalar(value) ? `${value}` : value]
-  return Object.fromEntries(Object.entries(input).map(one => sent(one) as [string, unknown]))
+  const inAddress = new Set([...routeParamNames(path), ...Object.keys(query)])
+  const convert = ([name, value]: [string, unknown]) => [
+    name,
+    inAddress.has(name) && isScalar(value) ? `${value}` : value,
+  ]
+  return Object.fromEntries(Object.entries(input).map(one => convert(one) as [string, unknown]))
 }
 
 function isScalar(value: unknown): value is number | boolean {
@@ -67,23 +70,23 @@ export function isReference(value: unknown): boolean {
 }
 
 /** Whether a value, or anything in it, does. */
-export function holdsReference(value: unknown): boolean {
+export function containsReference(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return isReference(value)
-  return Object.values(value).some(holdsReference)
+  return Object.values(value).some(containsReference)
 }
 
 /** What an issue is about: a word that is not known or lacks, a type, a choice. Bounds are the service's to judge. */
-const JUDGED: readonly string[] = ['unrecognized_keys', 'invalid_type', 'invalid_value', 'invalid_union']
+const CHECKED_ISSUE_CODES: readonly string[] = ['unrecognized_keys', 'invalid_type', 'invalid_value', 'invalid_union']
 
 /**
  * Whether a mistake can be told before the step is played.
  *
- * @param found what stands where the issue is
+ * @param value what stands where the issue is
  * @param isRefused the step expects the service to refuse it: then a wrong value may be meant, an unknown word never is
  */
-export function isCertain(issue: z.core.$ZodIssue, found: unknown, isRefused: boolean): boolean {
+export function isDefiniteMistake(issue: z.core.$ZodIssue, value: unknown, isRefused: boolean): boolean {
   if (issue.code === 'unrecognized_keys') return true
-  return !isRefused && JUDGED.includes(issue.code) && !holdsReference(found)
+  return !isRefused && CHECKED_ISSUE_CODES.includes(issue.code) && !containsReference(value)
 }
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
@@ -91,7 +94,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 /** The inputs for editors, by operation. */
 export function inputSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
-    Object.entries(INPUTS).map(([name, input]) => {
+    Object.entries(OPERATION_INPUTS).map(([name, input]) => {
       const { $schema: _, ...schema } = z.toJSONSchema(input, {
         io: 'input',
         unrepresentable: 'any',
@@ -99,7 +102,10 @@ export function inputSchemas(): Record<string, JsonSchema> {
         override: ({ jsonSchema }) => delete jsonSchema['x-unread'],
       })
       const { summary } = operations[name as keyof typeof operations]
-      const properties = Object.entries(schema.properties ?? {}).map(([key, one]) => [key, fillable(one as JsonSchema)])
+      const properties = Object.entries(schema.properties ?? {}).map(([key, one]) => [
+        key,
+        allowReferences(one as JsonSchema),
+      ])
       return [
         name,
         {
@@ -115,15 +121,15 @@ export function inputSchemas(): Record<string, JsonSchema> {
 }
 
 /** A schema that takes a reference wherever it takes a value. */
-function fillable(schema: JsonSchema): JsonSchema {
+function allowReferences(schema: JsonSchema): JsonSchema {
   const inner: JsonSchema = {
     ...schema,
     ...(schema.properties && {
       properties: Object.fromEntries(
-        Object.entries(schema.properties).map(([name, one]) => [name, fillable(one as JsonSchema)]),
+        Object.entries(schema.properties).map(([name, one]) => [name, allowReferences(one as JsonSchema)]),
       ),
     }),
-    ...(schema.items && { items: fillable(schema.items as JsonSchema) }),
+    ...(schema.items && { items: allowReferences(schema.items as JsonSchema) }),
   }
   const reference = { type: 'string', pattern: REFERENCE.source } as const
   if (schema.anyOf) return { ...inner, anyOf: [...schema.anyOf, reference] }

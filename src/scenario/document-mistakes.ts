@@ -1,7 +1,7 @@
 /** What is wrong in a scenario that stands in a file: every mistake with its line, its column and the nearest word. */
 import { isMap, type LineCounter, type Node, type Pair, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 
 /** Mistakes in a file, a line each. */
 export class DocumentError extends Error {
@@ -18,14 +18,14 @@ export interface Mistake {
 }
 
 /** Most mistakes that are told: whoever has made more has another file in mind. */
-const MOST_TOLD = 40
+const MAX_LISTED_MISTAKES = 40
 
 /** The mistakes of one file, in the order of its lines. */
-export class Mistakes {
+export class MistakeList {
   readonly #name: string
   readonly #lines: LineCounter
   readonly #document: YamlDocument.Parsed
-  #found: readonly { readonly offset: number; readonly text: string }[] = []
+  #mistakes: readonly { readonly offset: number; readonly text: string }[] = []
 
   /** @param name what the file is called */
   constructor(name: string, document: YamlDocument.Parsed, lines: LineCounter) {
@@ -41,19 +41,21 @@ export class Mistakes {
   addAt(offset: number, what: string, advice: string): void {
     const { line, col } = this.#lines.linePos(offset)
     const text = `${this.#name}:${line}:${col}: ${what}. ${advice}${/[?.]$/.test(advice) ? '' : '.'}`
-    this.#found = [...this.#found, { offset, text }]
+    this.#mistakes = [...this.#mistakes, { offset, text }]
   }
 
   /** @throws DocumentError where there is any */
-  demandNone(): void {
-    if (this.#found.length === 0) return
-    const told = this.#found.toSorted((one, other) => one.offset - other.offset).map(({ text }) => text)
-    const more = told.length - MOST_TOLD
-    throw new DocumentError([...told.slice(0, MOST_TOLD), ...(more > 0 ? [`and ${more} more`] : [])].join('\n'))
+  throwIfAny(): void {
+    if (this.#mistakes.length === 0) return
+    const lines = this.#mistakes.toSorted((one, other) => one.offset - other.offset).map(({ text }) => text)
+    const more = lines.length - MAX_LISTED_MISTAKES
+    throw new DocumentError(
+      [...lines.slice(0, MAX_LISTED_MISTAKES), ...(more > 0 ? [`and ${more} more`] : [])].join('\n'),
+    )
   }
 
   /** `line:column` */
-  placeOf(path: Path): string {
+  formatPosition(path: Path): string {
     const { line, col } = this.#lines.linePos(this.#offsetOf(path))
     return `${line}:${col}`
   }
@@ -76,7 +78,7 @@ export class Mistakes {
 }
 
 /** The mistakes that a schema finds in the value at a path. */
-export function mistakesIn(
+export function findMistakes(
   schema: z.ZodType,
   value: unknown,
   path: Path,
@@ -90,7 +92,7 @@ export function mistakesIn(
       return unknown.filter(one => one.issue === issue)
     }
     const isMistyped = valueAt(value, issue.path as Path) === undefined && meant.has(issue.path.join('/'))
-    return isMistyped ? [] : [mistakeOf(value, path, issue)]
+    return isMistyped ? [] : [toMistake(value, path, issue)]
   })
 }
 
@@ -98,49 +100,55 @@ export function mistakesIn(
 function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.core.$ZodIssue) {
   const isKey = issue.code === 'invalid_key'
   if (!isKey && issue.code !== 'unrecognized_keys') return []
-  const home = (isKey ? issue.path.slice(0, -1) : issue.path) as Path
-  const allowed = allowedAt(schema, value, home)
+  const parentPath = (isKey ? issue.path.slice(0, -1) : issue.path) as Path
+  const allowed = allowedKeysAt(schema, value, parentPath)
   const keys = isKey ? [String(issue.path.at(-1))] : issue.keys
-  const given = Object.keys(Object(valueAt(value, home)))
-  const free = allowed.filter(name => !given.includes(name))
+  const presentKeys = Object.keys(Object(valueAt(value, parentPath)))
+  const unusedKeys = allowed.filter(name => !presentKeys.includes(name))
   return keys.map(key => {
-    const meant = nearest(key, free) ?? nearest(key, allowed)
+    const meant = nearestWord(key, unusedKeys) ?? nearestWord(key, allowed)
     const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
     const advice = meant ? `Did you mean '${meant}'?` : list
     const what = `there is no key '${key}' here`
-    return { issue, meant: meant && [...home, meant].join('/'), path: [...path, ...home, key], what, advice }
+    return {
+      issue,
+      meant: meant && [...parentPath, meant].join('/'),
+      path: [...path, ...parentPath, key],
+      what,
+      advice,
+    }
   })
 }
 
-function mistakeOf(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake {
+function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake {
   const inner = issue.path as Path
   const at = [...path, ...inner]
   const found = valueAt(value, inner)
-  const words = wordsOf(issue)
-  if (words !== undefined && found !== undefined) {
+  const allowedValues = allowedValuesOf(issue)
+  if (allowedValues !== undefined && found !== undefined) {
     const given = typeof found === 'string' ? found : JSON.stringify(found)
-    const meant = nearest(given, words)
+    const meant = nearestWord(given, allowedValues)
     const what = `'${given}' is none of the words there are`
-    return { path: at, what, advice: meant ? `Did you mean '${meant}'?` : `Words are ${words.join(', ')}` }
+    return { path: at, what, advice: meant ? `Did you mean '${meant}'?` : `Words are ${allowedValues.join(', ')}` }
   }
   const key = inner.at(-1)
   if (found === undefined) return { path: at.slice(0, -1), what: `'${String(key)}' is missing`, advice: 'Add it' }
   const named = key === undefined ? 'the file' : `'${String(key)}'`
   // A type that is judged by a function is told in the function's own words.
   if (issue.code === 'custom') return { path: at, what: `${named} is no such value`, advice: `Give ${issue.message}` }
-  return { path: at, what: `${named}: ${saidOf(issue, found)}`, advice: 'Mend it' }
+  return { path: at, what: `${named}: ${describeIssue(issue, found)}`, advice: 'Mend it' }
 }
 
 /** The words that would do, where only words do. */
-function wordsOf(issue: z.core.$ZodIssue): string[] | undefined {
+function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   const words = issue.code === 'invalid_union' && 'options' in issue ? issue.options : undefined
   return Array.isArray(words) ? words.map(String) : undefined
 }
 
 /** Names that may stand at a path of a schema. */
-function allowedAt(schema: z.ZodType, value: unknown, path: Path): string[] {
-  let at: unknown = opened(schema, value)
+function allowedKeysAt(schema: z.ZodType, value: unknown, path: Path): string[] {
+  let at: unknown = unwrapSchema(schema, value)
   for (const [i, step] of path.entries()) {
     at =
       at instanceof z.ZodObject
@@ -150,15 +158,15 @@ function allowedAt(schema: z.ZodType, value: unknown, path: Path): string[] {
           : at instanceof z.ZodArray
             ? at.element
             : undefined
-    at = opened(at, valueAt(value, path.slice(0, i + 1)))
+    at = unwrapSchema(at, valueAt(value, path.slice(0, i + 1)))
   }
   if (at instanceof z.ZodObject) return Object.keys(at.shape)
   return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
 }
 
 /** What stands in a wrapper; of the kinds of a fault, the one that the value names. */
-function opened(schema: unknown, value: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return opened(schema.unwrap(), value)
+function unwrapSchema(schema: unknown, value: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapSchema(schema.unwrap(), value)
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
   const { discriminator } = schema.def
   const kind = valueAt(value, [discriminator])
@@ -175,7 +183,7 @@ export function valueAt(value: unknown, path: Path): unknown {
 }
 
 /** What is wrong; of a value that may be of several types, which these are. */
-function saidOf(issue: z.core.$ZodIssue, found: unknown): string {
+function describeIssue(issue: z.core.$ZodIssue, found: unknown): string {
   const types = issue.code === 'invalid_union' ? issue.errors.map(([only]) => only) : []
   const names = types.flatMap(only => (only?.code === 'invalid_type' && only.path.length === 0 ? [only.expected] : []))
   if (names.length > 0 && names.length === types.length) {

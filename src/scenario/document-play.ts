@@ -1,15 +1,15 @@
 /** Plays a scenario that stands in a YAML or JSON file, by the same means that a script has. */
 
 import { UntilError } from '../clock/until-error.ts'
-import { VERBS } from '../cluster/commands.ts'
-import { micros, readable } from '../kernel/duration.ts'
+import { COMMANDS } from '../cluster/commands.ts'
+import { formatDuration, micros } from '../kernel/duration.ts'
 import { CheckError, differences } from './check.ts'
 import type { DocumentStep, ScenarioData } from './document.ts'
 import { type Props, type Scenario, scenario } from './scenario.ts'
 
-type Saved = Map<string, unknown>
+type SavedValues = Map<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: what a file names is known only when it is played
-type Named = any
+type Dynamic = any
 
 /**
  * The scenario of a file.
@@ -22,41 +22,47 @@ export function scenarioOf(
 ): Scenario {
   const about = { tags, teaches, client, seeds }
   const options = { ...given, ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)) }
-  return scenario(title, options as Scenario['options'], props => play(props, steps, new Map(), file))
+  return scenario(title, options as Scenario['options'], props => playSteps(props, steps, new Map(), file))
 }
 
-async function play(props: Props, steps: readonly DocumentStep[], saved: Saved, file: string): Promise<void> {
+async function playSteps(
+  props: Props,
+  steps: readonly DocumentStep[],
+  saved: SavedValues,
+  file: string,
+): Promise<void> {
   for (const step of steps) {
     try {
-      await perform(props, step, saved, file)
+      await playStep(props, step, saved, file)
     } catch (error) {
       // Innermost first: what is planned fails in its own line.
-      if (error instanceof Error && !error.stack?.includes(file)) error.stack += `\n    at step (${file}:${step.place})`
+      if (error instanceof Error && !error.stack?.includes(file))
+        error.stack += `\n    at step (${file}:${step.position})`
       throw error
     }
   }
 }
 
-async function perform(props: Props, step: DocumentStep, saved: Saved, file: string): Promise<void> {
+async function playStep(props: Props, step: DocumentStep, saved: SavedValues, file: string): Promise<void> {
   const { api, clock, check, expectRefusal, at, every } = props
-  const body = resolved(step.body, saved) as Named
+  const body = fillReferences(step.body, saved) as Dynamic
   const client = body.token === undefined ? api : api.as(body.token)
   switch (step.kind) {
     case 'do': {
       const { refused } = body
-      if (refused === undefined) save(saved, body.as, await call(client, body.do))
+      if (refused === undefined) save(saved, body.as, await callOperation(client, body.do))
       else
         save(
           saved,
           body.as,
-          (await expectRefusal(call(client, body.do), refused.status, pattern(refused.message))).body,
+          (await expectRefusal(callOperation(client, body.do), refused.status, toPattern(refused.message))).body,
         )
       return
     }
     case 'expect': {
       const { get, is, what } = body.expect
-      const found = await look(props, client, get)
-      if ('is' in body.expect) check(found, patterned(is), what)
+      const found = await runQuery(props, client, get)
+      if ('is' in body.expect) check(found, toPatterns(is), what)
       save(saved, body.as, found)
       return
     }
@@ -65,64 +71,72 @@ async function perform(props: Props, step: DocumentStep, saved: Saved, file: str
       return
     case 'until': {
       const { get, where, within } = body.until
-      const wanted = patterned(where)
+      const expected = toPatterns(where)
       let found: unknown
-      const fits = async () => {
-        found = await look(props, client, get)
-        return differences(found, wanted).length === 0
+      const isMatch = async () => {
+        found = await runQuery(props, client, get)
+        return differences(found, expected).length === 0
       }
       try {
-        await clock.until(fits, { within })
+        await clock.until(isMatch, { within })
       } catch (error) {
         if (!(error instanceof UntilError)) throw error
         // Unlike the condition of a script, this one can say what is lacking.
-        throw new CheckError(`until (within ${readable(micros(within ?? '24h'))})`, differences(found, wanted), found)
+        throw new CheckError(
+          `until (within ${formatDuration(micros(within ?? '24h'))})`,
+          differences(found, expected),
+          found,
+        )
       }
       return
     }
     case 'fault':
       if ('on' in body.fault) await props.faults.add(body.fault)
-      else await fault(props, body.fault)
+      else await runCommand(props, body.fault)
       return
     case 'always': {
       const { get, is, what } = body.always
-      const wanted = patterned(is)
-      props.always(async () => check(await look(props, client, get), wanted), what)
+      const wanted = toPatterns(is)
+      props.always(async () => check(await runQuery(props, client, get), wanted), what)
       return
     }
     case 'never': {
       const { get, is, what } = body.never
-      const unwanted = patterned(is)
-      props.never(async () => differences(await look(props, client, get), unwanted).length === 0, what)
+      const unwanted = toPatterns(is)
+      props.never(async () => differences(await runQuery(props, client, get), unwanted).length === 0, what)
       return
     }
     case 'leadsTo': {
       const { event, to, ...options } = body.leadsTo
-      props.leadsTo(patterned(event), patterned(to), options)
+      props.leadsTo(toPatterns(event), toPatterns(to), options)
       return
     }
     case 'countOf': {
       const { event, range, what } = body.countOf
-      await props.countOf(patterned(event), range, what)
+      await props.countOf(toPatterns(event), range, what)
       return
     }
     case 'at':
-      for (const [when, steps] of Object.entries(step.planned)) at(when, () => play(props, steps, saved, file))
+      for (const [when, steps] of Object.entries(step.nestedSteps)) at(when, () => playSteps(props, steps, saved, file))
       return
     case 'every':
-      for (const [interval, steps] of Object.entries(step.planned)) {
-        every(interval, () => play(props, steps, saved, file), { times: body.times })
+      for (const [interval, steps] of Object.entries(step.nestedSteps)) {
+        every(interval, () => playSteps(props, steps, saved, file), { times: body.times })
       }
   }
 }
 
-function call(client: Named, operation: Record<string, unknown>): Promise<unknown> {
+function callOperation(client: Dynamic, operation: Record<string, unknown>): Promise<unknown> {
   const [[name, input]] = Object.entries(operation) as [[string, unknown]]
   return input === null || input === undefined ? client[name]() : client[name](input)
 }
 
-async function look({ cluster, ledger, faults }: Props, client: Named, get: Record<string, Named>): Promise<unknown> {
-  const [[name, input]] = Object.entries(get) as [[string, Named]]
+async function runQuery(
+  { cluster, ledger, faults }: Props,
+  client: Dynamic,
+  get: Record<string, Dynamic>,
+): Promise<unknown> {
+  const [[name, input]] = Object.entries(get) as [[string, Dynamic]]
   switch (name) {
     case 'balance':
       return ledger.balance()
@@ -141,47 +155,47 @@ async function look({ cluster, ledger, faults }: Props, client: Named, get: Reco
     case 'value':
       return input
     default:
-      return call(client, get)
+      return callOperation(client, get)
   }
 }
 
 /** A verb of the control plane's list as a verb of the cluster. */
-async function fault({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Named): Promise<void> {
+async function runCommand({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Dynamic): Promise<void> {
   const [group, name] = verb.split('.') as [string, string]
-  const { args: declared = {} } = VERBS[verb as keyof typeof VERBS] as { args?: object }
-  const given = Object.keys(declared).map(argument => args[argument])
+  const { args: declared = {} } = COMMANDS[verb as keyof typeof COMMANDS] as { args?: object }
+  const argumentValues = Object.keys(declared).map(argument => args[argument])
   const when = at === undefined ? [] : [{ at }]
-  const fleet = cluster as Named
+  const fleet = cluster as Dynamic
   if (group === 'node') {
-    await (nodeOf === undefined ? fleet.node(target) : fleet.nodeOf(nodeOf))[name](...given, ...when)
+    await (nodeOf === undefined ? fleet.node(target) : fleet.nodeOf(nodeOf))[name](...argumentValues, ...when)
   } else if (group === 'gpu') {
     const slash = String(target).lastIndexOf('/')
-    await fleet.gpu(target.slice(0, slash), Number(target.slice(slash + 1)))[name](...given, ...when)
-  } else if (group === 'zone' || verb === 'pool.preempt') await fleet[group](target)[name](...given, ...when)
+    await fleet.gpu(target.slice(0, slash), Number(target.slice(slash + 1)))[name](...argumentValues, ...when)
+  } else if (group === 'zone' || verb === 'pool.preempt') await fleet[group](target)[name](...argumentValues, ...when)
   else if (group === 'pool') await fleet[name](target, ...when)
-  else await fleet[group][name](...(target === undefined ? [] : [target]), ...given, ...when)
+  else await fleet[group][name](...(target === undefined ? [] : [target]), ...argumentValues, ...when)
 }
 
-function save(saved: Saved, name: string | undefined, value: unknown): void {
+function save(saved: SavedValues, name: string | undefined, value: unknown): void {
   if (name !== undefined) saved.set(name, value)
 }
 
 /** A value with its `${name.field}` filled in: one that is nothing else keeps its type. */
-function resolved(value: unknown, saved: Saved): unknown {
+function fillReferences(value: unknown, saved: SavedValues): unknown {
   if (typeof value === 'string') {
     const [, whole] = /^\$\{([^}]*)\}$/.exec(value) ?? []
-    if (whole !== undefined) return savedAt(whole, saved)
+    if (whole !== undefined) return getSaved(whole, saved)
     return value.replace(/\$\{([^}]*)\}/g, (_, path: string) => {
-      const found = savedAt(path, saved)
+      const found = getSaved(path, saved)
       return typeof found === 'string' ? found : JSON.stringify(found)
     })
   }
-  if (Array.isArray(value)) return value.map(item => resolved(item, saved))
+  if (Array.isArray(value)) return value.map(item => fillReferences(item, saved))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolved(item, saved)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillReferences(item, saved)]))
 }
 
-function savedAt(path: string, saved: Saved): unknown {
+function getSaved(path: string, saved: SavedValues): unknown {
   const [name, ...fields] = path
     .trim()
     .split(/[.[\]]+/)
@@ -190,9 +204,9 @@ function savedAt(path: string, saved: Saved): unknown {
   for (const field of fields) {
     const next = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined
     if (next === undefined) {
-      const there = typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : String(value)
+      const available = typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : String(value)
       throw new Error(
-        `Failed to fill in \${${path}}: '${field}' is not there. There is ${there === '' ? 'nothing' : there}.`,
+        `Failed to fill in \${${path}}: '${field}' is not there. There is ${available === '' ? 'nothing' : available}.`,
       )
     }
     value = next
@@ -201,14 +215,14 @@ function savedAt(path: string, saved: Saved): unknown {
 }
 
 /** `/…/` as a pattern; anything else as it is. */
-function pattern(text: string | undefined): string | RegExp | undefined {
+function toPattern(text: string | undefined): string | RegExp | undefined {
   const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
   return source === undefined ? text : new RegExp(source, flags)
 }
 
-function patterned(value: unknown): Named {
-  if (typeof value === 'string') return pattern(value)
-  if (Array.isArray(value)) return value.map(patterned)
+function toPatterns(value: unknown): Dynamic {
+  if (typeof value === 'string') return toPattern(value)
+  if (Array.isArray(value)) return value.map(toPatterns)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, patterned(item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPatterns(item)]))
 }

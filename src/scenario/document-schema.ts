@@ -2,18 +2,18 @@
 import * as z from 'zod'
 import { operations } from '../api/index.ts'
 import { namesJsonSchema } from '../api/names.ts'
-import { VERBS } from '../cluster/commands.ts'
+import { COMMANDS } from '../cluster/commands.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
-import { MOMENT_PATTERN, RuleSchema } from '../faults/rule.ts'
+import { RuleSchema, TIME_INPUT_PATTERN } from '../faults/rule.ts'
 import { DURATION_PATTERN } from '../kernel/duration.ts'
-import { inputSchemas, isReference, Span } from './document-input.ts'
+import { DurationOrReference, inputSchemas, isReference } from './document-input.ts'
 import { isCountRange } from './events.ts'
 
 const OPERATIONS = Object.keys(operations)
 /** What can be looked at beside the service's own operations. */
-export const LOOKS = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
+export const QUERIES = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
 /** What a look beside the operations takes; `value` takes anything. */
-const LOOKED_AT: Readonly<Partial<Record<(typeof LOOKS)[number], object>>> = {
+const QUERY_INPUTS: Readonly<Partial<Record<(typeof QUERIES)[number], object>>> = {
   balance: { type: 'null' },
   nodes: { type: 'null' },
   cost: { type: 'string' },
@@ -31,8 +31,8 @@ function call(names: readonly string[], describe: string) {
 }
 
 const Call = call(OPERATIONS, 'An operation of the service and its input, path, query and body in one')
-const Look = call(
-  [...OPERATIONS, ...LOOKS],
+const Query = call(
+  [...OPERATIONS, ...QUERIES],
   'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
 const Expected = Anything.describe('The fields that matter; /…/ is a pattern; lists have their full length')
@@ -42,24 +42,24 @@ const Refused = z
     message: z.string().optional().describe('A part of what the service says, or /a pattern/'),
   })
   .describe('The refusal that it should meet')
-const As = z
+const SaveAs = z
   .string()
   .regex(/^[A-Za-z_]\w*$/)
   .describe('Saves the answer under this name: later steps take its fields with a dollar sign and braces')
 const Token = z.string().describe('Sent with this token instead of the first of the world')
-const What = z.string().describe('Names the check in the report')
+const CheckLabel = z.string().describe('Names the check in the report')
 
 /** A verb of the world: something breaks or is mended. */
-export const VerbFault = z
+export const CommandFault = z
   .strictObject({
-    verb: z.enum(Object.keys(VERBS) as [string, ...string[]]).describe('What happens to the fleet or the account'),
+    verb: z.enum(Object.keys(COMMANDS) as [string, ...string[]]).describe('What happens to the fleet or the account'),
     target: z.string().optional().describe('What it happens to, as in h100-0'),
     nodeOf: z
       .string()
       .optional()
       .describe('Instead of a target: the node of this deployment, hosted instance or container'),
     args: z.record(z.string(), Anything).optional().describe('Arguments of the verb by name'),
-    at: Span.optional().describe('How long from now'),
+    at: DurationOrReference.optional().describe('How long from now'),
   })
   .describe('Breaks or mends something; GET /_sim/commands lists the verbs')
 
@@ -78,7 +78,7 @@ const Event = z.union([EventKind, EventFields]).describe('An event of the journa
 export const LeadsTo = z.strictObject({
   event: Event,
   to: Event,
-  within: Span,
+  within: DurationOrReference,
   sameSubject: z.boolean().optional().describe('Both have to be of one thing'),
 })
 export const CountOf = z.strictObject({
@@ -88,9 +88,9 @@ export const CountOf = z.strictObject({
       error: "how often, as in 3, '1..3', '2..' or '..4'",
     })
     .meta({ type: ['string', 'integer'] as never, description: "How often: 3, '1..3', '2..', '..4'" }),
-  what: What.optional(),
+  what: CheckLabel.optional(),
 })
-const Held = z.strictObject({ get: Look, is: Expected, what: What.optional() })
+const HeldCondition = z.strictObject({ get: Query, is: Expected, what: CheckLabel.optional() })
 
 interface StepKinds {
   readonly do: z.ZodType
@@ -98,50 +98,52 @@ interface StepKinds {
 }
 
 const Steps: z.ZodType = z.lazy(() => z.array(Step))
-const plannedBy = (pattern: string) => z.record(z.string().meta({ pattern }), Steps)
+const stepsByKey = (pattern: string) => z.record(z.string().meta({ pattern }), Steps)
 
 /** The kinds of steps, each by the key that only it has. */
-export const STEPS = {
+export const STEP_SCHEMAS = {
   do: z
-    .strictObject({ do: Call, as: As.optional(), token: Token.optional(), refused: Refused.optional() })
+    .strictObject({ do: Call, as: SaveAs.optional(), token: Token.optional(), refused: Refused.optional() })
     .describe('Calls an operation'),
   expect: z
     .strictObject({
-      expect: z.strictObject({ get: Look, is: Expected.optional(), what: What.optional() }),
-      as: As.optional(),
+      expect: z.strictObject({ get: Query, is: Expected.optional(), what: CheckLabel.optional() }),
+      as: SaveAs.optional(),
       token: Token.optional(),
     })
     .describe('Looks at something and checks it'),
-  advance: z.strictObject({ advance: Span }).describe('Moves time on'),
+  advance: z.strictObject({ advance: DurationOrReference }).describe('Moves time on'),
   until: z
     .strictObject({
-      until: z.strictObject({ get: Look, where: Expected, within: Span.optional() }),
+      until: z.strictObject({ get: Query, where: Expected, within: DurationOrReference.optional() }),
       token: Token.optional(),
     })
     .describe('Moves time until a look fits, 24h at most unless given'),
   fault: z
-    .strictObject({ fault: z.union([VerbFault, WireFault]) })
+    .strictObject({ fault: z.union([CommandFault, WireFault]) })
     .describe('Breaks or mends something, or adds a rule of faults of the wire'),
-  always: z.strictObject({ always: Held, token: Token.optional() }).describe('Holds from now on, at every change'),
-  never: z.strictObject({ never: Held, token: Token.optional() }).describe('Never comes to hold from now on'),
+  always: z
+    .strictObject({ always: HeldCondition, token: Token.optional() })
+    .describe('Holds from now on, at every change'),
+  never: z.strictObject({ never: HeldCondition, token: Token.optional() }).describe('Never comes to hold from now on'),
   leadsTo: z.strictObject({ leadsTo: LeadsTo }).describe('After every event of one kind another, in time'),
   countOf: z.strictObject({ countOf: CountOf }).describe('How often something has happened so far'),
   at: z
-    .strictObject({ at: plannedBy(MOMENT_PATTERN).describe('Steps by how long from now they are done') })
+    .strictObject({ at: stepsByKey(TIME_INPUT_PATTERN).describe('Steps by how long from now they are done') })
     .describe('Plans steps'),
   every: z
     .strictObject({
-      every: plannedBy(DURATION_PATTERN).describe('Steps by their interval'),
+      every: stepsByKey(DURATION_PATTERN).describe('Steps by their interval'),
       times: z.int().min(1).optional(),
     })
     .describe('Plans steps again and again'),
 } as const satisfies StepKinds
 
-export type StepKind = keyof typeof STEPS
+export type StepKind = keyof typeof STEP_SCHEMAS
 
-const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEPS))
+const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEP_SCHEMAS))
 
-export const Given = z
+export const GivenWorld = z
   .strictObject({
     fixtures: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
     with: z.record(z.string(), Anything).optional(),
@@ -173,7 +175,7 @@ export const ScenarioDocument = z
     teaches: z.string().optional().describe('What one learns from it'),
     client: z.string().optional().describe('What a good client does about it'),
     seeds: z.enum(['any', 'own']).optional().describe('own for a story that needs its seed'),
-    given: Given.optional(),
+    given: GivenWorld.optional(),
     steps: Steps.describe('What is done, in order'),
   })
   .describe('A scenario of modelhost-sim')
@@ -188,10 +190,10 @@ export function scenarioJsonSchema(): unknown {
     maxProperties: 1,
   })
   const inputs = Object.fromEntries(OPERATIONS.map(name => [name, { $ref: `#/$defs/${name}` }]))
-  const looks = Object.fromEntries(LOOKS.map(name => [name, LOOKED_AT[name] ?? {}]))
+  const looks = Object.fromEntries(QUERIES.map(name => [name, QUERY_INPUTS[name] ?? {}]))
   const defs: Readonly<Record<string, unknown>> = {
     call: { description: Call.description, ...named(inputs) },
-    look: { description: Look.description, ...named({ ...inputs, ...looks }) },
+    look: { description: Query.description, ...named({ ...inputs, ...looks }) },
     ...inputSchemas(),
   }
   const schema = z.toJSONSchema(ScenarioDocument, {
@@ -199,7 +201,7 @@ export function scenarioJsonSchema(): unknown {
     // What is judged by a function says its type beside it.
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      const def = (zodSchema as unknown) === Call ? 'call' : (zodSchema as unknown) === Look ? 'look' : undefined
+      const def = (zodSchema as unknown) === Call ? 'call' : (zodSchema as unknown) === Query ? 'look' : undefined
       if (def === undefined) return
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key]
       jsonSchema.$ref = `#/$defs/${def}`

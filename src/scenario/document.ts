@@ -4,28 +4,28 @@ import { dirname } from 'node:path'
 import { LineCounter, parseDocument, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
 import { openFixture, openProfile } from '#fixture-files'
-import { documented, operations } from '../api/index.ts'
+import { documentedOperations, operations } from '../api/index.ts'
 import { type NamesProfile, readNames } from '../api/names.ts'
 import { createApi } from '../api/serve-request.ts'
 import { JOURNAL_KINDS } from '../control/kinds.ts'
 import { isDuration } from '../faults/fields.ts'
-import { demandRule, FaultError } from '../faults/rule.ts'
+import { FaultError, parseRuleWithoutWindow } from '../faults/rule.ts'
 import { micros } from '../kernel/duration.ts'
-import { nearest } from '../kernel/nearest.ts'
-import { type ProfileInput, underWeather } from '../store/profile.ts'
-import { beside } from './beside.ts'
-import { asSent, INPUTS, isCertain, isReference } from './document-input.ts'
-import { DocumentError, Mistakes, mistakesIn, type Path, valueAt } from './document-mistakes.ts'
+import { nearestWord } from '../kernel/nearest.ts'
+import { type ProfileInput, withWeather } from '../store/profile.ts'
+import { resolveRelative } from './beside.ts'
+import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './document-input.ts'
+import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './document-mistakes.ts'
 import {
+  CommandFault,
   CountOf,
   EventFields,
   EventKind,
-  Given,
+  GivenWorld,
   LeadsTo,
   ScenarioDocument,
-  STEPS,
+  STEP_SCHEMAS,
   type StepKind,
-  VerbFault,
   WireFault,
 } from './document-schema.ts'
 
@@ -34,9 +34,9 @@ export interface DocumentStep {
   readonly kind: StepKind
   readonly body: Readonly<Record<string, unknown>>
   /** `line:column` */
-  readonly place: string
+  readonly position: string
   /** Of `at` and `every`: the steps by their moment. */
-  readonly planned: Readonly<Record<string, readonly DocumentStep[]>>
+  readonly nestedSteps: Readonly<Record<string, readonly DocumentStep[]>>
 }
 
 export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 'steps'> {
@@ -44,9 +44,9 @@ export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 's
 }
 
 /** Most bytes of a file: far beyond a scenario, and far below what a reader of YAML can be made to choke on. */
-const MOST_BYTES = 256 * 1024
+const MAX_FILE_BYTES = 256 * 1024
 /** Most uses of anchors: a few lines of them can stand for gigabytes. */
-const MOST_ALIASES = 50
+const MAX_ALIASES = 50
 
 /**
  * Reads a scenario from a YAML or JSON file.
@@ -54,56 +54,59 @@ const MOST_ALIASES = 50
  * @param name what the file is called in errors
  * @throws DocumentError with a line for each mistake: `name:line:column: what is wrong. What to do.`
  */
-export function readDocument(file: string, name: string): ScenarioData {
-  if (statSync(file).size > MOST_BYTES) {
-    throw new DocumentError(`${name}: it is larger than ${MOST_BYTES / 1024} KiB. Split it into several scenarios.`)
+export function readScenarioDocument(file: string, name: string): ScenarioData {
+  if (statSync(file).size > MAX_FILE_BYTES) {
+    throw new DocumentError(`${name}: it is larger than ${MAX_FILE_BYTES / 1024} KiB. Split it into several scenarios.`)
   }
-  return new Reader(readFileSync(file, 'utf8'), name, dirname(file)).read()
+  return new ScenarioReader(readFileSync(file, 'utf8'), name, dirname(file)).read()
 }
 
-class Reader {
+class ScenarioReader {
   readonly #lines = new LineCounter()
   readonly #document: YamlDocument.Parsed
-  readonly #home: string
-  readonly #mistakes: Mistakes
-  #neighbours = true
+  readonly #folder: string
+  readonly #mistakes: MistakeList
+  #withNeighbours = true
 
   /** @param home the folder that the file lies in */
   constructor(text: string, name: string, home: string) {
-    this.#home = home
+    this.#folder = home
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
-    this.#mistakes = new Mistakes(name, this.#document, this.#lines)
+    this.#mistakes = new MistakeList(name, this.#document, this.#lines)
   }
 
   read(): ScenarioData {
-    const value = this.#value()
+    const value = this.#readRoot()
     // The steps each by their own kind, or a mistake in one would be told as a mistake against all kinds.
     const { steps: _, ...top } = ScenarioDocument.shape
-    this.#demand(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
+    this.#checkSchema(z.strictObject({ ...top, steps: z.array(z.unknown()).min(1) }), value, [])
     const { steps, ...rest } = value as z.output<typeof ScenarioDocument> & { steps: unknown[] }
-    this.#demandGiven(rest.given)
-    const read = Array.isArray(steps) ? this.#steps(steps, ['steps'], []) : []
-    this.#mistakes.demandNone()
+    this.#checkGiven(rest.given)
+    const read = Array.isArray(steps) ? this.#readSteps(steps, ['steps'], []) : []
+    this.#mistakes.throwIfAny()
     return { ...rest, steps: read }
   }
 
   /** The world to begin in, as far as each of its options is one. */
-  #demandGiven(given: unknown): void {
+  #checkGiven(given: unknown): void {
     if (!isMap(given)) return
-    const isSound = ([name, value]: [string, unknown]) => {
-      return Object.hasOwn(Given.shape, name) && Given.shape[name as keyof typeof Given.shape].safeParse(value).success
+    const isValid = ([name, value]: [string, unknown]) => {
+      return (
+        Object.hasOwn(GivenWorld.shape, name) &&
+        GivenWorld.shape[name as keyof typeof GivenWorld.shape].safeParse(value).success
+      )
     }
-    const sound: NonNullable<ScenarioData['given']> = Object.fromEntries(
-      Object.entries(given as object).filter(isSound),
+    const validOptions: NonNullable<ScenarioData['given']> = Object.fromEntries(
+      Object.entries(given as object).filter(isValid),
     )
-    this.#neighbours = sound.documentedOnly !== true
-    this.#demandWorld(sound)
-    for (const [i, rule] of (sound.faults ?? []).entries()) this.#demandRule(rule, ['given', 'faults', i])
+    this.#withNeighbours = validOptions.documentedOnly !== true
+    this.#checkWorld(validOptions)
+    for (const [i, rule] of (validOptions.faults ?? []).entries()) this.#checkRule(rule, ['given', 'faults', i])
   }
 
   /** What the file holds. What is no YAML is told by its first mistake: the others may be of its making. */
-  #value(): object {
-    const value = this.#parsed()
+  #readRoot(): object {
+    const value = this.#parse()
     if (!isMap(value)) {
       this.#mistakes.addAt(
         0,
@@ -111,218 +114,230 @@ class Reader {
         'Give a map of title, steps and what else docs/scenarios.md has',
       )
     }
-    this.#mistakes.demandNone()
+    this.#mistakes.throwIfAny()
     return value as object
   }
 
-  #parsed(): unknown {
+  #parse(): unknown {
     const [error] = this.#document.errors
     if (error?.code === 'MULTIPLE_DOCS') {
       this.#mistakes.addAt(error.pos[0], 'a second document begins here', 'Keep one scenario a file')
     } else if (error) {
       this.#mistakes.addAt(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Mend that line')
     }
-    this.#mistakes.demandNone()
+    this.#mistakes.throwIfAny()
     try {
-      return this.#document.toJS({ maxAliasCount: MOST_ALIASES })
+      return this.#document.toJS({ maxAliasCount: MAX_ALIASES })
     } catch (cause) {
-      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${MOST_ALIASES} aliases`)
-      this.#mistakes.demandNone()
+      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${MAX_ALIASES} aliases`)
+      this.#mistakes.throwIfAny()
     }
   }
 
-  #steps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
-    if (Array.isArray(value)) return value.flatMap((step, i) => this.#step(step, [...path, i], saved))
-    this.#tell(path, 'steps are a list', 'Begin each with a dash')
+  #readSteps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
+    if (Array.isArray(value)) return value.flatMap((step, i) => this.#readStep(step, [...path, i], saved))
+    this.#addMistake(path, 'steps are a list', 'Begin each with a dash')
     return []
   }
 
-  #step(value: unknown, path: Path, saved: string[]): DocumentStep[] {
+  #readStep(value: unknown, path: Path, saved: string[]): DocumentStep[] {
     const kind = this.#kindOf(value, path)
     const body = (isMap(value) ? value : {}) as Record<string, unknown>
-    const planned = kind === undefined ? [] : this.#partsOf(kind, body, path, saved)
+    const planned = kind === undefined ? [] : this.#readNestedSteps(kind, body, path, saved)
     // Of a step that is mistaken, too: those that name what it saves are none the worse for it.
     if (typeof body.as === 'string') saved.push(body.as)
     return kind === undefined
       ? []
-      : [{ kind, body, place: this.#mistakes.placeOf(path), planned: Object.fromEntries(planned) }]
+      : [{ kind, body, position: this.#mistakes.formatPosition(path), nestedSteps: Object.fromEntries(planned) }]
   }
 
   /** Looks through a step, and returns those that it plans. */
-  #partsOf(kind: StepKind, body: Record<string, unknown>, path: Path, saved: string[]): [string, DocumentStep[]][] {
+  #readNestedSteps(
+    kind: StepKind,
+    body: Record<string, unknown>,
+    path: Path,
+    saved: string[],
+  ): [string, DocumentStep[]][] {
     const planner = kind === 'at' || kind === 'every' ? body[kind] : undefined
     const inner = isMap(planner) ? (planner as Record<string, unknown>) : undefined
     // Their steps are looked at one by one.
-    const own = inner === undefined ? body : { ...body, [kind]: emptied(inner) }
-    if (this.#demand(narrowed(kind, body), own, path)) {
-      this.#demandCall(kind, body, path)
-      if (kind === 'fault' && isRule(body.fault)) this.#demandRule(body.fault, [...path, kind])
+    const withoutNested = inner === undefined ? body : { ...body, [kind]: withEmptyLists(inner) }
+    if (this.#checkSchema(narrowStepSchema(kind, body), withoutNested, path)) {
+      this.#checkCall(kind, body, path)
+      if (kind === 'fault' && isRule(body.fault)) this.#checkRule(body.fault, [...path, kind])
     }
-    this.#demandReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
+    this.#checkReferences(inner === undefined ? body : { ...body, [kind]: {} }, path, saved)
     return Object.entries(inner ?? {}).map(([when, steps]) => {
       const here = [...path, kind, when]
-      this.#demandMoment(kind, when, here)
-      return [when, this.#steps(steps, here, saved)]
+      this.#checkTimeKey(kind, when, here)
+      return [when, this.#readSteps(steps, here, saved)]
     })
   }
 
   /** Which kind of step it is, by the key that only that has. */
   #kindOf(value: unknown, path: Path): StepKind | undefined {
-    const kinds = Object.keys(STEPS) as StepKind[]
+    const kinds = Object.keys(STEP_SCHEMAS) as StepKind[]
     const keys = isMap(value) ? Object.keys(value as object) : []
     const [kind, second] = kinds.filter(one => keys.includes(one))
     if (second !== undefined) {
-      this.#tell([...path, second], `one step has both '${kind}' and '${second}'`, 'Make two steps of it')
+      this.#addMistake([...path, second], `one step has both '${kind}' and '${second}'`, 'Make two steps of it')
       return undefined
     }
     if (kind !== undefined) return kind
-    const hints = keys.map(key => nearest(key, kinds))
+    const hints = keys.map(key => nearestWord(key, kinds))
     const meant = hints.find(hint => hint !== undefined)
-    const stranger = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
-    const what = stranger === undefined ? 'a step is a map' : `there is no step '${stranger}'`
+    const unknownKey = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
+    const what = unknownKey === undefined ? 'a step is a map' : `there is no step '${unknownKey}'`
     const advice = meant ? `Did you mean '${meant}'?` : `Steps are ${kinds.join(', ')}`
-    this.#tell(stranger === undefined ? path : [...path, stranger], what, advice)
+    this.#addMistake(unknownKey === undefined ? path : [...path, unknownKey], what, advice)
     return undefined
   }
 
   /** An operation and its input are a map of one key. */
-  #demandCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
-    const at = kind === 'do' ? ['do'] : LOOKING.includes(kind) ? [kind, 'get'] : undefined
+  #checkCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
+    const at = kind === 'do' ? ['do'] : QUERY_STEPS.includes(kind) ? [kind, 'get'] : undefined
     if (at === undefined) return
     const call = valueAt(body, at) as Record<string, unknown>
     const names = Object.keys(call)
     if (names.length !== 1) {
       const what = `it names ${names.length} operations`
-      this.#tell([...path, ...at], what, 'Give one, as in getDeployment: { deploy_id: … }')
+      this.#addMistake([...path, ...at], what, 'Give one, as in getDeployment: { deploy_id: … }')
       return
     }
     const [name] = names as [string]
     const input = call[name]
     if (isReference(input)) return
     const here = [...path, ...at, name]
-    if (Object.hasOwn(INPUTS, name)) this.#demandInput(name, input, here, body.refused !== undefined)
-    else if (NAMING.includes(name) && (typeof input !== 'string' || input === '')) {
-      this.#tell(here, `'${name}' names nothing`, `Give a name or an id, as in ${name}: …`)
-    } else if (!NAMING.includes(name) && name !== 'value' && input !== null) {
-      this.#tell(here, `'${name}' takes nothing`, `Leave what is behind it out`)
+    if (Object.hasOwn(OPERATION_INPUTS, name)) this.#checkInput(name, input, here, body.refused !== undefined)
+    else if (NAMED_QUERIES.includes(name) && (typeof input !== 'string' || input === '')) {
+      this.#addMistake(here, `'${name}' names nothing`, `Give a name or an id, as in ${name}: …`)
+    } else if (!NAMED_QUERIES.includes(name) && name !== 'value' && input !== null) {
+      this.#addMistake(here, `'${name}' takes nothing`, `Leave what is behind it out`)
     }
   }
 
   /** The input of an operation, as far as it can be judged before the step is played. */
-  #demandInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
+  #checkInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
     const input = given ?? {}
     if (!isMap(input)) {
-      this.#tell(path, `what '${operation}' takes is a map`, 'Give its fields by their names')
+      this.#addMistake(path, `what '${operation}' takes is a map`, 'Give its fields by their names')
       return
     }
-    const sent = asSent(operation, input as Record<string, unknown>)
-    this.#demand(INPUTS[operation]!, sent, path, issue =>
-      isCertain(issue, valueAt(sent, issue.path as Path), isRefused),
+    const sent = toRequestInput(operation, input as Record<string, unknown>)
+    this.#checkSchema(OPERATION_INPUTS[operation]!, sent, path, issue =>
+      isDefiniteMistake(issue, valueAt(sent, issue.path as Path), isRefused),
     )
   }
 
   /** The key of a planned step: how long from now, or how often. */
-  #demandMoment(kind: StepKind, when: string, path: Path): void {
+  #checkTimeKey(kind: StepKind, when: string, path: Path): void {
     if (isDuration(when) && (kind === 'at' || micros(when) > 0)) return
-    if (kind === 'at' && TIME.test(when) && Number.isFinite(Date.parse(when))) return
+    if (kind === 'at' && ISO_TIME.test(when) && Number.isFinite(Date.parse(when))) return
     const advice =
       kind === 'at'
         ? "Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'"
         : "Give a duration above 0, as in '1h'"
-    this.#tell(path, `'${when}' is no ${kind === 'at' ? 'moment' : 'interval'}`, advice)
+    this.#addMistake(path, `'${when}' is no ${kind === 'at' ? 'moment' : 'interval'}`, advice)
   }
 
   /** That there are such a fixture, profile, weather and names. */
-  #demandWorld({ fixtures, profile, weather, names }: NonNullable<ScenarioData['given']>): void {
+  #checkWorld({ fixtures, profile, weather, names }: NonNullable<ScenarioData['given']>): void {
     if (typeof fixtures === 'string') {
       try {
-        openFixture(beside(fixtures, this.#home))
+        openFixture(resolveRelative(fixtures, this.#folder))
       } catch (error) {
-        this.#tellOf(['given', 'fixtures'], (error as Error).message.replace(/^Failed to read /, ''))
+        this.#addMistakeFrom(['given', 'fixtures'], (error as Error).message.replace(/^Failed to read /, ''))
       }
     }
-    const source = beside(profile, this.#home)
+    const source = resolveRelative(profile, this.#folder)
     const found = typeof source === 'string' ? openProfile(source) : undefined
-    if (found !== undefined && 'problem' in found) this.#tellOf(['given', 'profile'], found.problem)
-    else if (weather !== undefined) this.#demandWeather(weather, source as ProfileInput)
+    if (found !== undefined && 'problem' in found) this.#addMistakeFrom(['given', 'profile'], found.problem)
+    else if (weather !== undefined) this.#checkWeather(weather, source as ProfileInput)
     if (names === undefined) return
     try {
-      createApi({ neighbours: this.#neighbours, names: readNames(beside(names, this.#home) as string | NamesProfile) })
+      createApi({
+        neighbours: this.#withNeighbours,
+        names: readNames(resolveRelative(names, this.#folder) as string | NamesProfile),
+      })
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      this.#tellOf(['given', 'names'], error.message.replace(/^Failed to read /, ''))
+      this.#addMistakeFrom(['given', 'names'], error.message.replace(/^Failed to read /, ''))
     }
   }
 
-  #demandWeather(weather: string, profile: ProfileInput): void {
+  #checkWeather(weather: string, profile: ProfileInput): void {
     try {
-      underWeather(profile, { weather })
+      withWeather(profile, { weather })
     } catch (error) {
       // What is wrong with a profile is told by who reads it.
       if (!(error instanceof RangeError)) return
       const [, advice] = /: (.*)$/s.exec(error.message)!
-      this.#tell(['given', 'weather'], `there is no weather '${weather}'`, upperFirst(advice!))
+      this.#addMistake(['given', 'weather'], `there is no weather '${weather}'`, capitalize(advice!))
     }
   }
 
   /** What of a rule its schema cannot say: that there is such an operation, such a kind of event. */
-  #demandRule(rule: unknown, path: Path): void {
-    const { operationOf } = createApi({ neighbours: this.#neighbours })
-    const around = { operations: this.#neighbours ? operations : documented, operationOf, kinds: JOURNAL_KINDS }
+  #checkRule(rule: unknown, path: Path): void {
+    const { findOperationId: operationOf } = createApi({ neighbours: this.#withNeighbours })
+    const ruleContext = {
+      operations: this.#withNeighbours ? operations : documentedOperations,
+      operationOf,
+      kinds: JOURNAL_KINDS,
+    }
     try {
-      demandRule(rule, around)
+      parseRuleWithoutWindow(rule, ruleContext)
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
-      this.#tellOf([...path, ...(error.path as Path)], error.reason)
+      this.#addMistakeFrom([...path, ...(error.path as Path)], error.reason)
     }
   }
 
   /** Every `${name…}` has to be saved by an earlier step. */
-  #demandReferences(value: unknown, path: Path, saved: readonly string[]): void {
+  #checkReferences(value: unknown, path: Path, saved: readonly string[]): void {
     if (typeof value === 'string') {
       for (const [whole, name] of value.matchAll(/\$\{\s*([\w$]*)[^}]*\}/g)) {
         if (saved.includes(name!)) continue
-        const meant = nearest(name!, saved)
+        const meant = nearestWord(name!, saved)
         const advice = meant
           ? `Did you mean '${meant}'?`
           : saved.length > 0
             ? `Saved so far: ${saved.join(', ')}`
             : "Save an answer with 'as: name' first"
-        this.#tell(path, `${whole} names nothing that an earlier step saved`, advice)
+        this.#addMistake(path, `${whole} names nothing that an earlier step saved`, advice)
       }
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, item] of Object.entries(value)) {
-        this.#demandReferences(item, [...path, Array.isArray(value) ? Number(key) : key], saved)
+        this.#checkReferences(item, [...path, Array.isArray(value) ? Number(key) : key], saved)
       }
     }
   }
 
   /** Whether a schema takes a value; what it does not is told. */
-  #demand(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): boolean {
+  #checkSchema(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): boolean {
     const issues = schema.safeParse(value).error?.issues.filter(counts) ?? []
-    this.#mistakes.add(...mistakesIn(schema, value, path, issues))
+    this.#mistakes.add(...findMistakes(schema, value, path, issues))
     return issues.length === 0
   }
 
-  #tell(path: Path, what: string, advice: string): void {
+  #addMistake(path: Path, what: string, advice: string): void {
     this.#mistakes.add({ path, what, advice })
   }
 
   /** A message of somebody else, as what is wrong and what to do. */
-  #tellOf(path: Path, message: string): void {
+  #addMistakeFrom(path: Path, message: string): void {
     const end = message.search(/\. (?=[A-Z'])/)
-    this.#tell(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Mend it' : message.slice(end + 2))
+    this.#addMistake(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Mend it' : message.slice(end + 2))
   }
 }
 
 /** Looks beside the operations that name what they look at. */
-const NAMING: readonly string[] = ['cost', 'rent', 'node', 'nodeOf', 'fault']
+const NAMED_QUERIES: readonly string[] = ['cost', 'rent', 'node', 'nodeOf', 'fault']
 
 /** A time of the world. */
-const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
 
 /** Steps that look at something. */
-const LOOKING: readonly StepKind[] = ['expect', 'until', 'always', 'never']
+const QUERY_STEPS: readonly StepKind[] = ['expect', 'until', 'always', 'never']
 
 /** Whether a fault is a rule of the wire; else it is a verb of the world. */
 export function isRule(fault: unknown): boolean {
@@ -330,22 +345,22 @@ export function isRule(fault: unknown): boolean {
 }
 
 /** The schema of a step for what stands there: a mistake in one of several forms is told as one in that form. */
-function narrowed(kind: StepKind, body: Record<string, unknown>): z.ZodObject {
+function narrowStepSchema(kind: StepKind, body: Record<string, unknown>): z.ZodObject {
   const part = (typeof body[kind] === 'object' && body[kind] !== null ? body[kind] : {}) as Record<string, unknown>
   const event = (name: string) => (typeof part[name] === 'object' && part[name] !== null ? EventFields : EventKind)
   switch (kind) {
     case 'fault':
-      return z.strictObject({ fault: isRule(body.fault) ? WireFault : VerbFault })
+      return z.strictObject({ fault: isRule(body.fault) ? WireFault : CommandFault })
     case 'leadsTo':
       return z.strictObject({ leadsTo: LeadsTo.extend({ event: event('event'), to: event('to') }) })
     case 'countOf':
       return z.strictObject({ countOf: CountOf.extend({ event: event('event') }) })
     default:
-      return STEPS[kind]
+      return STEP_SCHEMAS[kind]
   }
 }
 
-function upperFirst(text: string): string {
+function capitalize(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
@@ -353,6 +368,6 @@ function isMap(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function emptied(value: object): object {
+function withEmptyLists(value: object): object {
   return Object.fromEntries(Object.keys(value).map(key => [key, []]))
 }

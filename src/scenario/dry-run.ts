@@ -1,9 +1,9 @@
 /** Prints what scenarios do, step by step, without holding them to anything but their own checks. */
 import { dirname, relative } from 'node:path'
-import { shown } from './check.ts'
-import { timeOf } from './failures.ts'
+import { formatJsonValue } from './check.ts'
+import { formatVirtualTime } from './failures.ts'
 import { runScenario } from './run-scenario.ts'
-import { anchored, loadFiles, type RunFilesOptions } from './runner.ts'
+import { loadFiles, type RunFilesOptions, withResolvedPaths } from './runner.ts'
 
 /**
  * Plays scenarios in this process and prints each with its options and its steps, numbered, each with its virtual time.
@@ -22,10 +22,10 @@ export async function dryRun(
     for (const scenario of scenarios) {
       count++
       write(`${scenario.title}  (${relative(folder, file)})\n`)
-      for (const [name, value] of Object.entries(scenario.options)) write(`  ${name}: ${shown(value)}\n`)
+      for (const [name, value] of Object.entries(scenario.options)) write(`  ${name}: ${formatJsonValue(value)}\n`)
       let steps = 0
-      const onStep = (step: string, at: number) => write(`  ${++steps}. ${timeOf(at)} ${step}\n`)
-      const { failure } = await runScenario(anchored(scenario, dirname(file)), { seed, names, file, onStep })
+      const onStep = (step: string, at: number) => write(`  ${++steps}. ${formatVirtualTime(at)} ${step}\n`)
+      const { failure } = await runScenario(withResolvedPaths(scenario, dirname(file)), { seed, names, file, onStep })
       if (failure) write(`  fails there: ${failure.message.replaceAll('\n', '\n  ')}\n`)
     }
   }

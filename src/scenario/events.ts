@@ -1,7 +1,7 @@
 /** Naming events of the journal: for assertions over what happened. */
 import { JOURNAL_KINDS } from '../control/kinds.ts'
-import type { Entry, Fields } from '../kernel/journal.ts'
-import { nearest } from '../kernel/nearest.ts'
+import type { Entry, EntryFields } from '../kernel/journal.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { differences } from './check.ts'
 
 /**
@@ -33,7 +33,7 @@ export interface EventMatcher {
 export function eventMatcher(pattern: EventPattern): EventMatcher {
   const { kind, subject, fields } = typeof pattern === 'string' ? { kind: pattern } : pattern
   if (!JOURNAL_KINDS.includes(kind)) {
-    const meant = nearest(String(kind), JOURNAL_KINDS)
+    const meant = nearestWord(String(kind), JOURNAL_KINDS)
     throw new RangeError(
       `Failed to name an event: nothing is called '${kind}' in the journal. ` +
         (meant ? `Did you mean '${meant}'?` : 'Run with a failing check to see what happens, or read the trace.'),
@@ -46,7 +46,7 @@ export function eventMatcher(pattern: EventPattern): EventMatcher {
     matches: entry =>
       entry.kind === kind &&
       (subject === undefined || differences(entry.subject, subject).length === 0) &&
-      (fields === undefined || differences((entry.fields ?? {}) as Fields, fields).length === 0),
+      (fields === undefined || differences((entry.fields ?? {}) as EntryFields, fields).length === 0),
   }
 }
 
@@ -66,19 +66,19 @@ export function isCountRange(value: unknown): value is number | string {
 
 function boundsOf(range: CountRange): { readonly min: number; readonly max: number } | undefined {
   const { min = 0, max = Number.POSITIVE_INFINITY } =
-    typeof range === 'number' ? { min: range, max: range } : typeof range === 'string' ? parsed(range) : range
-  const counts = [min, max].every(count => count === Number.POSITIVE_INFINITY || Number.isSafeInteger(count))
-  return counts && min >= 0 && min <= max ? { min, max } : undefined
+    typeof range === 'number' ? { min: range, max: range } : typeof range === 'string' ? parseCountRange(range) : range
+  const areCounts = [min, max].every(count => count === Number.POSITIVE_INFINITY || Number.isSafeInteger(count))
+  return areCounts && min >= 0 && min <= max ? { min, max } : undefined
 }
 
 /** A range for people. */
-export function countName({ min, max }: { readonly min: number; readonly max: number }): string {
+export function formatCountRange({ min, max }: { readonly min: number; readonly max: number }): string {
   if (min === max) return `${min}`
   if (max === Number.POSITIVE_INFINITY) return `${min} or more`
   return min === 0 ? `${max} or fewer` : `${min} to ${max}`
 }
 
-function parsed(text: string): { readonly min?: number; readonly max?: number } {
+function parseCountRange(text: string): { readonly min?: number; readonly max?: number } {
   const [, exact] = /^(\d+)$/.exec(text) ?? []
   if (exact !== undefined) return { min: Number(exact), max: Number(exact) }
   const [all, min, max] = /^(\d*)\.\.(\d*)$/.exec(text) ?? []

@@ -1,10 +1,10 @@
 /** What is told of a scenario that failed: the message, where the script was, and what happened last. */
 import { pathToFileURL } from 'node:url'
-import { type Micros, readable, SECOND } from '../kernel/duration.ts'
+import { formatDuration, type Micros, SECOND } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { CheckError, type Difference, shown } from './check.ts'
-import type { Stage } from './stage.ts'
-import { lineOf, type TraceDifference } from './trace.ts'
+import { CheckError, type Difference, formatJsonValue } from './check.ts'
+import type { ScenarioEnvironment } from './stage.ts'
+import { type TraceDifference, toTraceLine } from './trace.ts'
 
 /** How many events a failure is shown with. */
 export const LAST_EVENTS = 10
@@ -30,28 +30,34 @@ export function bugError(error: unknown): Error {
   return new Error(`The simulator has a bug, please report it with this scenario: ${text}`, { cause: error })
 }
 
-export async function failureOf(stage: Stage, error: unknown, file: string | undefined): Promise<Failure> {
-  const record = await stage.record()
+export async function createFailure(
+  stage: ScenarioEnvironment,
+  error: unknown,
+  file: string | undefined,
+): Promise<Failure> {
+  const record = await stage.journalEntries()
   const check = error instanceof CheckError ? error : undefined
   return {
-    message: messageOf(error),
+    message: failureMessage(error),
     at: stage.clock.elapsed,
-    where: placeIn(error, file),
+    where: scriptPosition(error, file),
     differences: check?.differences ?? [],
-    events: eventsOf(record, check?.actual),
+    events: lastEventsOf(record, check?.actual),
   }
 }
 
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return `the script threw ${shown(error)}`
-  const ours = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(error.name)
+export function failureMessage(error: unknown): string {
+  if (!(error instanceof Error)) return `the script threw ${formatJsonValue(error)}`
+  const isKnownError = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(
+    error.name,
+  )
   // What happened last stands below, for every failure alike.
   const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
-  return ours ? message : `${error.name}: ${message}`
+  return isKnownError ? message : `${error.name}: ${message}`
 }
 
 /** Where in the script an error came up. */
-function placeIn(error: unknown, file: string | undefined): Failure['where'] {
+function scriptPosition(error: unknown, file: string | undefined): Failure['where'] {
   if (file === undefined || !(error instanceof Error)) return undefined
   const line = error.stack?.split('\n').find(text => text.includes(file) || text.includes(pathToFileURL(file).href))
   const at = /:(\d+):(\d+)\)?\s*$/.exec(line ?? '')
@@ -59,33 +65,33 @@ function placeIn(error: unknown, file: string | undefined): Failure['where'] {
 }
 
 /** The last events of the things a failure is about: those it names, else those last looked at, else all. */
-function eventsOf(record: readonly Entry[], actual: unknown): string[] {
+function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
   const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
   const lastRequest = record.findLast(entry => entry.kind === 'request')
-  const named = [...textsOf(actual)].filter(text => subjects.has(text))
-  const asked = decodeURIComponent(lastRequest?.subject ?? '')
+  const namedIds = [...textsOf(actual)].filter(text => subjects.has(text))
+  const requestedIds = decodeURIComponent(lastRequest?.subject ?? '')
     .split(/[ /?&=]/)
     .filter(text => subjects.has(text))
-  const involved = named.length > 0 ? named : asked
-  const entries = involved.length > 0 ? withCauses(record, entry => concerns(entry, involved)) : record
-  return entries.flatMap(entry => lineOf(entry) ?? []).slice(-LAST_EVENTS)
+  const involved = namedIds.length > 0 ? namedIds : requestedIds
+  const entries = involved.length > 0 ? withCauses(record, entry => isAbout(entry, involved)) : record
+  return entries.flatMap(entry => toTraceLine(entry) ?? []).slice(-LAST_EVENTS)
 }
 
 /** The entries that are wanted, and what caused them: an instance is lost because a node crashed. */
-function withCauses(record: readonly Entry[], wanted: (entry: Entry) => boolean): Entry[] {
+function withCauses(record: readonly Entry[], matches: (entry: Entry) => boolean): Entry[] {
   const bySeq = new Map(record.map(entry => [entry.seq, entry]))
-  const shown = new Set<Entry>()
-  for (const first of record.filter(wanted)) {
+  const included = new Set<Entry>()
+  for (const first of record.filter(matches)) {
     let entry: Entry | undefined = first
-    while (entry && !shown.has(entry)) {
-      shown.add(entry)
+    while (entry && !included.has(entry)) {
+      included.add(entry)
       entry = entry.cause > 0 && entry.cause < entry.seq ? bySeq.get(entry.cause) : undefined
     }
   }
-  return record.filter(entry => shown.has(entry))
+  return record.filter(entry => included.has(entry))
 }
 
-function concerns(entry: Entry, involved: readonly string[]): boolean {
+function isAbout(entry: Entry, involved: readonly string[]): boolean {
   return involved.some(
     id =>
       entry.subject === id ||
@@ -108,7 +114,7 @@ function* textsOf(value: unknown, depth = 0): Generator<string> {
 }
 
 /** Virtual time for people, with the exact seconds that traces show. */
-export function timeOf(at: Micros): string {
+export function formatVirtualTime(at: Micros): string {
   const seconds = Math.floor(at / SECOND)
-  return `${at === 0 ? '0s' : readable(at)} (${seconds}.${String(at - seconds * SECOND).padStart(6, '0')})`
+  return `${at === 0 ? '0s' : formatDuration(at)} (${seconds}.${String(at - seconds * SECOND).padStart(6, '0')})`
 }

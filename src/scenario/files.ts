@@ -4,23 +4,23 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { register } from 'node:module'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { isScenario, type Scenario } from './scenario.ts'
-import { shippedFolder } from './shipped.ts'
+import { bundledScenariosFolder } from './shipped.ts'
 
 /** Scenarios that could not even begin: no such file, nothing in it to play, a mistake in its syntax. */
 export class LoadError extends Error {
   override readonly name = 'LoadError'
 }
 
-const SCRIPT = /\.(ts|mts|js|mjs)$/
+const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 /** Scenarios as data. A folder is full of other JSON, so there it has to say what it is. */
-const DATA = /\.(ya?ml|json)$/
-const FOUND = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
-const WILD = /[*?{[]/
+const DATA_FILE = /\.(ya?ml|json)$/
+const DISCOVERABLE_FILE = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
+const GLOB_CHARACTERS = /[*?{[]/
 /** A module that makes a scenario was meant to export it. */
-const WRITES_ONE = /\bscenario\s*(\(|\.each\b)/
-const NO_SCENARIO = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
+const DECLARES_SCENARIO = /\bscenario\s*(\(|\.each\b)/
+const EXCLUDED_FILE = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
 
 /**
  * The scenario files that patterns name: files, folders (what lies in them, however deep) and globs (`*`, `**`, `?`,
@@ -34,14 +34,14 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat?.isFile()) return [path]
     const files = stat?.isDirectory()
-      ? expand(path, ['**', '*'])
-      : WILD.test(pattern)
+      ? expandGlob(path, ['**', '*'])
+      : GLOB_CHARACTERS.test(pattern)
         ? glob(pattern, folder)
         : undefined
-    if (files === undefined) throw new LoadError(noFile(pattern, path, folder))
-    const scripts = files.filter(file => FOUND.test(file) && !NO_SCENARIO.test(file))
+    if (files === undefined) throw new LoadError(describeMissingFile(pattern, path, folder))
+    const scripts = files.filter(file => DISCOVERABLE_FILE.test(file) && !EXCLUDED_FILE.test(file))
     if (scripts.length === 0) {
-      throw new LoadError(noScenarioIn([pattern], folder))
+      throw new LoadError(describeNoScenarios([pattern], folder))
     }
     return scripts
   })
@@ -51,13 +51,13 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
 /**
  * Loads the scenarios that a file exports as its default.
  *
- * @param isFound whether it was come upon in a folder: then it may be a module without any, what scenarios have in common
+ * @param isDiscovered whether it was come upon in a folder: then it may be a module without any, what scenarios have in common
  * @throws LoadError when it can not be read as a module or exports no scenario
  */
-export async function loadScenarios(file: string, folder = process.cwd(), isFound = false): Promise<Scenario[]> {
+export async function loadScenarios(file: string, folder = process.cwd(), isDiscovered = false): Promise<Scenario[]> {
   const name = relative(folder, file)
-  if (DATA.test(file)) return [await loadData(file, name)]
-  if (!SCRIPT.test(file)) {
+  if (DATA_FILE.test(file)) return [await loadDataScenario(file, name)]
+  if (!SCRIPT_FILE.test(file)) {
     throw new LoadError(`Failed to load ${name}: it is no scenario. Give a .ts, .js or .yaml file.`)
   }
   let module: Record<string, unknown>
@@ -65,27 +65,27 @@ export async function loadScenarios(file: string, folder = process.cwd(), isFoun
     if (/\.m?ts$/.test(file)) await readTypeScript(file)
     module = await import(/* @vite-ignore */ pathToFileURL(file).href)
   } catch (error) {
-    throw new LoadError(`Failed to load ${name}: ${loadProblem(error, file, name, folder)}`, { cause: error })
+    throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
   }
   const scenarios = [module.default].flat()
   if (scenarios.length > 0 && scenarios.every(isScenario)) {
-    demandTitles(scenarios, name)
+    requireUniqueTitles(scenarios, name)
     return scenarios
   }
-  const elsewhere = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
-  const isPart = isFound && !('default' in module) && elsewhere === undefined
-  if (isPart && !WRITES_ONE.test(readFileSync(file, 'utf8'))) return []
+  const otherExport = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
+  const isHelperModule = isDiscovered && !('default' in module) && otherExport === undefined
+  if (isHelperModule && !DECLARES_SCENARIO.test(readFileSync(file, 'utf8'))) return []
   throw new LoadError(
     `Failed to load ${name}: its default export is no scenario. ` +
-      (elsewhere
-        ? `Write 'export default' for '${elsewhere[0]}'.`
+      (otherExport
+        ? `Write 'export default' for '${otherExport[0]}'.`
         : "Write export default scenario('…', { … }, async ({ api, clock, check }) => { … })."),
   )
 }
 
-async function loadData(file: string, name: string): Promise<Scenario> {
+async function loadDataScenario(file: string, name: string): Promise<Scenario> {
   // Loaded when there is something for it to read: most runs have none.
-  const [{ readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
+  const [{ readScenarioDocument: readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
     import('./document.ts'),
     import('./document-mistakes.ts'),
     import('./document-play.ts'),
@@ -99,31 +99,33 @@ async function loadData(file: string, name: string): Promise<Scenario> {
 }
 
 /** Traces of one file are told apart by titles. */
-function demandTitles(scenarios: readonly Scenario[], name: string): void {
+function requireUniqueTitles(scenarios: readonly Scenario[], name: string): void {
   const titles = scenarios.map(({ title }) => title)
-  const twice = titles.find((title, i) => titles.indexOf(title) !== i)
-  if (twice !== undefined) {
-    throw new LoadError(`Failed to load ${name}: two of its scenarios are titled '${twice}'. Give each its own title.`)
+  const duplicate = titles.find((title, i) => titles.indexOf(title) !== i)
+  if (duplicate !== undefined) {
+    throw new LoadError(
+      `Failed to load ${name}: two of its scenarios are titled '${duplicate}'. Give each its own title.`,
+    )
   }
 }
 
 /** What reads TypeScript in this process: put in once, when the first script of that kind is loaded. */
-let reader: Promise<unknown> | undefined
-let modulesOnly = false
+let typeScriptLoader: Promise<unknown> | undefined
+let isModuleHookRegistered = false
 
 async function readTypeScript(file: string): Promise<void> {
   // Whoever loaded this module as TypeScript loads the scenario as well.
   if (!import.meta.url.endsWith('.ts')) {
-    reader ??= import('tsx/esm/api').then(({ register }) => register())
-    await reader
+    typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
+    await typeScriptLoader
   }
-  if (modulesOnly || isModule(file)) return
-  modulesOnly = true
-  register(`data:text/javascript,${encodeURIComponent(AS_MODULES)}`)
+  if (isModuleHookRegistered || isModule(file)) return
+  isModuleHookRegistered = true
+  register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
 }
 
 /** In a project without `"type": "module"` a .ts file would be read as CommonJS, which scenarios never are. */
-const AS_MODULES = `export const resolve = async (specifier, context, next) => {
+const MODULE_HOOK_SOURCE = `export const resolve = async (specifier, context, next) => {
   const found = await next(specifier, context)
   return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
 }`
@@ -136,7 +138,7 @@ function isModule(file: string): boolean {
   }
 }
 
-function loadProblem(error: unknown, file: string, name: string, folder: string): string {
+function describeLoadError(error: unknown, file: string, name: string, folder: string): string {
   if (!(error instanceof Error)) return `it threw ${String(error)}. Mend it.`
   const { code } = error as { code?: string }
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
@@ -148,25 +150,25 @@ function loadProblem(error: unknown, file: string, name: string, folder: string)
     }
     return `${relativePaths(error.message, folder)}. Mend that import.`
   }
-  const said = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
+  const reason = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
     /\.$/,
     '',
   )
   const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
   const text = `${error.message}\n${error.stack ?? ''}`
-  const place = placeIn(text, file) ?? (isSyntax ? syntaxPlace(file) : undefined)
-  const what = isSyntax ? `syntax error: ${said}` : said
+  const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
+  const what = isSyntax ? `syntax error: ${reason}` : reason
   return place ? `${name}:${place}: ${what}. Mend that line.` : `${what}. Mend it.`
 }
 
 /** Line and column at which a text of an error names the file. */
-function placeIn(text: string, file: string): string | undefined {
-  const paths = [file, pathToFileURL(file).href].map(literal)
+function positionIn(text: string, file: string): string | undefined {
+  const paths = [file, pathToFileURL(file).href].map(escapeRegExp)
   return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
 }
 
 /** Node tells the line of a syntax error in JavaScript only when it prints the error itself, as in `[stdin]:3`. */
-function syntaxPlace(file: string): string | undefined {
+function syntaxErrorPosition(file: string): string | undefined {
   const input = readFileSync(file)
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--check', '-'], { input, encoding: 'utf8' })
   const [, line, indent] = /^\[stdin\]:(\d+)\n.*\n( *)\^/.exec(stderr) ?? []
@@ -178,41 +180,41 @@ function relativePaths(text: string, folder: string): string {
 }
 
 /** That patterns lead to nothing to play, and what to give instead. */
-export function noScenarioIn(patterns: readonly string[], folder: string): string {
+export function describeNoScenarios(patterns: readonly string[], folder: string): string {
   const all = patterns.map(pattern => `'${pattern}'`).join(', ')
-  return `Failed to find scenarios: ${all} ${patterns.length === 1 ? 'holds' : 'hold'} no scenario file. ${whatToGive(folder)}`
+  return `Failed to find scenarios: ${all} ${patterns.length === 1 ? 'holds' : 'hold'} no scenario file. ${adviceFor(folder)}`
 }
 
-function whatToGive(folder: string): string {
+function adviceFor(folder: string): string {
   const give = 'Give .ts, .js or .yaml files, folders of them, or globs'
-  const shipped = relative(folder, shippedFolder())
-  return shipped === 'scenarios' || !existsSync(shippedFolder())
+  const shipped = relative(folder, bundledScenariosFolder())
+  return shipped === 'scenarios' || !existsSync(bundledScenariosFolder())
     ? `${give}.`
     : `${give}; those of the package are in '${shipped}'.`
 }
 
-function noFile(pattern: string, path: string, folder: string): string {
+function describeMissingFile(pattern: string, path: string, folder: string): string {
   const home = dirname(path)
   const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
-  const hint = nearest(basename(path), names) ?? nearest(`${basename(path)}.ts`, names)
+  const hint = nearestWord(basename(path), names) ?? nearestWord(`${basename(path)}.ts`, names)
   // As the pages of the package name its own.
-  const shipped = join(dirname(shippedFolder()), pattern)
+  const shipped = join(dirname(bundledScenariosFolder()), pattern)
   const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
   return (
     `Failed to find the scenario '${pattern}': there is no such file. ` +
-    (meant === undefined ? whatToGive(folder) : `Did you mean '${relative(folder, meant)}'?`)
+    (meant === undefined ? adviceFor(folder) : `Did you mean '${relative(folder, meant)}'?`)
   )
 }
 
 /** Files that a pattern matches. What a shell leaves unexpanded; Node's own `fs.glob` comes only with 22. */
 function glob(pattern: string, folder: string): string[] {
   const parts = pattern.split(/[\\/]/)
-  const firstWild = parts.findIndex(part => WILD.test(part))
+  const firstWild = parts.findIndex(part => GLOB_CHARACTERS.test(part))
   const home = resolve(folder, parts.slice(0, firstWild).join(sep) || (pattern.startsWith('/') ? sep : '.'))
-  return expand(home, parts.slice(firstWild))
+  return expandGlob(home, parts.slice(firstWild))
 }
 
-function expand(folder: string, parts: readonly string[]): string[] {
+function expandGlob(folder: string, parts: readonly string[]): string[] {
   const [part, ...rest] = parts
   if (part === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return []
   const entries = readdirSync(folder, { withFileTypes: true }).filter(
@@ -220,27 +222,29 @@ function expand(folder: string, parts: readonly string[]): string[] {
   )
   const folders = entries.filter(entry => entry.isDirectory())
   if (part === '**') {
-    return [...expand(folder, rest), ...folders.flatMap(entry => expand(join(folder, entry.name), parts))]
+    return [...expandGlob(folder, rest), ...folders.flatMap(entry => expandGlob(join(folder, entry.name), parts))]
   }
-  const matches = wildcard(part)
+  const matches = wildcardPattern(part)
   if (rest.length > 0) {
-    return folders.filter(entry => matches.test(entry.name)).flatMap(entry => expand(join(folder, entry.name), rest))
+    return folders
+      .filter(entry => matches.test(entry.name))
+      .flatMap(entry => expandGlob(join(folder, entry.name), rest))
   }
   return entries.filter(entry => entry.isFile() && matches.test(entry.name)).map(entry => join(folder, entry.name))
 }
 
 /** One part of a glob as a pattern for names: `*`, `?`, `{a,b}`, `[abc]`, `[!abc]`. */
-function wildcard(part: string): RegExp {
+function wildcardPattern(part: string): RegExp {
   const source = part.replace(/\{[^}]*\}|\[[^\]]+\]|[\s\S]/g, piece => {
     if (piece === '*') return '.*'
     if (piece === '?') return '.'
     if (piece.length > 1 && piece.startsWith('[')) return piece.replace('[!', '[^')
-    if (piece.length > 1) return `(?:${piece.slice(1, -1).split(',').map(literal).join('|')})`
-    return literal(piece)
+    if (piece.length > 1) return `(?:${piece.slice(1, -1).split(',').map(escapeRegExp).join('|')})`
+    return escapeRegExp(piece)
   })
   return new RegExp(`^${source}$`)
 }
 
-function literal(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

@@ -1,49 +1,49 @@
 import { operations } from '../api/index.ts'
-import { AwaitedAnswer, type Whereabouts } from '../awaited-answer.ts'
+import { PolledResponse, type ResponsePoll } from '../awaited-answer.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
-import { arrive } from '../faults/arrival.ts'
-import { BrokenAnswer, isStream } from '../faults/broken.ts'
-import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import type { Entry, Fields } from '../kernel/journal.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { deliverFaultInProcess } from '../faults/arrival.ts'
+import { isEventStream, WireFaultResponse } from '../faults/broken.ts'
+import { type Duration, formatDuration, type Micros, micros } from '../kernel/duration.ts'
+import type { Entry, EntryFields } from '../kernel/journal.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
-import { awaitAnswer, awaitHeld, readAsTimeGoes } from './patience.ts'
-import { type ScenarioOptions, worldOf } from './scenario.ts'
-import type { Order, Pass, Stage, StageClock, StageFaults } from './stage.ts'
+import { readPacedBody, waitForHeldResponse, waitOutDelay } from './patience.ts'
+import { type ScenarioOptions, worldOptionsOf } from './scenario.ts'
+import type { CommandPath, PassTime, ScenarioClock, ScenarioEnvironment, ScenarioFaults } from './stage.ts'
 
 /** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
-const MOST_LOOKS = 20_000
+const MAX_UNCHANGED_READS = 20_000
 
 /** A world of this process. */
-export class InProcessStage implements Stage {
+export class InProcessEnvironment implements ScenarioEnvironment {
   readonly baseUrl = 'http://sim'
-  readonly clock: StageClock
+  readonly clock: ScenarioClock
   bug: unknown
   readonly #sim: Simulator
-  readonly #record: Entry[] = []
+  readonly #entries: Entry[] = []
   readonly #stopListening: () => void
-  #sleeps: { readonly at: Micros; readonly duration: Duration }[] = []
-  #changes = 0
-  #looks = 0
-  #pulseAtLook = 0
-  #entering: Promise<unknown> = Promise.resolve()
+  #pendingSleeps: { readonly at: Micros; readonly duration: Duration }[] = []
+  #changeCount = 0
+  #unchangedReads = 0
+  #heartbeatAtRead = 0
+  #entryQueue: Promise<unknown> = Promise.resolve()
 
   /** @throws FixtureError or RangeError for options that make no world */
   constructor(options: ScenarioOptions) {
     this.#sim = createSimulator({
-      ...worldOf(options),
+      ...worldOptionsOf(options),
       onBug: error => {
         this.bug ??= error
       },
     })
     // Rules that are there from the start were added before anybody could listen.
-    this.#record.push(...this.#sim.journal.entries())
+    this.#entries.push(...this.#sim.journal.entries())
     this.#stopListening = this.#sim.journal.listen(entry => {
-      if (!isLook(entry)) this.#changes += isHitOfLook(entry) ? 0 : 1
-      else if (isLook(this.#record.at(-1))) this.#record.pop()
-      this.#record.push(entry)
+      if (!isReadRequest(entry)) this.#changeCount += isFaultHitOnRead(entry) ? 0 : 1
+      else if (isReadRequest(this.#entries.at(-1))) this.#entries.pop()
+      this.#entries.push(entry)
     })
-    this.clock = this.#clock()
+    this.clock = this.#createClock()
   }
 
   get seed(): string {
@@ -55,64 +55,64 @@ export class InProcessStage implements Stage {
   }
 
   get revision(): number {
-    return this.#sim.clock.elapsed + this.#changes
+    return this.#sim.clock.elapsed + this.#changeCount
   }
 
-  get pulse(): number {
+  get heartbeat(): number {
     return this.revision
   }
 
-  get waiting(): string | undefined {
+  get waitReason(): string | undefined {
     const now = this.#sim.clock.elapsed
-    const open = this.#sleeps.filter(({ at }) => at > now)
+    const open = this.#pendingSleeps.filter(({ at }) => at > now)
     if (open.length === 0) return undefined
     const first = open.reduce((one, other) => (other.at < one.at ? other : one))
-    return unmoved(first.duration, first.at - now)
+    return describeUnmovedSleep(first.duration, first.at - now)
   }
 
-  async send(request: Request, pass: Pass): Promise<Response> {
-    this.#look()
+  async send(request: Request, pass: PassTime): Promise<Response> {
+    this.#countRead()
     const what = `${request.method} ${new URL(request.url).pathname}`
-    const [awaited, first] = await this.#entered(request)
+    const [awaited, first] = await this.#enter(request)
     const leave = (reason: Error) => awaited.leave(reason)
-    let known: Whereabouts | undefined = first
+    let known: ResponsePoll | undefined = first
     const look = async () => {
       const seen = known ?? (await awaited.look())
       known = undefined
       return seen
     }
-    const answer = await awaitHeld({ look, leave, pass }, request, what, this.#sim.clock)
-    const come = await this.#arrived(answer, request, pass)
-    if (!awaited.isPaced || !isStream(come)) return come
-    const { body } = come
-    return readAsTimeGoes(come, { read: () => awaited.read(body!), leave, pass }, request, what)
+    const answer = await waitForHeldResponse({ look, leave, pass }, request, what, this.#sim.clock)
+    const response = await this.#deliver(answer, request, pass)
+    if (!awaited.isPaced || !isEventStream(response)) return response
+    const { body } = response
+    return readPacedBody(response, { read: () => awaited.pollChunk(body!), leave, pass }, request, what)
   }
 
   /** One enters after the other: bodies are read in no order, and what is asked first happens first. */
-  #entered(request: Request): Promise<readonly [AwaitedAnswer, Whereabouts]> {
-    const entered = this.#entering.then(async () => {
-      const awaited = new AwaitedAnswer(patienceOf => this.#sim.answer(request, { patienceOf }))
+  #enter(request: Request): Promise<readonly [PolledResponse, ResponsePoll]> {
+    const entered = this.#entryQueue.then(async () => {
+      const awaited = new PolledResponse(patienceOf => this.#sim.answer(request, { waiterFor: patienceOf }))
       return [awaited, await awaited.look()] as const
     })
-    this.#entering = entered.catch(() => {})
+    this.#entryQueue = entered.catch(() => {})
     return entered
   }
 
-  async #arrived(answer: Response, request: Request, pass: Pass): Promise<Response> {
-    if (!(answer instanceof BrokenAnswer)) return answer
-    return arrive(answer, delay => this.#wait(delay, request, pass)).catch((error: unknown) => {
+  async #deliver(answer: Response, request: Request, pass: PassTime): Promise<Response> {
+    if (!(answer instanceof WireFaultResponse)) return answer
+    return deliverFaultInProcess(answer, delay => this.#wait(delay, request, pass)).catch((error: unknown) => {
       throw error instanceof Error ? Object.assign(error, { broken: true }) : error
     })
   }
 
-  async meanwhile(span: Micros, over: Promise<unknown>): Promise<void> {
+  async waitForTime(span: Micros, over: Promise<unknown>): Promise<void> {
     const leaving = new AbortController()
-    const come = this.#sim.clock.hold(span, { signal: leaving.signal }).catch(() => {})
-    await Promise.race([come, over])
+    const passed = this.#sim.clock.hold(span, { signal: leaving.signal }).catch(() => {})
+    await Promise.race([passed, over])
     leaving.abort()
   }
 
-  get faults(): StageFaults {
+  get faults(): ScenarioFaults {
     const { faults } = this.#sim
     return {
       add: async rule => faults.get(faults.add(rule).id),
@@ -124,41 +124,41 @@ export class InProcessStage implements Stage {
   }
 
   /** Lets time come to what the client waits for; sleeps where time is being moved already. */
-  #wait(delay: Micros, { method, url, signal }: Request, pass: Pass): Promise<void> {
+  #wait(delay: Micros, { method, url, signal }: Request, pass: PassTime): Promise<void> {
     const { clock } = this.#sim
     const wait = (span: Micros) => (clock.isMoving ? clock.hold(span, { signal }) : pass(span))
-    return awaitAnswer(delay, `${method} ${new URL(url).pathname}`, wait, clock)
+    return waitOutDelay(delay, `${method} ${new URL(url).pathname}`, wait, clock)
   }
 
-  async command(order: Order): Promise<unknown> {
-    this.#look()
+  async runCommand(order: CommandPath): Promise<unknown> {
+    this.#countRead()
     let target: unknown = this.#sim.cluster
     for (const { name, args } of order) {
-      if (name === 'view') return viewOf(target as object)
+      if (name === 'view') return plainFieldsOf(target as object)
       const member = (target as Record<string, unknown>)[name]
       if (args === undefined) target = member
       else if (typeof member === 'function') target = member.apply(target, args)
-      else throw noVerb(order, name, Object.keys(target as object))
+      else throw unknownCommandError(order, name, Object.keys(target as object))
     }
     return target
   }
 
   async balance(): Promise<number> {
-    this.#look()
+    this.#countRead()
     return this.#sim.ledger.balance
   }
 
   async ledgerEntries(): Promise<readonly LedgerEntry[]> {
-    this.#look()
+    this.#countRead()
     return this.#sim.ledger.entries()
   }
 
-  note(kind: string, subject: string, fields: Fields): void {
-    this.#record.push({ seq: 0, time: this.#sim.clock.elapsed, kind, subject, cause: 0, fields })
+  addNote(kind: string, subject: string, fields: EntryFields): void {
+    this.#entries.push({ seq: 0, time: this.#sim.clock.elapsed, kind, subject, cause: 0, fields })
   }
 
-  async record(): Promise<readonly Entry[]> {
-    return this.#record
+  async journalEntries(): Promise<readonly Entry[]> {
+    return this.#entries
   }
 
   async digest(): Promise<string> {
@@ -169,7 +169,7 @@ export class InProcessStage implements Stage {
     this.#stopListening()
   }
 
-  #clock(): StageClock {
+  #createClock(): ScenarioClock {
     const { clock } = this.#sim
     return {
       get now() {
@@ -187,23 +187,23 @@ export class InProcessStage implements Stage {
       until: (predicate, options) => clock.until(predicate, options),
       sleep: async duration => {
         const sleep = { at: clock.elapsed + micros(duration), duration }
-        this.#sleeps.push(sleep)
+        this.#pendingSleeps.push(sleep)
         try {
           await clock.sleep(duration)
         } finally {
-          this.#sleeps = this.#sleeps.filter(other => other !== sleep)
+          this.#pendingSleeps = this.#pendingSleeps.filter(other => other !== sleep)
         }
       },
     }
   }
 
   /** Answers come without a turn of the event loop, so a script that polls a standing clock would never let go. */
-  #look(): void {
-    if (this.pulse !== this.#pulseAtLook) this.#looks = 0
-    this.#pulseAtLook = this.pulse
-    if (++this.#looks > MOST_LOOKS) {
+  #countRead(): void {
+    if (this.heartbeat !== this.#heartbeatAtRead) this.#unchangedReads = 0
+    this.#heartbeatAtRead = this.heartbeat
+    if (++this.#unchangedReads > MAX_UNCHANGED_READS) {
       throw new Error(
-        `Failed to go on: the script has asked ${MOST_LOOKS} times at ${this.#sim.clock.iso} and nothing changed. ` +
+        `Failed to go on: the script has asked ${MAX_UNCHANGED_READS} times at ${this.#sim.clock.iso} and nothing changed. ` +
           'Time moves only by the clock: use clock.until or clock.advance instead of polling.',
       )
     }
@@ -211,28 +211,28 @@ export class InProcessStage implements Stage {
 }
 
 /** A request that changes nothing. Only the last of a row of them is kept: it says what a script was looking at. */
-export function isLook(entry: Entry | undefined): boolean {
+export function isReadRequest(entry: Entry | undefined): boolean {
   return entry?.kind === 'request' && /^(GET|HEAD) /.test(entry.subject)
 }
 
 /** A fault of the wire that befell a look: nothing of the world has changed by it. */
-function isHitOfLook({ kind, fields }: Entry): boolean {
+function isFaultHitOnRead({ kind, fields }: Entry): boolean {
   const hit = kind === 'fault.hit' ? operations[fields?.operation as keyof typeof operations] : undefined
   return hit?.method === 'GET'
 }
 
-function viewOf(target: object): unknown {
+function plainFieldsOf(target: object): unknown {
   return Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value !== 'function'))
 }
 
 /** What a script waits for that sleeps on a clock which it does not move. */
-export function unmoved(duration: Duration, left: Micros): string {
-  return `clock.sleep(${JSON.stringify(duration)}) ends in ${readable(left)}, and nothing moves the clock while the script awaits it`
+export function describeUnmovedSleep(duration: Duration, left: Micros): string {
+  return `clock.sleep(${JSON.stringify(duration)}) ends in ${formatDuration(left)}, and nothing moves the clock while the script awaits it`
 }
 
-export function noVerb(order: Order, name: string, names: readonly string[]): Error {
+export function unknownCommandError(order: CommandPath, name: string, names: readonly string[]): Error {
   const path = order.map(step => step.name).join('.')
-  const hint = nearest(name, names)
+  const hint = nearestWord(name, names)
   return new RangeError(
     `Failed to do cluster.${path}: there is no verb '${name}'. ` +
       (hint ? `Did you mean '${hint}'?` : `There are ${names.join(', ')}.`),

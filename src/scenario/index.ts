@@ -1,7 +1,7 @@
 /** What a scenario, and a test that plays scenarios, may import from `modelhost-sim/scenario`. */
 export type { RequestOf, ResponseOf } from '../api/client.ts'
 export { Refusal } from '../api/refusal.ts'
-export type { Happened } from '../clock/happened.ts'
+export type { MoveResult } from '../clock/happened.ts'
 export { UntilError } from '../clock/until-error.ts'
 export type { LedgerEntry } from '../cluster/ledger.ts'
 export type { NodeView } from '../cluster/nodes.ts'
@@ -27,7 +27,7 @@ export {
   type ScenarioOptions,
   scenario,
 } from './scenario.ts'
-export type { StageClock, StageFaults } from './stage.ts'
-export type { At, Every, Planned } from './timeline.ts'
+export type { ScenarioClock, ScenarioFaults } from './stage.ts'
+export type { At, Every, ScheduledStep } from './timeline.ts'
 export type { TraceDifference } from './trace.ts'
-export type { Always, Condition, LeadsTo, Watch } from './watches.ts'
+export type { Always, Condition, LeadsTo, TemporalAssertion } from './watches.ts'

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { TimelineLibrary, TimelinePlan } from '../timelines.ts'
 import { findScenarioFiles, LoadError } from './files.ts'
 
-const DATA = /(\.scenario)?\.(ya?ml|json)$/
+const DATA_FILE = /(\.scenario)?\.(ya?ml|json)$/
 
 /**
  * The scenarios in YAML and JSON that lie in folders and below them, by their file names without the ending. Of two that
@@ -11,7 +11,7 @@ const DATA = /(\.scenario)?\.(ya?ml|json)$/
  *
  * @example (await new Library(['scenarios']).read('hub-outage')).acts
  */
-export class Library implements TimelineLibrary {
+export class ScenarioLibrary implements TimelineLibrary {
   readonly #folders: readonly string[]
 
   constructor(folders: readonly string[]) {
@@ -26,7 +26,7 @@ export class Library implements TimelineLibrary {
     const file = this.#files().get(name)
     if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': there is none of that name.`)
     // Most servers never play one: their start does not pay for a reader of YAML.
-    const { readDocument } = await import('./document.ts')
+    const { readScenarioDocument: readDocument } = await import('./document.ts')
     const { DocumentError } = await import('./document-mistakes.ts')
     const { timelineOf } = await import('./document-timeline.ts')
     try {
@@ -39,13 +39,13 @@ export class Library implements TimelineLibrary {
 
   #files(): Map<string, string> {
     const found = this.#folders.toReversed().flatMap(filesIn)
-    return new Map(found.map(file => [basename(file).replace(DATA, ''), file]))
+    return new Map(found.map(file => [basename(file).replace(DATA_FILE, ''), file]))
   }
 }
 
 function filesIn(folder: string): string[] {
   try {
-    return findScenarioFiles([`${folder}/**/*`]).filter(file => DATA.test(file))
+    return findScenarioFiles([`${folder}/**/*`]).filter(file => DATA_FILE.test(file))
   } catch (error) {
     // A folder without any scenario.
     if (error instanceof LoadError) return []

@@ -1,76 +1,81 @@
 /** How a scenario moves time: past its own timeline, and past every change that it watches. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Happened } from '../clock/happened.ts'
+import type { MoveResult } from '../clock/happened.ts'
 import { UntilError } from '../clock/until-error.ts'
-import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import type { Stage } from './stage.ts'
-import { type DueStep, elapsedAt, part, type Timeline } from './timeline.ts'
-import type { Watches } from './watches.ts'
+import { type Duration, formatDuration, type Micros, micros } from '../kernel/duration.ts'
+import type { ScenarioEnvironment } from './stage.ts'
+import { callContext, type DueStep, elapsedAt, type Timeline } from './timeline.ts'
+import type { TemporalAssertions } from './watches.ts'
 
 type Predicate = () => boolean | Promise<boolean>
 
 /** The predicate of a move that the present call is made by. */
-const asking = new AsyncLocalStorage<{ isOver: boolean }>()
+const predicateContext = new AsyncLocalStorage<{ isOver: boolean }>()
 
 /**
  * The clock of a stage as a script moves it. A move rests at the moments of planned steps and at the deadlines of what
  * is watched, and where something is watched at every visible change; with neither it is the stage's own.
  */
-export class Moves {
-  readonly #stage: Stage
+export class TimeMover {
+  readonly #environment: ScenarioEnvironment
   readonly #timeline: Timeline
-  readonly #watches: Watches
+  readonly #assertions: TemporalAssertions
   readonly #runStep: (step: DueStep) => Promise<void>
-  #tail: Promise<unknown> = Promise.resolve()
+  #queue: Promise<unknown> = Promise.resolve()
   /** Moves that are asked for and not over. */
-  underWay = 0
+  movesInProgress = 0
 
-  constructor(stage: Stage, timeline: Timeline, watches: Watches, runStep: (step: DueStep) => Promise<void>) {
-    this.#stage = stage
+  constructor(
+    stage: ScenarioEnvironment,
+    timeline: Timeline,
+    watches: TemporalAssertions,
+    runStep: (step: DueStep) => Promise<void>,
+  ) {
+    this.#environment = stage
     this.#timeline = timeline
-    this.#watches = watches
+    this.#assertions = watches
     this.#runStep = runStep
   }
 
-  advance(duration: Duration): Promise<Happened> {
+  advance(duration: Duration): Promise<MoveResult> {
     const span = micros(duration)
     return this.#inTurn(() => {
-      const { clock } = this.#stage
-      return this.#isPlain ? clock.advance(duration) : this.#until(clock.elapsed + span)
+      const { clock } = this.#environment
+      return this.#isUnconstrained ? clock.advance(duration) : this.#until(clock.elapsed + span)
     })
   }
 
-  advanceTo(moment: string | Date): Promise<Happened> {
+  advanceTo(moment: string | Date): Promise<MoveResult> {
     return this.#inTurn(() => {
-      const { clock } = this.#stage
+      const { clock } = this.#environment
       const target = elapsedAt(clock, moment)
       // What is no time, or has passed, is the clock's own to refuse.
-      return this.#isPlain || !(target >= clock.elapsed) ? clock.advanceTo(moment) : this.#until(target)
+      return this.#isUnconstrained || !(target >= clock.elapsed) ? clock.advanceTo(moment) : this.#until(target)
     })
   }
 
   next(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
-  ): Promise<Happened> {
+  ): Promise<MoveResult> {
     return this.#inTurn(async () => {
-      const { clock } = this.#stage
-      if (this.#isPlain) return clock.next(options)
+      const { clock } = this.#environment
+      if (this.#isUnconstrained) return clock.next(options)
       const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
-      const stop = Math.min(this.#rest, clock.elapsed + within)
+      const stop = Math.min(this.#nextStop, clock.elapsed + within)
       const happened = await clock.next({
         ...options,
         ...(stop < Number.POSITIVE_INFINITY && { within: `${stop - clock.elapsed}us` }),
       })
-      await this.#arrive()
+      await this.#processDue()
       return happened
     })
   }
 
-  until(predicate: Predicate, options: { readonly within?: Duration | undefined } = {}): Promise<Happened> {
+  until(predicate: Predicate, options: { readonly within?: Duration | undefined } = {}): Promise<MoveResult> {
     const within = micros(options.within ?? '24h')
     return this.#inTurn(async () => {
-      const { clock } = this.#stage
-      if (this.#isPlain) return clock.until(predicate, options)
+      const { clock } = this.#environment
+      if (this.#isUnconstrained) return clock.until(predicate, options)
       let reached = false
       const happened = await this.#until(clock.elapsed + within, async () => {
         reached = await predicate()
@@ -78,7 +83,7 @@ export class Moves {
       })
       if (reached) return happened
       throw new UntilError(
-        `Failed to reach the condition within ${readable(within)}: it does not hold at ${clock.iso}.`,
+        `Failed to reach the condition within ${formatDuration(within)}: it does not hold at ${clock.iso}.`,
       )
     })
   }
@@ -87,65 +92,65 @@ export class Moves {
    * Moves time for an answer that is awaited: so far at most, and no further than to the next step that is planned or
    * change that is watched, for the answer may be there then. While time is moved already it waits for that to end.
    */
-  pass(span: Micros): Promise<unknown> {
-    const asked = asking.getStore()
+  passTime(span: Micros): Promise<unknown> {
+    const predicateState = predicateContext.getStore()
     // A move that asks whether it has come far enough waits for the answer itself.
-    if (asked !== undefined && !asked.isOver) return this.#passNow(span)
-    if (this.underWay > 0) return this.#stage.meanwhile(span, this.#tail)
-    return this.#inTurn(() => this.#passNow(span))
+    if (predicateState !== undefined && !predicateState.isOver) return this.#passTimeNow(span)
+    if (this.movesInProgress > 0) return this.#environment.waitForTime(span, this.#queue)
+    return this.#inTurn(() => this.#passTimeNow(span))
   }
 
-  async #passNow(span: Micros): Promise<void> {
-    const { clock } = this.#stage
-    const stop = Math.min(clock.elapsed + span, this.#rest)
+  async #passTimeNow(span: Micros): Promise<void> {
+    const { clock } = this.#environment
+    const stop = Math.min(clock.elapsed + span, this.#nextStop)
     const within = `${Math.max(0, stop - clock.elapsed)}us`
-    await (this.#watches.any ? clock.next({ visible: true, within }) : clock.advance(within))
-    if (this.#isPlain) return
+    await (this.#assertions.hasAny ? clock.next({ visible: true, within }) : clock.advance(within))
+    if (this.#isUnconstrained) return
     if (clock.elapsed >= stop) await clock.advance('0us')
-    await this.#arrive()
+    await this.#processDue()
   }
 
   /** Nothing planned and nothing watched: a move is the stage's own. */
-  get #isPlain(): boolean {
-    return !this.#watches.any && this.#timeline.next === Number.POSITIVE_INFINITY
+  get #isUnconstrained(): boolean {
+    return !this.#assertions.hasAny && this.#timeline.next === Number.POSITIVE_INFINITY
   }
 
   /** Where a move has to rest next. */
-  get #rest(): Micros {
-    return Math.min(this.#timeline.next, this.#watches.deadline)
+  get #nextStop(): Micros {
+    return Math.min(this.#timeline.next, this.#assertions.deadline)
   }
 
-  async #until(limit: Micros, predicate?: Predicate): Promise<Happened> {
-    const { clock } = this.#stage
+  async #until(limit: Micros, predicate?: Predicate): Promise<MoveResult> {
+    const { clock } = this.#environment
     const from = clock.iso
-    const parts: Happened[] = [await clock.advance('0us')]
+    const parts: MoveResult[] = [await clock.advance('0us')]
     for (;;) {
-      await this.#arrive()
+      await this.#processDue()
       if (predicate && (await asked(predicate))) break
       if (clock.elapsed >= limit) break
-      const stop = Math.min(limit, this.#rest)
+      const stop = Math.min(limit, this.#nextStop)
       const within = `${Math.max(0, stop - clock.elapsed)}us`
-      const steps = predicate !== undefined || this.#watches.any
+      const steps = predicate !== undefined || this.#assertions.hasAny
       parts.push(await (steps ? clock.next({ visible: true, within }) : clock.advance(within)))
       // The rest of that moment, before anything is done at it.
       if (clock.elapsed >= stop) parts.push(await clock.advance('0us'))
     }
-    return summed(from, clock.iso, parts)
+    return sumMoveResults(from, clock.iso, parts)
   }
 
   /** Looks, and does what is due by now. */
-  async #arrive(): Promise<void> {
-    const { clock } = this.#stage
-    await this.#watches.look(this.#watches.deadline <= clock.elapsed)
-    for (let step = this.#timeline.take(); step; step = this.#timeline.take()) {
+  async #processDue(): Promise<void> {
+    const { clock } = this.#environment
+    await this.#assertions.evaluate(this.#assertions.deadline <= clock.elapsed)
+    for (let step = this.#timeline.takeDue(); step; step = this.#timeline.takeDue()) {
       await this.#runStep(step)
-      await this.#watches.look()
+      await this.#assertions.evaluate()
     }
   }
 
   /** One move at a time: a second one waits for the first. */
   #inTurn<T>(move: () => Promise<T>): Promise<T> {
-    const inside = part.getStore()
+    const inside = callContext.getStore()
     if (inside && !inside.isOver) {
       const why =
         inside.kind === 'step'
@@ -153,11 +158,11 @@ export class Moves {
           : 'a look must not change what it looks at. Move time in the script'
       return Promise.reject(new Error(`Failed to move time in '${inside.name}': ${why}.`))
     }
-    this.underWay++
-    const result = this.#tail.then(move).finally(() => {
-      this.underWay--
+    this.movesInProgress++
+    const result = this.#queue.then(move).finally(() => {
+      this.movesInProgress--
     })
-    this.#tail = result.catch(() => {})
+    this.#queue = result.catch(() => {})
     return result
   }
 }
@@ -166,13 +171,13 @@ export class Moves {
 async function asked(predicate: Predicate): Promise<boolean> {
   const now = { isOver: false }
   try {
-    return await asking.run(now, async () => predicate())
+    return await predicateContext.run(now, async () => predicate())
   } finally {
     now.isOver = true
   }
 }
 
-function summed(from: string, to: string, parts: readonly Happened[]): Happened {
+function sumMoveResults(from: string, to: string, parts: readonly MoveResult[]): MoveResult {
   const counts: Record<string, number> = {}
   for (const happened of parts) {
     for (const [kind, count] of Object.entries(happened.counts)) counts[kind] = (counts[kind] ?? 0) + count

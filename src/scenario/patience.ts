@@ -1,8 +1,8 @@
 /** How the client of a scenario waits for an answer: one that a fault delays, and one that its world holds. */
-import type { PieceWhereabouts, Whereabouts } from '../awaited-answer.ts'
-import { type Micros, readable, SECOND } from '../kernel/duration.ts'
-import type { Pass } from './stage.ts'
-import { part } from './timeline.ts'
+import type { ChunkPoll, ResponsePoll } from '../awaited-answer.ts'
+import { formatDuration, type Micros, SECOND } from '../kernel/duration.ts'
+import type { PassTime } from './stage.ts'
+import { callContext } from './timeline.ts'
 
 /** Virtual time after which the client gives up. */
 const CLIENT_TIMEOUT = 60 * SECOND
@@ -15,26 +15,26 @@ const CLIENT_TIMEOUT = 60 * SECOND
  * @param wait lets time come so far, or less far
  * @throws Error with `broken: true` for an answer later than the client's patience, and one that never comes
  */
-export async function awaitAnswer(
+export async function waitOutDelay(
   delay: Micros,
   what: string,
-  wait: Pass,
+  wait: PassTime,
   clock: { readonly elapsed: Micros },
 ): Promise<void> {
   const at = clock.elapsed + Math.min(delay, CLIENT_TIMEOUT)
-  while (standsIn() === undefined && clock.elapsed < at) await wait(at - clock.elapsed)
+  while (findFrozenContext() === undefined && clock.elapsed < at) await wait(at - clock.elapsed)
   if (delay <= CLIENT_TIMEOUT) return
-  const error = new Error(`no answer to ${what} within ${readable(CLIENT_TIMEOUT)}`)
+  const error = new Error(`no answer to ${what} within ${formatDuration(CLIENT_TIMEOUT)}`)
   throw Object.assign(error, { broken: true })
 }
 
 /** A request that its world may hold, as the client of a scenario has it in hand. */
-export interface Held {
+export interface HeldRequest {
   /** Where the answer is. */
-  look(): Promise<Whereabouts>
+  look(): Promise<ResponsePoll>
   /** Gives up. */
   leave(reason: Error): unknown
-  readonly pass: Pass
+  readonly pass: PassTime
 }
 
 /**
@@ -46,8 +46,8 @@ export interface Held {
  * @throws Error with `broken: true` when nothing came within the client's patience, or time stands; the reason of its
  *   signal when the client gives up. Its place is free then
  */
-export async function awaitHeld(
-  held: Held,
+export async function waitForHeldResponse(
+  held: HeldRequest,
   request: Request,
   what: string,
   clock: { readonly elapsed: Micros },
@@ -60,7 +60,7 @@ export async function awaitHeld(
   gone.catch(() => {})
   request.signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([gone, looked(held, what, clock)])
+    return await Promise.race([gone, pollHeldRequest(held, what, clock)])
   } catch (error) {
     if (request.signal.aborted) await held.leave(request.signal.reason)
     throw error
@@ -69,42 +69,41 @@ export async function awaitHeld(
   }
 }
 
-async function looked(held: Held, what: string, clock: { readonly elapsed: Micros }): Promise<Response> {
+async function pollHeldRequest(
+  held: HeldRequest,
+  what: string,
+  clock: { readonly elapsed: Micros },
+): Promise<Response> {
   const deadline = clock.elapsed + CLIENT_TIMEOUT
   for (;;) {
-    const seen = await held.look()
-    if ('answer' in seen) return seen.answer
-    const stands = standsIn()
+    const state = await held.look()
+    if ('answer' in state) return state.answer
+    const frozenIn = findFrozenContext()
     const left = deadline - clock.elapsed
-    if (stands !== undefined || left <= 0) {
-      const why = stands ? waitsInVain(stands) : ` within ${readable(CLIENT_TIMEOUT)}`
+    if (frozenIn !== undefined || left <= 0) {
+      const why = frozenIn ? describeFrozenTime(frozenIn) : ` within ${formatDuration(CLIENT_TIMEOUT)}`
       const error = broken(`no answer to ${what}${why}`)
       await held.leave(error)
       throw error
     }
-    await held.pass(Math.min(seen.delay, left))
+    await held.pass(Math.min(state.delay, left))
   }
 }
 
 /** A body that comes as the world's time goes, as the client of a scenario reads it. */
 export interface HeldBody {
   /** Where its next piece is. Throws when it breaks off. */
-  read(): Promise<PieceWhereabouts>
+  read(): Promise<ChunkPoll>
   /** Stops reading. */
   leave(reason: Error): unknown
-  readonly pass: Pass
+  readonly pass: PassTime
 }
 
 /**
  * An answer whose reader lets time come to each piece of it. Where time stands, or the body breaks off, it fails with an
  * error that says `broken: true`.
  */
-export function readAsTimeGoes(
-  { status, headers }: Response,
-  held: HeldBody,
-  request: Request,
-  what: string,
-): Response {
+export function readPacedBody({ status, headers }: Response, held: HeldBody, request: Request, what: string): Response {
   let leave = () => {}
   const end = () => request.signal.removeEventListener('abort', leave)
   const body = new ReadableStream<Uint8Array>(
@@ -118,23 +117,23 @@ export function readAsTimeGoes(
       },
       async pull(controller) {
         for (;;) {
-          const seen = await held.read().catch((error: unknown) => {
+          const state = await held.read().catch((error: unknown) => {
             end()
             throw broken(`the answer to ${what} broke off`, error)
           })
-          if ('piece' in seen) return controller.enqueue(seen.piece)
-          if ('isOver' in seen) {
+          if ('piece' in state) return controller.enqueue(state.piece)
+          if ('isOver' in state) {
             end()
             return controller.close()
           }
-          const stands = standsIn()
-          if (stands !== undefined) {
-            const error = broken(`no more of the answer to ${what}${waitsInVain(stands)}`)
+          const frozenIn = findFrozenContext()
+          if (frozenIn !== undefined) {
+            const error = broken(`no more of the answer to ${what}${describeFrozenTime(frozenIn)}`)
             end()
             await held.leave(error)
             throw error
           }
-          await held.pass(seen.delay)
+          await held.pass(state.delay)
         }
       },
       cancel: async reason => {
@@ -148,12 +147,12 @@ export function readAsTimeGoes(
 }
 
 /** The step or the look in which time stands; undefined where it can be moved. */
-function standsIn(): string | undefined {
-  const inside = part.getStore()
+function findFrozenContext(): string | undefined {
+  const inside = callContext.getStore()
   return inside === undefined || inside.isOver ? undefined : inside.name
 }
 
-function waitsInVain(name: string): string {
+function describeFrozenTime(name: string): string {
   return `: it waits for time, and time stands in '${name}'`
 }
 

@@ -1,8 +1,8 @@
 /** How results are told: for people, for scripts, for a CI server. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { readable, SECOND } from '../kernel/duration.ts'
-import { type Failure, timeOf } from './failures.ts'
+import { formatDuration, SECOND } from '../kernel/duration.ts'
+import { type Failure, formatVirtualTime } from './failures.ts'
 import type { FileResult } from './runner.ts'
 
 export const REPORTERS = ['pretty', 'json', 'junit', 'tap'] as const
@@ -25,37 +25,38 @@ export interface ReporterOptions {
 }
 
 export function reporter(name: ReporterName, options: ReporterOptions): Reporter {
-  if (name === 'json') return { result: () => {}, end: (results, ms) => options.write(json(results, ms)) }
-  if (name === 'junit') return { result: () => {}, end: (results, ms) => options.write(junit(results, ms, options)) }
-  if (name === 'tap') return tap(options)
-  return options.seeded ? seeded(options) : pretty(options)
+  if (name === 'json') return { result: () => {}, end: (results, ms) => options.write(formatJson(results, ms)) }
+  if (name === 'junit')
+    return { result: () => {}, end: (results, ms) => options.write(formatJunit(results, ms, options)) }
+  if (name === 'tap') return tapReporter(options)
+  return options.seeded ? seeded(options) : prettyReporter(options)
 }
 
 /** The command that plays a scenario again as it was. */
 export function replayCommand({ file, seed, title, isOneOfMany, names, against }: FileResult): string {
-  const one = isOneOfMany ? ` --filter ${quoted(title)}` : ''
-  const place = against === undefined ? '' : ` --against ${quoted(against)}`
-  const words = names === undefined ? '' : ` --names ${quoted(names)}`
-  const from = seed === undefined ? '' : ` --seed ${quoted(seed)}`
-  return `npx modelhost-sim run ${quoted(file)}${one}${from}${words}${place}`
+  const filterFlag = isOneOfMany ? ` --filter ${shellQuote(title)}` : ''
+  const againstFlag = against === undefined ? '' : ` --against ${shellQuote(against)}`
+  const namesFlag = names === undefined ? '' : ` --names ${shellQuote(names)}`
+  const seedFlag = seed === undefined ? '' : ` --seed ${shellQuote(seed)}`
+  return `npx modelhost-sim run ${shellQuote(file)}${filterFlag}${seedFlag}${namesFlag}${againstFlag}`
 }
 
-function pretty({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {
-  const paint = painter(color)
+function prettyReporter({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {
+  const paint = createPainter(color)
   return {
     result(result) {
       const mark = result.passed ? paint(32, '✓') : paint(31, '✗')
-      const note = result.traceWas === 'written' ? ', trace written' : ''
-      const times = paint(2, `${virtual(result)} virtual, ${result.wallMs.toFixed(0)} ms${note}`)
+      const note = result.traceOutcome === 'written' ? ', trace written' : ''
+      const times = paint(2, `${formatVirtualDuration(result)} virtual, ${result.wallMs.toFixed(0)} ms${note}`)
       write(`${mark} ${result.title}  ${times}\n`)
-      if (result.failure) write(indented(failureText(result, result.failure, folder)))
+      if (result.failure) write(indent(failureText(result, result.failure, folder)))
     },
     end(results, ms) {
       const failed = results.filter(({ passed }) => !passed).length
       const passed = results.length - failed
       const took = `${(ms / 1000).toFixed(1)} s`
-      if (failed === 0) write(`\n${counted(passed)} passed in ${took}\n`)
-      else write(`\n${paint(31, `${failed} of ${counted(results.length)} failed`)} in ${took}\n`)
+      if (failed === 0) write(`\n${formatCount(passed)} passed in ${took}\n`)
+      else write(`\n${paint(31, `${failed} of ${formatCount(results.length)} failed`)} in ${took}\n`)
     },
   }
 }
@@ -63,7 +64,7 @@ function pretty({ write, color = false, folder = process.cwd() }: ReporterOption
 /** As `pretty`, with a line for all the seeds of a scenario. */
 function seeded(options: ReporterOptions): Reporter {
   const { write, color = false, folder = process.cwd() } = options
-  const paint = painter(color)
+  const paint = createPainter(color)
   let group: FileResult[] = []
   const failing: { readonly first: FileResult; readonly seeds: readonly string[] }[] = []
   const flush = () => {
@@ -71,14 +72,14 @@ function seeded(options: ReporterOptions): Reporter {
     if (one === undefined) return
     const failed = group.filter(({ passed }) => !passed)
     const wall = group.reduce((sum, { wallMs }) => sum + wallMs, 0) / group.length
-    const took = paint(2, `${counted(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
+    const took = paint(2, `${formatCount(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
     const [first] = failed
     if (first === undefined) write(`${paint(32, '✓')} ${one.title}  ${took}\n`)
     else {
       const seeds = failed.map(({ seed }) => String(seed))
       failing.push({ first, seeds })
       write(`${paint(31, '✗')} ${one.title}  ${failed.length} of ${took}\n`)
-      write(indented(failureText(first, first.failure!, folder)))
+      write(indent(failureText(first, first.failure!, folder)))
     }
     group = []
   }
@@ -90,31 +91,33 @@ function seeded(options: ReporterOptions): Reporter {
     end(results, ms) {
       flush()
       const scenarios = new Set(results.map(({ file, title }) => `${file}\n${title}`)).size
-      const took = `in ${counted(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s`
-      if (failing.length === 0) write(`\n${counted(scenarios)} passed ${took}\n`)
-      else write(`\n${paint(31, `${failing.length} of ${counted(scenarios)} failed`)} ${took}\n`)
+      const took = `in ${formatCount(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s`
+      if (failing.length === 0) write(`\n${formatCount(scenarios)} passed ${took}\n`)
+      else write(`\n${paint(31, `${failing.length} of ${formatCount(scenarios)} failed`)} ${took}\n`)
       for (const { first, seeds } of failing) {
-        write(`  ${first.title}: ${counted(seeds.length, 'seed')} (${someOf(seeds)})\n    ${replayCommand(first)}\n`)
+        write(
+          `  ${first.title}: ${formatCount(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
+        )
       }
     },
   }
 }
 
 /** Most seeds that are named of those that fail. */
-const MOST_SEEDS = 12
+const MAX_LISTED_SEEDS = 12
 
-function someOf(seeds: readonly string[]): string {
-  const more = seeds.length - MOST_SEEDS
-  return `${seeds.slice(0, MOST_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
+function formatSeeds(seeds: readonly string[]): string {
+  const more = seeds.length - MAX_LISTED_SEEDS
+  return `${seeds.slice(0, MAX_LISTED_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
-function tap(options: ReporterOptions): Reporter {
+function tapReporter(options: ReporterOptions): Reporter {
   const { write, folder = process.cwd() } = options
   let count = 0
   return {
     result(result) {
       if (count === 0) write('TAP version 13\n')
-      const name = `${++count} - ${nameOf(result, options).replaceAll('#', '\\#')}`
+      const name = `${++count} - ${formatResultName(result, options).replaceAll('#', '\\#')}`
       write(`${result.passed ? 'ok' : 'not ok'} ${name}\n`)
       if (!result.failure) return
       // A block of YAML whose text is taken as it is.
@@ -126,14 +129,16 @@ function tap(options: ReporterOptions): Reporter {
 }
 
 /** Of many plays of one scenario a reader of reports would keep the last, were they all called the same. */
-function nameOf({ title, seed }: FileResult, { seeded }: ReporterOptions): string {
+function formatResultName({ title, seed }: FileResult, { seeded }: ReporterOptions): string {
   return seeded ? `${title} (seed ${seed})` : title
 }
 
 function failureText(result: FileResult, failure: Failure, folder: string): string {
   const { where } = failure
   const place = where ? `${result.file}:${where.line}:${where.column}` : result.file
-  const lines = [`${place} at ${timeOf(failure.at)}${result.seed === undefined ? '' : `, seed ${result.seed}`}`]
+  const lines = [
+    `${place} at ${formatVirtualTime(failure.at)}${result.seed === undefined ? '' : `, seed ${result.seed}`}`,
+  ]
   const source = where && sourceLine(resolve(folder, result.file), where.line)
   if (source) lines.push(`> ${source}`)
   lines.push(failure.message)
@@ -150,11 +155,11 @@ function sourceLine(path: string, line: number): string | undefined {
   }
 }
 
-function json(results: readonly FileResult[], ms: number): string {
+function formatJson(results: readonly FileResult[], ms: number): string {
   const failed = results.filter(({ passed }) => !passed).length
   const scenarios = results.map(result => {
-    const { title, file, passed, seed, elapsed, wallMs, checks, digest, traceWas, failure } = result
-    const told = failure && {
+    const { title, file, passed, seed, elapsed, wallMs, checks, digest, traceOutcome: traceWas, failure } = result
+    const failureJson = failure && {
       message: failure.message,
       at_s: failure.at / SECOND,
       where: failure.where ?? null,
@@ -173,22 +178,22 @@ function json(results: readonly FileResult[], ms: number): string {
       checks,
       digest,
       trace: traceWas,
-      failure: told ?? null,
+      failure: failureJson ?? null,
     }
   })
   const summary = { passed: results.length - failed, failed, wall_ms: Math.round(ms), scenarios }
   return `${JSON.stringify(summary, null, 2)}\n`
 }
 
-function junit(results: readonly FileResult[], ms: number, options: ReporterOptions): string {
+function formatJunit(results: readonly FileResult[], ms: number, options: ReporterOptions): string {
   const { folder = process.cwd() } = options
   const failed = results.filter(({ passed }) => !passed).length
   const cases = results.map(result => {
-    const name = attribute(nameOf(result, options))
-    const open = `    <testcase classname=${attribute(result.file)} name=${name} time="${(result.wallMs / 1000).toFixed(3)}"`
+    const name = xmlAttribute(formatResultName(result, options))
+    const open = `    <testcase classname=${xmlAttribute(result.file)} name=${name} time="${(result.wallMs / 1000).toFixed(3)}"`
     if (!result.failure) return `${open}/>`
-    const message = attribute(headline(result.failure.message))
-    const text = escaped(failureText(result, result.failure, folder))
+    const message = xmlAttribute(summaryLine(result.failure.message))
+    const text = escapeXml(failureText(result, result.failure, folder))
     return `${open}>\n      <failure message=${message}>${text}</failure>\n    </testcase>`
   })
   const counts = `tests="${results.length}" failures="${failed}" time="${(ms / 1000).toFixed(3)}"`
@@ -200,17 +205,17 @@ function junit(results: readonly FileResult[], ms: number, options: ReporterOpti
 }
 
 /** What a list of failures shows of one: a first line that ends in a colon says nothing without the next. */
-function headline(message: string): string {
+function summaryLine(message: string): string {
   const [first, second] = message.split('\n') as [string, string?]
   return first.endsWith(':') && second !== undefined ? `${first} ${second.trim()}` : first
 }
 
-function attribute(text: string): string {
-  return `"${escaped(text).replace(/"/g, '&quot;').replace(/\n/g, '&#10;')}"`
+function xmlAttribute(text: string): string {
+  return `"${escapeXml(text).replace(/"/g, '&quot;').replace(/\n/g, '&#10;')}"`
 }
 
 /** As XML text; characters that XML cannot hold at all are left out. */
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
     .replace(/&/g, '&amp;')
@@ -218,22 +223,22 @@ function escaped(text: string): string {
     .replace(/>/g, '&gt;')
 }
 
-function virtual({ elapsed }: FileResult): string {
-  return elapsed === 0 ? '0s' : readable(elapsed)
+function formatVirtualDuration({ elapsed }: FileResult): string {
+  return elapsed === 0 ? '0s' : formatDuration(elapsed)
 }
 
-function counted(count: number, thing = 'scenario'): string {
+function formatCount(count: number, thing = 'scenario'): string {
   return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
 }
 
-function painter(color: boolean): (code: number, text: string) => string {
+function createPainter(color: boolean): (code: number, text: string) => string {
   return (code, text) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
 }
 
-function indented(text: string): string {
+function indent(text: string): string {
   return text.replace(/^/gm, '    ').replace(/$/, '\n')
 }
 
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

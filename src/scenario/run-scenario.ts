@@ -2,29 +2,29 @@ import { createClient } from '../api/client.ts'
 import type { Operations } from '../api/endpoint.ts'
 import { operations } from '../api/index.ts'
 import type { NamesProfile } from '../api/names.ts'
-import { pause, turn } from '../clock/turns.ts'
-import { type Duration, type Micros, micros, readable } from '../kernel/duration.ts'
-import type { Fields } from '../kernel/journal.ts'
+import { eventLoopTurn, realDelay } from '../clock/turns.ts'
+import { type Duration, formatDuration, type Micros, micros } from '../kernel/duration.ts'
+import type { EntryFields } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
-import { beginsWithSnapshot } from '../simulator.ts'
+import { isSnapshotFixture } from '../simulator.ts'
 import type { ServerAddress } from './against.ts'
-import { CheckError, differences, leaves, refusalDifferences, shown } from './check.ts'
-import { type CountRange, countBounds, countName, type EventPattern, eventMatcher } from './events.ts'
-import { bugError, type Failure, failureOf, LAST_EVENTS, messageOf, timeOf } from './failures.ts'
+import { CheckError, differences, findRefusalDifferences, flattenExpected, formatJsonValue } from './check.ts'
+import { type CountRange, countBounds, type EventPattern, eventMatcher, formatCountRange } from './events.ts'
+import { bugError, createFailure, type Failure, failureMessage, formatVirtualTime, LAST_EVENTS } from './failures.ts'
 import { LoadError } from './files.ts'
-import { Moves } from './moves.ts'
-import { clientOf, clusterOf, isAwaited, Orders } from './orders.ts'
+import { TimeMover } from './moves.ts'
+import { CallQueue, createCluster, createObservedClient, isAwaited } from './orders.ts'
 import type { Props, Scenario } from './scenario.ts'
-import type { Order, Pass, Stage } from './stage.ts'
-import { stageFor } from './stages.ts'
-import { type DueStep, type Part, type PlannedStep, part, Timeline } from './timeline.ts'
-import { lineOf, traceOf } from './trace.ts'
-import { type Condition, outcomeOf, Watches } from './watches.ts'
+import type { CommandPath, PassTime, ScenarioEnvironment } from './stage.ts'
+import { createEnvironment } from './stages.ts'
+import { type CallContext, callContext, type DueStep, Timeline, type TimelineStep } from './timeline.ts'
+import { createTrace, toTraceLine } from './trace.ts'
+import { type Condition, evaluateCondition, TemporalAssertions } from './watches.ts'
 
 /** Real time without anything happening after which a script is taken for one that waits for nothing. */
-const PATIENCE_MS = 5_000
+const STUCK_TIMEOUT_MS = 5_000
 /** How often a script is looked at meanwhile. */
-const NAPS = 25
+const STUCK_CHECKS = 25
 
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
@@ -63,51 +63,51 @@ export interface Result {
 export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<Result> {
   // Where neither says one it is the world's: a snapshot has its own.
   const { seed = scenario.options.seed } = options
-  let stage: Stage
+  let stage: ScenarioEnvironment
   try {
-    const asked = {
+    const overrides = {
       ...(seed !== undefined && { seed }),
       ...(options.names !== undefined && { names: options.names }),
       ...(options.check && { check: true }),
     }
-    stage = await stageFor({ ...scenario.options, ...asked }, options)
+    stage = await createEnvironment({ ...scenario.options, ...overrides }, options)
   } catch (error) {
     if (error instanceof LoadError) throw error
     return {
       title: scenario.title,
       passed: false,
-      seed: seed === undefined && beginsWithSnapshot(scenario.options.fixtures) ? undefined : String(seed ?? 1),
+      seed: seed === undefined && isSnapshotFixture(scenario.options.fixtures) ? undefined : String(seed ?? 1),
       elapsed: 0,
       wallMs: 0,
       checks: 0,
       trace: [],
       digest: '',
-      failure: { message: messageOf(error), at: 0, where: undefined, differences: [], events: [] },
+      failure: { message: failureMessage(error), at: 0, where: undefined, differences: [], events: [] },
     }
   }
-  return playOn(stage, scenario, options)
+  return playIn(stage, scenario, options)
 }
 
-async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Promise<Result> {
-  const began = monotonicMs()
-  const script = new Script(stage, options.onStep)
+async function playIn(stage: ScenarioEnvironment, scenario: Scenario, options: RunOptions): Promise<Result> {
+  const startedMs = monotonicMs()
+  const script = new ScriptRun(stage, options.onStep)
   let failure: Failure | undefined
   try {
-    await patiently(script, stage, options.patienceMs ?? PATIENCE_MS, () => script.play(scenario))
+    await withStuckDetection(script, stage, options.patienceMs ?? STUCK_TIMEOUT_MS, () => script.play(scenario))
     if (stage.bug !== undefined) throw stage.bug
   } catch (thrown) {
     const error = stage.bug === undefined ? thrown : bugError(stage.bug)
-    failure = await failureOf(stage, error, options.file)
+    failure = await createFailure(stage, error, options.file)
   }
-  const record = await stage.record()
+  const record = await stage.journalEntries()
   const result: Result = {
     title: scenario.title,
     passed: failure === undefined,
     seed: stage.seed,
     elapsed: stage.clock.elapsed,
-    wallMs: monotonicMs() - began,
+    wallMs: monotonicMs() - startedMs,
     checks: script.checks,
-    trace: traceOf(scenario.title, stage.seed, record),
+    trace: createTrace(scenario.title, stage.seed, record),
     digest: await stage.digest(),
     failure,
   }
@@ -116,72 +116,72 @@ async function playOn(stage: Stage, scenario: Scenario, options: RunOptions): Pr
 }
 
 /** One playing of a script: what it gets, in the order in which it asks. */
-class Script {
+class ScriptRun {
   checks = 0
-  readonly #stage: Stage
+  readonly #environment: ScenarioEnvironment
   readonly #onStep: RunOptions['onStep']
-  readonly #orders: Orders = new Orders(() => this.#lookAfterwards())
+  readonly #calls: CallQueue = new CallQueue(() => this.#evaluateAssertions())
   readonly #timeline: Timeline
-  readonly #watches: Watches
-  readonly #moving: Moves
+  readonly #assertions: TemporalAssertions
+  readonly #timeMover: TimeMover
   /** Moves of the clock under way; a second one waits for the first. */
-  #moves: readonly string[] = []
+  #movesInProgress: readonly string[] = []
   /** Moves of the clock that have been asked for, each with the place in the script. */
-  #asked: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
+  #requestedMoves: readonly { readonly name: string; readonly promise: Promise<unknown>; readonly from: Error }[] = []
 
   /** What went wrong while time was moved for an answer that was awaited. */
-  #failedInPassing: { readonly error: unknown } | undefined
+  #passTimeFailure: { readonly error: unknown } | undefined
 
-  constructor(stage: Stage, onStep: RunOptions['onStep']) {
-    this.#stage = stage
+  constructor(stage: ScenarioEnvironment, onStep: RunOptions['onStep']) {
+    this.#environment = stage
     this.#onStep = onStep
     this.#timeline = new Timeline(stage.clock)
-    this.#watches = new Watches({
+    this.#assertions = new TemporalAssertions({
       stage,
-      nameOf: what => this.#nameOf(what),
-      queue: act => this.#orders.verb(act),
-      held: name => this.#note(name, { held: true }),
+      nameOf: what => this.#nextCheckName(what),
+      queue: act => this.#calls.enqueueCommand(act),
+      recordHeld: name => this.#recordCheck(name, { held: true }),
     })
-    this.#moving = new Moves(stage, this.#timeline, this.#watches, step => this.#runStep(step))
+    this.#timeMover = new TimeMover(stage, this.#timeline, this.#assertions, step => this.#runStep(step))
   }
 
   /** What the script waits for, as far as that can be told. */
-  get waiting(): string | undefined {
-    const [first, second] = this.#moves
+  get waitReason(): string | undefined {
+    const [first, second] = this.#movesInProgress
     return second && `${second} waits for ${first} to end, and was called by what that waits for`
   }
 
   async play(scenario: Scenario): Promise<void> {
     try {
-      await scenario.play(this.#props())
+      await scenario.play(this.#createProps())
     } catch (error) {
-      if (this.#watches.breach) throw this.#watches.breach
-      if (this.#failedInPassing) throw this.#failedInPassing.error
+      if (this.#assertions.violation) throw this.#assertions.violation
+      if (this.#passTimeFailure) throw this.#passTimeFailure.error
       // What failed unseen came first, and may be why the rest went wrong.
-      const stray = this.#orders.stray
-      throw stray && stray.error !== error ? stray.error : error
+      const failure = this.#calls.unhandledFailure
+      throw failure && failure.error !== error ? failure.error : error
     }
-    const stray = await this.#orders.settled()
-    if (this.#watches.breach) throw this.#watches.breach
-    if (this.#failedInPassing) throw this.#failedInPassing.error
+    const stray = await this.#calls.whenIdle()
+    if (this.#assertions.violation) throw this.#assertions.violation
+    if (this.#passTimeFailure) throw this.#passTimeFailure.error
     if (stray) throw stray.error
-    const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
-    if (loose) throw loose.from
-    await this.#watches.look()
-    this.#watches.end()
+    const unawaitedMove = this.#requestedMoves.find(({ promise }) => !isAwaited(promise))
+    if (unawaitedMove) throw unawaitedMove.from
+    await this.#assertions.evaluate()
+    this.#assertions.endAll()
     const unreached = this.#timeline.unreached
-    if (unreached) throw unreachedError(unreached, this.#stage.clock.elapsed)
+    if (unreached) throw unreachedError(unreached, this.#environment.clock.elapsed)
   }
 
-  #props(): Props {
-    const stage = this.#stage
-    const orders = this.#orders
-    const moving = this.#moving
+  #createProps(): Props {
+    const stage = this.#environment
+    const calls = this.#calls
+    const timeMover = this.#timeMover
     const { clock } = stage
-    const client = createClient(request => stage.send(request, this.#pass), stage)
+    const client = createClient(request => stage.send(request, this.#passTime), stage)
     return {
-      api: clientOf(client, orders, (name, args) =>
-        this.#tell(`api.${name}`, args, isLookOf(name) && this.#moving.underWay > 0),
+      api: createObservedClient(client, calls, (name, args) =>
+        this.#reportStep(`api.${name}`, args, isReadOperation(name) && this.#timeMover.movesInProgress > 0),
       ),
       clock: {
         get now() {
@@ -193,183 +193,189 @@ class Script {
         get elapsed() {
           return clock.elapsed
         },
-        advance: duration => this.#move('advance', [duration], () => moving.advance(duration)),
-        advanceTo: moment => this.#move('advanceTo', [moment], () => moving.advanceTo(moment)),
-        next: options => this.#move('next', [options], () => moving.next(options)),
-        until: (predicate, options) => this.#move('until', [options], () => moving.until(predicate, options)),
+        advance: duration => this.#moveTime('advance', [duration], () => timeMover.advance(duration)),
+        advanceTo: moment => this.#moveTime('advanceTo', [moment], () => timeMover.advanceTo(moment)),
+        next: options => this.#moveTime('next', [options], () => timeMover.next(options)),
+        until: (predicate, options) => this.#moveTime('until', [options], () => timeMover.until(predicate, options)),
         sleep: duration => clock.sleep(duration),
       },
-      cluster: clusterOf(order => {
-        this.#tell(nameOfOrder(order), order.at(-1)!.args ?? [])
-        return orders.verb(() => stage.command(order))
+      cluster: createCluster(order => {
+        this.#reportStep(formatCommandPath(order), order.at(-1)!.args ?? [])
+        return calls.enqueueCommand(() => stage.runCommand(order))
       }),
       faults: {
         add: rule => {
-          this.#tell('faults.add', [rule])
-          return orders.verb(() => stage.faults.add(rule))
+          this.#reportStep('faults.add', [rule])
+          return calls.enqueueCommand(() => stage.faults.add(rule))
         },
-        list: () => orders.verb(() => stage.faults.list()),
-        get: id => orders.verb(() => stage.faults.get(id)),
+        list: () => calls.enqueueCommand(() => stage.faults.list()),
+        get: id => calls.enqueueCommand(() => stage.faults.get(id)),
         remove: id => {
-          this.#tell('faults.remove', [id])
-          return orders.verb(() => stage.faults.remove(id))
+          this.#reportStep('faults.remove', [id])
+          return calls.enqueueCommand(() => stage.faults.remove(id))
         },
         clear: () => {
-          this.#tell('faults.clear', [])
-          return orders.verb(() => stage.faults.clear())
+          this.#reportStep('faults.clear', [])
+          return calls.enqueueCommand(() => stage.faults.clear())
         },
       },
       ledger: {
-        balance: () => orders.after(() => stage.balance()),
-        entries: subject => orders.after(() => this.#entries(subject)),
+        balance: () => calls.afterCommands(() => stage.balance()),
+        entries: subject => calls.afterCommands(() => this.#ledgerEntries(subject)),
         cost: subject =>
-          orders.after(async () => {
-            const entries = await this.#entries(subject)
+          calls.afterCommands(async () => {
+            const entries = await this.#ledgerEntries(subject)
             // No entry at all costs nothing, not minus nothing.
             return entries.reduce((sum, { microcents }) => sum - microcents, 0)
           }),
         rent: subject =>
-          orders.after(async () => {
+          calls.afterCommands(async () => {
             const { id_to_duration } = await client.getRentUsage({ from: 0 })
             return id_to_duration[subject] ?? 0
           }),
       },
-      journal: { entries: () => orders.after(async () => [...(await stage.record())]) },
+      journal: { entries: () => calls.afterCommands(async () => [...(await stage.journalEntries())]) },
       check: (actual, expected, what) => {
-        this.#tell('check', what === undefined ? [expected] : [expected, what])
+        this.#reportStep('check', what === undefined ? [expected] : [expected, what])
         this.#check(actual, expected, what)
       },
       expectRefusal: (call, status, message) => {
-        this.#tell('expectRefusal', message === undefined ? [status] : [status, message])
-        return orders.after(() => this.#expectRefusal(call, status, message))
+        this.#reportStep('expectRefusal', message === undefined ? [status] : [status, message])
+        return calls.afterCommands(() => this.#expectRefusal(call, status, message))
       },
-      always: (condition, what) => this.#planning('always', [what], () => this.#watches.always(condition, what)),
-      never: (condition, what) => this.#planning('never', [what], () => this.#watches.never(condition, what)),
+      always: (condition, what) => this.#plan('always', [what], () => this.#assertions.always(condition, what)),
+      never: (condition, what) => this.#plan('never', [what], () => this.#assertions.never(condition, what)),
       leadsTo: (event, then, options) =>
-        this.#planning('leadsTo', [event, then, options], () => this.#watches.leadsTo(event, then, options)),
+        this.#plan('leadsTo', [event, then, options], () => this.#assertions.leadsTo(event, then, options)),
       eventually: (condition, options, what) =>
-        this.#move('eventually', [options, what], () => this.#eventually(condition, options, what), 'eventually'),
+        this.#moveTime('eventually', [options, what], () => this.#eventually(condition, options, what), 'eventually'),
       countOf: (event, range, what) => {
-        this.#tell('countOf', [event, range])
-        return orders.after(() => this.#countOf(event, range, what))
+        this.#reportStep('countOf', [event, range])
+        return calls.afterCommands(() => this.#countOf(event, range, what))
       },
       unchanged: act => {
-        this.#tell('unchanged', [])
-        return orders.after(() => this.#unchanged(act))
+        this.#reportStep('unchanged', [])
+        return calls.afterCommands(() => this.#unchanged(act))
       },
-      at: (moment, act, what) => this.#planning('at', [moment, what], () => this.#timeline.at(moment, act, what)),
+      at: (moment, act, what) => this.#plan('at', [moment, what], () => this.#timeline.at(moment, act, what)),
       every: (interval, act, options) =>
-        this.#planning('every', [interval, options], () => this.#timeline.every(interval, act, options)),
-      fetch: (input, init) => orders.after(() => stage.send(new Request(input, init), this.#pass)),
+        this.#plan('every', [interval, options], () => this.#timeline.every(interval, act, options)),
+      fetch: (input, init) => calls.afterCommands(() => stage.send(new Request(input, init), this.#passTime)),
       baseUrl: stage.baseUrl,
       token: stage.token,
     }
   }
 
-  readonly #pass: Pass = async span => {
+  readonly #passTime: PassTime = async span => {
     try {
-      await this.#moving.pass(span)
+      await this.#timeMover.passTime(span)
     } catch (error) {
       // What a step of the timeline fails with is not for the client that awaits an answer to get over.
-      this.#failedInPassing ??= { error }
+      this.#passTimeFailure ??= { error }
       throw error
     }
   }
 
-  #move<T>(name: string, args: readonly unknown[], move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
-    this.#tell(call, args)
+  #moveTime<T>(name: string, args: readonly unknown[], move: () => Promise<T>, call = `clock.${name}`): Promise<T> {
+    this.#reportStep(call, args)
     // Not queued as verbs are: what a client asks while time moves is part of the move.
-    const promise = this.#orders.after(async () => {
-      this.#moves = [...this.#moves, call]
+    const promise = this.#calls.afterCommands(async () => {
+      this.#movesInProgress = [...this.#movesInProgress, call]
       try {
         return await move()
       } finally {
-        this.#moves = this.#moves.toSpliced(this.#moves.indexOf(call), 1)
+        this.#movesInProgress = this.#movesInProgress.toSpliced(this.#movesInProgress.indexOf(call), 1)
       }
     })
-    const from = new Error(`Failed to move time: ${unawaited(call)}`)
-    this.#asked = [...this.#asked.filter(asked => !isAwaited(asked.promise)), { name: call, promise, from }]
+    const from = new Error(`Failed to move time: ${describeUnawaited(call)}`)
+    this.#requestedMoves = [
+      ...this.#requestedMoves.filter(asked => !isAwaited(asked.promise)),
+      { name: call, promise, from },
+    ]
     return promise
   }
 
-  async #entries(subject: string | undefined) {
-    const entries = await this.#stage.ledgerEntries()
+  async #ledgerEntries(subject: string | undefined) {
+    const entries = await this.#environment.ledgerEntries()
     return subject === undefined ? entries : entries.filter(entry => entry.subject === subject)
   }
 
   #check(actual: unknown, expected: unknown, what: string | undefined): void {
-    const name = this.#nameOf(what)
+    const name = this.#nextCheckName(what)
     if (actual instanceof Promise) {
       throw new TypeError(`Failed to check: ${name} is given a promise. Await it: check(await …, …).`)
     }
     const found = differences(actual, expected)
-    if (found.length > 0) throw this.#hinting(new CheckError(name, found, actual))
-    this.#note(what, leaves(expected))
+    if (found.length > 0) throw this.#addAwaitHint(new CheckError(name, found, actual))
+    this.#recordCheck(what, flattenExpected(expected))
   }
 
   /** Puts a check that held on record. One that a look made is the look's business. */
-  #note(what: string | undefined, fields: Fields): void {
-    const inside = part.getStore()
+  #recordCheck(what: string | undefined, fields: EntryFields): void {
+    const inside = callContext.getStore()
     if (inside) inside.checks++
     if (inside?.kind === 'look' && !inside.isOver) return
-    this.#stage.note('check', what === undefined ? String(this.checks) : JSON.stringify(what), fields)
+    this.#environment.addNote('check', what === undefined ? String(this.checks) : JSON.stringify(what), fields)
   }
 
   async #eventually(condition: Condition, options: { readonly within?: Duration | undefined } = {}, what?: string) {
-    const name = this.#nameOf(what === undefined ? 'eventually' : `eventually: ${what}`)
-    const within = readable(micros(options.within ?? '24h'))
-    let last: Awaited<ReturnType<typeof outcomeOf>> | undefined
-    const looked = async () => {
-      last = await outcomeOf(condition, name)
+    const name = this.#nextCheckName(what === undefined ? 'eventually' : `eventually: ${what}`)
+    const within = formatDuration(micros(options.within ?? '24h'))
+    let last: Awaited<ReturnType<typeof evaluateCondition>> | undefined
+    const isMet = async () => {
+      last = await evaluateCondition(condition, name)
       return last.holds
     }
     try {
-      await this.#moving.until(looked, options)
+      await this.#timeMover.until(isMet, options)
     } catch (error) {
       if ((error as Error).name !== 'UntilError') throw error
       const found = last?.differences.map(one => ({ ...one, expected: `${one.expected} within ${within}` })) ?? []
-      const never = { path: '', expected: `true within ${within}`, found: `false until ${this.#stage.clock.iso}` }
+      const never = { path: '', expected: `true within ${within}`, found: `false until ${this.#environment.clock.iso}` }
       throw new CheckError(name, found.length > 0 ? found : [never], last?.actual)
     }
-    this.#note(what, { eventually: true })
+    this.#recordCheck(what, { eventually: true })
   }
 
   async #countOf(event: EventPattern, range: CountRange, what: string | undefined): Promise<number> {
     const matcher = eventMatcher(event)
     const bounds = countBounds(range)
-    const name = this.#nameOf(what ?? `count of ${matcher.name}`)
-    const found = (await this.#stage.record()).filter(entry => matcher.matches(entry))
+    const name = this.#nextCheckName(what ?? `count of ${matcher.name}`)
+    const found = (await this.#environment.journalEntries()).filter(entry => matcher.matches(entry))
     const { length } = found
     if (length < bounds.min || length > bounds.max) {
       const last = found.at(-1)
-      const times = length === 0 ? 'none' : `${length}, the last at ${timeOf(last!.time)} of ${last!.subject}`
-      throw new CheckError(name, [{ path: '', expected: countName(bounds), found: times }], last?.subject)
+      const times =
+        length === 0 ? 'none' : `${length}, the last at ${formatVirtualTime(last!.time)} of ${last!.subject}`
+      throw new CheckError(name, [{ path: '', expected: formatCountRange(bounds), found: times }], last?.subject)
     }
-    this.#note(what, { count: countName(bounds), of: matcher.name })
+    this.#recordCheck(what, { count: formatCountRange(bounds), of: matcher.name })
     return length
   }
 
   async #unchanged<T>(act: () => T | Promise<T>): Promise<T> {
-    const stage = this.#stage
-    const name = this.#nameOf('unchanged')
+    const stage = this.#environment
+    const name = this.#nextCheckName('unchanged')
     const before = await stage.digest()
-    const since = (await stage.record()).length
+    const since = (await stage.journalEntries()).length
     const result = await act()
-    await this.#orders.verbsDone()
+    await this.#calls.whenCommandsDone()
     if ((await stage.digest()) !== before) {
-      const changes = (await stage.record()).slice(since).filter(({ kind }) => kind !== 'request' && kind !== 'check')
-      const lines = changes.flatMap(entry => lineOf(entry) ?? []).slice(0, LAST_EVENTS)
-      const found = `${counted(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
+      const changes = (await stage.journalEntries())
+        .slice(since)
+        .filter(({ kind }) => kind !== 'request' && kind !== 'check')
+      const lines = changes.flatMap(entry => toTraceLine(entry) ?? []).slice(0, LAST_EVENTS)
+      const found = `${formatCount(changes.length, 'change')}:${lines.map(line => `\n    ${line}`).join('')}`
       throw new CheckError(name, [{ path: '', expected: 'a world that stays as it is', found }], lines)
     }
-    this.#note(undefined, { unchanged: true })
+    this.#recordCheck(undefined, { unchanged: true })
     return result
   }
 
   /** Plans or puts up something, where it can be heeded: a move that is under way knows nothing of it. */
-  #planning<T>(name: string, args: readonly unknown[], plan: () => T): T {
-    this.#tell(name, args)
-    if (this.#moving.underWay > 0 && part.getStore()?.kind !== 'step') {
+  #plan<T>(name: string, args: readonly unknown[], plan: () => T): T {
+    this.#reportStep(name, args)
+    if (this.#timeMover.movesInProgress > 0 && callContext.getStore()?.kind !== 'step') {
       throw new Error(
         `Failed to put up ${name}(…): time is being moved. Call it before the move begins, or in a step that at(…) plans.`,
       )
@@ -379,13 +385,13 @@ class Script {
 
   /** Does a step of the timeline, verbs that it does not await included. */
   async #runStep({ name, act }: DueStep): Promise<void> {
-    this.#tell(name, [])
-    const step: Part = { kind: 'step', name, checks: 0, isOver: false }
-    const before = this.#orders.stray
+    this.#reportStep(name, [])
+    const step: CallContext = { kind: 'step', name, checks: 0, isOver: false }
+    const before = this.#calls.unhandledFailure
     try {
-      await part.run(step, async () => act())
-      await this.#orders.verbsDone()
-      const stray = this.#orders.stray
+      await callContext.run(step, async () => act())
+      await this.#calls.whenCommandsDone()
+      const stray = this.#calls.unhandledFailure
       if (stray && stray !== before) throw stray.error
     } catch (error) {
       if (error instanceof Error && !error.message.startsWith(name)) error.message = `${name}: ${error.message}`
@@ -396,70 +402,70 @@ class Script {
   }
 
   /** Tells of a step of the script's own; what is done to look at the world while time moves is none. */
-  #tell(name: string, args: readonly unknown[], isLook = false): void {
-    const inside = part.getStore()
+  #reportStep(name: string, args: readonly unknown[], isLook = false): void {
+    const inside = callContext.getStore()
     if (this.#onStep === undefined || isLook || (inside?.kind === 'look' && !inside.isOver)) return
-    const given = args.filter(arg => arg !== undefined && typeof arg !== 'function').map(shown)
-    this.#onStep([name, ...given].join(' '), this.#stage.clock.elapsed)
+    const given = args.filter(arg => arg !== undefined && typeof arg !== 'function').map(formatJsonValue)
+    this.#onStep([name, ...given].join(' '), this.#environment.clock.elapsed)
   }
 
-  #lookAfterwards(): Promise<void> | undefined {
-    return this.#watches.any ? this.#watches.look() : undefined
+  #evaluateAssertions(): Promise<void> | undefined {
+    return this.#assertions.hasAny ? this.#assertions.evaluate() : undefined
   }
 
   /** A check that looks before time has moved is nearly always one whose `await` was forgotten. */
-  #hinting(error: CheckError): CheckError {
-    const loose = this.#asked.find(({ promise }) => !isAwaited(promise))
-    if (loose) error.message += `\n  ${unawaited(loose.name)}`
+  #addAwaitHint(error: CheckError): CheckError {
+    const unawaitedMove = this.#requestedMoves.find(({ promise }) => !isAwaited(promise))
+    if (unawaitedMove) error.message += `\n  ${describeUnawaited(unawaitedMove.name)}`
     return error
   }
 
   async #expectRefusal(call: Promise<unknown>, status: number, message: string | RegExp | undefined) {
-    const name = this.#nameOf(undefined)
+    const name = this.#nextCheckName(undefined)
     const outcome = await Promise.resolve(call).then(
       value => ({ value }),
       (error: unknown) => ({ error }),
     )
     if ('value' in outcome) {
-      const found = `success: ${shown(outcome.value)}`
+      const found = `success: ${formatJsonValue(outcome.value)}`
       throw new CheckError(name, [{ path: '', expected: `a refusal ${status}`, found }], outcome.value)
     }
-    const found = refusalDifferences(outcome.error, status, message)
+    const found = findRefusalDifferences(outcome.error, status, message)
     if (found.length > 0) throw new CheckError(name, found, outcome.error)
-    this.#note(undefined, { refused: status, ...(message !== undefined && { message: String(message) }) })
+    this.#recordCheck(undefined, { refused: status, ...(message !== undefined && { message: String(message) }) })
     return outcome.error as Awaited<ReturnType<Props['expectRefusal']>>
   }
 
-  #nameOf(what: string | undefined): string {
-    const inside = part.getStore()
+  #nextCheckName(what: string | undefined): string {
+    const inside = callContext.getStore()
     if (inside?.kind === 'look' && !inside.isOver) return inside.name
     this.checks++
     return `check ${this.checks}${what === undefined ? '' : ` (${what})`}`
   }
 }
 
-function unawaited(call: string): string {
+function describeUnawaited(call: string): string {
   return `${call} is not awaited, so the script goes on before time has moved. Write await ${call}(…).`
 }
 
-function unreachedError({ name, at, runs, left, from }: PlannedStep, now: Micros): Error {
+function unreachedError({ name, at, runs, runsLeft: left, declaredAt: from }: TimelineStep, now: Micros): Error {
   const done = runs === 0 ? 'never done, for it' : `done ${runs} of ${runs + left} times, for the next`
   const error = new Error(
-    `Failed to end: '${name}' was ${done} is due at ${timeOf(at)} and the scenario ends at ${timeOf(now)}. ` +
+    `Failed to end: '${name}' was ${done} is due at ${formatVirtualTime(at)} and the scenario ends at ${formatVirtualTime(now)}. ` +
       'Move the clock past it, or take it off with its stop().',
   )
   error.stack = from.stack ?? ''
   return error
 }
 
-function isLookOf(operation: string): boolean {
+function isReadOperation(operation: string): boolean {
   return (operations as Operations)[operation]?.method === 'GET'
 }
 
 /** `cluster.nodeOf("id").crash` */
-function nameOfOrder(order: Order): string {
+function formatCommandPath(order: CommandPath): string {
   const names = order.map(({ name, args }, i) =>
-    args === undefined || i === order.length - 1 ? name : `${name}(${args.map(shown).join(', ')})`,
+    args === undefined || i === order.length - 1 ? name : `${name}(${args.map(formatJsonValue).join(', ')})`,
   )
   return ['cluster', ...names].join('.')
 }
@@ -468,51 +474,56 @@ function nameOfOrder(order: Order): string {
  * Plays until it is over, until a promise of the script's own fails with nobody awaiting it, or until nothing has
  * happened for a while and nothing will.
  */
-async function patiently(script: Script, stage: Stage, ms: number, play: () => Promise<void>): Promise<void> {
-  let over = false
+async function withStuckDetection(
+  script: ScriptRun,
+  stage: ScenarioEnvironment,
+  ms: number,
+  play: () => Promise<void>,
+): Promise<void> {
+  let isOver = false
   let fail = (_: unknown) => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
   })
-  const giveUp = (noticed: string) => {
-    const because = script.waiting ?? stage.waiting ?? 'it awaits something that nobody will bring'
-    fail(new Error(`Failed to go on: ${noticed}, and the script has not ended: ${because}.`))
+  const giveUp = (symptom: string) => {
+    const waitReason = script.waitReason ?? stage.waitReason ?? 'it awaits something that nobody will bring'
+    fail(new Error(`Failed to go on: ${symptom}, and the script has not ended: ${waitReason}.`))
   }
   // In many short naps: a process that gets no turn for long has not been idle for long.
   const watch = async () => {
-    let before = stage.pulse
+    let before = stage.heartbeat
     let naps = 0
-    while (!over) {
-      await pause(ms / NAPS)
-      naps = stage.pulse === before ? naps + 1 : 0
-      before = stage.pulse
-      if (!over && naps === NAPS) giveUp(`nothing has happened for ${readable(ms * 1000)} of real time`)
+    while (!isOver) {
+      await realDelay(ms / STUCK_CHECKS)
+      naps = stage.heartbeat === before ? naps + 1 : 0
+      before = stage.heartbeat
+      if (!isOver && naps === STUCK_CHECKS) giveUp(`nothing has happened for ${formatDuration(ms * 1000)} of real time`)
     }
   }
   // With nothing left to do Node would leave without a word; the turn keeps it for whoever is played next.
-  const leaving = () => {
+  const onBeforeExit = () => {
     giveUp('nothing is left that could happen')
-    turn()
+    eventLoopTurn()
   }
-  const lost = (reason: unknown) => {
-    const error = new Error(`a promise that nobody awaits failed: ${messageOf(reason)}`, { cause: reason })
+  const onUnhandledRejection = (reason: unknown) => {
+    const error = new Error(`a promise that nobody awaits failed: ${failureMessage(reason)}`, { cause: reason })
     if (reason instanceof Error) error.stack = reason.stack ?? ''
     fail(error)
   }
-  process.on('beforeExit', leaving)
-  process.on('unhandledRejection', lost)
+  process.on('beforeExit', onBeforeExit)
+  process.on('unhandledRejection', onUnhandledRejection)
   watch()
   try {
     await Promise.race([play(), failed])
     // A failure that nobody awaits is known only a turn later: it must not be the next scenario's.
-    await Promise.race([turn(), failed])
+    await Promise.race([eventLoopTurn(), failed])
   } finally {
-    over = true
-    process.off('beforeExit', leaving)
-    process.off('unhandledRejection', lost)
+    isOver = true
+    process.off('beforeExit', onBeforeExit)
+    process.off('unhandledRejection', onUnhandledRejection)
   }
 }
 
-function counted(count: number, thing: string): string {
+function formatCount(count: number, thing: string): string {
   return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
 }

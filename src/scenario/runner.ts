@@ -1,14 +1,14 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
-import { nearest } from '../kernel/nearest.ts'
-import { beginsWithSnapshot } from '../simulator.ts'
-import { beside } from './beside.ts'
-import { findScenarioFiles, LoadError, loadScenarios, noScenarioIn } from './files.ts'
+import { nearestWord } from '../kernel/nearest.ts'
+import { isSnapshotFixture } from '../simulator.ts'
+import { resolveRelative } from './beside.ts'
+import { describeNoScenarios, findScenarioFiles, LoadError, loadScenarios } from './files.ts'
 import { type Result, type RunOptions, runScenario } from './run-scenario.ts'
-import { hasOneSeed, type Scenario } from './scenario.ts'
+import { hasFixedSeed, type Scenario } from './scenario.ts'
 import { TraceFile } from './trace.ts'
-import { Workers, workersFor } from './workers.ts'
+import { defaultWorkerCount, Workers } from './workers.ts'
 
 export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
   /** Plays each scenario with each of these seeds. A trace is compared only with a scenario's own. */
@@ -40,7 +40,7 @@ export interface FileResult extends Result {
   /** Path of the script, relative to the folder of the run. */
   readonly file: string
   /** What was done with its trace: nothing with another seed than its own, or when it failed. */
-  readonly traceWas: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
+  readonly traceOutcome: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
   /** Whether its file holds others beside it. */
   readonly isOneOfMany?: boolean | undefined
   /** The server that it was played on. */
@@ -53,12 +53,12 @@ export interface FileResult extends Result {
 export interface ScenarioFile {
   readonly file: string
   /** All of them. */
-  readonly all: readonly Scenario[]
+  readonly allScenarios: readonly Scenario[]
   readonly scenarios: readonly Scenario[]
 }
 
 /** One scenario to play with some seeds, as a worker is told. */
-export interface Job extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
+export interface PlayJob extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
   readonly file: string
   readonly title: string
   readonly folder: string
@@ -69,27 +69,29 @@ export interface Job extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'aga
 }
 
 /** Most seeds that one worker is handed at once: few enough that none is left with all the rest. */
-const SEEDS_AT_ONCE = 25
+const MAX_SEEDS_PER_JOB = 25
 
 /** See `playing.ts`. */
 export async function runFiles(patterns: readonly string[], options: RunFilesOptions = {}): Promise<FileResult[]> {
   const files = await loadFiles(patterns, options)
-  const jobs = files.flatMap(({ file, scenarios }) => scenarios.flatMap(scenario => jobsOf(file, scenario, options)))
-  const most = jobs.reduce((sum, { seeds }) => sum + seeds.length, 0)
+  const jobs = files.flatMap(({ file, scenarios }) =>
+    scenarios.flatMap(scenario => createJobs(file, scenario, options)),
+  )
+  const total = jobs.reduce((sum, { seeds }) => sum + seeds.length, 0)
   const results: FileResult[] = []
   let done = 0
-  const played = () => options.onProgress?.(++done, most)
-  const { entry, workers = workersFor(most) } = options
+  const onPlayed = () => options.onProgress?.(++done, total)
+  const { entry, workers = defaultWorkerCount(total) } = options
   const pool =
     workers > 1 && jobs.length > 1 && entry !== undefined
       ? new Workers(entry, Math.min(workers, jobs.length))
       : undefined
   try {
-    const begun = pool && jobs.map(job => pool.play(job, played))
+    const pending = pool && jobs.map(job => pool.play(job, onPlayed))
     // Awaited one after the other, in the order of the files: none may fail unheard meanwhile.
-    for (const promise of begun ?? []) promise.catch(() => {})
+    for (const promise of pending ?? []) promise.catch(() => {})
     for (const [i, job] of jobs.entries()) {
-      for (const result of begun ? await begun[i]! : await playJob(job, played)) {
+      for (const result of pending ? await pending[i]! : await playJob(job, onPlayed)) {
         results.push(result)
         options.onResult?.(result)
       }
@@ -97,7 +99,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     }
   } finally {
     pool?.close()
-    if (options.update) for (const { file, all } of files) dropStale(file, all)
+    if (options.update) for (const { file, allScenarios: all } of files) removeStaleTraces(file, all)
   }
   return results
 }
@@ -111,43 +113,44 @@ export async function loadFiles(
   const files: ScenarioFile[] = []
   const named = new Set(patterns.map(pattern => resolve(folder, pattern)))
   const found = findScenarioFiles(patterns, folder)
-  let parts = 0
+  let helperModules = 0
   for (const file of found) {
     try {
       const all = await loadScenarios(file, folder, !named.has(file))
-      if (all.length === 0) parts++
-      else files.push({ file, all, scenarios: all.filter(scenario => isMeant(scenario, file, options)) })
+      if (all.length === 0) helperModules++
+      else
+        files.push({ file, allScenarios: all, scenarios: all.filter(scenario => isSelected(scenario, file, options)) })
     } catch (error) {
       if (!(error instanceof LoadError) || options.onLoadError === undefined) throw error
       options.onLoadError(error)
     }
   }
-  if (parts === found.length) throw new LoadError(noScenarioIn(patterns, folder))
-  demandTags(options.tags ?? [], files)
+  if (helperModules === found.length) throw new LoadError(describeNoScenarios(patterns, folder))
+  requireKnownTags(options.tags ?? [], files)
   return files
 }
 
 /** @throws LoadError for a tag that no scenario of these files has, with the nearest that one has */
-export function demandTags(tags: readonly string[], files: readonly ScenarioFile[]): void {
-  const known = new Set(files.flatMap(({ all }) => all.flatMap(({ options }) => options.tags ?? [])))
-  const stranger = tags.find(tag => !known.has(tag))
-  if (stranger === undefined) return
-  const meant = nearest(stranger, known)
+export function requireKnownTags(tags: readonly string[], files: readonly ScenarioFile[]): void {
+  const known = new Set(files.flatMap(({ allScenarios: all }) => all.flatMap(({ options }) => options.tags ?? [])))
+  const unknownTag = tags.find(tag => !known.has(tag))
+  if (unknownTag === undefined) return
+  const meant = nearestWord(unknownTag, known)
   const advice = meant === undefined ? "'modelhost-sim scenarios' lists the tags." : `Did you mean '${meant}'?`
-  throw new LoadError(`Failed to find scenarios: none is tagged '${stranger}'. ${advice}`)
+  throw new LoadError(`Failed to find scenarios: none is tagged '${unknownTag}'. ${advice}`)
 }
 
-function jobsOf(file: string, { title, options: own }: Scenario, options: RunFilesOptions): Job[] {
+function createJobs(file: string, { title, options: own }: Scenario, options: RunFilesOptions): PlayJob[] {
   const { folder = process.cwd(), seed, names, patienceMs, against, check, update, bail = false } = options
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
-  const seeds = hasOneSeed(own) && options.seeds !== undefined ? [undefined] : asked
-  const jobs: Job[] = []
-  for (let from = 0; from < seeds.length; from += SEEDS_AT_ONCE) {
+  const seeds = hasFixedSeed(own) && options.seeds !== undefined ? [undefined] : asked
+  const jobs: PlayJob[] = []
+  for (let from = 0; from < seeds.length; from += MAX_SEEDS_PER_JOB) {
     jobs.push({
       file,
       title,
       folder,
-      seeds: seeds.slice(from, from + SEEDS_AT_ONCE),
+      seeds: seeds.slice(from, from + MAX_SEEDS_PER_JOB),
       bail,
       names,
       patienceMs,
@@ -160,23 +163,23 @@ function jobsOf(file: string, { title, options: own }: Scenario, options: RunFil
 }
 
 /** Plays one scenario with each of its seeds. */
-export async function playJob(job: Job, played?: () => void): Promise<FileResult[]> {
+export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<FileResult[]> {
   const { file, title, folder, seeds, names, patienceMs, against, check } = job
   const scenarios = await loadScenarios(file, folder)
   const scenario = scenarios.find(one => one.title === title)!
-  const traces = new TraceKeeper(file, job)
+  const traces = new TraceComparison(file, job)
   const results: FileResult[] = []
   for (const seed of seeds) {
-    const how = { seed, names, patienceMs, against, check, file }
-    const result = await runScenario(anchored(scenario, dirname(file)), how)
-    const place = {
+    const runOptions = { seed, names, patienceMs, against, check, file }
+    const result = await runScenario(withResolvedPaths(scenario, dirname(file)), runOptions)
+    const location = {
       file: relative(folder, file),
       isOneOfMany: scenarios.length > 1,
       ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
       ...(typeof names === 'string' && { names }),
     }
-    results.push(traces.judge(scenario, seed, { ...result, ...place, traceWas: 'not compared' }))
-    played?.()
+    results.push(traces.compare(scenario, seed, { ...result, ...location, traceOutcome: 'not compared' }))
+    onPlayed?.()
     if (job.bail && !results.at(-1)!.passed) break
   }
   traces.save()
@@ -184,15 +187,15 @@ export async function playJob(job: Job, played?: () => void): Promise<FileResult
 }
 
 /** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
-export function anchored(scenario: Scenario, home: string): Scenario {
+export function withResolvedPaths(scenario: Scenario, home: string): Scenario {
   const { fixtures, profile, names } = scenario.options
   return {
     ...scenario,
     options: {
       ...scenario.options,
-      ...(fixtures !== undefined && { fixtures: beside(fixtures, home) }),
-      ...(profile !== undefined && { profile: beside(profile, home) }),
-      ...(names !== undefined && { names: beside(names, home) }),
+      ...(fixtures !== undefined && { fixtures: resolveRelative(fixtures, home) }),
+      ...(profile !== undefined && { profile: resolveRelative(profile, home) }),
+      ...(names !== undefined && { names: resolveRelative(names, home) }),
     },
   }
 }
@@ -203,63 +206,63 @@ export function tracePath(file: string): string {
 }
 
 /** The trace file of one script while a scenario of it is played. */
-class TraceKeeper {
+class TraceComparison {
   readonly #path: string
   readonly #update: boolean
   readonly #file: TraceFile
-  readonly #before: string | undefined
+  readonly #previousText: string | undefined
 
   constructor(script: string, { update = false }: Pick<RunFilesOptions, 'update'>) {
     this.#path = tracePath(script)
     this.#update = update
-    this.#before = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : undefined
-    this.#file = new TraceFile(this.#before)
+    this.#previousText = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : undefined
+    this.#file = new TraceFile(this.#previousText)
   }
 
-  judge({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
+  compare({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
     // A world that goes on from a snapshot has come about with the seed of that, or not at all.
-    const ownSeed = seed === undefined || beginsWithSnapshot(options.fixtures) || seed === String(options.seed ?? 1)
+    const ownSeed = seed === undefined || isSnapshotFixture(options.fixtures) || seed === String(options.seed ?? 1)
     if (!result.passed || !ownSeed) return result
     if (this.#update) {
       this.#file.set(title, result.trace)
-      return { ...result, traceWas: 'written' }
+      return { ...result, traceOutcome: 'written' }
     }
     const at = result.elapsed
     if (!this.#file.has(title)) {
       const name = basename(this.#path)
       const message =
-        `Failed to compare the trace: ${this.#before === undefined ? `there is no ${name} yet` : `${name} holds none of '${title}'`}. ` +
+        `Failed to compare the trace: ${this.#previousText === undefined ? `there is no ${name} yet` : `${name} holds none of '${title}'`}. ` +
         'Write it with --update, and look through it before you commit it.'
       const failure = { message, at, where: undefined, differences: [], events: [] }
-      return { ...result, passed: false, traceWas: 'missing', failure }
+      return { ...result, passed: false, traceOutcome: 'missing', failure }
     }
-    const trace = this.#file.difference(title, result.trace)
-    if (trace === undefined) return { ...result, traceWas: 'equal' }
+    const trace = this.#file.findDifference(title, result.trace)
+    if (trace === undefined) return { ...result, traceOutcome: 'equal' }
     const message =
       `the trace differs from ${basename(this.#path)} at line ${trace.line}:\n` +
       `  expected ${trace.expected ?? 'its end'}\n` +
       `  found    ${trace.found ?? 'its end'}\n` +
       'If that is meant, write the trace anew with --update, and look through it before you commit it.'
     const failure = { message, at, where: undefined, differences: [], trace, events: [] }
-    return { ...result, passed: false, traceWas: 'different', failure }
+    return { ...result, passed: false, traceOutcome: 'different', failure }
   }
 
   save(): void {
-    if (this.#update) write(this.#path, this.#file.text, this.#before)
+    if (this.#update) writeTraceFile(this.#path, this.#file.text, this.#previousText)
   }
 }
 
 /** Drops from a trace file what is of scenarios that the script has no more. */
-function dropStale(script: string, scenarios: readonly Scenario[]): void {
+function removeStaleTraces(script: string, scenarios: readonly Scenario[]): void {
   const path = tracePath(script)
   if (!existsSync(path)) return
   const before = readFileSync(path, 'utf8')
   const file = new TraceFile(before)
-  file.keep(scenarios.map(({ title }) => title))
-  write(path, file.text, before)
+  file.retain(scenarios.map(({ title }) => title))
+  writeTraceFile(path, file.text, before)
 }
 
-function write(path: string, text: string, before: string | undefined): void {
+function writeTraceFile(path: string, text: string, before: string | undefined): void {
   if (text === '' || text === before) return
   // Half a trace would be compared with ever after: write beside it, then put it in place.
   const draft = `${path}.new`
@@ -268,14 +271,14 @@ function write(path: string, text: string, before: string | undefined): void {
 }
 
 /** Whether a scenario is among those that the words of `filter` and `tags` leave. */
-export function isMeant(
+export function isSelected(
   { title, options }: Scenario,
   file: string,
   { filter, tags }: Pick<RunFilesOptions, 'filter' | 'tags'>,
 ): boolean {
-  const own = options.tags ?? []
-  if (tags !== undefined && !tags.some(tag => own.includes(tag))) return false
+  const ownTags = options.tags ?? []
+  if (tags !== undefined && !tags.some(tag => ownTags.includes(tag))) return false
   if (filter === undefined) return true
-  const wanted = filter.toLowerCase()
-  return [title, basename(file), ...own].some(text => text.toLowerCase().includes(wanted))
+  const lowerFilter = filter.toLowerCase()
+  return [title, basename(file), ...ownTags].some(text => text.toLowerCase().includes(lowerFilter))
 }

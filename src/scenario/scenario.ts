@@ -2,12 +2,12 @@ import type { Client } from '../api/client.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { Duration } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { nearest } from '../kernel/nearest.ts'
-import { beginsWithSnapshot, type SimulatorOptions } from '../simulator.ts'
+import { nearestWord } from '../kernel/nearest.ts'
+import { isSnapshotFixture, type SimulatorOptions } from '../simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
 import type { CountRange, EventPattern } from './events.ts'
 import type { ScenarioCluster } from './orders.ts'
-import type { StageClock, StageFaults } from './stage.ts'
+import type { ScenarioClock, ScenarioFaults } from './stage.ts'
 import type { At, Every } from './timeline.ts'
 import type { Always, Condition, LeadsTo } from './watches.ts'
 
@@ -27,16 +27,18 @@ export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journ
 }
 
 /** Options that are about the scenario and not about its world. */
-const ABOUT = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly (keyof ScenarioOptions)[]
+const NON_WORLD_OPTIONS = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly (keyof ScenarioOptions)[]
 
 /** The options of the world that a scenario begins in. */
-export function worldOf(options: ScenarioOptions): SimulatorOptions {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => !(ABOUT as readonly string[]).includes(name)))
+export function worldOptionsOf(options: ScenarioOptions): SimulatorOptions {
+  return Object.fromEntries(
+    Object.entries(options).filter(([name]) => !(NON_WORLD_OPTIONS as readonly string[]).includes(name)),
+  )
 }
 
 /** Whether a scenario can be played with its own seed alone, or says that it holds with no other. */
-export function hasOneSeed({ seeds, fixtures }: ScenarioOptions): boolean {
-  return seeds === 'own' || beginsWithSnapshot(fixtures)
+export function hasFixedSeed({ seeds, fixtures }: ScenarioOptions): boolean {
+  return seeds === 'own' || isSnapshotFixture(fixtures)
 }
 
 /** The money, as a scenario looks at it. */
@@ -56,11 +58,11 @@ export interface Props {
   /** The typed client: an operation a method; a refusal throws `Refusal`. */
   readonly api: Client
   /** Time moves only here. */
-  readonly clock: StageClock
+  readonly clock: ScenarioClock
   /** The fleet, and what goes wrong with it. A verb that nobody awaits is still done, in order, and may not fail. */
   readonly cluster: ScenarioCluster
   /** Faults of the wire; like the verbs of the cluster they are done in order. */
-  readonly faults: StageFaults
+  readonly faults: ScenarioFaults
   readonly ledger: ScenarioLedger
   readonly journal: {
     /** What has happened so far, oldest first. */
@@ -124,7 +126,7 @@ export interface Scenario {
 }
 
 // A scenario file may have loaded another copy of this package than the one that runs it, so a class would not do.
-const MARK = Symbol.for('modelhost-sim.scenario')
+const SCENARIO_MARK = Symbol.for('modelhost-sim.scenario')
 
 /**
  * Declares a scenario; a file exports one, or an array of them, as its default.
@@ -139,7 +141,7 @@ const MARK = Symbol.for('modelhost-sim.scenario')
  * })
  */
 export function scenario(title: string, options: ScenarioOptions, play: Play): Scenario {
-  return declared(title, options, play)
+  return createScenario(title, options, play)
 }
 
 /**
@@ -163,26 +165,26 @@ scenario.each =
       throw new TypeError(`Failed to declare '${title}': its table has no rows. Give scenario.each a list of them.`)
     }
     return rows.map(row =>
-      declared(
-        titleOf(title, row),
+      createScenario(
+        fillTitle(title, row),
         typeof options === 'function' ? options(row) : options,
         typeof play === 'function' ? props => play(props, row) : play,
       ),
     )
   }
 
-function titleOf(title: string, row: unknown): string {
+function fillTitle(title: string, row: unknown): string {
   return title.replace(/\$([A-Za-z_][\w.]*\w|[A-Za-z_])/g, (_, path: string) => {
-    if (path === 'row') return textOf(row)
+    if (path === 'row') return toText(row)
     const value = path
       .split('.')
       .reduce<unknown>(
         (at, name) => (typeof at === 'object' && at !== null ? at[name as keyof typeof at] : undefined),
         row,
       )
-    if (value !== undefined) return textOf(value)
+    if (value !== undefined) return toText(value)
     const names = typeof row === 'object' && row !== null ? Object.keys(row) : ['row']
-    const meant = nearest(path, names)
+    const meant = nearestWord(path, names)
     throw new TypeError(
       `Failed to declare '${title}': its table has no '${path}'. ` +
         (meant ? `Did you mean '$${meant}'?` : `A row has ${names.join(', ')}.`),
@@ -190,11 +192,11 @@ function titleOf(title: string, row: unknown): string {
   })
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function declared(title: string, options: ScenarioOptions, play: Play): Scenario {
+function createScenario(title: string, options: ScenarioOptions, play: Play): Scenario {
   if (typeof title !== 'string' || title.trim() === '' || title.includes('\n')) {
     throw new TypeError(
       "Failed to declare a scenario: it has no title. Give a sentence of one line, as in 'a node is lost during a cold start'.",
@@ -206,9 +208,9 @@ function declared(title: string, options: ScenarioOptions, play: Play): Scenario
         "Write scenario(title, { fixtures: 'default', seed: 1 }, async ({ api, clock, check }) => { … }).",
     )
   }
-  return Object.freeze({ title, options, play, [MARK]: true })
+  return Object.freeze({ title, options, play, [SCENARIO_MARK]: true })
 }
 
 export function isScenario(value: unknown): value is Scenario {
-  return typeof value === 'object' && value !== null && MARK in value
+  return typeof value === 'object' && value !== null && SCENARIO_MARK in value
 }

@@ -3,15 +3,15 @@
  * this process or on a server.
  */
 
-import type { Happened } from '../clock/happened.ts'
+import type { MoveResult } from '../clock/happened.ts'
 import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { FaultView } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import type { Duration, Micros } from '../kernel/duration.ts'
-import type { Entry, Fields } from '../kernel/journal.ts'
+import type { Entry, EntryFields } from '../kernel/journal.ts'
 
 /** The clock of a stage; the times are those of the last thing that was awaited. */
-export interface StageClock {
+export interface ScenarioClock {
   /** The world's time. */
   readonly now: Date
   /** The world's time as the wire writes it. */
@@ -19,25 +19,28 @@ export interface StageClock {
   /** Microseconds since the epoch of the world. */
   readonly elapsed: Micros
   /** Moves time on; everything due on the way happens. */
-  advance(duration: Duration): Promise<Happened>
+  advance(duration: Duration): Promise<MoveResult>
   /** Moves time to a moment: ISO 8601 with offset, or a Date. */
-  advanceTo(moment: string | Date): Promise<Happened>
+  advanceTo(moment: string | Date): Promise<MoveResult>
   /**
    * Moves time to the next event and lets it happen; with `visible`, to the next change that a client could see. With
    * `within`, time rests there when nothing comes before.
    */
-  next(options?: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined }): Promise<Happened>
+  next(options?: {
+    readonly visible?: boolean | undefined
+    readonly within?: Duration | undefined
+  }): Promise<MoveResult>
   /** Moves time until the predicate holds; fails when it does not hold `within` that time. */
   until(
     predicate: () => boolean | Promise<boolean>,
     options?: { readonly within?: Duration | undefined },
-  ): Promise<Happened>
+  ): Promise<MoveResult>
   /** A sleep on this clock, for clients that take one: it ends when time has been moved past it. */
   sleep(duration: Duration): Promise<void>
 }
 
 /** The faults of the wire of a stage. */
-export interface StageFaults {
+export interface ScenarioFaults {
   /** Adds a rule; fails for one that can not be. */
   add(rule: FaultRule): Promise<FaultView>
   list(): Promise<readonly FaultView[]>
@@ -49,34 +52,34 @@ export interface StageFaults {
 }
 
 /** One step to a verb: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`; without `args` a property. */
-export interface Step {
+export interface CommandStep {
   readonly name: string
   readonly args?: readonly unknown[]
 }
 
 /** What is asked of the fleet. */
-export type Order = readonly Step[]
+export type CommandPath = readonly CommandStep[]
 
 /**
  * Lets time come so far for an answer that is awaited. It may be less: to the next step that is planned, or the end of a
  * move that is under way.
  */
-export type Pass = (span: Micros) => Promise<unknown>
+export type PassTime = (span: Micros) => Promise<unknown>
 
 /** A world that a scenario is played in. */
-export interface Stage {
+export interface ScenarioEnvironment {
   readonly seed: string
   /** Address of the service, and a token for it. */
   readonly baseUrl: string
   readonly token: string
-  readonly clock: StageClock
-  readonly faults: StageFaults
+  readonly clock: ScenarioClock
+  readonly faults: ScenarioFaults
   /** Changes whenever the world does: time moved, something happened. A look at the world is no change. */
   readonly revision: number
   /** The same as a sign of life: it changes as well while a server is at work. */
-  readonly pulse: number
+  readonly heartbeat: number
   /** What the scenario waits for, as far as the stage knows: for the error of one that never ends. */
-  readonly waiting: string | undefined
+  readonly waitReason: string | undefined
   /** The first exception that is a bug of the simulator: whatever the script makes of it, it fails. */
   readonly bug: unknown
   /**
@@ -85,18 +88,18 @@ export interface Stage {
    *
    * @param pass how the script lets time come for what it awaits
    */
-  send(request: Request, pass: Pass): Promise<Response>
+  send(request: Request, pass: PassTime): Promise<Response>
   /** Waits for time that somebody else moves, until it has come so far or `over` is settled. */
-  meanwhile(span: Micros, over: Promise<unknown>): Promise<void>
+  waitForTime(span: Micros, over: Promise<unknown>): Promise<void>
   /** Does something to the fleet, or looks at it. */
-  command(order: Order): Promise<unknown>
+  runCommand(order: CommandPath): Promise<unknown>
   /** Remaining funds in micro-cents, computed to now. */
   balance(): Promise<number>
   ledgerEntries(): Promise<readonly LedgerEntry[]>
   /** Puts something of the script's own, a check, on record after all that has happened so far. */
-  note(kind: string, subject: string, fields: Fields): void
+  addNote(kind: string, subject: string, fields: EntryFields): void
   /** What happened since the curtain rose, in order, with the notes in their places. */
-  record(): Promise<readonly Entry[]>
+  journalEntries(): Promise<readonly Entry[]>
   digest(): Promise<string>
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
-import { openAgainst, type ServerAddress } from './against.ts'
-import { InProcessStage } from './in-process.ts'
-import { type ScenarioOptions, worldOf } from './scenario.ts'
-import type { Stage } from './stage.ts'
+import { openRemoteEnvironment, type ServerAddress } from './against.ts'
+import { InProcessEnvironment } from './in-process.ts'
+import { type ScenarioOptions, worldOptionsOf } from './scenario.ts'
+import type { ScenarioEnvironment } from './stage.ts'
 
 /** Where to play. */
-export interface StagePlace {
+export interface EnvironmentOptions {
   /** A running server, by its address; in this process unless given. */
   readonly against?: string | ServerAddress | undefined
 }
@@ -14,6 +14,11 @@ export interface StagePlace {
  *
  * @throws FixtureError or RangeError for options that make no world, Error for a server that cannot be played on
  */
-export async function stageFor(options: ScenarioOptions, { against }: StagePlace): Promise<Stage> {
-  return against === undefined ? new InProcessStage(options) : openAgainst(against, worldOf(options))
+export async function createEnvironment(
+  options: ScenarioOptions,
+  { against }: EnvironmentOptions,
+): Promise<ScenarioEnvironment> {
+  return against === undefined
+    ? new InProcessEnvironment(options)
+    : openRemoteEnvironment(against, worldOptionsOf(options))
 }

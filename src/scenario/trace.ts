@@ -1,5 +1,5 @@
 /** Traces: what happened in a scenario, a line an event, in a file beside the script. */
-import { type Entry, traceLine } from '../kernel/journal.ts'
+import { type Entry, formatTraceLine } from '../kernel/journal.ts'
 
 /** The first line in which two traces of one scenario differ. */
 export interface TraceDifference {
@@ -14,46 +14,46 @@ export interface TraceDifference {
  * The lines of a trace: what was written, what happened, what was done to the fleet, what was checked. Looks at the
  * world leave no line, so a client may look as often as it likes.
  */
-export function traceOf(title: string, seed: string, record: readonly Entry[]): string[] {
-  return [headline(title, seed), ...record.flatMap(entry => lineOf(entry) ?? [])]
+export function createTrace(title: string, seed: string, record: readonly Entry[]): string[] {
+  return [formatHeadline(title, seed), ...record.flatMap(entry => toTraceLine(entry) ?? [])]
 }
 
 /** The line of one entry; undefined for a look at the world. */
-export function lineOf(entry: Entry): string | undefined {
-  if (entry.kind !== 'request') return traceLine(entry)
+export function toTraceLine(entry: Entry): string | undefined {
+  if (entry.kind !== 'request') return formatTraceLine(entry)
   if (/^(GET|HEAD) /.test(entry.subject)) return undefined
   const { operation, status } = entry.fields as { operation: string; status: number }
-  return traceLine({ ...entry, subject: operation === '' ? entry.subject : operation, fields: { status } })
+  return formatTraceLine({ ...entry, subject: operation === '' ? entry.subject : operation, fields: { status } })
 }
 
 /**
  * A trace file: of each scenario of the script a part that begins with its headline.
  */
 export class TraceFile {
-  readonly #parts: { readonly title: string; readonly at: number; lines: readonly string[] }[] = []
+  readonly #sections: { readonly title: string; readonly at: number; lines: readonly string[] }[] = []
 
   constructor(text = '') {
     for (const [i, line] of text.split(/\r?\n/).entries()) {
       const head = /^# (.*) \(seed .*\)$/.exec(line)
-      if (head) this.#parts.push({ title: head[1]!, at: i + 1, lines: [line] })
+      if (head) this.#sections.push({ title: head[1]!, at: i + 1, lines: [line] })
       else if (line !== '') {
-        const last = this.#parts.at(-1)
+        const last = this.#sections.at(-1)
         if (last) last.lines = [...last.lines, line]
       }
     }
   }
 
   get text(): string {
-    return this.#parts.map(({ lines }) => `${lines.join('\n')}\n`).join('')
+    return this.#sections.map(({ lines }) => `${lines.join('\n')}\n`).join('')
   }
 
   has(title: string): boolean {
-    return this.#parts.some(part => part.title === title)
+    return this.#sections.some(part => part.title === title)
   }
 
   /** Compares a trace with the one in the file; undefined when they are the same. */
-  difference(title: string, found: readonly string[]): TraceDifference | undefined {
-    const part = this.#parts.find(other => other.title === title)
+  findDifference(title: string, found: readonly string[]): TraceDifference | undefined {
+    const part = this.#sections.find(other => other.title === title)
     const expected = part?.lines ?? []
     const at = found.findIndex((line, i) => line !== expected[i])
     const first = at < 0 && expected.length > found.length ? found.length : at
@@ -63,18 +63,18 @@ export class TraceFile {
 
   /** Puts a trace in, in place of the one of this title. */
   set(title: string, lines: readonly string[]): void {
-    const part = this.#parts.find(other => other.title === title)
+    const part = this.#sections.find(other => other.title === title)
     if (part) part.lines = lines
-    else this.#parts.push({ title, at: 0, lines })
+    else this.#sections.push({ title, at: 0, lines })
   }
 
   /** Drops the parts of scenarios that the script has no more. */
-  keep(titles: readonly string[]): void {
-    const kept = this.#parts.filter(({ title }) => titles.includes(title))
-    this.#parts.splice(0, this.#parts.length, ...kept)
+  retain(titles: readonly string[]): void {
+    const kept = this.#sections.filter(({ title }) => titles.includes(title))
+    this.#sections.splice(0, this.#sections.length, ...kept)
   }
 }
 
-function headline(title: string, seed: string): string {
+function formatHeadline(title: string, seed: string): string {
   return `# ${title} (seed ${seed})`
 }

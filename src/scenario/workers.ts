@@ -1,18 +1,18 @@
 /** Plays scenarios in processes of their own: each is one command line that takes jobs instead of flags. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import type { FileResult, Job } from './runner.ts'
+import type { FileResult, PlayJob } from './runner.ts'
 
 /** What a worker says. */
-export type FromWorker =
+export type WorkerMessage =
   | { readonly is: 'ready' }
   | { readonly is: 'played' }
   | { readonly is: 'done'; readonly results: readonly FileResult[] }
   | { readonly is: 'failed'; readonly message: string }
 
-interface Waiting {
-  readonly job: Job
-  readonly played: () => void
+interface QueuedJob {
+  readonly job: PlayJob
+  readonly onPlayed: () => void
   readonly resolve: (results: readonly FileResult[]) => void
   readonly reject: (error: Error) => void
 }
@@ -21,14 +21,14 @@ interface Waiting {
 export const WORKER_VARIABLE = 'MODELHOST_SIM_RUN_AS_WORKER'
 
 /** Processes to play in unless told otherwise: starting one takes as long as some forty plays. */
-export function workersFor(plays: number): number {
+export function defaultWorkerCount(plays: number): number {
   return plays < 80 ? 1 : availableParallelism()
 }
 
 export class Workers {
   readonly #children: readonly ChildProcess[]
-  #waiting: readonly Waiting[] = []
-  readonly #busy = new Map<ChildProcess, Waiting>()
+  #queue: readonly QueuedJob[] = []
+  readonly #busy = new Map<ChildProcess, QueuedJob>()
   #idle: readonly ChildProcess[] = []
 
   /** @param entry the script of the command line */
@@ -40,55 +40,55 @@ export class Workers {
         serialization: 'advanced',
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       })
-      child.on('message', message => this.#heard(child, message as FromWorker))
-      child.on('exit', code => this.#left(child, code))
+      child.on('message', message => this.#onMessage(child, message as WorkerMessage))
+      child.on('exit', code => this.#onExit(child, code))
       return child
     })
   }
 
   /** Plays a job in the first process that is free. */
-  play(job: Job, played: () => void): Promise<readonly FileResult[]> {
+  play(job: PlayJob, played: () => void): Promise<readonly FileResult[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting = [...this.#waiting, { job, played, resolve, reject }]
-      this.#hand()
+      this.#queue = [...this.#queue, { job, onPlayed: played, resolve, reject }]
+      this.#dispatch()
     })
   }
 
   close(): void {
     for (const child of this.#children) child.disconnect()
-    this.#waiting = []
+    this.#queue = []
   }
 
-  #heard(child: ChildProcess, message: FromWorker): void {
-    const own = this.#busy.get(child)
+  #onMessage(child: ChildProcess, message: WorkerMessage): void {
+    const queuedJob = this.#busy.get(child)
     if (message.is === 'played') {
-      own?.played()
+      queuedJob?.onPlayed()
       return
     }
-    if (message.is === 'done') own?.resolve(message.results)
-    if (message.is === 'failed') own?.reject(new Error(message.message))
+    if (message.is === 'done') queuedJob?.resolve(message.results)
+    if (message.is === 'failed') queuedJob?.reject(new Error(message.message))
     this.#busy.delete(child)
     this.#idle = [...this.#idle, child]
-    this.#hand()
+    this.#dispatch()
   }
 
-  #hand(): void {
+  #dispatch(): void {
     const [child, ...idle] = this.#idle
-    const [next, ...waiting] = this.#waiting
+    const [next, ...waiting] = this.#queue
     if (child === undefined || next === undefined || !child.connected) return
     this.#idle = idle
-    this.#waiting = waiting
+    this.#queue = waiting
     this.#busy.set(child, next)
     child.send(next.job)
   }
 
-  #left(child: ChildProcess, code: number | null): void {
+  #onExit(child: ChildProcess, code: number | null): void {
     const what = `a worker ended with ${code === null ? 'a signal' : `code ${code}`}`
     this.#busy
       .get(child)
       ?.reject(new Error(`Failed to play '${this.#busy.get(child)!.job.title}': ${what}. Run it with --workers 1.`))
     this.#busy.delete(child)
     if (this.#children.some(other => other.connected)) return
-    for (const { reject } of this.#waiting) reject(new Error(`Failed to play: ${what}. Run with --workers 1.`))
+    for (const { reject } of this.#queue) reject(new Error(`Failed to play: ${what}. Run with --workers 1.`))
   }
 }

@@ -1,10 +1,10 @@
 /** Bytes that grow, and a look through them: numbers little-endian, counts in as few bytes as they take. */
 
 /** From how many bytes on a piece is taken as it is instead of being copied. */
-const LARGE = 1024
+const MIN_UNCOPIED_BYTES = 1024
 
 /** Pieces of bytes, joined by whoever wants them in one: large ones are written once. */
-export class Writer {
+export class ByteWriter {
   readonly #pieces: Uint8Array[] = []
   #bytes = new Uint8Array(16_384)
   #view = new DataView(this.#bytes.buffer)
@@ -19,12 +19,12 @@ export class Writer {
   /** An integer of at least 0. */
   count(value: number): void {
     this.#reserve(8)
-    let rest = value
-    while (rest >= 128) {
-      this.#bytes[this.#end++] = (rest % 128) | 128
-      rest = Math.floor(rest / 128)
+    let remaining = value
+    while (remaining >= 128) {
+      this.#bytes[this.#end++] = (remaining % 128) | 128
+      remaining = Math.floor(remaining / 128)
     }
-    this.#bytes[this.#end++] = rest
+    this.#bytes[this.#end++] = remaining
   }
 
   f64(value: number): void {
@@ -36,8 +36,8 @@ export class Writer {
   /** The piece itself, where it is large: it must not be written before all of it has been joined. */
   raw({ buffer, byteOffset, byteLength }: ArrayBufferView): void {
     const piece = new Uint8Array(buffer, byteOffset, byteLength)
-    if (byteLength >= LARGE) {
-      this.#cut()
+    if (byteLength >= MIN_UNCOPIED_BYTES) {
+      this.#finishPiece()
       this.#pieces.push(piece)
       return
     }
@@ -58,18 +58,18 @@ export class Writer {
   }
 
   finish(): readonly Uint8Array[] {
-    this.#cut()
+    this.#finishPiece()
     return this.#pieces
   }
 
-  #cut(): void {
+  #finishPiece(): void {
     if (this.#end > this.#begin) this.#pieces.push(this.#bytes.subarray(this.#begin, this.#end))
     this.#begin = this.#end
   }
 
   #reserve(more: number): void {
     if (this.#end + more <= this.#bytes.length) return
-    this.#cut()
+    this.#finishPiece()
     this.#bytes = new Uint8Array(this.#bytes.length)
     this.#view = new DataView(this.#bytes.buffer)
     this.#begin = 0
@@ -77,25 +77,25 @@ export class Writer {
   }
 }
 
-export function lengthOf(pieces: readonly Uint8Array[]): number {
+export function byteLengthOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
-export function join(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(lengthOf(pieces))
+export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(byteLengthOf(pieces))
   let at = 0
   for (const piece of pieces) {
-    whole.set(piece, at)
+    joined.set(piece, at)
     at += piece.length
   }
-  return whole
+  return joined
 }
 
 /** Throws RangeError where the bytes end too early. */
-export class Reader {
+export class ByteReader {
   readonly #bytes: Uint8Array
   readonly #view: DataView
-  #at = 0
+  #position = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
@@ -108,11 +108,11 @@ export class Reader {
   }
 
   get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length
+    return this.#position === this.#bytes.length
   }
 
   u8(): number {
-    return this.#view.getUint8(this.#at++)
+    return this.#view.getUint8(this.#position++)
   }
 
   /** An integer of at least 0: it says nothing of how many bytes follow. */
@@ -129,8 +129,8 @@ export class Reader {
   }
 
   f64(): number {
-    const value = this.#view.getFloat64(this.#at, true)
-    this.#at += 8
+    const value = this.#view.getFloat64(this.#position, true)
+    this.#position += 8
     return value
   }
 
@@ -145,10 +145,10 @@ export class Reader {
 
   /** A copy, so that whoever gets it may write it. */
   raw(length: number): Uint8Array<ArrayBuffer> {
-    const end = this.#at + length
+    const end = this.#position + length
     if (end > this.#bytes.length) throw new RangeError(`the bytes end before ${end}`)
-    const piece = this.#bytes.slice(this.#at, end)
-    this.#at = end
+    const piece = this.#bytes.slice(this.#position, end)
+    this.#position = end
     // A slice of a buffer of Node's is a view of the same bytes.
     return new Uint8Array(piece.buffer === this.#bytes.buffer ? new Uint8Array(piece) : piece)
   }

@@ -1,14 +1,14 @@
 /** Values of one field of many things, side by side: most are equal, or small numbers, and take few bytes. */
-import type { Reader, Writer } from './bytes.ts'
+import type { ByteReader, ByteWriter } from './bytes.ts'
 
 /** By how many bytes a number takes. */
 const WIDTHS = [Int8Array, Int16Array, Int32Array, Float64Array] as const
 
 /** Added to a width where one number stands for all. */
-const SAME = 4
+const SAME_FLAG = 4
 
 /** Numbers in a row. As long as they are equal only how many there are is kept. */
-export class Numbers {
+export class NumberSequence {
   #count = 0
   #first = 0
   #items: Int32Array | Float64Array | undefined
@@ -22,7 +22,7 @@ export class Numbers {
       this.#items = (isInt32(this.#first) ? new Int32Array(start) : new Float64Array(start)).fill(this.#first)
     }
     if (this.#items instanceof Int32Array && !isInt32(value)) this.#items = new Float64Array(this.#items)
-    if (this.#count > this.#items.length) this.#items = wider(this.#items, this.#count)
+    if (this.#count > this.#items.length) this.#items = grow(this.#items, this.#count)
     for (let i = start; i < this.#count; i++) this.#items[i] = value
   }
 
@@ -30,21 +30,21 @@ export class Numbers {
     return (this.#items ?? new Float64Array(this.#count).fill(this.#first)).subarray(0, this.#count)
   }
 
-  write(out: Writer): void {
+  write(out: ByteWriter): void {
     const isSame = this.#items === undefined
     const items = this.#items?.subarray(0, this.#count) ?? [this.#first].slice(0, this.#count)
     const width = items instanceof Float64Array ? 3 : widthOf(items)
     out.count(this.#count)
-    out.u8(isSame ? width + SAME : width)
+    out.u8(isSame ? width + SAME_FLAG : width)
     out.raw(new WIDTHS[width]!(items))
   }
 }
 
 /** The same numbers with room for twice as many as there are at least. */
-function wider<Items extends Int32Array | Float64Array>(items: Items, least: number): Items {
-  const more = new (items.constructor as new (length: number) => Items)(Math.max(64, least * 2))
-  more.set(items)
-  return more
+function grow<Items extends Int32Array | Float64Array>(items: Items, minLength: number): Items {
+  const grown = new (items.constructor as new (length: number) => Items)(Math.max(64, minLength * 2))
+  grown.set(items)
+  return grown
 }
 
 /** 0 and -0 differ, and only one of them is an integer here. */
@@ -53,61 +53,61 @@ function isInt32(value: number): boolean {
 }
 
 function widthOf(values: ArrayLike<number>): number {
-  let least = 0
-  let most = 0
+  let min = 0
+  let max = 0
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!
     if (!isInt32(value)) return 3
-    if (value < least) least = value
-    if (value > most) most = value
+    if (value < min) min = value
+    if (value > max) max = value
   }
-  return least >= -128 && most < 128 ? 0 : least >= -32_768 && most < 32_768 ? 1 : 2
+  return min >= -128 && max < 128 ? 0 : min >= -32_768 && max < 32_768 ? 1 : 2
 }
 
 /** Numbers as they are read; where they are all one, that one. */
-export interface NumbersRead {
+export interface DecodedNumbers {
   readonly length: number
   /** The one that they all are. */
   readonly same: number | undefined
   readonly at: (index: number) => number
 }
 
-export function readNumbers(from: Reader): NumbersRead {
-  const length = from.count()
-  const width = from.u8()
-  const isSame = width >= SAME
-  const Items = WIDTHS[isSame ? width - SAME : width]
+export function readNumbers(reader: ByteReader): DecodedNumbers {
+  const length = reader.count()
+  const width = reader.u8()
+  const isSame = width >= SAME_FLAG
+  const Items = WIDTHS[isSame ? width - SAME_FLAG : width]
   if (Items === undefined) throw new RangeError(`there are no numbers of width ${width}`)
-  const items = new Items(from.raw((isSame ? Math.min(length, 1) : length) * Items.BYTES_PER_ELEMENT).buffer)
+  const items = new Items(reader.raw((isSame ? Math.min(length, 1) : length) * Items.BYTES_PER_ELEMENT).buffer)
   if (!isSame) return { length, same: undefined, at: index => items[index]! }
   const same = items[0] ?? 0
   return { length, same, at: () => same }
 }
 
 /** Texts in a row: a few that come again and again by their numbers, many as they are. */
-class Texts {
-  readonly #numbers = new Numbers()
-  readonly #known = new Map<string, number>()
-  #many: string[] | undefined
+class TextSequence {
+  readonly #numbers = new NumberSequence()
+  readonly #numberOfText = new Map<string, number>()
+  #allTexts: string[] | undefined
 
   push(text: string, times: number): void {
-    if (this.#many === undefined) {
-      let number = this.#known.get(text)
+    if (this.#allTexts === undefined) {
+      let number = this.#numberOfText.get(text)
       if (number === undefined) {
-        number = this.#known.size
-        this.#known.set(text, number)
+        number = this.#numberOfText.size
+        this.#numberOfText.set(text, number)
       }
       this.#numbers.push(number, times)
-      if (number < FEW) return
-      const known = [...this.#known.keys()]
-      this.#many = Array.from(this.#numbers.values, number => known[number]!)
-    } else for (let i = 0; i < times; i++) this.#many.push(text)
+      if (number < MAX_NUMBERED_TEXTS) return
+      const known = [...this.#numberOfText.keys()]
+      this.#allTexts = Array.from(this.#numbers.values, number => known[number]!)
+    } else for (let i = 0; i < times; i++) this.#allTexts.push(text)
   }
 
-  write(out: Writer): void {
-    const isMany = this.#many !== undefined
-    const texts = this.#many ?? [...this.#known.keys()]
-    const lengths = new Numbers()
+  write(out: ByteWriter): void {
+    const isMany = this.#allTexts !== undefined
+    const texts = this.#allTexts ?? [...this.#numberOfText.keys()]
+    const lengths = new NumberSequence()
     for (const { length } of texts) lengths.push(length)
     lengths.write(out)
     out.text(texts.join(''))
@@ -116,56 +116,56 @@ class Texts {
   }
 }
 
-const FEW = 64
+const MAX_NUMBERED_TEXTS = 64
 
 /** In the place of a number or a text: it is the next of those beside. */
 const NUMBER = 0
 const TEXT = 1
 
 /** Values that are no things, by their numbers; an empty list is `EMPTY_LIST`, for one is as good as another. */
-const PLAIN: readonly unknown[] = [undefined, undefined, undefined, null, false, true]
-const EMPTY_LIST = PLAIN.length
+const CONSTANTS: readonly unknown[] = [undefined, undefined, undefined, null, false, true]
+const EMPTY_LIST = CONSTANTS.length
 
 /** The number of the first thing. */
-export const FIRST_THING = EMPTY_LIST + 1
+export const FIRST_OBJECT_ID = EMPTY_LIST + 1
 
 /** Numbers things, from `FIRST_THING`. */
-export interface Finder {
-  see(thing: object | bigint, column: Column): number
+export interface ObjectRegistry {
+  register(object: object | bigint, column: Column): number
 }
 
 /** Stands for what no value is. */
-const NOTHING = Symbol('nothing')
+const NO_VALUE = Symbol('nothing')
 
 /** The values of a field, as they are found. Most often one is what the one before was, and costs a comparison. */
 export class Column {
   /** The value that was put in last. */
-  last: unknown = NOTHING
+  last: unknown = NO_VALUE
   /** The form of its things, as far as they are of one: whoever sees the next one keeps it here. */
-  form = -1
+  formIndex = -1
   #lastId = NUMBER
   #since = 0
-  readonly #ids = new Numbers()
-  readonly #numbers = new Numbers()
-  readonly #texts = new Texts()
+  readonly #ids = new NumberSequence()
+  readonly #numbers = new NumberSequence()
+  readonly #texts = new TextSequence()
 
   /** Puts in another value than the last, which has been there up to this place. */
-  put(place: number, value: unknown, finder: Finder): void {
-    this.#settle(place)
+  put(place: number, value: unknown, registry: ObjectRegistry): void {
+    this.#flush(place)
     if (typeof value === 'number') this.#lastId = NUMBER
     else if (typeof value === 'string') this.#lastId = TEXT
-    else this.#lastId = this.#idOf(value, finder)
+    else this.#lastId = this.#idOf(value, registry)
     this.last = value
   }
 
-  write(out: Writer, count: number): void {
-    this.#settle(count)
+  write(out: ByteWriter, count: number): void {
+    this.#flush(count)
     this.#ids.write(out)
     this.#numbers.write(out)
     this.#texts.write(out)
   }
 
-  #settle(place: number): void {
+  #flush(place: number): void {
     const times = place - this.#since
     this.#since = place
     if (times === 0) return
@@ -174,34 +174,34 @@ export class Column {
     else if (this.#lastId === TEXT) this.#texts.push(this.last as string, times)
   }
 
-  #idOf(value: unknown, finder: Finder): number {
+  #idOf(value: unknown, registry: ObjectRegistry): number {
     if (value === undefined) return 2
     if (value === null) return 3
     if (typeof value === 'boolean') return value ? 5 : 4
     if (typeof value === 'object') {
-      return Array.isArray(value) && value.length === 0 ? EMPTY_LIST : finder.see(value, this)
+      return Array.isArray(value) && value.length === 0 ? EMPTY_LIST : registry.register(value, this)
     }
-    if (typeof value === 'bigint') return finder.see(value, this)
+    if (typeof value === 'bigint') return registry.register(value, this)
     throw new Error(`Failed to write a snapshot: a ${typeof value} can not be in one.`)
   }
 }
 
 /** Whether a value is the last of its column; 0 and -0 differ. */
-export function isLast(value: unknown, last: unknown): boolean {
+export function isSameAsLast(value: unknown, last: unknown): boolean {
   return value === last && !(value === 0 && Object.is(value, -0) !== Object.is(last, -0))
 }
 
 /** Values by their places. */
-interface ValuesRead {
+interface DecodedValues {
   readonly length: number
   /** Whether they are all one. */
   readonly isSame: boolean
   readonly at: (index: number) => unknown
 }
 
-function readTexts(from: Reader): ValuesRead {
-  const lengths = readNumbers(from)
-  const joined = from.text()
+function readTexts(reader: ByteReader): DecodedValues {
+  const lengths = readNumbers(reader)
+  const joined = reader.text()
   // Equal lengths take a few bytes however many there are. Only one text can be the empty text.
   const { same: each } = lengths
   if (each !== undefined && lengths.length > 1 && (each < 1 || each * lengths.length !== joined.length)) {
@@ -213,36 +213,36 @@ function readTexts(from: Reader): ValuesRead {
     end += lengths.at(i)
     return joined.slice(start, end)
   })
-  if (from.u8() === 1) return { length: texts.length, isSame: false, at: index => texts[index] }
-  const { length, same, at } = readNumbers(from)
+  if (reader.u8() === 1) return { length: texts.length, isSame: false, at: index => texts[index] }
+  const { length, same, at } = readNumbers(reader)
   return { length, isSame: same !== undefined, at: index => texts[at(index)] }
 }
 
 /** A column as it is read. */
-export type ColumnRead = Omit<ValuesRead, 'length'>
+export type DecodedColumn = Omit<DecodedValues, 'length'>
 
-/** @param thing makes the thing of a number */
-export function readColumn(from: Reader, count: number, thing: (id: number) => unknown): ColumnRead {
-  const ids = readNumbers(from)
-  const numbers = readNumbers(from)
-  const told = readTexts(from)
+/** @param objectOf makes the thing of a number */
+export function readColumn(reader: ByteReader, count: number, objectOf: (id: number) => unknown): DecodedColumn {
+  const ids = readNumbers(reader)
+  const numbers = readNumbers(reader)
+  const texts = readTexts(reader)
   if (ids.length !== count) throw new RangeError(`a column has ${ids.length} values instead of ${count}`)
   if (ids.same === NUMBER && numbers.length === count) return { isSame: numbers.same !== undefined, at: numbers.at }
-  if (ids.same === TEXT && told.length === count) return told
-  const what = (id: number) => (id >= FIRST_THING ? thing(id) : id === EMPTY_LIST ? [] : PLAIN[id])
-  if (numbers.length + told.length === 0) {
+  if (ids.same === TEXT && texts.length === count) return texts
+  const getValue = (id: number) => (id >= FIRST_OBJECT_ID ? objectOf(id) : id === EMPTY_LIST ? [] : CONSTANTS[id])
+  if (numbers.length + texts.length === 0) {
     // An empty list is one's own: it may be written.
-    return { isSame: ids.same !== undefined && ids.same !== EMPTY_LIST, at: index => what(ids.at(index)) }
+    return { isSame: ids.same !== undefined && ids.same !== EMPTY_LIST, at: index => getValue(ids.at(index)) }
   }
   if (ids.same !== undefined) throw new RangeError('a column has other values')
   // Which of the numbers or texts a place has depends on how many there are before it.
   const places = new Int32Array(count)
   const next = [0, 0]
   for (let i = 0; i < count; i++) if (ids.at(i) <= TEXT) places[i] = next[ids.at(i)]!++
-  if (next[NUMBER] !== numbers.length || next[TEXT] !== told.length) throw new RangeError('a column has other values')
+  if (next[NUMBER] !== numbers.length || next[TEXT] !== texts.length) throw new RangeError('a column has other values')
   const at = (index: number) => {
     const id = ids.at(index)
-    return id > TEXT ? what(id) : (id === TEXT ? told : numbers).at(places[index]!)
+    return id > TEXT ? getValue(id) : (id === TEXT ? texts : numbers).at(places[index]!)
   }
   return { isSame: false, at }
 }

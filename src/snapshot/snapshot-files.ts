@@ -1,7 +1,7 @@
 /** Snapshots on disk. A browser build gets `snapshot-files.browser.ts` in its place. */
 import { readFileSync } from 'node:fs'
 import { SnapshotError } from './envelope.ts'
-import { sweep, writeWhole } from './write-whole.ts'
+import { removeStaleDrafts, writeFileAtomically } from './write-whole.ts'
 
 /**
  * The bytes of a snapshot's file. What a killed process left beside it is removed.
@@ -10,7 +10,7 @@ import { sweep, writeWhole } from './write-whole.ts'
  */
 export function readSnapshotFile(path: string): Uint8Array {
   try {
-    sweep(path)
+    removeStaleDrafts(path)
     return readFileSync(path)
   } catch (error) {
     throw new SnapshotError(
@@ -22,7 +22,7 @@ export function readSnapshotFile(path: string): Uint8Array {
 /** @throws SnapshotError when it can not be written; what was there before is as it was */
 export function writeSnapshotFile(path: string, bytes: Uint8Array): void {
   try {
-    writeWhole(path, bytes)
+    writeFileAtomically(path, bytes)
   } catch (error) {
     throw new SnapshotError(
       `Failed to write the snapshot '${path}': ${reasonOf(error)}. Give a path where a file may be written.`,

@@ -1,24 +1,24 @@
 /** Snapshots: a simulator as it was at a moment, to come back to as often as one likes, here or elsewhere. */
 import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import type { ScriptedState } from '../api/scripted.ts'
-import { type ClockSetting, followsTimers } from '../clock/setting.ts'
-import { KEPT_BY_FIELDS, KEPT_IN_PARTS } from '../cluster/kept-classes.ts'
-import { World, type WorldRecord } from '../cluster/world.ts'
+import { type ClockSetting, followsFakeTimers } from '../clock/setting.ts'
+import { CLASSES_ARCHIVED_BY_FIELDS, CLASSES_ARCHIVED_BY_PARTS } from '../cluster/kept-classes.ts'
+import { type ArchivedWorld, World } from '../cluster/world.ts'
 import { VERSION } from '../control/version.ts'
 import type { FaultsState } from '../faults/faults.ts'
-import type { FaultyWorld } from '../faults/kind.ts'
+import type { FaultWorld } from '../faults/kind.ts'
 import type { StartedTimelines } from '../timelines.ts'
-import { open, type SnapshotAbout, SnapshotError, seal } from './envelope.ts'
-import { decodeGraph, encodeGraph, type KeptClasses } from './graph.ts'
+import { readEnvelope, SnapshotError, type SnapshotInfo, writeEnvelope } from './envelope.ts'
+import { decodeGraph, encodeGraph, type SerializableClasses } from './graph.ts'
 
 /** What a simulator is at a moment: its world, and what stands around it. */
-export interface Moment<W = World> {
+export interface SimulatorState<W = World> {
   /** What its world was made from, by name. */
   readonly fixtures: string
   /** Nobody moves it on. */
   readonly world: W
   readonly faults: Omit<FaultsState, 'past'> & {
-    readonly past: readonly { readonly at: number; readonly world: W extends World ? FaultyWorld : W }[]
+    readonly past: readonly { readonly at: number; readonly world: W extends World ? FaultWorld : W }[]
   }
   readonly answers: ScriptedState
   readonly timelines: StartedTimelines
@@ -26,9 +26,9 @@ export interface Moment<W = World> {
   readonly pausedBy: readonly string[]
 }
 
-const CLASSES: KeptClasses = {
-  ...Object.fromEntries(Object.entries(KEPT_BY_FIELDS).map(([name, of]) => [name, { of }])),
-  ...(KEPT_IN_PARTS as unknown as KeptClasses),
+const SERIALIZABLE_CLASSES: SerializableClasses = {
+  ...Object.fromEntries(Object.entries(CLASSES_ARCHIVED_BY_FIELDS).map(([name, of]) => [name, { of }])),
+  ...(CLASSES_ARCHIVED_BY_PARTS as unknown as SerializableClasses),
 }
 
 /**
@@ -43,7 +43,7 @@ const CLASSES: KeptClasses = {
  * sim.cluster.nodeOf(deploy_id).crash()
  * sim.restore(before) // as often as you like
  */
-export class Snapshot implements SnapshotAbout {
+export class Snapshot implements SnapshotInfo {
   readonly version: string = VERSION
   readonly fixtures: string
   readonly seed: string
@@ -52,11 +52,11 @@ export class Snapshot implements SnapshotAbout {
   readonly now: string
   readonly digest: string
   /** For doors of this package. */
-  readonly moment: Moment
+  readonly state: SimulatorState
 
-  constructor(moment: Moment) {
+  constructor(moment: SimulatorState) {
     const { world, fixtures } = moment
-    this.moment = moment
+    this.state = moment
     this.fixtures = fixtures
     this.seed = world.seed
     this.profile = world.profile.name
@@ -72,12 +72,12 @@ export class Snapshot implements SnapshotAbout {
    * @throws SnapshotError for bytes that are none, are damaged, or come from another version
    */
   static from(bytes: Uint8Array, what = 'the snapshot'): Snapshot {
-    const { about, content } = open(bytes, what)
+    const { about, content } = readEnvelope(bytes, what)
     try {
-      const kept = decodeGraph(content, CLASSES) as Moment<WorldRecord>
-      if (kept.answers === undefined) throw new Error('it has no answers')
-      const past = kept.faults.past.map(({ at, world }) => ({ at, world: World.revive(world) }))
-      return new Snapshot({ ...kept, world: World.revive(kept.world), faults: { ...kept.faults, past } })
+      const decoded = decodeGraph(content, SERIALIZABLE_CLASSES) as SimulatorState<ArchivedWorld>
+      if (decoded.answers === undefined) throw new Error('it has no answers')
+      const past = decoded.faults.past.map(({ at, world }) => ({ at, world: World.fromArchive(world) }))
+      return new Snapshot({ ...decoded, world: World.fromArchive(decoded.world), faults: { ...decoded.faults, past } })
     } catch (error) {
       // Whole, and of this version: another build of it, or nobody's.
       throw new SnapshotError(
@@ -88,8 +88,8 @@ export class Snapshot implements SnapshotAbout {
   }
 
   /** Another copy of the package makes snapshots of its own; as bytes they are everybody's. */
-  static isOne(given: unknown): given is Snapshot {
-    return given instanceof Snapshot || typeof (given as Snapshot | null | undefined)?.toBytes === 'function'
+  static isSnapshot(value: unknown): value is Snapshot {
+    return value instanceof Snapshot || typeof (value as Snapshot | null | undefined)?.toBytes === 'function'
   }
 
   /**
@@ -97,32 +97,35 @@ export class Snapshot implements SnapshotAbout {
    *
    * @throws SnapshotError for anything else
    */
-  static of(given: unknown): Snapshot {
-    if (given instanceof Snapshot) return given
-    if (given instanceof Uint8Array) return Snapshot.from(given)
-    if (Snapshot.isOne(given)) return Snapshot.from(given.toBytes())
+  static toSnapshot(value: unknown): Snapshot {
+    if (value instanceof Snapshot) return value
+    if (value instanceof Uint8Array) return Snapshot.from(value)
+    if (Snapshot.isSnapshot(value)) return Snapshot.from(value.toBytes())
     throw new SnapshotError(
-      `Failed to restore: ${given === null ? 'null' : typeof given} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
+      `Failed to restore: ${value === null ? 'null' : typeof value} is no snapshot. Give what snapshot() returned, or the bytes of a file.`,
     )
   }
 
   /** For a server, which has no fake timers that a clock could follow: there time moves as `clock` says. */
-  served(clock: ClockSetting): Snapshot {
-    return followsTimers(this.moment.clock) ? new Snapshot({ ...this.moment, clock }) : this
+  forServer(clock: ClockSetting): Snapshot {
+    return followsFakeTimers(this.state.clock) ? new Snapshot({ ...this.state, clock }) : this
   }
 
   /** Its bytes, checksummed, for a file or another process; `saveSnapshot` writes them so that no crash can spoil them. */
   toBytes(): Uint8Array {
-    const { version, fixtures, seed, profile, epoch, now, digest, moment } = this
+    const { version, fixtures, seed, profile, epoch, now, digest, state: moment } = this
     const { world, faults, clock } = moment
-    const kept: Moment<WorldRecord> = {
+    const serializable: SimulatorState<ArchivedWorld> = {
       ...moment,
-      world: world.record(),
-      faults: { ...faults, past: faults.past.map(({ at, world }) => ({ at, world: (world as World).record() })) },
+      world: world.toArchive(),
+      faults: { ...faults, past: faults.past.map(({ at, world }) => ({ at, world: (world as World).toArchive() })) },
       // A clock of this process can be followed nowhere else: there the fake timers are, if there are any.
       clock: typeof clock === 'object' && clock.mode === 'follow' ? 'follow' : clock,
     }
-    return seal({ version, fixtures, seed, profile, epoch, now, digest }, encodeGraph(kept, CLASSES))
+    return writeEnvelope(
+      { version, fixtures, seed, profile, epoch, now, digest },
+      encodeGraph(serializable, SERIALIZABLE_CLASSES),
+    )
   }
 }
 

@@ -16,9 +16,9 @@ export type FileSystem = Pick<
  *
  * @throws what the file system throws; then the old file is as it was, and the new one gone
  */
-export function writeWhole(path: string, bytes: Uint8Array, fs: FileSystem = nodeFs): void {
-  sweep(path, fs)
-  const draft = join(dirname(path), draftOf(path))
+export function writeFileAtomically(path: string, bytes: Uint8Array, fs: FileSystem = nodeFs): void {
+  removeStaleDrafts(path, fs)
+  const draft = join(dirname(path), draftName(path))
   const file = fs.openSync(draft, 'wx', 0o600)
   let isOpen = true
   try {
@@ -28,12 +28,12 @@ export function writeWhole(path: string, bytes: Uint8Array, fs: FileSystem = nod
     fs.closeSync(file)
     fs.renameSync(draft, path)
   } catch (error) {
-    if (isOpen) attempt(() => fs.closeSync(file))
-    attempt(() => fs.unlinkSync(draft))
+    if (isOpen) ignoreErrors(() => fs.closeSync(file))
+    ignoreErrors(() => fs.unlinkSync(draft))
     throw error
   }
   // The new name is safe once its folder is; some systems can not sync one.
-  attempt(() => {
+  ignoreErrors(() => {
     const folder = fs.openSync(dirname(path), 'r')
     try {
       fs.fsyncSync(folder)
@@ -44,25 +44,25 @@ export function writeWhole(path: string, bytes: Uint8Array, fs: FileSystem = nod
 }
 
 /** Removes what processes of this machine left beside the file when they were killed while writing it. */
-export function sweep(path: string, fs: FileSystem = nodeFs): void {
-  attempt(() => {
-    const [start, end] = draftOf(path, '\n').split('\n') as [string, string]
+export function removeStaleDrafts(path: string, fs: FileSystem = nodeFs): void {
+  ignoreErrors(() => {
+    const [start, end] = draftName(path, '\n').split('\n') as [string, string]
     for (const name of fs.readdirSync(dirname(path))) {
       if (!name.startsWith(start) || !name.endsWith(end)) continue
       const writer = /^(\d+)-(\d+)$/.exec(name.slice(start.length, name.length - end.length))
-      if (writer && !isAtWork(Number(writer[1]), Number(writer[2]))) {
-        attempt(() => fs.unlinkSync(join(dirname(path), name)))
+      if (writer && !isWriterAlive(Number(writer[1]), Number(writer[2]))) {
+        ignoreErrors(() => fs.unlinkSync(join(dirname(path), name)))
       }
     }
   })
 }
 
 /** Named for the file and who writes it, so that two writers never share one and a dead one is known. */
-function draftOf(path: string, writer = `${process.pid}-${threadId}`): string {
+function draftName(path: string, writer = `${process.pid}-${threadId}`): string {
   return `.${basename(path)}.${hostname().replaceAll(/[^\w-]/g, '_')}.${writer}.tmp`
 }
 
-function isAtWork(pid: number, thread: number): boolean {
+function isWriterAlive(pid: number, thread: number): boolean {
   // Writing is one step: this thread is at no other.
   if (pid === process.pid) return thread !== threadId
   try {
@@ -74,7 +74,7 @@ function isAtWork(pid: number, thread: number): boolean {
   }
 }
 
-function attempt(step: () => void): void {
+function ignoreErrors(step: () => void): void {
   try {
     step()
   } catch {

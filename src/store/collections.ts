@@ -31,7 +31,7 @@ export interface DataOptions {
 }
 
 /** The collections of one world. A record's key cannot change: delete it and create another. */
-export interface Data {
+export interface DataCollections {
   tokens: Collection<typeof ApiToken>
   /** With the relation `hardware` to the entry of the same model_name. */
   models: Collection<typeof ModelRow>
@@ -41,7 +41,7 @@ export interface Data {
   hardware: Collection<typeof ModelHardware>
   schemas: Collection<typeof ModelSchema>
   /** Resolves when the collections hold every write that endpoints made so far. */
-  settled(): Promise<void>
+  whenIdle(): Promise<void>
   /** Takes the collections off the indexes; they keep what they hold. */
   dispose(): void
 }
@@ -59,7 +59,7 @@ export class DataError extends Error {
  * await data.voices.create({ user_id: 'user_1', voice_id: 'voice_1', name: 'Ada', created_at: 0, updated_at: 0 })
  * store.voices.has('voice_1') // true
  */
-export async function createData(store: Store, options: DataOptions = {}): Promise<Data> {
+export async function createData(store: Store, options: DataOptions = {}): Promise<DataCollections> {
   const { Collection } = await import('@msw/data')
   const tokens = new Collection({ schema: ApiToken })
   const models = new Collection({ schema: ModelRow })
@@ -71,19 +71,19 @@ export async function createData(store: Store, options: DataOptions = {}): Promi
   // One way only: with both, the library looks through every model for every model at each create.
   models.defineRelations(({ one }) => ({ hardware: one(hardware) }))
 
-  const tell = options.onUserWrite ?? (() => {})
-  const modelSync = new Sync('models', store.models, open(models), tell)
-  const hardwareSync = new Sync('hardware', store.hardware, open(hardware), tell)
+  const onUserWrite = options.onUserWrite ?? (() => {})
+  const modelSync = new CollectionSync('models', store.models, toAnyCollection(models), onUserWrite)
+  const hardwareSync = new CollectionSync('hardware', store.hardware, toAnyCollection(hardware), onUserWrite)
   modelSync.relate('hardware', hardwareSync)
   // Hardware comes before the models that it is related to.
   const syncs = [
     hardwareSync,
-    new Sync('tokens', store.tokens, open(tokens), tell),
+    new CollectionSync('tokens', store.tokens, toAnyCollection(tokens), onUserWrite),
     modelSync,
-    new Sync('voices', store.voices, open(voices), tell),
-    new Sync('hub', store.hub, open(hub), tell),
-    new Sync('aggregator', store.aggregator, open(aggregator), tell),
-    new Sync('schemas', store.schemas, open(schemas), tell),
+    new CollectionSync('voices', store.voices, toAnyCollection(voices), onUserWrite),
+    new CollectionSync('hub', store.hub, toAnyCollection(hub), onUserWrite),
+    new CollectionSync('aggregator', store.aggregator, toAnyCollection(aggregator), onUserWrite),
+    new CollectionSync('schemas', store.schemas, toAnyCollection(schemas), onUserWrite),
   ]
   for (const sync of syncs) await sync.fill()
   return {
@@ -94,8 +94,8 @@ export async function createData(store: Store, options: DataOptions = {}): Promi
     aggregator,
     hardware,
     schemas,
-    async settled() {
-      for (const sync of syncs) await sync.settled()
+    async whenIdle() {
+      for (const sync of syncs) await sync.whenIdle()
     },
     dispose() {
       for (const sync of syncs) sync.dispose()
@@ -108,46 +108,46 @@ type AnyCollection = Collection<z.ZodType<Record<string, unknown>, Record<string
 type Row = Record<string, unknown>
 
 // The kinds differ in their records' types alone, and TypeScript has no way to say so of a class with hooks.
-function open<S extends z.ZodType>(collection: Collection<S>): AnyCollection {
+function toAnyCollection<S extends z.ZodType>(collection: Collection<S>): AnyCollection {
   return collection as unknown as AnyCollection
 }
 
 /** A user created the row that this side was about to: `#reconcile` looks again. */
-class Overtaken extends Error {}
+class SupersededError extends Error {}
 
-class Sync<R extends object> {
+class CollectionSync<R extends object> {
   readonly #kind: DataKind
   readonly #index: Index<R>
   readonly #collection: AnyCollection
   readonly #fields: readonly string[]
-  readonly #tell: (write: UserWrite) => void
+  readonly #onUserWrite: (write: UserWrite) => void
   readonly #stopListening: () => void
-  #relation: { field: string; to: Sync<object> } | undefined
+  #relation: { field: string; to: CollectionSync<object> } | undefined
   /** Told of rows that come, for the rows that are related to them. */
-  #onArrival: (key: string) => void = () => {}
+  #onRowAdded: (key: string) => void = () => {}
   /** Any version of each key's row: relations ask for its identity only, which an update keeps. */
   readonly #rows = new Map<string, Row>()
   /** Values that this side creates, and the rows made of them. */
-  readonly #fed = new WeakSet<object>()
+  readonly #syncedValues = new WeakSet<object>()
   /** What this side is writing into a row just now. */
-  readonly #feeding = new Map<string, R>()
+  readonly #updating = new Map<string, R>()
   #deleting = false
   /** Creates whose hooks may have run and whose rows are not in the collection yet. */
   readonly #creating = new Set<Promise<unknown>>()
   #queue: Promise<void> = Promise.resolve()
   #failure: { error: unknown } | undefined
 
-  constructor(kind: DataKind, index: Index<R>, collection: AnyCollection, tell: (write: UserWrite) => void) {
+  constructor(kind: DataKind, index: Index<R>, collection: AnyCollection, onUserWrite: (write: UserWrite) => void) {
     this.#kind = kind
     this.#index = index
     this.#collection = collection
-    this.#tell = tell
+    this.#onUserWrite = onUserWrite
     this.#fields = Object.keys((index.options.schema as unknown as z.ZodObject).shape)
 
-    collection.hooks.earlyOn('create', event => this.#prepare(event.data))
-    collection.hooks.on('create', event => this.#created(event.data.record))
-    collection.hooks.on('update', ({ data }) => this.#updated(data.prevRecord, data.nextRecord, data.path))
-    collection.hooks.on('delete', event => this.#deleted(event.data.deletedRecord))
+    collection.hooks.earlyOn('create', event => this.#onBeforeCreate(event.data))
+    collection.hooks.on('create', event => this.#onCreate(event.data.record))
+    collection.hooks.on('update', ({ data }) => this.#onUpdate(data.prevRecord, data.nextRecord, data.path))
+    collection.hooks.on('delete', event => this.#onDelete(event.data.deletedRecord))
     // The library's own `clear` walks a list while it shrinks and leaves out every second record's hook.
     collection.clear = () => {
       collection.deleteMany(query => query.where(() => true))
@@ -168,24 +168,24 @@ class Sync<R extends object> {
   }
 
   /** Relates a row to the row of the other kind with the same key, under this field. */
-  relate<T extends object>(field: string, to: Sync<T>): void {
-    this.#relation = { field, to: to as unknown as Sync<object> }
-    to.#onArrival = key => {
-      if (this.#rows.has(key)) this.#enqueue(() => this.#relateLate(key))
+  relate<T extends object>(field: string, to: CollectionSync<T>): void {
+    this.#relation = { field, to: to as unknown as CollectionSync<object> }
+    to.#onRowAdded = key => {
+      if (this.#rows.has(key)) this.#enqueue(() => this.#relateExisting(key))
     }
   }
 
   async fill(): Promise<void> {
     for (const record of this.#index.all()) this.#enqueue(() => this.#create(record))
-    await this.settled()
+    await this.whenIdle()
   }
 
-  async settled(): Promise<void> {
-    let seen: Promise<void>
+  async whenIdle(): Promise<void> {
+    let awaited: Promise<void>
     do {
-      seen = this.#queue
-      await seen
-    } while (seen !== this.#queue)
+      awaited = this.#queue
+      await awaited
+    } while (awaited !== this.#queue)
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
@@ -209,7 +209,7 @@ class Sync<R extends object> {
         return
       }
       if (row === undefined) await this.#create(record)
-      else if (same(this.#plain(row), record)) return
+      else if (isJsonEqual(this.#toRecord(row), record)) return
       else await this.#update(key, row, record)
     }
   }
@@ -225,23 +225,23 @@ class Sync<R extends object> {
 
   async #create(record: R): Promise<void> {
     const values = { ...record } as Row
-    this.#fed.add(values)
+    this.#syncedValues.add(values)
     try {
       await this.#collection.create(values)
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error
+      if (!(error instanceof SupersededError)) throw error
     }
   }
 
   async #update(key: string, row: Row, record: R): Promise<void> {
-    this.#feeding.set(key, record)
+    this.#updating.set(key, record)
     try {
       await this.#collection.update(row as never, {
         data: draft => {
           for (const field of this.#fields) {
             const value = (record as Row)[field]
             if (value === undefined) delete (draft as Row)[field]
-            else if (!same((draft as Row)[field], value)) (draft as Row)[field] = structuredClone(value)
+            else if (!isJsonEqual((draft as Row)[field], value)) (draft as Row)[field] = structuredClone(value)
           }
         },
       })
@@ -249,7 +249,7 @@ class Sync<R extends object> {
       // A user may delete the row meanwhile: then there is nothing to update, and `#reconcile` looks again.
       if (this.#collection.all().some(each => this.#keyOf(each) === key)) throw error
     } finally {
-      this.#feeding.delete(key)
+      this.#updating.delete(key)
     }
   }
 
@@ -262,7 +262,7 @@ class Sync<R extends object> {
     }
   }
 
-  async #relateLate(key: string): Promise<void> {
+  async #relateExisting(key: string): Promise<void> {
     const { field, to } = this.#relation!
     const row = await this.#rowOf(key)
     const counterpart = await to.#rowOf(key)
@@ -275,9 +275,9 @@ class Sync<R extends object> {
   }
 
   /** Runs before the library sets relations up: gives the row its counterpart as if the user had named it. */
-  #prepare(data: { record: Row; initialValues?: unknown }): void {
+  #onBeforeCreate(data: { record: Row; initialValues?: unknown }): void {
     const values = data.initialValues as Row
-    if (this.#fed.has(values)) this.#fed.add(data.record)
+    if (this.#syncedValues.has(values)) this.#syncedValues.add(data.record)
     if (this.#relation === undefined || data.record[this.#relation.field] !== undefined) return
     const { field, to } = this.#relation
     const counterpart = to.#rows.get(this.#keyOf(data.record))
@@ -286,51 +286,51 @@ class Sync<R extends object> {
     data.initialValues = { ...values, [field]: counterpart }
   }
 
-  #created(row: Row): void {
+  #onCreate(row: Row): void {
     const key = this.#keyOf(row)
-    if (this.#fed.has(row)) {
-      if (this.#rows.has(key)) throw new Overtaken()
+    if (this.#syncedValues.has(row)) {
+      if (this.#rows.has(key)) throw new SupersededError()
     } else {
       if (this.#index.has(key) || this.#rows.has(key)) {
         throw new DataError(
           `Failed to create ${this.#index.options.kind} '${key}': that key is taken. Update the record, or give another key.`,
         )
       }
-      const record = this.#index.put(this.#plain(row), this)
-      this.#tell({ kind: this.#kind, key, action: 'create', record })
+      const record = this.#index.put(this.#toRecord(row), this)
+      this.#onUserWrite({ kind: this.#kind, key, action: 'create', record })
     }
     this.#rows.set(key, row)
-    this.#onArrival(key)
+    this.#onRowAdded(key)
   }
 
   /** Runs once for each changed field, each time with the whole next row. */
-  #updated(before: Row, after: Row, path: readonly PropertyKey[]): void {
+  #onUpdate(before: Row, after: Row, path: readonly PropertyKey[]): void {
     if (path[0] === this.#relation?.field) return
     const key = this.#keyOf(before)
-    const next = this.#plain(after)
-    const fed = this.#feeding.get(key)
-    if (fed !== undefined && same(next, fed)) return
+    const next = this.#toRecord(after)
+    const syncedRecord = this.#updating.get(key)
+    if (syncedRecord !== undefined && isJsonEqual(next, syncedRecord)) return
     if (this.#keyOf(after) !== key) {
       throw new DataError(
         `Failed to update ${this.#index.options.kind} '${key}': its key cannot change. Delete it and create another.`,
       )
     }
-    const present = this.#index.get(key)
-    if (present === undefined) {
+    const stored = this.#index.get(key)
+    if (stored === undefined) {
       throw new DataError(
         `Failed to update ${this.#index.options.kind} '${key}': it was deleted meanwhile. Create it again.`,
       )
     }
-    if (same(next, present)) return
+    if (isJsonEqual(next, stored)) return
     const record = this.#index.put(next, this)
-    this.#tell({ kind: this.#kind, key, action: 'update', record })
+    this.#onUserWrite({ kind: this.#kind, key, action: 'update', record })
   }
 
-  #deleted(row: Row): void {
+  #onDelete(row: Row): void {
     const key = this.#keyOf(row)
     this.#rows.delete(key)
     if (this.#deleting) return
-    if (this.#index.delete(key, this)) this.#tell({ kind: this.#kind, key, action: 'delete', record: undefined })
+    if (this.#index.delete(key, this)) this.#onUserWrite({ kind: this.#kind, key, action: 'delete', record: undefined })
   }
 
   #keyOf(row: Row): string {
@@ -338,7 +338,7 @@ class Sync<R extends object> {
   }
 
   /** The record without what only the collection knows of it. */
-  #plain(row: Row): R {
+  #toRecord(row: Row): R {
     const plain: Row = {}
     for (const field of this.#fields) if (row[field] !== undefined) plain[field] = row[field]
     return plain as R
@@ -346,11 +346,11 @@ class Sync<R extends object> {
 }
 
 /** Whether two JSON values are the same. */
-function same(one: unknown, other: unknown): boolean {
+function isJsonEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
   if (Array.isArray(one) !== Array.isArray(other)) return false
   const keys = Object.keys(one)
   if (keys.length !== Object.keys(other).length) return false
-  return keys.every(key => Object.hasOwn(other, key) && same((one as Row)[key], (other as Row)[key]))
+  return keys.every(key => Object.hasOwn(other, key) && isJsonEqual((one as Row)[key], (other as Row)[key]))
 }

@@ -5,9 +5,9 @@
 import type { Faker } from '@faker-js/faker'
 import { faker as english } from '@faker-js/faker/locale/en'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
-import { Chance, type Key, purpose } from '../kernel/random.ts'
+import { Chance, type EntityKey, purpose } from '../kernel/random.ts'
 import { deepFreeze } from './freeze.ts'
-import { GPUS, type GpuFigures } from './gpus.ts'
+import { GPUS, type GpuSpec } from './gpus.ts'
 import { loadProfile } from './profile.ts'
 import type {
   CatalogModel,
@@ -22,7 +22,7 @@ import type {
 type RealGpu = Exclude<GpuType, 'other'>
 
 /** The limit of a GPU type that an account does not name. */
-const DEFAULT_LIMIT = 4
+const DEFAULT_GPU_LIMIT = 4
 /** Concurrent requests of a bulk deployment: few, so that the cache of an 8B model fits beside it on small cards. */
 const BATCH_SIZE = 16
 const DAY_MS = 86_400_000
@@ -38,12 +38,12 @@ const DAY_MS = 86_400_000
  */
 export function fillModels(fixture: Fixture, count: number, seed: number | string): Fixture {
   checkCount('models', fixture.models.length, count)
-  const source = new Source(seed)
-  const taken = new Set(fixture.models.map(model => model.model_name))
+  const source = new SeededFaker(seed)
+  const takenNames = new Set(fixture.models.map(model => model.model_name))
   const models = [...fixture.models]
   const hardware = [...fixture.hardware]
   while (models.length < count) {
-    const [model, entry] = bulkModel(source, source.turnTo('model', models.length), taken)
+    const [model, entry] = bulkModel(source, source.selectRecord('model', models.length), takenNames)
     models.push(model)
     hardware.push(entry)
   }
@@ -69,52 +69,52 @@ export function fillDeployments(
   epochMs: number = DEFAULT_EPOCH_MS,
 ): Fixture {
   checkCount('deployments', fixture.deployments.length, count)
-  const source = new Source(seed)
-  const taken = new Set(fixture.deployments.map(each => each.model_name))
-  const room = new Room(fixture)
+  const source = new SeededFaker(seed)
+  const takenNames = new Set(fixture.deployments.map(each => each.model_name))
+  const capacity = new FleetCapacity(fixture)
   const deployments = [...fixture.deployments]
   while (deployments.length < count) {
-    source.turnTo('deployment', deployments.length)
-    deployments.push(bulkDeployment(source.faker, fixture, room, taken, epochMs))
+    source.selectRecord('deployment', deployments.length)
+    deployments.push(bulkDeployment(source.faker, fixture, capacity, takenNames, epochMs))
   }
-  const account = { ...fixture.account, gpu_limits: { ...fixture.account.gpu_limits, ...room.limits() } }
+  const account = { ...fixture.account, gpu_limits: { ...fixture.account.gpu_limits, ...capacity.gpuLimits() } }
   return deepFreeze({ ...fixture, account, deployments })
 }
 
-function checkCount(what: string, has: number, asked: number): void {
-  if (Number.isInteger(asked) && asked >= has) return
+function checkCount(what: string, present: number, requested: number): void {
+  if (Number.isInteger(requested) && requested >= present) return
   throw new RangeError(
-    `Failed to fill ${what}: the fixture has ${has}, asked for ${asked} in all. Ask for ${has} or more.`,
+    `Failed to fill ${what}: the fixture has ${present}, asked for ${requested} in all. Ask for ${present} or more.`,
   )
 }
 
 /** A faker of its own, whose chance is a function of the seed and of the record it is turned to. */
-class Source {
+class SeededFaker {
   readonly faker: Faker
   readonly chance: Chance
-  #key: Key
-  #drawn = 0
+  #key: EntityKey
+  #drawCount = 0
 
   constructor(seed: number | string) {
-    const what = purpose('faker')
+    const fakerPurpose = purpose('faker')
     this.chance = new Chance(seed)
     this.#key = this.chance.key('bulk', '')
     // The package's entry point loads every language; the English one brings the class along.
-    const Own = english.constructor as typeof Faker
-    const next = () => this.chance.unit(this.#key, what, this.#drawn++)
-    this.faker = new Own({ locale: english.rawDefinitions, randomizer: { next, seed: () => {} } })
+    const FakerClass = english.constructor as typeof Faker
+    const next = () => this.chance.unit(this.#key, fakerPurpose, this.#drawCount++)
+    this.faker = new FakerClass({ locale: english.rawDefinitions, randomizer: { next, seed: () => {} } })
   }
 
-  turnTo(kind: string, position: number): Key {
+  selectRecord(kind: string, position: number): EntityKey {
     this.#key = this.chance.key(`bulk ${kind}`, '', position)
-    this.#drawn = 0
+    this.#drawCount = 0
     return this.#key
   }
 }
 
-const SIZES = [0.5, 1, 2, 3, 7, 8, 12, 14, 24, 32, 70, 120] as const
-const SMALL = [0.1, 0.3, 0.5, 1, 2, 4] as const
-const WORD: Record<ModelTask, string> = {
+const TEXT_MODEL_SIZES = [0.5, 1, 2, 3, 7, 8, 12, 14, 24, 32, 70, 120] as const
+const OTHER_MODEL_SIZES = [0.1, 0.3, 0.5, 1, 2, 4] as const
+const TASK_WORDS: Record<ModelTask, string> = {
   'text-generation': 'chat',
   embeddings: 'embed',
   'text-to-image': 'image',
@@ -124,7 +124,7 @@ const WORD: Record<ModelTask, string> = {
   custom: 'tool',
 }
 
-function bulkModel(source: Source, key: Key, taken: Set<string>): [CatalogModel, ModelHardware] {
+function bulkModel(source: SeededFaker, key: EntityKey, takenNames: Set<string>): [CatalogModel, ModelHardware] {
   const { faker, chance } = source
   const type = faker.helpers.weightedArrayElement<ModelTask>([
     { value: 'text-generation', weight: 12 },
@@ -135,11 +135,11 @@ function bulkModel(source: Source, key: Key, taken: Set<string>): [CatalogModel,
     { value: 'reranker', weight: 1 },
     { value: 'custom', weight: 1 },
   ])
-  const text = type === 'text-generation'
-  const size = faker.helpers.arrayElement<number>(text ? SIZES : SMALL)
-  const name = `${slug(faker.word.adjective())}-${slug(faker.word.noun())}/${slug(faker.word.noun())}-${WORD[type]}-${size}b`
-  const model_name = unused(name, taken)
-  const gpu = roomiest(size * 2.1)
+  const isText = type === 'text-generation'
+  const size = faker.helpers.arrayElement<number>(isText ? TEXT_MODEL_SIZES : OTHER_MODEL_SIZES)
+  const name = `${slug(faker.word.adjective())}-${slug(faker.word.noun())}/${slug(faker.word.noun())}-${TASK_WORDS[type]}-${size}b`
+  const model_name = uniqueName(name, takenNames)
+  const gpu = smallestFittingGpu(size * 2.1)
   const rate = faker.number.int({ min: 1, max: 9 }) * (size > 20 ? 5 : 1)
   const perSecond = loadProfile().prices.centsPerHour[gpu] / 3600
   const price = `$${(perSecond / 100).toFixed(6)}`
@@ -149,7 +149,7 @@ function bulkModel(source: Source, key: Key, taken: Set<string>): [CatalogModel,
     reported_type: type,
     description: `${faker.company.catchPhrase()}, with ${size}B parameters.`,
     cover_img_url: '',
-    tags: [WORD[type], slug(faker.word.adjective())],
+    tags: [TASK_WORDS[type], slug(faker.word.adjective())],
     pricing: {
       type: 'time',
       cents_per_sec: Number(perSecond.toFixed(5)),
@@ -157,33 +157,33 @@ function bulkModel(source: Source, key: Key, taken: Set<string>): [CatalogModel,
       full: `${price} per second of 1x ${gpu}`,
       table: { columns: ['Hardware', 'Price per second'], rows: [[`1x ${gpu}`, price]] },
     },
-    max_tokens: text ? faker.helpers.arrayElement([4096, 8192, 32_768, 131_072]) : null,
+    max_tokens: isText ? faker.helpers.arrayElement([4096, 8192, 32_768, 131_072]) : null,
     replaced_by: null,
     deprecated: null,
-    quantization: text ? 'bf16' : null,
-    mmlu: text ? faker.number.int({ min: 400, max: 880 }) / 1000 : null,
+    quantization: isText ? 'bf16' : null,
+    mmlu: isText ? faker.number.int({ min: 400, max: 880 }) / 1000 : null,
     expected: null,
     is_partner: faker.number.int(9) === 0,
     versions: [chance.hex(64, key, purpose('version'))],
     parameters_b: size,
   }
-  const pricing = { cents_per_million_input_tokens: rate, cents_per_million_output_tokens: text ? rate * 2 : 0 }
+  const pricing = { cents_per_million_input_tokens: rate, cents_per_million_output_tokens: isText ? rate * 2 : 0 }
   const entry: ModelHardware = {
     model_name,
     hardware: [{ type: 'serverless', id: 'serverless', name: 'Serverless', pricing }],
   }
-  if (text)
+  if (isText)
     entry.hardware.push({ type: 'dedicated', id: `1x${gpu}`, name: `1 x ${gpu.replace('-', ' ')}`, gpu, num_gpus: 1 })
   return [model, entry]
 }
 
 /** The smallest card that holds this many GB with a tenth to spare. */
-function roomiest(gigabytes: number): RealGpu {
-  const cards = Object.entries(GPUS) as [RealGpu, GpuFigures][]
+function smallestFittingGpu(gigabytes: number): RealGpu {
+  const cards = Object.entries(GPUS) as [RealGpu, GpuSpec][]
   return cards.find(([, { memoryBytes }]) => gigabytes <= (memoryBytes / 1e9) * 0.9)?.[0] ?? 'B300-270GB'
 }
 
-const REASONS = [
+const FAIL_REASONS = [
   'image pull failed: manifest unknown',
   'hub: 404 repository not found',
   'hub: 401 the repository is gated',
@@ -193,19 +193,19 @@ const REASONS = [
 function bulkDeployment(
   faker: Faker,
   fixture: Fixture,
-  room: Room,
-  taken: Set<string>,
+  capacity: FleetCapacity,
+  takenNames: Set<string>,
   epochMs: number,
 ): DeploymentSeed {
   const name = `${fixture.account.display_name}/${slug(faker.word.adjective())}-${slug(faker.word.noun())}`
-  const model_name = unused(name, taken)
-  const wish = faker.helpers.weightedArrayElement<'running' | 'stopped' | 'failed' | 'deleted'>([
+  const model_name = uniqueName(name, takenNames)
+  const desiredStatus = faker.helpers.weightedArrayElement<'running' | 'stopped' | 'failed' | 'deleted'>([
     { value: 'running', weight: 5 },
     { value: 'stopped', weight: 3 },
     { value: 'failed', weight: 1 },
     { value: 'deleted', weight: 1 },
   ])
-  const { pairing, status } = room.choose(faker, wish)
+  const { pairing, status } = capacity.choose(faker, desiredStatus)
   const created = epochMs - faker.number.int({ min: 3_600_000, max: 30 * DAY_MS })
   const updated = created + faker.number.int({ min: 60_000, max: epochMs - created })
   return {
@@ -213,7 +213,7 @@ function bulkDeployment(
     type: 'llm',
     task: 'text-generation',
     status,
-    fail_reason: status === 'failed' ? faker.helpers.arrayElement(REASONS) : '',
+    fail_reason: status === 'failed' ? faker.helpers.arrayElement(FAIL_REASONS) : '',
     created_at: new Date(created).toISOString(),
     updated_at: new Date(updated).toISOString(),
     gpu: pairing.gpu,
@@ -227,37 +227,37 @@ function bulkDeployment(
 }
 
 /** Weights and a card that one instance fits on; without a repository the weights go by the deployment's name. */
-interface Pairing {
+interface GpuWeightsPair {
   gpu: RealGpu
   repo: string | undefined
 }
 
 /** What of the fleet is free, and what the account holds of it. */
-class Room {
+class FleetCapacity {
   readonly #fixture: Fixture
-  readonly #pairings: Pairing[]
-  readonly #free = new Map<RealGpu, number>()
-  readonly #held = new Map<RealGpu, number>()
-  readonly #added = new Map<RealGpu, number>()
+  readonly #pairings: GpuWeightsPair[]
+  readonly #freeGpus = new Map<RealGpu, number>()
+  readonly #usedGpus = new Map<RealGpu, number>()
+  readonly #addedGpus = new Map<RealGpu, number>()
 
   constructor(fixture: Fixture) {
     this.#fixture = fixture
     for (const { status, type, gpu, num_gpus, settings } of fixture.deployments) {
       if (type !== 'llm' || status === 'stopped' || status === 'failed' || status === 'deleted') continue
-      add(this.#held, gpu, num_gpus * Math.max(1, settings.min_instances))
+      increment(this.#usedGpus, gpu, num_gpus * Math.max(1, settings.min_instances))
     }
     for (const { market, nodes } of fixture.nodes.pools) {
       if (market === 'spot') continue
       for (const { gpu, count, gpus_per_node, occupied } of nodes)
-        add(this.#free, gpu, count * (gpus_per_node - occupied))
+        increment(this.#freeGpus, gpu, count * (gpus_per_node - occupied))
     }
-    for (const [gpu, free] of this.#free) {
-      this.#free.set(gpu, Math.max(0, Math.floor(((free - (this.#held.get(gpu) ?? 0)) * 3) / 4)))
+    for (const [gpu, free] of this.#freeGpus) {
+      this.#freeGpus.set(gpu, Math.max(0, Math.floor(((free - (this.#usedGpus.get(gpu) ?? 0)) * 3) / 4)))
     }
-    const cards = this.#free.size > 0 ? [...this.#free.keys()] : (['H100-80GB'] as const)
+    const cards = this.#freeGpus.size > 0 ? [...this.#freeGpus.keys()] : (['H100-80GB'] as const)
     this.#pairings = cards.flatMap(gpu =>
       weights(fixture)
-        .filter(({ bytes, parameters_b }) => fits(gpu, bytes, parameters_b))
+        .filter(({ bytes, parameters_b }) => fitsOnGpu(gpu, bytes, parameters_b))
         .map(({ repo }) => ({ gpu, repo })),
     )
     if (this.#pairings.length === 0) {
@@ -267,25 +267,29 @@ class Room {
     }
   }
 
-  choose(faker: Faker, wish: 'running' | 'stopped' | 'failed' | 'deleted'): { pairing: Pairing; status: typeof wish } {
-    const open = wish === 'running' ? this.#pairings.filter(({ gpu }) => (this.#free.get(gpu) ?? 0) > 0) : []
-    if (open.length === 0) {
+  choose(
+    faker: Faker,
+    desiredStatus: 'running' | 'stopped' | 'failed' | 'deleted',
+  ): { pairing: GpuWeightsPair; status: typeof desiredStatus } {
+    const candidates =
+      desiredStatus === 'running' ? this.#pairings.filter(({ gpu }) => (this.#freeGpus.get(gpu) ?? 0) > 0) : []
+    if (candidates.length === 0) {
       const pairing = faker.helpers.arrayElement(this.#pairings)
-      return { pairing, status: wish === 'running' ? 'stopped' : wish }
+      return { pairing, status: desiredStatus === 'running' ? 'stopped' : desiredStatus }
     }
-    const pairing = faker.helpers.arrayElement(open)
-    add(this.#free, pairing.gpu, -1)
-    add(this.#added, pairing.gpu, 1)
+    const pairing = faker.helpers.arrayElement(candidates)
+    increment(this.#freeGpus, pairing.gpu, -1)
+    increment(this.#addedGpus, pairing.gpu, 1)
     return { pairing, status: 'running' }
   }
 
   /** Limits that leave as much unused as there was. */
-  limits(): Partial<Record<RealGpu, number>> {
+  gpuLimits(): Partial<Record<RealGpu, number>> {
     const limits: Partial<Record<RealGpu, number>> = {}
-    for (const [gpu, added] of this.#added) {
+    for (const [gpu, added] of this.#addedGpus) {
       const limit = this.#fixture.account.gpu_limits[gpu]
       if (limit === null) continue
-      limits[gpu] = Math.max(limit ?? DEFAULT_LIMIT, this.#held.get(gpu) ?? 0) + added
+      limits[gpu] = Math.max(limit ?? DEFAULT_GPU_LIMIT, this.#usedGpus.get(gpu) ?? 0) + added
     }
     return limits
   }
@@ -298,12 +302,12 @@ function weights({ hub }: Fixture): { repo: string | undefined; bytes: number; p
 }
 
 /** A cautious form of the simulator's own rule: 128 KiB of cache a token for 8B, in proportion above, 1,024 tokens a request. */
-function fits(gpu: RealGpu, bytes: number, parameters: number): boolean {
+function fitsOnGpu(gpu: RealGpu, bytes: number, parameters: number): boolean {
   const cache = BATCH_SIZE * 1024 * 131_072 * Math.max(1, parameters / 8)
   return bytes * 1.05 + 1.5e9 + cache <= GPUS[gpu].memoryBytes * 0.9
 }
 
-function add<K>(counts: Map<K, number>, key: K, amount: number): void {
+function increment<K>(counts: Map<K, number>, key: K, amount: number): void {
   counts.set(key, (counts.get(key) ?? 0) + amount)
 }
 
@@ -314,9 +318,9 @@ function slug(words: string): string {
     .replace(/^-|-$/g, '')
 }
 
-function unused(name: string, taken: Set<string>): string {
-  let free = name
-  for (let nth = 2; taken.has(free); nth++) free = `${name}-${nth}`
-  taken.add(free)
-  return free
+function uniqueName(name: string, takenNames: Set<string>): string {
+  let candidate = name
+  for (let nth = 2; takenNames.has(candidate); nth++) candidate = `${name}-${nth}`
+  takenNames.add(candidate)
+  return candidate
 }

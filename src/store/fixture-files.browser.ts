@@ -1,7 +1,7 @@
 import quick from '../../profiles/quick.json' with { type: 'json' }
 import realistic from '../../profiles/realistic.json' with { type: 'json' }
 import rough from '../../profiles/rough.json' with { type: 'json' }
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import type {
   FixtureFiles,
   openFixture as openFixtureOnDisk,
@@ -23,11 +23,11 @@ export const openProfile: typeof openProfileOnDisk = source => {
     return { path: source, label: `${source}.json`, name: source, stamp: '', read: () => text }
   }
   const known = Object.keys(PROFILES)
-  const meant = nearest(source, known)
+  const suggestion = nearestWord(source, known)
   return {
     problem:
       `expected one of ${known.map(each => `'${each}'`).join(', ')}, got '${source}': other files need Node.` +
-      `${meant === undefined ? '' : ` Did you mean '${meant}'?`} Give one of these, or the profile as an object.`,
+      `${suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`} Give one of these, or the profile as an object.`,
   }
 }
 

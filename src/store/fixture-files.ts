@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 
 /** A fixture's folder, found and not yet read. */
 export interface FixtureFiles {
@@ -25,7 +25,7 @@ export interface FixtureFiles {
  * @throws Error when there is no such name or folder
  */
 export function openFixture(source: string): FixtureFiles {
-  const folder = isName(source) ? namedFolder(source) : resolve(source)
+  const folder = isBareName(source) ? findFixtureFolder(source) : resolve(source)
   if (!isFolder(folder)) {
     throw new Error(
       `Failed to read fixture '${source}': there is no such folder. Give the path of a folder that holds account.json.`,
@@ -38,8 +38,14 @@ export function openFixture(source: string): FixtureFiles {
     names,
     read(path) {
       const file = resolve(folder, path)
-      const below = relative(folder, file)
-      if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) return undefined
+      const relativePath = relative(folder, file)
+      if (
+        relativePath === '' ||
+        relativePath === '..' ||
+        relativePath.startsWith(`..${sep}`) ||
+        isAbsolute(relativePath)
+      )
+        return undefined
       return existsSync(file) && statSync(file).isFile() ? readFileSync(file, 'utf8') : undefined
     },
   }
@@ -50,25 +56,28 @@ function stampOf(folder: string, path = ''): string {
   let stamp = ''
   // By ourselves, for every world that is made asks: `recursive` takes several times as long.
   for (const name of readdirSync(join(folder, path)).sort()) {
-    const below = path === '' ? name : `${path}/${name}`
-    const entry = statSync(`${folder}/${below}`)
-    stamp += entry.isDirectory() ? `${below}/|${stampOf(folder, below)}` : `${below}:${entry.size}:${entry.mtimeMs}|`
+    const relativePath = path === '' ? name : `${path}/${name}`
+    const entry = statSync(`${folder}/${relativePath}`)
+    stamp += entry.isDirectory()
+      ? `${relativePath}/|${stampOf(folder, relativePath)}`
+      : `${relativePath}:${entry.size}:${entry.mtimeMs}|`
   }
   return stamp
 }
 
-function isName(source: string): boolean {
+function isBareName(source: string): boolean {
   return /^[A-Za-z0-9][\w-]*$/.test(source)
 }
 
-function namedFolder(name: string): string {
-  const home = homeOf('fixtures')
-  if (home !== undefined && isFolder(join(home, name))) return join(home, name)
+function findFixtureFolder(name: string): string {
+  const bundledFolder = findPackageFolder('fixtures')
+  if (bundledFolder !== undefined && isFolder(join(bundledFolder, name))) return join(bundledFolder, name)
   if (isFolder(resolve(name))) return resolve(name)
-  const known = home === undefined ? [] : readdirSync(home).filter(entry => isFolder(join(home, entry)))
-  const meant = nearest(name, known)
+  const known =
+    bundledFolder === undefined ? [] : readdirSync(bundledFolder).filter(entry => isFolder(join(bundledFolder, entry)))
+  const suggestion = nearestWord(name, known)
   throw new Error(
-    `Failed to read fixture '${name}': there is no fixture of that name.${meant === undefined ? '' : ` Did you mean '${meant}'?`} ` +
+    `Failed to read fixture '${name}': there is no fixture of that name.${suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`} ` +
       `Give ${known.length > 0 ? `one of ${known.map(each => `'${each}'`).join(', ')}, or ` : ''}the path of a folder.`,
   )
 }
@@ -89,21 +98,23 @@ export interface ProfileFile {
 /**
  * Finds a profile by the name of one that comes with the package, or by a file's path.
  *
- * @param below The profile that extends it: a path is relative to its folder.
+ * @param extendedBy The profile that extends it: a path is relative to its folder.
  */
-export function openProfile(source: string, below?: ProfileFile): ProfileFile | { problem: string } {
-  const home = homeOf('profiles')
-  const known = (home === undefined ? [] : readdirSync(home))
+export function openProfile(source: string, extendedBy?: ProfileFile): ProfileFile | { problem: string } {
+  const bundledFolder = findPackageFolder('profiles')
+  const known = (bundledFolder === undefined ? [] : readdirSync(bundledFolder))
     .filter(entry => entry.endsWith('.json'))
     .map(entry => basename(entry, '.json'))
     .sort()
-  const named = home !== undefined && known.includes(source)
-  const path = named ? join(home, `${source}.json`) : resolve(below === undefined ? '.' : dirname(below.path), source)
+  const isBundled = bundledFolder !== undefined && known.includes(source)
+  const path = isBundled
+    ? join(bundledFolder, `${source}.json`)
+    : resolve(extendedBy === undefined ? '.' : dirname(extendedBy.path), source)
   const entry = statSync(path, { throwIfNoEntry: false })
   if (entry?.isFile()) {
     return {
       path,
-      label: named ? `${source}.json` : source,
+      label: isBundled ? `${source}.json` : source,
       name: basename(path, '.json'),
       stamp: `${entry.size}:${entry.mtimeMs}`,
       read: () => readFileSync(path, 'utf8'),
@@ -111,12 +122,12 @@ export function openProfile(source: string, below?: ProfileFile): ProfileFile | 
   }
   const names = known.length > 0 ? `one of ${known.map(each => `'${each}'`).join(', ')}, or ` : ''
   const advice = `Give ${names}the path of a JSON file.`
-  if (!isName(source)) {
+  if (!isBareName(source)) {
     const what = entry === undefined ? 'there is no such file' : 'that is no file'
     return { problem: `expected a profile, got '${source}': ${what}. ${advice}` }
   }
-  const meant = nearest(source, known)
-  const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
+  const suggestion = nearestWord(source, known)
+  const hint = suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`
   return { problem: `expected a profile, got '${source}': there is none of that name.${hint} ${advice}` }
 }
 
@@ -127,24 +138,24 @@ export function openNames(path: string): { text: string } | { problem: string } 
 }
 
 /** A folder beside the nearest package.json above: two levels up from the source, one or two from the bundle. */
-function homeOf(name: string): string | undefined {
-  const known = homes.get(name)
-  if (known !== undefined) return known
-  const found = searchedHome(name)
-  if (found !== undefined) homes.set(name, found)
+function findPackageFolder(name: string): string | undefined {
+  const cached = packageFolders.get(name)
+  if (cached !== undefined) return cached
+  const found = searchPackageFolder(name)
+  if (found !== undefined) packageFolders.set(name, found)
   return found
 }
 
 /** Where the package keeps its folders: it does not move while the process lives. */
-const homes = new Map<string, string>()
+const packageFolders = new Map<string, string>()
 
-function searchedHome(name: string): string | undefined {
+function searchPackageFolder(name: string): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url))
   for (;;) {
     if (existsSync(join(folder, 'package.json')) && isFolder(join(folder, name))) return join(folder, name)
-    const above = dirname(folder)
-    if (above === folder) return undefined
-    folder = above
+    const parent = dirname(folder)
+    if (parent === folder) return undefined
+    folder = parent
   }
 }
 

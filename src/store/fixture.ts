@@ -1,16 +1,16 @@
 /** Fixtures: worlds to start from, read and checked once, then shared frozen. */
 import { openFixture } from '#fixture-files'
 import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import { checkFixture, checkTimes } from './fixture-checks.ts'
 import type { FixtureFiles } from './fixture-files.ts'
 import { deepFreeze } from './freeze.ts'
 import { parseJsonText } from './json-text.ts'
 import { LoadTraceError, OfferedLoad, parseLoadTrace } from './load.ts'
-import { jsonPath, problemsOf, READ_ONCE } from './problems.ts'
+import { jsonPath, problemsOf, WITHOUT_JIT } from './problems.ts'
 import { Fixture, type FixtureInput } from './records.ts'
 
-const MOST_PROBLEMS = 10
+const MAX_LISTED_PROBLEMS = 10
 
 /**
  * Records added to a fixture: lists are appended (pools and repositories too), the fields of `account` and the hub's
@@ -50,11 +50,11 @@ export class FixtureError extends Error {
  */
 export function loadFixture(source: string | FixtureInput, options: LoadOptions = {}): Fixture {
   const { patch, epochMs = DEFAULT_EPOCH_MS } = options
-  const report = new Report(source)
+  const report = new ProblemReport(source)
   let fixture = typeof source === 'string' ? loadFolder(source, report) : loadObject(source, report)
   report.throwIfAny()
   if (patch !== undefined) {
-    fixture = patched(fixture, patch, report)
+    fixture = applyPatch(fixture, patch, report)
     report.throwIfAny()
     checkFixture(fixture, report.add)
   }
@@ -64,20 +64,20 @@ export function loadFixture(source: string | FixtureInput, options: LoadOptions 
 }
 
 /** The fixtures read so far, by folder: the one thing of this package that outlives a world. */
-const loaded = new Map<string, { stamp: string; fixture: Fixture }>()
+const loadedFixtures = new Map<string, { stamp: string; fixture: Fixture }>()
 
-type Key = keyof Fixture
-const KEYS = Object.keys(Fixture.shape) as Key[]
+type FixtureKey = keyof Fixture
+const FIXTURE_KEYS = Object.keys(Fixture.shape) as FixtureKey[]
 
 /** Where the list of a key lies, for the keys that are an object around one. */
-const LIST_IN: Partial<Record<Key, string>> = { hub: 'repositories', nodes: 'pools' }
+const LIST_FIELDS: Partial<Record<FixtureKey, string>> = { hub: 'repositories', nodes: 'pools' }
 
-class Report {
+class ProblemReport {
   readonly #subject: string
   readonly #suffix: string
   readonly #problems: string[] = []
   /** How many records of each list stood there before the patch. */
-  #before: Partial<Record<Key, number>> = {}
+  #lengthsBeforePatch: Partial<Record<FixtureKey, number>> = {}
   #patch: FixturePatch | undefined
 
   constructor(source: string | FixtureInput) {
@@ -86,35 +86,35 @@ class Report {
   }
 
   /** From here on problems of appended records are told as those of the patch. */
-  patching(fixture: Fixture, patch: FixturePatch): void {
+  setPatch(fixture: Fixture, patch: FixturePatch): void {
     this.#patch = patch
-    for (const key of KEYS) {
+    for (const key of FIXTURE_KEYS) {
       const list = listOf(key, fixture[key])
-      if (list !== undefined) this.#before[key] = list.length
+      if (list !== undefined) this.#lengthsBeforePatch[key] = list.length
     }
   }
 
-  readonly add = (key: Key, path: readonly PropertyKey[], text: string): void => {
-    const before = this.#before[key]
-    const depth = LIST_IN[key] === undefined ? 0 : 1
+  readonly add = (key: FixtureKey, path: readonly PropertyKey[], text: string): void => {
+    const before = this.#lengthsBeforePatch[key]
+    const depth = LIST_FIELDS[key] === undefined ? 0 : 1
     const position = path[depth]
     if (before !== undefined && typeof position === 'number' && position >= before) {
-      this.line(`with.${key}: ${jsonPath(path.with(depth, position - before))}: ${text}`)
+      this.addLine(`with.${key}: ${jsonPath(path.with(depth, position - before))}: ${text}`)
     } else if (key === 'account' && this.#patch?.account !== undefined && String(path[0]) in this.#patch.account) {
-      this.line(`with.account: ${jsonPath(path)}: ${text}`)
+      this.addLine(`with.account: ${jsonPath(path)}: ${text}`)
     } else {
-      this.line(`${key}${this.#suffix}: ${jsonPath(path)}: ${text}`)
+      this.addLine(`${key}${this.#suffix}: ${jsonPath(path)}: ${text}`)
     }
   }
 
-  line(problem: string): void {
+  addLine(problem: string): void {
     this.#problems.push(problem)
   }
 
   throwIfAny(): void {
     const problems = this.#problems
     if (problems.length === 0) return
-    const first = problems.slice(0, MOST_PROBLEMS)
+    const first = problems.slice(0, MAX_LISTED_PROBLEMS)
     const more = problems.length > first.length ? `\n  and ${problems.length - first.length} more` : ''
     const list =
       problems.length === 1
@@ -124,7 +124,7 @@ class Report {
   }
 }
 
-function loadFolder(source: string, report: Report): Fixture {
+function loadFolder(source: string, report: ProblemReport): Fixture {
   let files: FixtureFiles
   try {
     files = openFixture(source)
@@ -132,24 +132,24 @@ function loadFolder(source: string, report: Report): Fixture {
     const message = error instanceof Error ? error.message : String(error)
     throw new FixtureError(message, [message])
   }
-  const known = loaded.get(files.folder)
-  if (known !== undefined && known.stamp === files.stamp) return known.fixture
+  const cached = loadedFixtures.get(files.folder)
+  if (cached !== undefined && cached.stamp === files.stamp) return cached.fixture
 
-  const raw: Partial<Record<Key, unknown>> = {}
+  const raw: Partial<Record<FixtureKey, unknown>> = {}
   if (!files.names.includes('account.json')) {
-    report.line('account.json: every fixture needs that file, and there is none. Add it.')
+    report.addLine('account.json: every fixture needs that file, and there is none. Add it.')
   }
-  for (const key of KEYS) {
+  for (const key of FIXTURE_KEYS) {
     const text = files.names.includes(`${key}.json`) ? files.read(`${key}.json`) : undefined
     if (text === undefined) continue
     const parsed = parseJsonText(text)
     if ('value' in parsed) raw[key] = parsed.value
     else {
       const { line, column, reason } = parsed.fault
-      report.line(`${key}.json: line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
+      report.addLine(`${key}.json: line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
     }
   }
-  checkNames(files, raw, report)
+  checkFileNames(files, raw, report)
   report.throwIfAny()
   const fixture = parsed(raw, report)
   report.throwIfAny()
@@ -157,16 +157,16 @@ function loadFolder(source: string, report: Report): Fixture {
   report.throwIfAny()
   checkFixture(fixture, report.add)
   report.throwIfAny()
-  loaded.set(files.folder, { stamp: files.stamp, fixture: deepFreeze(fixture) })
+  loadedFixtures.set(files.folder, { stamp: files.stamp, fixture: deepFreeze(fixture) })
   return fixture
 }
 
-function loadObject(source: FixtureInput, report: Report): Fixture {
+function loadObject(source: FixtureInput, report: ProblemReport): Fixture {
   for (const key of Object.keys(source)) {
-    if (KEYS.includes(key as Key)) continue
-    const meant = nearest(key, KEYS)
-    report.line(
-      `${key}: unknown field. ${meant === undefined ? 'Remove it.' : `Did you mean '${meant}'? Rename or remove it.`}`,
+    if (FIXTURE_KEYS.includes(key as FixtureKey)) continue
+    const suggestion = nearestWord(key, FIXTURE_KEYS)
+    report.addLine(
+      `${key}: unknown field. ${suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`}`,
     )
   }
   const fixture = parsed(source, report)
@@ -176,15 +176,15 @@ function loadObject(source: FixtureInput, report: Report): Fixture {
   return deepFreeze(fixture)
 }
 
-function parsed(raw: Partial<Record<Key, unknown>>, report: Report): Fixture {
-  const values: Partial<Record<Key, unknown>> = {}
-  for (const key of KEYS) {
+function parsed(raw: Partial<Record<FixtureKey, unknown>>, report: ProblemReport): Fixture {
+  const values: Partial<Record<FixtureKey, unknown>> = {}
+  for (const key of FIXTURE_KEYS) {
     if (key === 'account' && raw[key] === undefined) {
-      report.line('account: expected an object, got nothing. Add that field.')
+      report.addLine('account: expected an object, got nothing. Add that field.')
       continue
     }
     const schema = Fixture.shape[key]
-    const result = schema.safeParse(raw[key], READ_ONCE)
+    const result = schema.safeParse(raw[key], WITHOUT_JIT)
     if (result.success) values[key] = result.data
     else for (const { path, text } of problemsOf(schema, raw[key], result.error)) report.add(key, path, text)
   }
@@ -192,31 +192,32 @@ function parsed(raw: Partial<Record<Key, unknown>>, report: Report): Fixture {
 }
 
 /** The names in the folder that no key asks for: a typo would else leave a list empty without a word. */
-function checkNames(files: FixtureFiles, raw: Partial<Record<Key, unknown>>, report: Report): void {
+function checkFileNames(files: FixtureFiles, raw: Partial<Record<FixtureKey, unknown>>, report: ProblemReport): void {
   const entries = (list: unknown) => (Array.isArray(list) ? list : [])
-  const contents = [
+  const contentPaths = [
     ...entries(raw.files).map(entry => String(entry?.path)),
     ...entries(raw.deployments).map(entry => String(entry?.load?.path)),
   ]
   for (const name of files.names) {
     if (name.startsWith('.') || /^readme(\.md|\.txt)?$/i.test(name)) continue
-    if (KEYS.some(key => name === `${key}.json`)) continue
-    if (contents.some(path => path === name || path.startsWith(`${name}/`) || path.startsWith(`./${name}`))) continue
-    const meant = nearest(
+    if (FIXTURE_KEYS.some(key => name === `${key}.json`)) continue
+    if (contentPaths.some(path => path === name || path.startsWith(`${name}/`) || path.startsWith(`./${name}`)))
+      continue
+    const suggestion = nearestWord(
       name,
-      KEYS.map(key => `${key}.json`),
+      FIXTURE_KEYS.map(key => `${key}.json`),
     )
-    const hint = meant === undefined ? 'Remove it.' : `Did you mean '${meant}'? Rename or remove it.`
-    report.line(`${name}: unknown file. ${hint}`)
+    const hint = suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`
+    report.addLine(`${name}: unknown file. ${hint}`)
   }
 }
 
-function readContents(fixture: Fixture, files: FixtureFiles, report: Report): void {
+function readContents(fixture: Fixture, files: FixtureFiles, report: ProblemReport): void {
   fixture.files = fixture.files.map((entry, position) => {
     if (entry.path === undefined) return entry
     const content = files.read(entry.path)
     if (content !== undefined) return { ...entry, content }
-    report.add('files', [position, 'path'], noFile(entry.path))
+    report.add('files', [position, 'path'], describeMissingFile(entry.path))
     return entry
   })
   fixture.deployments = fixture.deployments.map((seed, position) => {
@@ -224,17 +225,17 @@ function readContents(fixture: Fixture, files: FixtureFiles, report: Report): vo
     const { path } = seed.load
     const text = files.read(path)
     if (text === undefined) {
-      report.add('deployments', [position, 'load', 'path'], noFile(path))
+      report.add('deployments', [position, 'load', 'path'], describeMissingFile(path))
       return seed
     }
     try {
       parseLoadTrace(text, path)
     } catch (error) {
       if (!(error instanceof LoadTraceError)) throw error
-      report.line(`${path}: line ${error.line}: ${error.reason}. ${error.advice}.`)
+      report.addLine(`${path}: line ${error.line}: ${error.reason}. ${error.advice}.`)
       return seed
     }
-    const load = OfferedLoad.safeParse({ ...seed.load, text }, READ_ONCE)
+    const load = OfferedLoad.safeParse({ ...seed.load, text }, WITHOUT_JIT)
     if (load.success) return { ...seed, load: load.data }
     for (const problem of problemsOf(OfferedLoad, seed.load, load.error)) {
       report.add('deployments', [position, 'load', ...problem.path], problem.text)
@@ -243,33 +244,33 @@ function readContents(fixture: Fixture, files: FixtureFiles, report: Report): vo
   })
 }
 
-function noFile(path: string): string {
+function describeMissingFile(path: string): string {
   return `there is no file '${path}' below the fixture's folder. Add it, or fix the path.`
 }
 
-function patched(base: Fixture, patch: FixturePatch, report: Report): Fixture {
-  report.patching(base, patch)
-  const merged: Partial<Record<Key, unknown>> = {}
-  for (const [key, added] of Object.entries(patch) as [Key, unknown][]) {
-    if (!KEYS.includes(key)) {
-      const meant = nearest(key, KEYS)
-      report.line(
-        `with.${key}: unknown field. ${meant === undefined ? 'Remove it.' : `Did you mean '${meant}'? Rename or remove it.`}`,
+function applyPatch(base: Fixture, patch: FixturePatch, report: ProblemReport): Fixture {
+  report.setPatch(base, patch)
+  const merged: Partial<Record<FixtureKey, unknown>> = {}
+  for (const [key, added] of Object.entries(patch) as [FixtureKey, unknown][]) {
+    if (!FIXTURE_KEYS.includes(key)) {
+      const suggestion = nearestWord(key, FIXTURE_KEYS)
+      report.addLine(
+        `with.${key}: unknown field. ${suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`}`,
       )
     } else if (added !== undefined) {
-      const own = mergedKey(key, base[key], added)
+      const mergedValue = mergeRecords(key, base[key], added)
       const schema = Fixture.shape[key]
-      const result = schema.safeParse(own, READ_ONCE)
+      const result = schema.safeParse(mergedValue, WITHOUT_JIT)
       if (result.success) merged[key] = result.data
-      else for (const { path, text } of problemsOf(schema, own, result.error)) report.add(key, path, text)
+      else for (const { path, text } of problemsOf(schema, mergedValue, result.error)) report.add(key, path, text)
     }
   }
   return deepFreeze({ ...base, ...(merged as Partial<Fixture>) })
 }
 
-function mergedKey(key: Key, base: unknown, added: unknown): unknown {
+function mergeRecords(key: FixtureKey, base: unknown, added: unknown): unknown {
   if (Array.isArray(base)) return Array.isArray(added) ? [...base, ...added] : added
-  const list = LIST_IN[key]
+  const list = LIST_FIELDS[key]
   if (typeof added !== 'object' || added === null) return added
   if (list === undefined) return { ...(base as object), ...added }
   const extra = (added as Record<string, unknown>)[list] ?? []
@@ -277,8 +278,8 @@ function mergedKey(key: Key, base: unknown, added: unknown): unknown {
   return { ...(base as object), ...added, [list]: [...(base as Record<string, unknown[]>)[list]!, ...extra] }
 }
 
-function listOf(key: Key, value: unknown): readonly unknown[] | undefined {
-  const list = LIST_IN[key]
+function listOf(key: FixtureKey, value: unknown): readonly unknown[] | undefined {
+  const list = LIST_FIELDS[key]
   const inner = list === undefined ? value : (value as Record<string, unknown>)[list]
   return Array.isArray(inner) ? inner : undefined
 }

@@ -1,7 +1,7 @@
 import type { GpuType } from './records.ts'
 
 /** What the simulation knows of a GPU type, whoever rents it out. */
-export interface GpuFigures {
+export interface GpuSpec {
   /** Usable memory in bytes: what the name says. */
   readonly memoryBytes: number
   /** Output tokens/s of an 8-billion-parameter model at full batches, on one GPU. */
@@ -16,7 +16,7 @@ const GB = 1e9
  * L40S 0.30, L4 0.10 of an H100 (anchored on the inter-token latencies of llm-d's inference simulator), Blackwell by the
  * ratios of the same tables.
  */
-export const GPUS: Readonly<Record<Exclude<GpuType, 'other'>, GpuFigures>> = {
+export const GPUS: Readonly<Record<Exclude<GpuType, 'other'>, GpuSpec>> = {
   'L4-24GB': { memoryBytes: 24 * GB, tokensPerSecond8b: 1520 },
   'L40S-48GB': { memoryBytes: 48 * GB, tokensPerSecond8b: 4560 },
   'A100-80GB': { memoryBytes: 80 * GB, tokensPerSecond8b: 8360 },

@@ -9,24 +9,24 @@ type Groups = readonly number[]
  * @example isAllowed('203.0.113.7', ['203.0.113.0/24']) // true
  * @example isAllowed('::ffff:10.0.0.1', ['10.0.0.1']) // true
  */
-export function isAllowed(address: string, ranges: readonly string[]): boolean {
+export function isAddressAllowed(address: string, ranges: readonly string[]): boolean {
   const groups = parseAddress(address)
-  return groups !== undefined && ranges.some(range => covers(range, groups))
+  return groups !== undefined && ranges.some(range => rangeContains(range, groups))
 }
 
 /** Whether a text is an address or a CIDR range. */
-export function isRange(range: string): boolean {
+export function isIpRange(range: string): boolean {
   return parseRange(range) !== undefined
 }
 
-function covers(range: string, address: Groups): boolean {
+function rangeContains(range: string, address: Groups): boolean {
   const parsed = parseRange(range)
   if (parsed === undefined) return false
   const { groups, bits } = parsed
-  const whole = bits >> 4
-  for (let i = 0; i < whole; i++) if (groups[i] !== address[i]) return false
-  const rest = bits & 15
-  return rest === 0 || (groups[whole]! ^ address[whole]!) >> (16 - rest) === 0
+  const wholeGroups = bits >> 4
+  for (let i = 0; i < wholeGroups; i++) if (groups[i] !== address[i]) return false
+  const remainingBits = bits & 15
+  return remainingBits === 0 || (groups[wholeGroups]! ^ address[wholeGroups]!) >> (16 - remainingBits) === 0
 }
 
 function parseRange(range: string): { groups: Groups; bits: number } | undefined {
@@ -44,12 +44,12 @@ function parseRange(range: string): { groups: Groups; bits: number } | undefined
 
 function parseAddress(address: string): Groups | undefined {
   const zone = address.indexOf('%')
-  const bare = zone < 0 ? address : address.slice(0, zone)
-  if (!bare.includes(':')) {
-    const pair = parseV4(bare)
+  const withoutZone = zone < 0 ? address : address.slice(0, zone)
+  if (!withoutZone.includes(':')) {
+    const pair = parseV4(withoutZone)
     return pair && [0, 0, 0, 0, 0, 0xffff, ...pair]
   }
-  const halves = bare.split('::')
+  const halves = withoutZone.split('::')
   if (halves.length > 2) return undefined
   const head = parseGroups(halves[0]!, halves.length === 1)
   const tail = halves.length === 2 ? parseGroups(halves[1]!, true) : []
@@ -78,8 +78,8 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
 
 function parseV4(text: string): [number, number] | undefined {
   // No leading zeros: some read them as octal, so nobody knows which address is meant.
-  const found = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/.exec(text)
-  if (found === null) return undefined
-  const [a, b, c, d] = found.slice(1).map(Number) as [number, number, number, number]
+  const match = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/.exec(text)
+  if (match === null) return undefined
+  const [a, b, c, d] = match.slice(1).map(Number) as [number, number, number, number]
   return a > 255 || b > 255 || c > 255 || d > 255 ? undefined : [(a << 8) | b, (c << 8) | d]
 }

@@ -1,20 +1,20 @@
 /** Offered load as data: how many requests/s a deployment is asked for, and of what size. */
 import * as z from 'zod'
-import { DAY, type Micros, micros, readable, SECOND } from '../kernel/duration.ts'
-import { shown } from './problems.ts'
+import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
+import { formatValue } from './problems.ts'
 
 /** The most requests/s a load offers: beyond any service, and sums over a century stay finite. */
-const MOST_RPS = 1e9
+const MAX_RPS = 1e9
 /** A wave, a burst or a trace comes back at most this often. */
-const SHORTEST_PERIOD = SECOND
+const MIN_PERIOD = SECOND
 /** The seconds of a trace count from the start of the world; what lies beyond was meant as a date. */
-const LONGEST_TRACE = 3650 * DAY
+const MAX_TRACE_LENGTH = 3650 * DAY
 
 const duration = z.string().refine(isDuration, {
   abort: true,
   error: "a duration like '90s', '10m' or '1h30m', at most 100 years",
 })
-const rps = z.number().min(0).max(MOST_RPS)
+const rps = z.number().min(0).max(MAX_RPS)
 
 const sizes = {
   /** Mean length of a prompt in tokens. */
@@ -37,7 +37,7 @@ const Steps = z
     for (let i = 1; i < steps.length; i++) {
       const before = steps[i - 1]!.at
       if (micros(steps[i]!.at) <= micros(before)) {
-        refuse(context, ['steps', i, 'at'], `a time after the step before it, '${before}'`)
+        addIssue(context, ['steps', i, 'at'], `a time after the step before it, '${before}'`)
       }
     }
   })
@@ -54,9 +54,9 @@ const Wave = z
     ...sizes,
   })
   .superRefine(({ low, high, period, peak_at }, context) => {
-    if (high < low) refuse(context, ['high'], `at least low, ${low}`)
-    atLeast(context, 'period', period, SHORTEST_PERIOD)
-    if (micros(peak_at) > micros(period)) refuse(context, ['peak_at'], `at most period, '${period}'`)
+    if (high < low) addIssue(context, ['high'], `at least low, ${low}`)
+    requireAtLeast(context, 'period', period, MIN_PERIOD)
+    if (micros(peak_at) > micros(period)) addIssue(context, ['peak_at'], `at most period, '${period}'`)
   })
 
 /** `peak` for `lasts`, once in each stretch of `every`; `base` otherwise. */
@@ -72,10 +72,10 @@ const Burst = z
     ...sizes,
   })
   .superRefine(({ base, peak, every, lasts }, context) => {
-    if (peak < base) refuse(context, ['peak'], `at least base, ${base}`)
-    atLeast(context, 'every', every, SHORTEST_PERIOD)
-    if (micros(lasts) === 0) refuse(context, ['lasts'], 'more than no time')
-    if (micros(lasts) > micros(every)) refuse(context, ['lasts'], `at most every, '${every}'`)
+    if (peak < base) addIssue(context, ['peak'], `at least base, ${base}`)
+    requireAtLeast(context, 'every', every, MIN_PERIOD)
+    if (micros(lasts) === 0) addIssue(context, ['lasts'], 'more than no time')
+    if (micros(lasts) > micros(every)) addIssue(context, ['lasts'], `at most every, '${every}'`)
   })
 
 /** The rate `from` until `start`, then a straight line to the rate `to` at `end`, which holds for ever. */
@@ -89,7 +89,7 @@ const Ramp = z
     ...sizes,
   })
   .superRefine(({ start, end }, context) => {
-    if (micros(end) <= micros(start)) refuse(context, ['end'], `a time after start, '${start}'`)
+    if (micros(end) <= micros(start)) addIssue(context, ['end'], `a time after start, '${start}'`)
   })
 
 /**
@@ -107,17 +107,17 @@ const Trace = z
   })
   .superRefine(({ path, text, repeat }, context) => {
     if (text === undefined) {
-      if (path === undefined) refuse(context, ['text'], "a trace (or 'path', a file below the fixture's folder)")
+      if (path === undefined) addIssue(context, ['text'], "a trace (or 'path', a file below the fixture's folder)")
       return
     }
     try {
       const period = tracePeriod(parseLoadTrace(text, path))
-      if (repeat && period < SHORTEST_PERIOD) {
-        refuse(context, ['repeat'], `false for a trace of less than ${readable(SHORTEST_PERIOD)}`)
+      if (repeat && period < MIN_PERIOD) {
+        addIssue(context, ['repeat'], `false for a trace of less than ${formatDuration(MIN_PERIOD)}`)
       }
     } catch (error) {
       if (!(error instanceof LoadTraceError)) throw error
-      refuse(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
+      addIssue(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
     }
   })
 
@@ -165,7 +165,7 @@ export class LoadTraceError extends Error {
  */
 export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
   const points: LoadPoint[] = []
-  let begun = false
+  let hasFirstLine = false
   for (const [i, line] of text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
@@ -176,11 +176,11 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
     }
     const [seconds = '', rate] = line.split(',').map(cell => cell.trim())
     if (rate === undefined) {
-      return fail(`expected two columns, 'seconds,requests/s', got ${shown(line.trim())}`, 'Add the missing one')
+      return fail(`expected two columns, 'seconds,requests/s', got ${formatValue(line.trim())}`, 'Add the missing one')
     }
-    const header = !begun && !isNumber(seconds) && !isNumber(rate) && seconds !== '' && rate !== ''
-    begun = true
-    if (!header) points.push(pointOf(seconds, rate, points.at(-1), fail))
+    const isHeader = !hasFirstLine && !isNumber(seconds) && !isNumber(rate) && seconds !== '' && rate !== ''
+    hasFirstLine = true
+    if (!isHeader) points.push(parsePoint(seconds, rate, points.at(-1), fail))
   }
   if (points.length === 0) {
     throw new LoadTraceError(name, 1, 'the trace is empty', "Add lines of 'seconds,requests/s'")
@@ -194,32 +194,32 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
  */
 export function tracePeriod(points: readonly LoadPoint[]): Micros {
   const last = points.at(-1)
-  const before = points.at(-2)
-  return last === undefined || before === undefined ? Number.POSITIVE_INFINITY : last.at + (last.at - before.at)
+  const previous = points.at(-2)
+  return last === undefined || previous === undefined ? Number.POSITIVE_INFINITY : last.at + (last.at - previous.at)
 }
 
 type Fail = (reason: string, advice: string) => never
 
-function pointOf(seconds: string, rate: string, before: LoadPoint | undefined, fail: Fail): LoadPoint {
+function parsePoint(seconds: string, rate: string, previous: LoadPoint | undefined, fail: Fail): LoadPoint {
   const expect = (holds: boolean, what: string, got: string, advice = 'Fix that value') => {
     if (!holds) fail(`expected ${what}, got ${got}`, advice)
   }
-  expect(isNumber(seconds), 'a number of seconds', shown(seconds))
-  expect(isNumber(rate), 'a number of requests/s', shown(rate))
+  expect(isNumber(seconds), 'a number of seconds', formatValue(seconds))
+  expect(isNumber(rate), 'a number of requests/s', formatValue(rate))
   const at = Math.round(Number(seconds) * SECOND)
   const rps = Number(rate)
   expect(at >= 0, 'seconds of at least 0', seconds)
   expect(
-    at <= LONGEST_TRACE,
+    at <= MAX_TRACE_LENGTH,
     'seconds since the start of the world, at most 10 years',
     seconds,
     "Subtract the first line's from every line's",
   )
   expect(rps >= 0, 'requests/s of at least 0', rate)
-  expect(rps <= MOST_RPS, `requests/s of at most ${MOST_RPS}`, rate)
-  if (before !== undefined) {
-    const expected = `seconds after the line before, ${before.at / SECOND}`
-    expect(at > before.at, expected, seconds, 'Put the lines in order of time')
+  expect(rps <= MAX_RPS, `requests/s of at most ${MAX_RPS}`, rate)
+  if (previous !== undefined) {
+    const expected = `seconds after the line before, ${previous.at / SECOND}`
+    expect(at > previous.at, expected, seconds, 'Put the lines in order of time')
   }
   return { at, rps }
 }
@@ -237,10 +237,10 @@ function isDuration(text: string): boolean {
   }
 }
 
-function atLeast(context: z.RefinementCtx, field: string, value: string, least: Micros): void {
-  if (micros(value) < least) refuse(context, [field], `a duration of at least ${readable(least)}`)
+function requireAtLeast(context: z.RefinementCtx, field: string, value: string, minimum: Micros): void {
+  if (micros(value) < minimum) addIssue(context, [field], `a duration of at least ${formatDuration(minimum)}`)
 }
 
-function refuse(context: z.RefinementCtx, path: PropertyKey[], message: string): void {
+function addIssue(context: z.RefinementCtx, path: PropertyKey[], message: string): void {
   context.addIssue({ code: 'custom', path, message })
 }

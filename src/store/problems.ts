@@ -1,9 +1,9 @@
 /** A zod schema's complaints in the words of this project: where, what was expected, what to do. */
 import * as z from 'zod'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 
 /** For what is read once and kept: zod else compiles a parser for each kind of object, which 20,000 of it do not make up for. */
-export const READ_ONCE = Object.freeze({ jitless: true })
+export const WITHOUT_JIT = Object.freeze({ jitless: true })
 
 /** One thing wrong with a record: where, and `expected …, got …. Fix that value.` */
 export interface Problem {
@@ -27,7 +27,7 @@ export function jsonPath(path: readonly PropertyKey[]): string {
 }
 
 /** A value as an error shows it: short, strings in single quotes. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}…'` : `'${value}'`
   if (Array.isArray(value)) return 'an array'
@@ -38,31 +38,32 @@ export function shown(value: unknown): string {
 
 function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path
-  const got = valueAt(value, path)
+  const received = valueAt(value, path)
   if (issue.code === 'unrecognized_keys') {
-    const known = keysAt(schema, value, path)
+    const known = knownKeysAt(schema, value, path)
     return issue.keys.map(key => {
-      const meant = nearest(key, known)
-      const hint = meant === undefined ? 'Remove it.' : `Did you mean '${meant}'? Rename or remove it.`
+      const suggestion = nearestWord(key, known)
+      const hint = suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`
       return { path: [...path, key], text: `unknown field. ${hint}` }
     })
   }
-  const expected = expectation(issue)
-  if (got === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]
-  const words = wordsOf(issue)
-  const meant = words === undefined || typeof got !== 'string' ? undefined : nearest(got, words)
+  const expected = describeExpected(issue)
+  if (received === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]
+  const allowedValues = allowedValuesOf(issue)
+  const meant =
+    allowedValues === undefined || typeof received !== 'string' ? undefined : nearestWord(received, allowedValues)
   const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
-  return [{ path, text: `expected ${expected}, got ${shown(got)}.${hint} Fix that value.` }]
+  return [{ path, text: `expected ${expected}, got ${formatValue(received)}.${hint} Fix that value.` }]
 }
 
-function wordsOf(issue: z.core.$ZodIssue): string[] | undefined {
+function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options))
     return issue.options.map(String)
   return undefined
 }
 
-const KINDS: Record<string, string> = {
+const TYPE_NAMES: Record<string, string> = {
   string: 'a string',
   number: 'a number',
   int: 'a whole number',
@@ -73,21 +74,21 @@ const KINDS: Record<string, string> = {
   null: 'null',
 }
 
-function expectation(issue: z.core.$ZodIssue): string {
-  const words = wordsOf(issue)
-  if (words !== undefined) {
-    const quoted = words.map(word => `'${word}'`)
+function describeExpected(issue: z.core.$ZodIssue): string {
+  const allowedValues = allowedValuesOf(issue)
+  if (allowedValues !== undefined) {
+    const quoted = allowedValues.map(word => `'${word}'`)
     return quoted.length === 1 ? quoted[0]! : `one of ${quoted.join(', ')}`
   }
   switch (issue.code) {
     case 'invalid_type':
-      return KINDS[issue.expected] ?? issue.expected
+      return TYPE_NAMES[issue.expected] ?? issue.expected
     case 'too_small':
-      return bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
+      return describeBound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
     case 'too_big':
-      return bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
+      return describeBound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
     case 'invalid_format':
-      return format(issue)
+      return describeFormat(issue)
     case 'invalid_union':
       return 'a JSON value'
     default:
@@ -95,13 +96,13 @@ function expectation(issue: z.core.$ZodIssue): string {
   }
 }
 
-function bound(origin: string, relation: string, limit: number | bigint): string {
+function describeBound(origin: string, relation: string, limit: number | bigint): string {
   if (origin === 'string') return `${relation} ${limit} character${limit === 1 ? '' : 's'}`
   if (origin === 'array') return `${relation} ${limit} item${limit === 1 ? '' : 's'}`
   return `${relation} ${limit}`
 }
 
-function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
+function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
   if (issue.format === 'datetime') return "a time with an offset like '2025-12-31T08:00:00Z'"
   if (issue.format === 'starts_with') return `text that starts with '${(issue as { prefix?: string }).prefix}'`
   // A schema that words its own message says it better than its pattern.
@@ -120,39 +121,39 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /** The field names a schema knows at a path; a union's are those of the option the value's discriminator picks. */
-function keysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
+function knownKeysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema
   for (const [depth, step] of path.entries()) {
     const next = stepInto(inner, valueAt(value, path.slice(0, depth)), step)
     if (next === undefined) return []
     inner = next
   }
-  return keysOf(unwrapped(inner), valueAt(value, path))
+  return keysOf(unwrapSchema(inner), valueAt(value, path))
 }
 
 function keysOf(schema: z.ZodType, value: unknown): string[] {
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape)
-  if (schema instanceof z.ZodDiscriminatedUnion) return keysOf(picked(schema, value), value)
+  if (schema instanceof z.ZodDiscriminatedUnion) return keysOf(selectOption(schema, value), value)
   if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum) return schema.keyType.options.map(String)
   return []
 }
 
 function stepInto(schema: z.ZodType, value: unknown, step: PropertyKey): z.ZodType | undefined {
-  const bare = unwrapped(schema)
-  if (bare instanceof z.ZodArray) return bare.element as z.ZodType
-  if (bare instanceof z.ZodRecord) return bare.valueType as z.ZodType
-  if (bare instanceof z.ZodDiscriminatedUnion) return stepInto(picked(bare, value), value, step)
-  if (bare instanceof z.ZodObject) return bare.shape[String(step)] as z.ZodType | undefined
+  const unwrapped = unwrapSchema(schema)
+  if (unwrapped instanceof z.ZodArray) return unwrapped.element as z.ZodType
+  if (unwrapped instanceof z.ZodRecord) return unwrapped.valueType as z.ZodType
+  if (unwrapped instanceof z.ZodDiscriminatedUnion) return stepInto(selectOption(unwrapped, value), value, step)
+  if (unwrapped instanceof z.ZodObject) return unwrapped.shape[String(step)] as z.ZodType | undefined
   return undefined
 }
 
-function picked(union: z.ZodDiscriminatedUnion, value: unknown): z.ZodType {
+function selectOption(union: z.ZodDiscriminatedUnion, value: unknown): z.ZodType {
   const word = valueAt(value, [union.def.discriminator])
   const options = union.options as readonly z.ZodObject[]
   return options.find(option => option.shape[union.def.discriminator]?.safeParse(word).success) ?? options[0]!
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
+function unwrapSchema(schema: z.ZodType): z.ZodType {
   let inner = schema
   while (inner instanceof z.ZodDefault || inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) {
     inner = inner.unwrap() as z.ZodType

@@ -1,8 +1,8 @@
 /** What a figure of a profile can be: a time, a rate, a share, a distribution. Each kind reads, checks and merges itself. */
 import * as z from 'zod'
-import { type Micros, micros, readable } from '../kernel/duration.ts'
-import type { Chance, Key, Purpose } from '../kernel/random.ts'
-import { type Problem, problemsOf, READ_ONCE } from './problems.ts'
+import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
+import type { Chance, EntityKey, Purpose } from '../kernel/random.ts'
+import { type Problem, problemsOf, WITHOUT_JIT } from './problems.ts'
 
 /** Around `median`, by the sigma of its logarithm, cut at `cap`. A sigma of 0 is a constant. */
 export interface Lognormal {
@@ -24,7 +24,7 @@ export interface Uniform {
 }
 
 /** A number that differs from case to case: microseconds for a time, bytes/s for a rate. */
-export type Spread = Lognormal | Exponential | Uniform
+export type Distribution = Lognormal | Exponential | Uniform
 
 /** The cap of a distribution that has none. Finite, so that a profile survives JSON. */
 export const NO_CAP = Number.MAX_SAFE_INTEGER
@@ -35,46 +35,51 @@ export const NO_CAP = Number.MAX_SAFE_INTEGER
  *
  * @example draw(profile.timings.imagePull, world.chance, deployment.key, IMAGE_PULL, instance.nth)
  */
-export function draw(spread: Spread, chance: Chance, key: Key, what: Purpose, index = 0): number {
-  if ('median' in spread) {
-    const { median, sigma, cap } = spread
-    return sigma === 0 ? Math.min(cap, median) : Math.min(cap, chance.lognormal(median, sigma, key, what, index))
+export function draw(distribution: Distribution, chance: Chance, key: EntityKey, purpose: Purpose, index = 0): number {
+  if ('median' in distribution) {
+    const { median, sigma, cap } = distribution
+    return sigma === 0 ? Math.min(cap, median) : Math.min(cap, chance.lognormal(median, sigma, key, purpose, index))
   }
-  if ('mean' in spread) return Math.min(spread.cap, chance.exponential(spread.mean, key, what, index))
-  return spread.min === spread.max ? spread.min : spread.min + (spread.max - spread.min) * chance.unit(key, what, index)
+  if ('mean' in distribution)
+    return Math.min(distribution.cap, chance.exponential(distribution.mean, key, purpose, index))
+  return distribution.min === distribution.max
+    ? distribution.min
+    : distribution.min + (distribution.max - distribution.min) * chance.unit(key, purpose, index)
 }
 
 /** How a figure is written (`In`), and what the simulation gets (`Out`). */
-export interface Kind<In, Out> {
+export interface SettingKind<In, Out> {
   /** Its name among the definitions of the JSON Schema. */
   readonly name: string
   /** Every form it can take; the first is meant where a value gives no hint. */
-  readonly forms: readonly z.ZodType[]
+  readonly schemas: readonly z.ZodType[]
   /** Which of them a value means. */
-  readonly formOf: (raw: unknown) => z.ZodType
+  readonly schemaFor: (raw: unknown) => z.ZodType
   /** What stands when one profile writes over another's figure. */
-  readonly merged: (base: unknown, raw: unknown) => unknown
+  readonly merge: (base: unknown, raw: unknown) => unknown
   /** Never there: it carries the types. */
   readonly types?: { in: In; out: Out }
 }
 
 /** Reads a figure; the paths of problems begin below it. */
-export function readFigure<Out>(
-  kind: Kind<unknown, Out>,
+export function readSetting<Out>(
+  kind: SettingKind<unknown, Out>,
   raw: unknown,
 ): { readonly value: Out } | { readonly problems: readonly Problem[] } {
-  const form = kind.formOf(raw)
-  const result = form.safeParse(raw, READ_ONCE)
+  const schema = kind.schemaFor(raw)
+  const result = schema.safeParse(raw, WITHOUT_JIT)
   if (result.success) return { value: result.data as Out }
   const problems = result.error.issues.flatMap(issue => {
     const text = issue.code === 'custom' ? (issue.params?.text as string | undefined) : undefined
-    return text === undefined ? problemsOf(bare(form), raw, new z.ZodError([issue])) : [{ path: issue.path, text }]
+    return text === undefined
+      ? problemsOf(unwrapPipe(schema), raw, new z.ZodError([issue]))
+      : [{ path: issue.path, text }]
   })
   return { problems }
 }
 
 /** A schema without what it does to the value afterwards: the one that knows the names of the fields. */
-function bare(schema: z.ZodType): z.ZodType {
+function unwrapPipe(schema: z.ZodType): z.ZodType {
   let inner = schema
   while (inner instanceof z.ZodPipe) inner = inner.in as z.ZodType
   return inner
@@ -82,39 +87,39 @@ function bare(schema: z.ZodType): z.ZodType {
 
 /** A unit that figures are written in. */
 interface Unit {
-  readonly words: string
-  readonly show: (value: number) => string
+  readonly description: string
+  readonly format: (value: number) => string
   readonly schema: z.ZodType<number>
 }
 
-const TIME: Unit = unit({
+const TIME: Unit = createUnit({
   words: "a duration like '500ms', '90s', '1h30m' or '7d'",
-  read: raw => (typeof raw === 'string' ? tried(() => micros(raw)) : undefined),
-  show: readable,
+  read: raw => (typeof raw === 'string' ? tryOrUndefined(() => micros(raw)) : undefined),
+  show: formatDuration,
   json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
 })
-const PERIOD: Unit = unit({
+const PERIOD: Unit = createUnit({
   words: "a duration of more than 0, like '500ms', '90s' or '24h'",
-  read: raw => positive(typeof raw === 'string' ? tried(() => micros(raw)) : undefined),
-  show: readable,
+  read: raw => positiveOrUndefined(typeof raw === 'string' ? tryOrUndefined(() => micros(raw)) : undefined),
+  show: formatDuration,
   json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
 })
-const RATE: Unit = unit({
+const RATE: Unit = createUnit({
   words: "a rate of more than 0, like '800MB/s', or a number of bytes per second",
-  read: raw => positive(typeof raw === 'string' ? bytesOf(raw, '/s') : raw),
+  read: raw => positiveOrUndefined(typeof raw === 'string' ? parseBytes(raw, '/s') : raw),
   show: value => `${value / 1e6}MB/s`,
   json: { type: ['string', 'number'], examples: ['800MB/s', '3GB/s'] },
 })
-const BYTES: Unit = unit({
+const BYTES: Unit = createUnit({
   words: "a size like '500MB', '2TB' or '1GiB', or a whole number of bytes",
   read: raw => {
-    const bytes = typeof raw === 'string' ? bytesOf(raw, '') : raw
+    const bytes = typeof raw === 'string' ? parseBytes(raw, '') : raw
     return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
   },
   show: value => `${value / 1e6}MB`,
   json: { type: ['string', 'integer'], examples: ['500MB', '2TB', '1GiB'] },
 })
-const FACTOR: Unit = unit({
+const FACTOR: Unit = createUnit({
   words: 'a number of at least 1',
   read: raw => (typeof raw === 'number' && raw >= 1 && Number.isFinite(raw) ? raw : undefined),
   show: String,
@@ -124,33 +129,33 @@ const FACTOR: Unit = unit({
 const share = z.number().min(0).max(1)
 
 /** A length of time; 0 is none. */
-export const duration = plain<string, Micros>('duration', TIME.schema)
+export const duration = plainKind<string, Micros>('duration', TIME.schema)
 /** A length of time that is never 0. */
-export const period = plain<string, Micros>('period', PERIOD.schema)
-export const durations = plain<readonly string[], readonly Micros[]>('durations', z.array(TIME.schema))
-export const rate = plain<string | number, number>('rate', RATE.schema)
-export const bytes = plain<string | number, number>('bytes', BYTES.schema)
-export const factor = plain<number, number>('factor', FACTOR.schema)
+export const period = plainKind<string, Micros>('period', PERIOD.schema)
+export const durations = plainKind<readonly string[], readonly Micros[]>('durations', z.array(TIME.schema))
+export const rate = plainKind<string | number, number>('rate', RATE.schema)
+export const bytes = plainKind<string | number, number>('bytes', BYTES.schema)
+export const factor = plainKind<number, number>('factor', FACTOR.schema)
 /** From 0 to 1: a part of a whole, or how likely something is. */
-export const portion = plain<number, number>('portion', share)
-export const portionAboveZero = plain<number, number>('portion_above_zero', z.number().positive().max(1))
-export const amount = plain<number, number>('amount', z.number().min(0))
-export const amountAboveZero = plain<number, number>('amount_above_zero', z.number().positive())
-export const count = plain<number, number>('count', z.int().min(0))
-export const countFromOne = plain<number, number>('count_from_one', z.int().min(1))
-export const countOrNone = plain<number | null, number | null>('count_or_none', z.int().min(0).nullable())
-export const yesOrNo = plain<boolean, boolean>('yes_or_no', z.boolean())
-export const word = plain<string, string>('word', z.string().min(1))
+export const portion = plainKind<number, number>('portion', share)
+export const portionAboveZero = plainKind<number, number>('portion_above_zero', z.number().positive().max(1))
+export const amount = plainKind<number, number>('amount', z.number().min(0))
+export const amountAboveZero = plainKind<number, number>('amount_above_zero', z.number().positive())
+export const count = plainKind<number, number>('count', z.int().min(0))
+export const countFromOne = plainKind<number, number>('count_from_one', z.int().min(1))
+export const countOrNull = plainKind<number | null, number | null>('count_or_none', z.int().min(0).nullable())
+export const yesOrNo = plainKind<boolean, boolean>('yes_or_no', z.boolean())
+export const word = plainKind<string, string>('word', z.string().min(1))
 
 /** A time by its distribution: constant, lognormal, exponential or uniform. */
-export const spreadOfTime = spread<string>('spread_of_time', TIME, true)
+export const timeDistribution = spread<string>('spread_of_time', TIME, true)
 /** A rate by its distribution. Not exponential: one draw near nothing would never end. */
-export const spreadOfRate = spread<string | number>('spread_of_rate', RATE, false)
+export const rateDistribution = spread<string | number>('spread_of_rate', RATE, false)
 /** A factor of at least 1 by its distribution. */
-export const spreadOfFactor = spread<number>('spread_of_factor', FACTOR, false)
+export const factorDistribution = spread<number>('spread_of_factor', FACTOR, false)
 
 /** The start of an engine: lognormal around `median` + `per_gigabyte` × size of the weights. */
-export const warmUp = fields<
+export const warmUp = objectKind<
   { median?: string; per_gigabyte?: string; sigma?: number },
   { readonly median: Micros; readonly perGigabyte: Micros; readonly sigma: number }
 >(
@@ -161,17 +166,17 @@ export const warmUp = fields<
 )
 
 /** One of these words. */
-export function oneOf<const Word extends string>(name: string, words: readonly Word[]): Kind<Word, Word> {
-  return plain<Word, Word>(name, z.enum(words))
+export function oneOf<const Word extends string>(name: string, words: readonly Word[]): SettingKind<Word, Word> {
+  return plainKind<Word, Word>(name, z.enum(words))
 }
 
 /** How a whole divides: one share a name, together 1. */
 export function shares<const Name extends string>(
   name: string,
   names: readonly Name[],
-): Kind<Readonly<Record<Name, number>>, Readonly<Record<Name, number>>> {
+): SettingKind<Readonly<Record<Name, number>>, Readonly<Record<Name, number>>> {
   const shape = Object.fromEntries(names.map(each => [each, share]))
-  return fields(
+  return objectKind(
     name,
     z.strictObject(shape).check(({ value, issues }) => {
       const sum = Object.values(value).reduce((so, far) => so + far, 0)
@@ -183,10 +188,10 @@ export function shares<const Name extends string>(
 }
 
 /** How often each GPU error code is seen, by counts; `{ "79": 74 }` is read as `[{ xid: 79, count: 74 }]`, by code. */
-export const errorCounts: Kind<
+export const errorCounts: SettingKind<
   Readonly<Record<string, number>>,
   readonly { readonly xid: number; readonly count: number }[]
-> = plain(
+> = plainKind(
   'error_counts',
   z
     .record(z.string().regex(/^[1-9]\d{0,2}$/, "an error code like '79'"), z.number().min(0))
@@ -198,27 +203,31 @@ export const errorCounts: Kind<
     .transform(counts => Object.entries(counts).map(([xid, times]) => ({ xid: Number(xid), count: times }))),
 )
 
-function plain<In, Out>(name: string, schema: z.ZodType): Kind<In, Out> {
-  return { name, forms: [schema], formOf: () => schema, merged: (_, raw) => raw }
+function plainKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
+  return { name, schemas: [schema], schemaFor: () => schema, merge: (_, raw) => raw }
 }
 
 /** A figure of several fields, of which another profile may name some. */
-function fields<In, Out>(name: string, schema: z.ZodType): Kind<In, Out> {
+function objectKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
   return {
-    ...plain(name, schema),
-    merged: (base, raw) => (isRecord(base) && isRecord(raw) ? { ...base, ...raw } : raw),
+    ...plainKind(name, schema),
+    merge: (base, raw) => (isRecord(base) && isRecord(raw) ? { ...base, ...raw } : raw),
   }
 }
 
 /** A user's own profile may name one field of a distribution and keep the others. */
-type SpreadInput<Amount> =
+type DistributionInput<Amount> =
   | Amount
   | { median?: Amount; sigma?: number; cap?: Amount }
   | { mean?: Amount; cap?: Amount }
   | { min?: Amount; max?: Amount }
 
-function spread<Amount>(name: string, of: Unit, exponential: boolean): Kind<SpreadInput<Amount>, Spread> {
-  const { schema: value, show } = of
+function spread<Amount>(
+  name: string,
+  of: Unit,
+  exponential: boolean,
+): SettingKind<DistributionInput<Amount>, Distribution> {
+  const { schema: value, format: show } = of
   const constant = value.transform(median => ({ median, sigma: 0, cap: median }))
   const lognormal = z
     .strictObject({ median: value, sigma: z.number().min(0).max(5), cap: value.optional() })
@@ -250,9 +259,9 @@ function spread<Amount>(name: string, of: Unit, exponential: boolean): Kind<Spre
   }
   return {
     name,
-    forms: exponential ? [constant, lognormal, byMean, uniform] : [constant, lognormal, uniform],
-    formOf: raw => (isRecord(raw) ? (shape(raw) ?? lognormal) : constant),
-    merged: (base, raw) => {
+    schemas: exponential ? [constant, lognormal, byMean, uniform] : [constant, lognormal, uniform],
+    schemaFor: raw => (isRecord(raw) ? (shape(raw) ?? lognormal) : constant),
+    merge: (base, raw) => {
       if (!isRecord(base) || !isRecord(raw)) return raw
       const wanted = shape(raw)
       return wanted === undefined || wanted === shape(base) ? { ...base, ...raw } : raw
@@ -260,7 +269,7 @@ function spread<Amount>(name: string, of: Unit, exponential: boolean): Kind<Spre
   }
 }
 
-function unit(of: {
+function createUnit(of: {
   words: string
   read: (raw: unknown) => number | undefined
   show: (value: number) => string
@@ -275,10 +284,10 @@ function unit(of: {
       context.addIssue({ code: 'custom', message: of.words, input: raw })
       return z.NEVER
     })
-  return { words: of.words, show: of.show, schema }
+  return { description: of.words, format: of.show, schema }
 }
 
-const SIZES: Readonly<Record<string, number>> = {
+const BYTE_UNITS: Readonly<Record<string, number>> = {
   B: 1,
   KB: 1e3,
   MB: 1e6,
@@ -290,17 +299,17 @@ const SIZES: Readonly<Record<string, number>> = {
   TiB: 1_099_511_627_776,
 }
 
-function bytesOf(text: string, suffix: string): number | undefined {
-  const found = /^(\d+(?:\.\d+)?) ?([KMGT]i?B|B)(\/s)?$/.exec(text.trim())
-  if (found === null || (found[3] ?? '') !== suffix) return undefined
-  return Math.round(Number(found[1]) * SIZES[found[2]!]!)
+function parseBytes(text: string, suffix: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?) ?([KMGT]i?B|B)(\/s)?$/.exec(text.trim())
+  if (match === null || (match[3] ?? '') !== suffix) return undefined
+  return Math.round(Number(match[1]) * BYTE_UNITS[match[2]!]!)
 }
 
-function positive(value: unknown): number | undefined {
+function positiveOrUndefined(value: unknown): number | undefined {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : undefined
 }
 
-function tried<T>(act: () => T): T | undefined {
+function tryOrUndefined<T>(act: () => T): T | undefined {
   try {
     return act()
   } catch {

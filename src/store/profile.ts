@@ -2,13 +2,20 @@
 
 import * as z from 'zod'
 import { openProfile } from '#fixture-files'
-import { nearest } from '../kernel/nearest.ts'
+import { nearestWord } from '../kernel/nearest.ts'
 import type { ProfileFile } from './fixture-files.ts'
 import { deepFreeze } from './freeze.ts'
 import { parseJsonText } from './json-text.ts'
-import { jsonPath, type Problem, shown } from './problems.ts'
-import { isRecord, type Kind, readFigure } from './profile-figures.ts'
-import { Figure, Named, type Profile, type ProfileInput, SECTIONS, type Section } from './profile-schema.ts'
+import { formatValue, jsonPath, type Problem } from './problems.ts'
+import { isRecord, readSetting, type SettingKind } from './profile-figures.ts'
+import {
+  NamedSections,
+  PROFILE_SECTIONS,
+  type Profile,
+  type ProfileInput,
+  type ProfileSection,
+  ProfileSetting,
+} from './profile-schema.ts'
 
 export type {
   Limits,
@@ -25,8 +32,8 @@ export type {
 /** The profile that stands below every one that names no other. */
 export const DEFAULT_PROFILE = 'realistic'
 
-const MOST_PROBLEMS = 10
-const BESIDE_SECTIONS = ['$schema', 'name', 'extends', 'description']
+const MAX_LISTED_PROBLEMS = 10
+const TOP_LEVEL_FIELDS = ['$schema', 'name', 'extends', 'description']
 
 /** A profile that makes no sense. The message names file, JSON path, what was expected, why and what to do. */
 export class ProfileError extends Error {
@@ -35,7 +42,7 @@ export class ProfileError extends Error {
   readonly problems: readonly string[]
 
   constructor(subject: string, problems: readonly string[]) {
-    const first = problems.slice(0, MOST_PROBLEMS).map(each => `\n  ${each}`)
+    const first = problems.slice(0, MAX_LISTED_PROBLEMS).map(each => `\n  ${each}`)
     const more = problems.length > first.length ? `\n  and ${problems.length - first.length} more` : ''
     const list = problems.length === 1 ? problems[0] : `${problems.length} problems:${first.join('')}${more}`
     super(`Failed to load ${subject}: ${list}`)
@@ -44,7 +51,7 @@ export class ProfileError extends Error {
 }
 
 /** Profiles by the files they were read from, and the state of these. */
-const loaded = new Map<string, { readonly stamp: string; readonly profile: Profile }>()
+const loadedProfiles = new Map<string, { readonly stamp: string; readonly profile: Profile }>()
 const parsedFiles = new Map<string, { readonly stamp: string; readonly raw: unknown }>()
 
 /**
@@ -59,17 +66,17 @@ const parsedFiles = new Map<string, { readonly stamp: string; readonly raw: unkn
  * loadProfile({ extends: 'quick', timings: { image_pull: { median: '60s' } }, policies: { idle_to_zero: 'stopped' } })
  */
 export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Profile {
-  const chain = new Chain(source)
+  const chain = new ProfileChain(source)
   const { stamp } = chain
-  const known = stamp === undefined ? undefined : loaded.get(chain.id)
-  if (known !== undefined && known.stamp === stamp) return known.profile
+  const cached = stamp === undefined ? undefined : loadedProfiles.get(chain.cacheKey)
+  if (cached !== undefined && cached.stamp === stamp) return cached.profile
 
   const layers = chain.layers
-  const report = new Report(chain.subject)
-  const reader = new Reader(report)
-  const sections = reader.section(SECTIONS, layers, [], layers.at(-1)!.label)
-  const name = reader.text('name', layers) ?? chain.name
-  const description = reader.text('description', layers) ?? ''
+  const report = new ProblemReport(chain.subject)
+  const reader = new ProfileReader(report)
+  const sections = reader.readSection(PROFILE_SECTIONS, layers, [], layers.at(-1)!.label)
+  const name = reader.readText('name', layers) ?? chain.name
+  const description = reader.readText('description', layers) ?? ''
   report.throwIfAny()
   const profile = deepFreeze({
     ...(sections as Omit<Profile, 'name' | 'description' | 'sources'>),
@@ -77,14 +84,14 @@ export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Pr
     description,
     sources: reader.sources,
   })
-  checkTogether(profile, layers, report)
+  checkConsistency(profile, layers, report)
   report.throwIfAny()
-  if (stamp !== undefined) loaded.set(chain.id, { stamp, profile })
+  if (stamp !== undefined) loadedProfiles.set(chain.cacheKey, { stamp, profile })
   return profile
 }
 
 /** What blows where it is not the profile that says so. */
-export interface WeatherChoice {
+export interface WeatherOptions {
   /** `none`, or a pack of the profile. */
   readonly weather?: string | undefined
   /** How many times as often as the pack has it. */
@@ -97,32 +104,32 @@ export interface WeatherChoice {
  * @throws RangeError when the profile has no pack of that name, with the nearest
  * @example loadProfile(underWeather('quick', { weather: 'launch-day' }))
  */
-export function underWeather(
+export function withWeather(
   source: string | ProfileInput = DEFAULT_PROFILE,
-  { weather, acceleration }: WeatherChoice = {},
+  { weather, acceleration }: WeatherOptions = {},
 ): string | ProfileInput {
   if (weather === undefined && acceleration === undefined) return source
-  const { name, description, weather: stated } = loadProfile(source)
-  const packs = ['none', ...Object.keys(stated.packs)]
+  const { name, description, weather: profileWeather } = loadProfile(source)
+  const packs = ['none', ...Object.keys(profileWeather.packs)]
   if (weather !== undefined && !packs.includes(weather)) {
-    const meant = nearest(String(weather), packs)
+    const suggestion = nearestWord(String(weather), packs)
     throw new RangeError(
-      `Failed to find the weather '${weather}': ${meant ? `did you mean '${meant}'?` : 'the profile has no such pack.'} ` +
+      `Failed to find the weather '${weather}': ${suggestion ? `did you mean '${suggestion}'?` : 'the profile has no such pack.'} ` +
         `Packs are ${packs.join(', ')}.`,
     )
   }
-  const chosen = {
+  const changes = {
     ...(weather !== undefined && { pack: weather }),
     ...(acceleration !== undefined && { acceleration }),
   }
-  if (typeof source !== 'string') return { ...source, weather: { ...source.weather, ...chosen } }
-  return { extends: source, name, description, weather: chosen }
+  if (typeof source !== 'string') return { ...source, weather: { ...source.weather, ...changes } }
+  return { extends: source, name, description, weather: changes }
 }
 
 /** JSON Schema (2020-12) of a profile's file, so that an editor completes and checks it as it is written. */
 export function profileJsonSchema(): Record<string, unknown> {
   const definitions: Record<string, unknown> = {}
-  const sections = schemaOf(SECTIONS, definitions) as { properties: Record<string, unknown> }
+  const sections = schemaOf(PROFILE_SECTIONS, definitions) as { properties: Record<string, unknown> }
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Provider profile of modelhost-sim',
@@ -143,77 +150,77 @@ export function profileJsonSchema(): Record<string, unknown> {
 }
 
 /** One profile of a chain, as it was written. */
-interface Layer {
+interface ProfileLayer {
   /** How problems call it. */
   readonly label: string
   readonly raw: unknown
 }
 
 /** A profile and those it extends. */
-class Chain {
+class ProfileChain {
   readonly subject: string
   /** The files of the chain, the lowest last. */
   readonly #files: ProfileFile[] = []
-  readonly #layers: Layer[] = []
-  readonly #fromObject: boolean
+  readonly #layers: ProfileLayer[] = []
+  readonly #isObject: boolean
 
   constructor(source: string | ProfileInput) {
-    this.#fromObject = typeof source !== 'string'
+    this.#isObject = typeof source !== 'string'
     this.subject = typeof source === 'string' ? `profile '${source}'` : 'the profile'
-    let below: string | null
+    let base: string | null
     if (typeof source === 'string') {
       const file = openProfile(source)
       if ('problem' in file) throw new ProfileError(this.subject, [file.problem])
-      below = this.#add(file)
+      base = this.#add(file)
     } else {
       this.#layers.push({ label: 'profile', raw: source })
-      below = this.#below('profile', source)
+      base = this.#baseOf('profile', source)
     }
-    while (below !== null) {
+    while (base !== null) {
       const { label } = this.#layers.at(-1)!
-      const file = openProfile(below, this.#files.at(-1))
+      const file = openProfile(base, this.#files.at(-1))
       if ('problem' in file) throw this.#failure(`${label}: $.extends: ${file.problem}`)
-      const again = this.#files.findIndex(each => each.path === file.path)
-      if (again >= 0) {
-        const circle = [...this.#files.slice(again), file].map(each => each.label).join(' → ')
+      const repeatIndex = this.#files.findIndex(each => each.path === file.path)
+      if (repeatIndex >= 0) {
+        const cycle = [...this.#files.slice(repeatIndex), file].map(each => each.label).join(' → ')
         throw this.#failure(
-          `${label}: $.extends: expected a profile that does not extend this one, got ${shown(below)}: ${circle} has no ` +
+          `${label}: $.extends: expected a profile that does not extend this one, got ${formatValue(base)}: ${cycle} has no ` +
             `end. Let one of them extend '${DEFAULT_PROFILE}', or null.`,
         )
       }
-      below = this.#add(file)
+      base = this.#add(file)
     }
   }
 
   /** Lowest first: each one writes over those before it. */
-  get layers(): readonly Layer[] {
+  get layers(): readonly ProfileLayer[] {
     return [...this.#layers].reverse()
   }
 
   /** What it is when it has no name of its own. */
   get name(): string {
-    return this.#fromObject ? 'custom' : this.#files[0]!.name
+    return this.#isObject ? 'custom' : this.#files[0]!.name
   }
 
-  get id(): string {
+  get cacheKey(): string {
     return this.#files[0]?.path ?? ''
   }
 
   /** Changes when any file of the chain does; an object has none. */
   get stamp(): string | undefined {
-    return this.#fromObject ? undefined : this.#files.map(file => `${file.path}:${file.stamp}`).join('|')
+    return this.#isObject ? undefined : this.#files.map(file => `${file.path}:${file.stamp}`).join('|')
   }
 
   #add(file: ProfileFile): string | null {
-    const raw = this.#parsed(file)
+    const raw = this.#parse(file)
     this.#files.push(file)
     this.#layers.push({ label: file.label, raw })
-    return this.#below(file.label, raw)
+    return this.#baseOf(file.label, raw)
   }
 
-  #parsed(file: ProfileFile): unknown {
-    const known = parsedFiles.get(file.path)
-    if (known !== undefined && known.stamp === file.stamp) return known.raw
+  #parse(file: ProfileFile): unknown {
+    const cached = parsedFiles.get(file.path)
+    if (cached !== undefined && cached.stamp === file.stamp) return cached.raw
     const parsed = parseJsonText(file.read())
     if ('fault' in parsed) {
       const { line, column, reason } = parsed.fault
@@ -223,12 +230,12 @@ class Chain {
     return parsed.value
   }
 
-  #below(label: string, raw: unknown): string | null {
-    if (!isRecord(raw)) throw this.#failure(`${label}: $: expected an object, got ${shown(raw)}. Fix that value.`)
-    const { extends: below = DEFAULT_PROFILE } = raw
-    if (below === null || (typeof below === 'string' && below !== '')) return below
+  #baseOf(label: string, raw: unknown): string | null {
+    if (!isRecord(raw)) throw this.#failure(`${label}: $: expected an object, got ${formatValue(raw)}. Fix that value.`)
+    const { extends: base = DEFAULT_PROFILE } = raw
+    if (base === null || (typeof base === 'string' && base !== '')) return base
     throw this.#failure(
-      `${label}: $.extends: expected the name or path of a profile, or null, got ${shown(below)}. Fix that value.`,
+      `${label}: $.extends: expected the name or path of a profile, or null, got ${formatValue(base)}. Fix that value.`,
     )
   }
 
@@ -237,7 +244,7 @@ class Chain {
   }
 }
 
-class Report {
+class ProblemReport {
   readonly #subject: string
   readonly #problems: string[] = []
 
@@ -255,97 +262,115 @@ class Report {
 }
 
 /** Reads the layers of a profile into one, section by section. */
-class Reader {
+class ProfileReader {
   readonly sources: Record<string, string> = {}
-  readonly #report: Report
+  readonly #report: ProblemReport
 
-  constructor(report: Report) {
+  constructor(report: ProblemReport) {
     this.#report = report
   }
 
-  /** @param above The profile to which what is missing here is told. */
-  section(shape: Section, layers: readonly Layer[], path: readonly string[], above: string): Record<string, unknown> {
-    if (layers.length === 0) this.#report.add(above, path, 'expected an object, got nothing. Add that field.')
-    const own = this.#records(layers, path)
-    const label = own.at(-1)?.label
+  /** @param parentLabel The profile to which what is missing here is told. */
+  readSection(
+    shape: ProfileSection,
+    layers: readonly ProfileLayer[],
+    path: readonly string[],
+    parentLabel: string,
+  ): Record<string, unknown> {
+    if (layers.length === 0) this.#report.add(parentLabel, path, 'expected an object, got nothing. Add that field.')
+    const objectLayers = this.#objectLayers(layers, path)
+    const label = objectLayers.at(-1)?.label
     if (label === undefined) return {}
     const known = Object.keys(shape)
-    const beside = path.length === 0 ? BESIDE_SECTIONS : []
-    for (const { label, raw } of own) {
+    const otherFields = path.length === 0 ? TOP_LEVEL_FIELDS : []
+    for (const { label, raw } of objectLayers) {
       for (const key of Object.keys(raw)) {
-        if (!known.includes(key) && !beside.includes(key)) this.#unknown(label, [...path, key], key, known)
+        if (!known.includes(key) && !otherFields.includes(key)) this.#addUnknownField(label, [...path, key], key, known)
       }
     }
-    const read: Record<string, unknown> = {}
+    const values: Record<string, unknown> = {}
     for (const [key, part] of Object.entries(shape)) {
-      const below = own.flatMap(({ label, raw }) => (raw[key] === undefined ? [] : [{ label, raw: raw[key] }]))
+      const layersBelow = objectLayers.flatMap(({ label, raw }) =>
+        raw[key] === undefined ? [] : [{ label, raw: raw[key] }],
+      )
       const place = [...path, key]
-      if (part instanceof Figure) read[camel(key)] = this.#figure(part, below, place, label)
-      else if (part instanceof Named) read[camel(key)] = this.#named(part, below, place)
-      else read[camel(key)] = this.section(part as Section, below, place, label)
+      if (part instanceof ProfileSetting) values[toCamelCase(key)] = this.#readSetting(part, layersBelow, place, label)
+      else if (part instanceof NamedSections) values[toCamelCase(key)] = this.#readNamed(part, layersBelow, place)
+      else values[toCamelCase(key)] = this.readSection(part as ProfileSection, layersBelow, place, label)
     }
-    return read
+    return values
   }
 
   /** A text beside the sections: only the uppermost profile's counts. */
-  text(key: 'name' | 'description', layers: readonly Layer[]): string | undefined {
+  readText(key: 'name' | 'description', layers: readonly ProfileLayer[]): string | undefined {
     const { label, raw } = layers.at(-1)!
     const value = (raw as Readonly<Record<string, unknown>>)[key]
     if (value === undefined || typeof value === 'string') return value
-    this.#report.add(label, [key], `expected a string, got ${shown(value)}. Fix that value.`)
+    this.#report.add(label, [key], `expected a string, got ${formatValue(value)}. Fix that value.`)
     return undefined
   }
 
-  #named(part: Named<Section>, layers: readonly Layer[], path: readonly string[]): Record<string, unknown> {
-    const own = this.#records(layers, path)
-    const read: Record<string, unknown> = {}
-    for (const name of new Set(own.flatMap(({ raw }) => Object.keys(raw)))) {
-      const below = own.flatMap(({ label, raw }) => (raw[name] === undefined ? [] : [{ label, raw: raw[name] }]))
-      const label = below.at(-1)?.label
+  #readNamed(
+    part: NamedSections<ProfileSection>,
+    layers: readonly ProfileLayer[],
+    path: readonly string[],
+  ): Record<string, unknown> {
+    const objectLayers = this.#objectLayers(layers, path)
+    const values: Record<string, unknown> = {}
+    for (const name of new Set(objectLayers.flatMap(({ raw }) => Object.keys(raw)))) {
+      const layersBelow = objectLayers.flatMap(({ label, raw }) =>
+        raw[name] === undefined ? [] : [{ label, raw: raw[name] }],
+      )
+      const label = layersBelow.at(-1)?.label
       if (label === undefined) continue
       if (name === 'none' || !/^[a-z][a-z0-9-]*$/.test(name)) {
-        const text = `expected a name of small letters, digits and dashes other than 'none', got ${shown(name)}. Rename it.`
+        const text = `expected a name of small letters, digits and dashes other than 'none', got ${formatValue(name)}. Rename it.`
         this.#report.add(label, [...path, name], text)
-      } else read[name] = this.section(part.shape, below, [...path, name], label)
+      } else values[name] = this.readSection(part.shape, layersBelow, [...path, name], label)
     }
-    return read
+    return values
   }
 
-  #figure(figure: Figure<unknown, unknown>, layers: readonly Layer[], path: readonly string[], above: string): unknown {
-    const { kind, fallback } = figure
+  #readSetting(
+    setting: ProfileSetting<unknown, unknown>,
+    layers: readonly ProfileLayer[],
+    path: readonly string[],
+    parentLabel: string,
+  ): unknown {
+    const { kind, defaultValue: fallback } = setting
     let merged: unknown
     let source: string | undefined
     for (const { label, raw } of layers) {
-      const plain = this.#unwrapped(label, raw, path)
-      if (plain === undefined) return undefined
-      merged = merged === undefined ? plain.value : kind.merged(merged, plain.value)
-      source = plain.source
+      const sourced = this.#readSourced(label, raw, path)
+      if (sourced === undefined) return undefined
+      merged = merged === undefined ? sourced.value : kind.merge(merged, sourced.value)
+      source = sourced.source
     }
     if (merged === undefined) merged = fallback
-    const result = readFigure(kind, merged)
+    const result = readSetting(kind, merged)
     if ('value' in result) {
       if (source !== undefined) this.sources[path.join('.')] = source
       return result.value
     }
-    for (const problem of result.problems) this.#told(problem, layers, path, above)
+    for (const problem of result.problems) this.#addProblem(problem, layers, path, parentLabel)
     return undefined
   }
 
   /** A problem is the uppermost profile's that wrote the figure, even where one below wrote the field in question. */
-  #told(problem: Problem, layers: readonly Layer[], path: readonly string[], above: string): void {
+  #addProblem(problem: Problem, layers: readonly ProfileLayer[], path: readonly string[], parentLabel: string): void {
     const last = layers.at(-1)
     const field = problem.path[0]
     const writer = layers.findLast(({ raw }) => {
-      const { value } = wrapped(raw)
+      const { value } = splitSource(raw)
       return field === undefined || (isRecord(value) && Object.hasOwn(value, field))
     })
     const inherited = writer !== undefined && writer !== last ? ` (It stands so in ${writer.label}.)` : ''
-    this.#report.add(last?.label ?? above, [...path, ...problem.path], `${problem.text}${inherited}`)
+    this.#report.add(last?.label ?? parentLabel, [...path, ...problem.path], `${problem.text}${inherited}`)
   }
 
-  #unwrapped(label: string, raw: unknown, path: readonly string[]): { value: unknown; source?: string } | undefined {
-    const { value, source, others } = wrapped(raw)
-    for (const key of others) this.#unknown(label, [...path, key], key, ['value', 'source'])
+  #readSourced(label: string, raw: unknown, path: readonly string[]): { value: unknown; source?: string } | undefined {
+    const { value, source, others } = splitSource(raw)
+    for (const key of others) this.#addUnknownField(label, [...path, key], key, ['value', 'source'])
     if (others.length > 0) return undefined
     if (value === undefined) {
       const text = 'expected the figure beside its source, got nothing. Add that field.'
@@ -354,41 +379,41 @@ class Reader {
     }
     if (source === undefined) return { value }
     if (typeof source === 'string' && source.trim() !== '') return { value, source }
-    const text = `expected a text that says where the figure is from, got ${shown(source)}. Fix that value.`
+    const text = `expected a text that says where the figure is from, got ${formatValue(source)}. Fix that value.`
     this.#report.add(label, [...path, 'source'], text)
     return undefined
   }
 
-  #records(
-    layers: readonly Layer[],
+  #objectLayers(
+    layers: readonly ProfileLayer[],
     path: readonly string[],
   ): readonly { readonly label: string; readonly raw: Readonly<Record<string, unknown>> }[] {
     return layers.flatMap(({ label, raw }) => {
       if (isRecord(raw)) return [{ label, raw }]
-      this.#report.add(label, path, `expected an object, got ${shown(raw)}. Fix that value.`)
+      this.#report.add(label, path, `expected an object, got ${formatValue(raw)}. Fix that value.`)
       return []
     })
   }
 
-  #unknown(label: string, path: readonly string[], key: string, known: readonly string[]): void {
-    const meant = nearest(key, known)
-    const hint = meant === undefined ? 'Remove it.' : `Did you mean '${meant}'? Rename or remove it.`
+  #addUnknownField(label: string, path: readonly string[], key: string, known: readonly string[]): void {
+    const suggestion = nearestWord(key, known)
+    const hint = suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`
     this.#report.add(label, path, `unknown field. ${hint}`)
   }
 }
 
 /** What no figure shows alone. */
-function checkTogether(profile: Profile, layers: readonly Layer[], report: Report): void {
+function checkConsistency(profile: Profile, layers: readonly ProfileLayer[], report: ProblemReport): void {
   const { timings, weather } = profile
-  const quickest = timings.loadFixed + (timings.warmUp.sigma === 0 ? timings.warmUp.median : 0)
-  if (timings.readyWithin <= quickest) {
-    const label = lastToName(layers, [
+  const minLoadTime = timings.loadFixed + (timings.warmUp.sigma === 0 ? timings.warmUp.median : 0)
+  if (timings.readyWithin <= minLoadTime) {
+    const label = lastLabelNaming(layers, [
       ['timings', 'ready_within'],
       ['timings', 'load_fixed'],
       ['timings', 'warm_up'],
     ])
     const text =
-      `expected more than load_fixed + warm_up, ${quickest / 1e6} s, got ${timings.readyWithin / 1e6} s: no instance would ` +
+      `expected more than load_fixed + warm_up, ${minLoadTime / 1e6} s, got ${timings.readyWithin / 1e6} s: no instance would ` +
       'be ready in time. Raise it, or lower these.'
     report.add(label, ['timings', 'ready_within'], text)
   }
@@ -400,30 +425,30 @@ function checkTogether(profile: Profile, layers: readonly Layer[], report: Repor
     const text =
       `expected at most image_cache_bytes, ${timings.imageCacheBytes}, got ${timings.imageBytes}: no image would stay on ` +
       'a node. Lower it, or raise that.'
-    report.add(lastToName(layers, paths), ['timings', 'image_bytes'], text)
+    report.add(lastLabelNaming(layers, paths), ['timings', 'image_bytes'], text)
   }
   const names = ['none', ...Object.keys(weather.packs)]
   if (!names.includes(weather.pack)) {
-    const meant = nearest(weather.pack, names)
+    const suggestion = nearestWord(weather.pack, names)
     const text =
-      `expected one of ${names.map(shown).join(', ')}, got ${shown(weather.pack)}.` +
-      `${meant === undefined ? '' : ` Did you mean '${meant}'?`} Fix that value.`
-    report.add(lastToName(layers, [['weather', 'pack']]), ['weather', 'pack'], text)
+      `expected one of ${names.map(formatValue).join(', ')}, got ${formatValue(weather.pack)}.` +
+      `${suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`} Fix that value.`
+    report.add(lastLabelNaming(layers, [['weather', 'pack']]), ['weather', 'pack'], text)
   }
 }
 
-function lastToName(layers: readonly Layer[], paths: readonly (readonly [string, string])[]): string {
-  const found = layers.findLast(({ raw }) =>
+function lastLabelNaming(layers: readonly ProfileLayer[], paths: readonly (readonly [string, string])[]): string {
+  const layer = layers.findLast(({ raw }) =>
     paths.some(([section, key]) => {
       const inner = (raw as Readonly<Record<string, unknown>>)[section]
       return isRecord(inner) && inner[key] !== undefined
     }),
   )
-  return (found ?? layers.at(-1)!).label
+  return (layer ?? layers.at(-1)!).label
 }
 
 /** A figure apart from its source. No figure has a field `value` or `source` of its own. */
-function wrapped(raw: unknown): { value: unknown; source?: unknown; others: readonly string[] } {
+function splitSource(raw: unknown): { value: unknown; source?: unknown; others: readonly string[] } {
   if (!isRecord(raw) || !(Object.hasOwn(raw, 'value') || Object.hasOwn(raw, 'source')))
     return { value: raw, others: [] }
   const others = Object.keys(raw).filter(key => key !== 'value' && key !== 'source')
@@ -431,16 +456,16 @@ function wrapped(raw: unknown): { value: unknown; source?: unknown; others: read
 }
 
 /** `zone_outage_lasts` is `zoneOutageLasts`: files are written in snake case, code in camel case. */
-export function camel(key: string): string {
+export function toCamelCase(key: string): string {
   return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function schemaOf(part: Section[string], definitions: Record<string, unknown>): unknown {
-  if (part instanceof Figure) {
+function schemaOf(part: ProfileSection[string], definitions: Record<string, unknown>): unknown {
+  if (part instanceof ProfileSetting) {
     const { kind, meaning } = part
-    const known = `#/$defs/${kind.name}`
+    const reference = `#/$defs/${kind.name}`
     definitions[kind.name] ??= definitionOf(kind)
-    const value = { $ref: known }
+    const value = { $ref: reference }
     const withSource = {
       type: 'object',
       properties: { value, source: { type: 'string', description: 'Where the figure was taken from.' } },
@@ -449,18 +474,18 @@ function schemaOf(part: Section[string], definitions: Record<string, unknown>): 
     }
     return { description: meaning, anyOf: [value, withSource] }
   }
-  if (part instanceof Named) {
+  if (part instanceof NamedSections) {
     return { type: 'object', additionalProperties: schemaOf(part.shape, definitions) }
   }
   const properties = Object.fromEntries(
-    Object.entries(part as Section).map(([key, inner]) => [key, schemaOf(inner, definitions)]),
+    Object.entries(part as ProfileSection).map(([key, inner]) => [key, schemaOf(inner, definitions)]),
   )
   return { type: 'object', properties, additionalProperties: false }
 }
 
 /** A figure may name some fields and inherit the others, so none is required. */
-function definitionOf(kind: Kind<unknown, unknown>): unknown {
-  const forms = kind.forms.map(form => {
+function definitionOf(kind: SettingKind<unknown, unknown>): unknown {
+  const forms = kind.schemas.map(form => {
     const { $schema: _, required: __, ...json } = z.toJSONSchema(form, { io: 'input' })
     return json
   })

@@ -5,7 +5,7 @@
  * only the simulation needs (sizes, placement, prices) stands beside them under names of its own and never leaves it.
  */
 import * as z from 'zod'
-import { isRange } from './ip-ranges.ts'
+import { isIpRange } from './ip-ranges.ts'
 import { OfferedLoad } from './load.ts'
 
 /** The GPU types of the interface document (2.4). `other` is a word of the enum without a pool or a price. */
@@ -27,15 +27,15 @@ export type GpuType = (typeof GPU_TYPES)[number]
  *
  * @example parseGpuConfig('2xA100-80GB') // { gpu: 'A100-80GB', num_gpus: 2 }
  */
-export function parseGpuConfig(word: string): { readonly gpu: GpuType; readonly num_gpus: number } | undefined {
-  const [, count, name] = /^([1-8])x(.+)$/.exec(word) ?? []
+export function parseGpuConfig(text: string): { readonly gpu: GpuType; readonly num_gpus: number } | undefined {
+  const [, count, name] = /^([1-8])x(.+)$/.exec(text) ?? []
   const gpu = GPU_TYPES.find(type => type === name)
   return gpu === undefined ? undefined : { gpu, num_gpus: Number(count) }
 }
 
 /** The same word, of its parts. */
-export function gpuConfigOf(gpu: GpuType, gpus: number): string {
-  return `${gpus}x${gpu}`
+export function formatGpuConfig(gpu: GpuType, count: number): string {
+  return `${count}x${gpu}`
 }
 
 /** What a model does: the words of the catalog's `type` and of a deployment's `task`. */
@@ -139,7 +139,7 @@ export const ApiToken = z.strictObject({
   /** Addresses and CIDR ranges, IPv4 or IPv6; an empty list allows every caller. */
   /** Addresses and CIDR ranges from which it may be used; none means from everywhere. */
   allowed_ips: z
-    .array(z.string().refine(isRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"))
+    .array(z.string().refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"))
     .default([]),
 })
 export type ApiToken = z.infer<typeof ApiToken>

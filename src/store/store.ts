@@ -3,7 +3,7 @@
  * replaced, never edited, so worlds share them.
  */
 import type * as z from 'zod'
-import type { Tape } from '../kernel/tape.ts'
+import type { Archive } from '../kernel/tape.ts'
 import { deepFreeze } from './freeze.ts'
 import { jsonPath, problemsOf } from './problems.ts'
 import {
@@ -122,16 +122,16 @@ export class Index<R extends object> {
       }
     }
     const action = this.#records.has(key) ? 'update' : 'create'
-    this.#own().set(key, stored)
-    this.#tell({ action, key, record: stored, origin })
+    this.#writableRecords().set(key, stored)
+    this.#notify({ action, key, record: stored, origin })
     return stored
   }
 
   /** Takes a record out; false when there is none. */
   delete(key: string, origin?: unknown): boolean {
     if (!this.#records.has(key)) return false
-    this.#own().delete(key)
-    this.#tell({ action: 'delete', key, record: undefined, origin })
+    this.#writableRecords().delete(key)
+    this.#notify({ action: 'delete', key, record: undefined, origin })
     return true
   }
 
@@ -141,9 +141,9 @@ export class Index<R extends object> {
     return () => this.#listeners.delete(listener)
   }
 
-  keep(tape: Tape): void {
-    this.#records = tape.value(this.#records)
-    this.#shared = tape.value(this.#shared)
+  archive(archive: Archive): void {
+    this.#records = archive.value(this.#records)
+    this.#shared = archive.value(this.#shared)
     for (const record of this.#records.values()) deepFreeze(record)
     this.#all = undefined
     this.#byUnique = undefined
@@ -160,7 +160,7 @@ export class Index<R extends object> {
     return fork
   }
 
-  #own(): Map<string, R> {
+  #writableRecords(): Map<string, R> {
     if (this.#shared) {
       this.#records = new Map(this.#records)
       this.#shared = false
@@ -170,7 +170,7 @@ export class Index<R extends object> {
     return this.#records
   }
 
-  #tell(write: IndexWrite<R>): void {
+  #notify(write: IndexWrite<R>): void {
     for (const listener of this.#listeners) listener(write)
   }
 }
@@ -240,16 +240,16 @@ export class Store {
     return this.#hubPolicy
   }
 
-  keep(tape: Tape): void {
-    this.#account = deepFreeze(tape.value(this.#account))
-    this.#hubPolicy = tape.value(this.#hubPolicy)
-    this.tokens.keep(tape)
-    this.models.keep(tape)
-    this.hardware.keep(tape)
-    this.schemas.keep(tape)
-    this.aggregator.keep(tape)
-    this.hub.keep(tape)
-    this.voices.keep(tape)
+  archive(archive: Archive): void {
+    this.#account = deepFreeze(archive.value(this.#account))
+    this.#hubPolicy = archive.value(this.#hubPolicy)
+    this.tokens.archive(archive)
+    this.models.archive(archive)
+    this.hardware.archive(archive)
+    this.schemas.archive(archive)
+    this.aggregator.archive(archive)
+    this.hub.archive(archive)
+    this.voices.archive(archive)
     this.#variants = undefined
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { authenticate } from '../../src/api/auth.ts'
-import { type AuthRule, Refused } from '../../src/api/endpoint.ts'
+import { type AuthRule, RefusalError } from '../../src/api/endpoint.ts'
 import type { ApiToken } from '../../src/store/records.ts'
 
 const token = (value: string, allowed_ips: string[] = []): ApiToken => ({
@@ -18,7 +18,7 @@ function ask(headers: Record<string, string>, rule: AuthRule = 'token', address 
   try {
     return authenticate(tokens, rule, name => sent.get(name), address)?.token
   } catch (error) {
-    if (error instanceof Refused) return [error.status, error.body]
+    if (error instanceof RefusalError) return [error.status, error.body]
     throw error
   }
 }

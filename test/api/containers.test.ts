@@ -102,7 +102,7 @@ describe('a container', () => {
     const { client, world } = empty({
       hosted: [{ instance_id: 'box', storage_gb: 20, created_at: 0, name: 'x', gpu: 'L4-24GB' }],
     })
-    expect(world.hosted.get('box')).toBeDefined()
+    expect(world.hostedInstances.get('box')).toBeDefined()
     for (const container_id of ['none', 'box', '__proto__']) {
       expect((await refused(client.getContainer({ container_id })))[0]).toBe(404)
       expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(404)

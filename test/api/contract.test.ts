@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AnyEndpoint } from '../../src/api/endpoint.ts'
-import { documented, neighbours, operations } from '../../src/api/index.ts'
-import { assumptionsOf } from '../../src/api/openapi.ts'
+import { documentedOperations, neighbourOperations, operations } from '../../src/api/index.ts'
+import { listAssumptions } from '../../src/api/openapi.ts'
 import { endpointTable } from '../../src/api/table.ts'
 
 interface Row {
@@ -181,7 +181,7 @@ const declared: Record<string, AnyEndpoint> = operations
 
 test('the document has 21 endpoints, and exactly these are declared as documented', () => {
   expect(DOCUMENT).toHaveLength(21)
-  expect(Object.keys(documented).sort()).toEqual(DOCUMENT.map(row => row.operation).sort())
+  expect(Object.keys(documentedOperations).sort()).toEqual(DOCUMENT.map(row => row.operation).sort())
 })
 
 describe('every row of the document', () => {
@@ -189,7 +189,7 @@ describe('every row of the document', () => {
     const endpoint = declared[row.operation]!
     expect(endpoint.route).toBe(row.route)
     expect(endpoint.provenance).toBe('documented')
-    expect(endpoint.alt).toBe(row.alt ?? false)
+    expect(endpoint.acceptsKeyHeader).toBe(row.alt ?? false)
     expect(endpoint.auth).toBe(row.auth ?? 'token')
     expect(Object.keys(endpoint.query)).toEqual(row.query ?? [])
     expect(Object.keys(endpoint.upload?.fields ?? {})).toEqual(row.form ?? [])
@@ -202,7 +202,7 @@ describe('every row of the document', () => {
 
 test('neighbours stand apart', () => {
   expect(
-    Object.values(neighbours)
+    Object.values(neighbourOperations)
       .map(endpoint => endpoint.route)
       .sort(),
   ).toEqual([
@@ -262,7 +262,7 @@ test('neighbours stand apart', () => {
 test('whatever answers more than the document shows says what it assumes', () => {
   for (const [operation, endpoint] of Object.entries(declared)) {
     expect(endpoint.summary, operation).not.toBe('')
-    expect(assumptionsOf(endpoint), operation).not.toEqual([])
+    expect(listAssumptions(endpoint), operation).not.toEqual([])
   }
 })
 
@@ -277,7 +277,7 @@ test('the endpoint table has a row an operation, and one a mirror', () => {
     ]),
   )
   expect(table).toHaveLength(Object.keys(operations).length + mirrors.length)
-  expect(Object.values<AnyEndpoint>(documented).flatMap(({ mirror }) => mirror ?? [])).toEqual([])
+  expect(Object.values<AnyEndpoint>(documentedOperations).flatMap(({ mirror }) => mirror ?? [])).toEqual([])
   expect(table.find(row => row.operation === 'startDeployment')).toEqual({
     method: 'POST',
     path: '/deploy/{deploy_id}/start',

@@ -111,7 +111,7 @@ describe('creating an LLM deployment', () => {
   ])('%s: 422', async (_, body, expected) => {
     const { client, world } = service('empty')
     expect((await issues(client.createLlmDeployment(body as Llm))).join(', ')).toBe(expected)
-    expect(world.deployments.count).toBe(0)
+    expect(world.deployments.countInstance).toBe(0)
   })
 
   test.each<[string, Partial<Llm>]>([
@@ -146,7 +146,7 @@ describe('creating an LLM deployment', () => {
     expect(await refused(client.createLlmDeployment(wrong))).toEqual([403, expect.stringContaining('GPU limit')])
     wrong.num_gpus = 1
     expect(await refused(client.createLlmDeployment(wrong))).toEqual([409, expect.stringContaining('acme/assistant')])
-    expect(world.deployments.live('acme/assistant')?.num_gpus).toBe(2)
+    expect(world.deployments.findLive('acme/assistant')?.num_gpus).toBe(2)
   })
 
   test('the GPU limit counts num_gpus × min_instances beside what is held or asked for', async () => {

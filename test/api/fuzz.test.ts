@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type AnyEndpoint, routeNames } from '../../src/api/endpoint.ts'
+import { type AnyEndpoint, routeParamNames } from '../../src/api/endpoint.ts'
 import { operations } from '../../src/api/index.ts'
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { createSimulator } from '../../src/simulator.ts'
@@ -67,7 +67,7 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
         return
       }
       if (status !== 200) expect(status).toBe(200)
-      if (endpoint.streams !== undefined && text.startsWith('data: ')) {
+      if (endpoint.streamEvent !== undefined && text.startsWith('data: ')) {
         if (!text.endsWith('data: [DONE]\n\n'))
           expect.fail(`a stream ends with [DONE], and this with ${text.slice(-80)}`)
       } else if (led === operation && endpoint.produces === 'application/json' && text !== lastJson) {
@@ -93,7 +93,7 @@ async function answerTo(method: string, { target, raw, headers, body }: Sent) {
   const request = new Request(raw ? 'http://sim/' : `http://sim${target}`, init)
   const path = raw ? target : request.url.slice('http://sim'.length).split('#', 1)[0]!
   const response = await sim.answer(request, { path })
-  const led = sim.api.operationOf(method, path.split('?', 1)[0]!)
+  const led = sim.api.findOperationId(method, path.split('?', 1)[0]!)
   return { status: response.status, text: await response.text(), led }
 }
 
@@ -195,7 +195,7 @@ const nasty = fc.oneof(fc.constantFrom(...NASTY), fc.string({ maxLength: 12, uni
 
 function paths(path: string): fc.Arbitrary<string> {
   const pieces = path.split(/\{([^}]+)\}/)
-  const names = routeNames(path)
+  const names = routeParamNames(path)
   const segment = (name: string) =>
     fc.oneof(
       { weight: 5, arbitrary: knownAs(name) },

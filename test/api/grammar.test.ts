@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { articleOf, phrase, singular } from '../../src/api/grammar.ts'
+import { indefiniteArticle, nounPhrase, singular } from '../../src/api/grammar.ts'
 
 test.each([
   [
@@ -33,7 +33,7 @@ test.each([
   ],
 ])('%s', (article, ...words) => {
   const expected = words.map(word => `${article} ${word}`)
-  expect(words.map(word => `${articleOf(word)} ${word}`)).toEqual(expected)
+  expect(words.map(word => `${indefiniteArticle(word)} ${word}`)).toEqual(expected)
 })
 
 test.each([
@@ -61,5 +61,5 @@ test.each([
   ['endpoint', 'a ', undefined, 'an endpoint'],
   ['box2', undefined, ' instances', 'box2 instances'],
 ])('%s behind %s and before %s', (word, article, noun, said) => {
-  expect(phrase(word, article, noun)).toBe(said)
+  expect(nounPhrase(word, article, noun)).toBe(said)
 })

@@ -219,15 +219,15 @@ describe('a window of logs', () => {
 
   test('keep the newest 65,536 lines, each with what it tells', () => {
     const { sim } = world({ check: false })
-    const { logs } = sim.world
-    for (let i = 0; i < 70_000; i++) logs.tell(i % 2, i, 'node.drained', { node: `node-${i}` })
+    const { deploymentLogs: logs } = sim.world
+    for (let i = 0; i < 70_000; i++) logs.append(i % 2, i, 'node.drained', { node: `node-${i}` })
     const back = createSimulator({ fixtures: sim.snapshot() })
-    for (const one of [logs, sim.fork().world.logs, back.world.logs]) {
-      const kept = [...one.of(0)]
+    for (const one of [logs, sim.fork().world.deploymentLogs, back.world.deploymentLogs]) {
+      const kept = [...one.linesOf(0)]
       expect(kept.length).toBeGreaterThanOrEqual(65_536 / 2)
       expect(kept.length).toBeLessThanOrEqual((65_536 + 256) / 2)
-      expect(kept.filter(({ nth, fields }) => fields?.node !== `node-${nth}`)).toEqual([])
-      expect(kept.at(-1)!.nth).toBe(69_998)
+      expect(kept.filter(({ instanceIndex, fields }) => fields?.node !== `node-${instanceIndex}`)).toEqual([])
+      expect(kept.at(-1)!.instanceIndex).toBe(69_998)
     }
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readUpload, type Upload, type UploadLimits } from '../../src/api/multipart.ts'
+import { readUpload, type UploadLimits, type UploadResult } from '../../src/api/multipart.ts'
 import { ByteHash } from '../../src/kernel/random.ts'
 
 const limits: UploadLimits = {
@@ -33,12 +33,12 @@ function post(content: BodyInit, headers: Record<string, string> = {}): Request 
   return new Request('http://sim/v1/files', init)
 }
 
-async function upload(text: string, { type = MULTIPART, piece = 65_536, under = limits } = {}): Promise<Upload> {
+async function upload(text: string, { type = MULTIPART, piece = 65_536, under = limits } = {}): Promise<UploadResult> {
   return readUpload(post(body(text, piece)), type, under)
 }
 
 /** A shorter word for what came of it. */
-function outcome(result: Upload): unknown {
+function outcome(result: UploadResult): unknown {
   if ('refused' in result) return [result.refused.status, result.refused.message]
   if ('issues' in result) return result.issues.map(issue => issue.loc.join('/'))
   const { fields, file, fileAsText } = result.form

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/index.ts'
-import { openapi } from '../../src/api/openapi.ts'
+import { createOpenapiDocument } from '../../src/api/openapi.ts'
 import { createApi } from '../../src/api/serve-request.ts'
 import { World } from '../../src/cluster/world.ts'
 import { loadFixture } from '../../src/store/fixture.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document to look into
-const document = openapi(operations) as any
+const document = createOpenapiDocument(operations) as any
 const at = (method: string, path: string) => document.paths[path][method]
 
 test('a refusal that another try may not meet says that it has Retry-After', () => {

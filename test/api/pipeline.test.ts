@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Call, pathOf } from '../../src/api/asked.ts'
-import { Bytes, Events, endpointsOf, invalid, JsonText, refuse } from '../../src/api/endpoint.ts'
-import { type Around, createPipeline } from '../../src/api/pipeline.ts'
+import { type IncomingRequest, toPathAndQuery } from '../../src/api/asked.ts'
+import {
+  Bytes,
+  createEndpointFactory,
+  JsonText,
+  refuse,
+  rejectInput,
+  ServerSentEvents,
+} from '../../src/api/endpoint.ts'
+import { createPipeline, type Middleware } from '../../src/api/pipeline.ts'
 
 interface Context {
   now: number
@@ -12,8 +19,8 @@ interface Scope {
   log: string[]
 }
 
-const endpoint = endpointsOf<Scope, true>()
-const base = { summary: '', provenance: 'assumed', assumed: [], returns: z.unknown() } as const
+const endpoint = createEndpointFactory<Scope, true>()
+const base = { summary: '', provenance: 'assumed', assumptions: [], returns: z.unknown() } as const
 
 const operations = {
   plain: endpoint({ ...base, route: 'GET /plain', handle: () => ({ plain: true }) }),
@@ -28,7 +35,7 @@ const operations = {
   events: endpoint({
     ...base,
     route: 'GET /events',
-    handle: () => new Events(new Blob(['data: x\n\n']).stream() as ReadableStream<Uint8Array<ArrayBuffer>>),
+    handle: () => new ServerSentEvents(new Blob(['data: x\n\n']).stream() as ReadableStream<Uint8Array<ArrayBuffer>>),
   }),
   post: endpoint({
     ...base,
@@ -47,17 +54,17 @@ const operations = {
     handle: async () => refuse(409, 'too late'),
   }),
   simple: endpoint({ ...base, route: 'GET /simple', handle: () => refuse(404, 'no such thing') }),
-  detail: endpoint({ ...base, route: 'GET /detail', errors: 'detail', handle: () => refuse(404, 'no such thing') }),
+  detail: endpoint({ ...base, route: 'GET /detail', errorShape: 'detail', handle: () => refuse(404, 'no such thing') }),
   wrapped: endpoint({
     ...base,
     route: 'GET /wrapped',
-    errors: 'wrapped',
+    errorShape: 'wrapped',
     handle: () => refuse(429, 'slow down', { 'retry-after': '3' }),
   }),
   invalid: endpoint({
     ...base,
     route: 'GET /invalid',
-    handle: () => invalid(['body', 'hub'], 'Value error, no', 'value_error'),
+    handle: () => rejectInput(['body', 'hub'], 'Value error, no', 'value_error'),
   }),
   bug: endpoint({
     ...base,
@@ -71,13 +78,13 @@ const operations = {
 const bugs: unknown[] = []
 const pipeline = createPipeline<Context, Scope>({
   operations,
-  admit: (context, _endpoint, header) => {
+  createScope: (context, _endpoint, header) => {
     if (header('authorization') === 'no') refuse(401, 'who are you')
     return { log: context.log }
   },
   time: context => context.now,
-  open: (context, operation, method, path) => context.log.push(`open ${operation} ${method} ${path}`),
-  close: (context, _entry, status) => context.log.push(`close ${status}`),
+  openEntry: (context, operation, method, path) => context.log.push(`open ${operation} ${method} ${path}`),
+  closeEntry: (context, _entry, status) => context.log.push(`close ${status}`),
   onBug: error => bugs.push(error),
 })
 
@@ -164,7 +171,7 @@ describe('the journal', () => {
 })
 
 describe('a request with a body', () => {
-  const post = (body: BodyInit | null, headers: Record<string, string> = {}, call?: Call) => {
+  const post = (body: BodyInit | null, headers: Record<string, string> = {}, call?: IncomingRequest) => {
     const here = context()
     const init = { method: 'POST', body, headers, duplex: 'half' }
     return { here, answer: pipeline.answer(here, get('/post', init), call) }
@@ -176,7 +183,7 @@ describe('a request with a body', () => {
       '{"a":"b"}',
       {},
       {
-        enter: () => {
+        beforeHandling: () => {
           order.push(...here.log, 'enter')
         },
       },
@@ -187,7 +194,7 @@ describe('a request with a body', () => {
 
   test('waits for its place when the world is busy', async () => {
     let release = () => {}
-    const { here, answer } = post('{}', {}, { enter: () => new Promise(resolve => (release = resolve)) })
+    const { here, answer } = post('{}', {}, { beforeHandling: () => new Promise(resolve => (release = resolve)) })
     await new Promise(resolve => setImmediate(resolve))
     expect(here.log).toEqual([])
     release()
@@ -242,22 +249,22 @@ describe('a request with a body', () => {
 })
 
 test('doors may give path and headers of their own', async () => {
-  const call: Call = { path: '/plain?x', header: name => (name === 'authorization' ? 'no' : null) }
+  const call: IncomingRequest = { path: '/plain?x', header: name => (name === 'authorization' ? 'no' : null) }
   expect(await seen(pipeline.answer(context(), get('/prefix/plain'), call))).toEqual([401, { error: 'who are you' }])
 })
 
 test('faults stand around everything behind the route', async () => {
   const faulty = createPipeline<Context, Scope>({
     operations,
-    admit: here => ({ log: here.log }),
+    createScope: here => ({ log: here.log }),
     time: () => 0,
   })
-  const around: Around<Context> = ({ operation }, proceed) =>
+  const around: Middleware<Context> = ({ operationId: operation }, proceed) =>
     operation === 'plain' ? new Response(null, { status: 503 }) : proceed()
   expect((await faulty.answer(context(), get('/plain'), {}, around)).status).toBe(503)
   expect((await faulty.answer(context(), get('/kept'), {}, around)).status).toBe(200)
   expect((await faulty.answer(context(), get('/nowhere'), {}, around)).status).toBe(404)
-  expect(faulty.operationOf('GET', '/plain')).toBe('plain')
+  expect(faulty.findOperationId('GET', '/plain')).toBe('plain')
 })
 
 test.each([
@@ -267,5 +274,5 @@ test.each([
   ['http://sim:80/a#b', '/a'],
   ['https://user@sim/a?b#c', '/a?b'],
 ])('path of %s', (url, path) => {
-  expect(pathOf(url)).toBe(path)
+  expect(toPathAndQuery(url)).toBe(path)
 })

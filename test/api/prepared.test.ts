@@ -2,17 +2,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/index.ts'
-import { Prepared } from '../../src/api/prepared.ts'
+import { CompiledOperation } from '../../src/api/prepared.ts'
 
 const withBody = Object.entries(operations).filter(([, { body }]) => body !== undefined)
 
 describe('the parser of a body, compiled once there were many', () => {
   test.each(withBody)('of %s takes what its schema takes, and makes the same of it', (operation, endpoint) => {
-    const one = new Prepared(operation, endpoint, undefined, undefined)
-    const schema = one.body()
+    const one = new CompiledOperation(operation, endpoint, undefined, undefined)
+    const schema = one.bodyParser()
     expect(schema).toBe(endpoint.body)
     let parser = schema
-    for (let i = 0; i < 1_000 && parser === schema; i++) parser = one.body()
+    for (let i = 0; i < 1_000 && parser === schema; i++) parser = one.bodyParser()
     expect(parser).not.toBe(schema)
 
     const { body: example = {} } = endpoint.example

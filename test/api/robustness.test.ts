@@ -1,7 +1,7 @@
 /** Whatever is sent, the answer is the service's own: never a 5xx, and what is refused changes nothing. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { routeNames } from '../../src/api/endpoint.ts'
+import { routeParamNames } from '../../src/api/endpoint.ts'
 import { operations } from '../../src/api/index.ts'
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
 import { service } from './service.ts'
@@ -63,7 +63,7 @@ test('random requests to every endpoint', async () => {
       body,
       async (endpoint, segments, name, text, content) => {
         let path = endpoint.path
-        for (const [i, parameter] of routeNames(path).entries())
+        for (const [i, parameter] of routeParamNames(path).entries())
           path = path.replace(`{${parameter}}`, segments[i] ?? '')
         const { ask } = service()
         const sent = endpoint.method === 'GET' ? undefined : content

@@ -1,6 +1,6 @@
 /** A world with its API, as the tests of this folder ask it. */
 import { expect } from 'vitest'
-import { BatchAnswers } from '../../src/api/batch-lines.ts'
+import { BatchLineAnswerer } from '../../src/api/batch-lines.ts'
 import { type Client, createClient } from '../../src/api/client.ts'
 import { Refusal } from '../../src/api/refusal.ts'
 import { ScriptedAnswers } from '../../src/api/scripted.ts'
@@ -30,8 +30,13 @@ export function service(
   patch?: FixturePatch,
   options: { maxStorageBytes?: number; profile?: Profile } = {},
 ): Service {
-  const lineAnswers = new BatchAnswers(new ScriptedAnswers(), false)
-  const world = new World({ fixture: loadFixture(fixture, patch && { patch }), seed: 1, lineAnswers, ...options })
+  const lineAnswers = new BatchLineAnswerer(new ScriptedAnswers(), false)
+  const world = new World({
+    fixture: loadFixture(fixture, patch && { patch }),
+    seed: 1,
+    lineAnswerer: lineAnswers,
+    ...options,
+  })
   const { token } = world.store.tokens.all()[0]!
   const api = createApi({
     onBug: error => {
@@ -41,7 +46,7 @@ export function service(
   const send = async (request: Request): Promise<Response> => {
     const before = world.digest
     const response = await api.answer(world, request)
-    const operation = api.operationOf(request.method, new URL(request.url).pathname)
+    const operation = api.findOperationId(request.method, new URL(request.url).pathname)
     if (response.status >= 400) {
       expect(world.digest, 'a refused request changes nothing').toBe(before)
       const known = operation === undefined ? [404, 405] : [401, 403, 413, 415, 422]

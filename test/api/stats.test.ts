@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
-import { targetOf } from '../../src/cluster/targets.ts'
+import { findModelTarget } from '../../src/cluster/targets.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { issues, refused } from './service.ts'
 
@@ -86,7 +86,7 @@ describe('stats of a deployment', () => {
       await sim.clock.advance('1m')
     }
     const cut = { model: 'acme/chat', prefix: 'x-', token: 't', hash: 'h', promptTokens: 7, answerTokens: 90 }
-    sim.world.inference.begin({ ...cut, longestAnswer: 90 }, targetOf(sim.world, 'acme/chat')!)
+    sim.world.inferenceRequests.submit({ ...cut, longestAnswer: 90 }, findModelTarget(sim.world, 'acme/chat')!)
     sim.cluster.deployment(deploy_id).crash()
     const { requests, tokens, series } = await stats({ from: EPOCH + 3600 - 1 })
     const offered = 20 * 181
@@ -104,15 +104,15 @@ describe('stats of a deployment', () => {
 
   test('what is kept of requests grows with time, not with them', async () => {
     const { sim, deploy_id, stats } = loaded(null)
-    const row = () => sim.world.deployments.own(sim.world.deployments.ordinalOf(deploy_id)!)
+    const row = () => sim.world.deployments.writable(sim.world.deployments.ordinalOf(deploy_id)!)
     for (let second = 0; second < 60; second++) {
       for (let i = 0; i < 10; i++) {
-        sim.world.chronicle.requestCame(row())
-        sim.world.chronicle.requestOver(row(), 'served', { prompt: 3, answer: 5 })
+        sim.world.history.onRequestArrived(row())
+        sim.world.history.onRequestEnded(row(), 'served', { prompt: 3, answer: 5 })
       }
       await sim.clock.advance('1s')
     }
-    expect(row().toldRequests).toBe(4)
+    expect(row().lastRequestsLine).toBe(4)
     expect(await stats({ from: EPOCH })).toMatchObject({
       requests: { served: 600 },
       tokens: { input: 1800, output: 3000 },

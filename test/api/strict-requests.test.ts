@@ -60,7 +60,7 @@ test('what a declaration leaves free is nobody to be strict about', async () => 
     tool_choice: { type: 'auto', other: 1 },
   }
   expect((await ask(sim, 'POST', '/vendor_a/v1/messages/count_tokens', count)).status).toBe(200)
-  expect(sim.unread).toEqual([])
+  expect(sim.unreadFields).toEqual([])
 })
 
 test('what stands within a conversation is looked at like everything else, and what clients send back is known', async () => {
@@ -90,15 +90,15 @@ test('what stands within a conversation is looked at like everything else, and w
   expect(await strangers({ tools: [{ type: 'function', function: { name: 'f', paramters: {} } }] })).toEqual([
     "body.tools.0.function.paramters: Did you mean 'parameters'?",
   ])
-  expect(sim.unread.map(({ what }) => what)).toContain('body messages.0.contnet')
-  const read = sim.unread.length
+  expect(sim.unreadFields.map(({ what }) => what)).toContain('body messages.0.contnet')
+  const read = sim.unreadFields.length
   const { body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, tools: [tool], tool_choice: 'required' })
   const { message } = body.choices[0]
   const result = { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'done' }
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,' } }
   const messages = [{ role: 'user', content: [image, { type: 'text', text: 'Go.' }] }, message, result]
   expect((await ask(sim, 'POST', '/v1/chat/completions', { ...chat, messages, tools: [tool] })).status).toBe(200)
-  expect(sim.unread).toHaveLength(read)
+  expect(sim.unreadFields).toHaveLength(read)
   const lenient = await ask(createSimulator(), 'POST', '/v1/chat/completions', {
     ...chat,
     messages: [{ role: 'user', content: 'x', contnet: 'x' }],
@@ -118,7 +118,7 @@ test('what nothing reads is counted: parameters, fields, bodies, and parts of fo
   form.set('file', new Blob(['{}']), 'a.jsonl')
   const headers = { authorization: `Bearer ${sim.token}` }
   expect((await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).status).toBe(422)
-  expect(sim.unread).toEqual([
+  expect(sim.unreadFields).toEqual([
     { operation: 'listDeployments', what: 'query stauts', times: 2 },
     { operation: 'createLlmDeployment', what: 'body hub.path', times: 1 },
     { operation: 'startDeployment', what: 'body', times: 1 },
@@ -126,7 +126,7 @@ test('what nothing reads is counted: parameters, fields, bodies, and parts of fo
   ])
   expect(sim.requests[0]).toHaveProperty('unread', ['query stauts'])
   sim.reset()
-  expect(sim.unread).toEqual([])
+  expect(sim.unreadFields).toEqual([])
 })
 
 test('in a world with names both words are known, and messages have its own', async () => {
@@ -186,10 +186,10 @@ test('a POST over the wire that announces no body has none, and one that does ha
   await post('\r\n')
   await post('content-length: 0\r\n\r\n')
   expect(sim.requests).toHaveLength(2)
-  expect(sim.unread).toEqual([])
+  expect(sim.unreadFields).toEqual([])
   await post('content-length: 2\r\n\r\n{}')
   await post('transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n')
-  expect(sim.unread).toEqual([{ operation: 'startDeployment', what: 'body', times: 2 }])
+  expect(sim.unreadFields).toEqual([{ operation: 'startDeployment', what: 'body', times: 2 }])
 })
 
 test('a body with 150,000 unknown fields is answered with 422 and the first hundred', async () => {
@@ -200,7 +200,7 @@ test('a body with 150,000 unknown fields is answered with 422 and the first hund
   expect(body.detail).toHaveLength(101)
   expect(body.detail[0]).toMatchObject({ loc: ['body', 'num_gpus'] })
   expect(body.detail[100].msg).toBe('Only the first 100 errors are listed; there are 149901 more')
-  expect(sim.unread).toHaveLength(100)
+  expect(sim.unreadFields).toHaveLength(100)
 })
 
 test('an unknown field of a body is refused beside hundreds of unknown parameters', async () => {

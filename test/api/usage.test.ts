@@ -84,7 +84,7 @@ describe('usage, month by month', () => {
     }
     await sim.clock.advanceTo('2026-04-02T01:02:03Z')
     const { months } = await usage('2026.01')
-    const hostedName = sim.world.hosted.list().find(({ state }) => state === 'running')!.name
+    const hostedName = sim.world.hostedInstances.list().find(({ state }) => state === 'running')!.name
     const { ledger } = sim.world
     const spent = ledger.entries().reduce((sum, { microcents }) => sum + Math.max(0, -microcents), 0)
     const micro = (cost: number) => Math.round(cost * 1_000_000)

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { endpointsOf, type Operations } from '../../src/api/endpoint.ts'
-import { integer, pairs, queryFlag, queryInteger, text } from '../../src/api/fields.ts'
+import { createEndpointFactory, type Operations } from '../../src/api/endpoint.ts'
+import { integer, queryFlag, queryInteger, stringMap, text } from '../../src/api/fields.ts'
 import { createPipeline } from '../../src/api/pipeline.ts'
 
-const endpoint = endpointsOf<object>()
-const base = { summary: '', provenance: 'assumed', assumed: [], auth: 'none' } as const
+const endpoint = createEndpointFactory<object>()
+const base = { summary: '', provenance: 'assumed', assumptions: [], auth: 'none' } as const
 
 /** A pipeline over one endpoint that answers with what it was given. */
 function echo(one: Operations<object>[string]) {
   const { answer } = createPipeline<null, object>({
     operations: { echo: one },
-    admit: () => ({}),
+    createScope: () => ({}),
     time: () => 0,
   })
   return async (path: string, body?: unknown) => {
@@ -36,7 +36,7 @@ const order = echo(
       enabled: z.boolean().optional(),
       tags: z.array(text()).max(2).optional(),
       note: text().nullable().optional(),
-      metadata: pairs({ max: 2, key: 3, value: 2 }).nullable().optional(),
+      metadata: stringMap({ max: 2, key: 3, value: 2 }).nullable().optional(),
       hub: z.object({ repo: text() }).optional(),
       content: z.union([text(), z.array(z.object({ text: text() }))]).optional(),
     }),

@@ -45,7 +45,7 @@ describe('a voice', () => {
     const { voice_id } = made
     expect(await api.getVoice({ voice_id })).toEqual(made)
     expect((await api.listVoices()).voices.at(-1)).toEqual(made)
-    await data.settled()
+    await data.whenIdle()
     expect(data.voices.findFirst(query => query.where({ voice_id }))).toMatchObject({ name: 'Night desk' })
     await sim.clock.advance('60s')
     const edited = await api.editVoice({ voice_id, description: 'Slow & kind = good' })
@@ -55,7 +55,7 @@ describe('a voice', () => {
     expect(sim.digest).toBe(digest)
     expect(await api.deleteVoice({ voice_id })).toEqual({})
     expect(await refused(api.getVoice({ voice_id }))).toEqual([404, `no voice ${voice_id}`])
-    await data.settled()
+    await data.whenIdle()
     expect(data.voices.findFirst(query => query.where({ voice_id }))).toBeUndefined()
     const kinds = sim.journal.entries().map(({ kind }) => kind)
     expect(kinds.filter(kind => kind.startsWith('voice.'))).toEqual(['voice.created', 'voice.edited', 'voice.deleted'])

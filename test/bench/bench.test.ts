@@ -83,7 +83,7 @@ describe('the fleet', () => {
       expect(ratio, kind).toBeGreaterThan(0.9)
       expect(ratio, kind).toBeLessThan(1.1)
     }
-    const spent = (world.ledger.opening - world.ledger.balance) / MICROCENTS_PER_CENT
+    const spent = (world.ledger.openingFunds - world.ledger.balance) / MICROCENTS_PER_CENT
     expect(naive.cents / spent).toBeCloseTo(1, 1)
   })
 })

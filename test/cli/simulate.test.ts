@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Progress } from '../../src/cli/progress.ts'
-import { reportText } from '../../src/cli/report-text.ts'
+import { formatReport } from '../../src/cli/report-text.ts'
 import { type SimulateArguments, simulate } from '../../src/cli/simulate.ts'
 import type { Report } from '../../src/cluster/report.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
@@ -55,7 +55,7 @@ test('the same seed gives the same bytes, another one others; what is told is wh
   expect(one.code).toBe(0)
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('6h')
-  expect(one.out).toBe(reportText(sim.report()))
+  expect(one.out).toBe(formatReport(sim.report()))
   const { out } = await simulated({ json: true })
   expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(sim.report())))
 })
@@ -130,7 +130,7 @@ test.each([
     [8500, 45 * MINUTE],
   ] as const) {
     wall.now = at
-    progress.reached(done)
+    progress.update(done)
   }
   progress.end()
   expect(told).toBe(expected)
@@ -218,7 +218,7 @@ test('report asks a server, and prints what the world of it would say itself', a
   await sim.clock.advance('5h')
   const before = [sim.digest, sim.journal.entries().length]
   const text = await commanded(['report'], { MODELHOST_SIM_URL: server.url })
-  expect(text).toEqual({ code: 0, stderr: '', stdout: reportText(sim.report()) })
+  expect(text).toEqual({ code: 0, stderr: '', stdout: formatReport(sim.report()) })
   const json = await commanded(['report', '--url', `${server.url}/`, '--from', '2026-01-01T02:00:00+01:00', '--json'])
   expect(JSON.parse(json.stdout)).toEqual(JSON.parse(JSON.stringify(sim.report({ from: HOUR }))))
   expect([sim.digest, sim.journal.entries().length]).toEqual(before)

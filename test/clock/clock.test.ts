@@ -7,7 +7,7 @@ const arranged = (status = 'deploying') =>
     fixtures: 'empty',
     with: { deployments: [{ model_name: 'acme/chat', status: status as 'deploying' }] },
   })
-const statusOf = (sim: ReturnType<typeof arranged>) => sim.world.deployments.live('acme/chat')!.status
+const statusOf = (sim: ReturnType<typeof arranged>) => sim.world.deployments.findLive('acme/chat')!.status
 
 describe('advance', () => {
   test('tells what happened', async () => {
@@ -152,8 +152,8 @@ describe('next', () => {
     const sim = createSimulator({ fixtures: 'empty' })
     const moves = [
       () => sim.clock.next({ visible: true }),
-      async () => (await sim.clock.nextInSlices()).happened,
-      async () => (await sim.clock.nextInSlices({ visible: true })).happened,
+      async () => (await sim.clock.nextInSlices()).result,
+      async () => (await sim.clock.nextInSlices({ visible: true })).result,
     ]
     for (const move of moves) {
       expect((await move()).events).toBe(0)

@@ -97,7 +97,7 @@ describe('an onBug that throws', () => {
       },
     )
     const { ordinal } = sim.world.deployments.createLlm(spec())
-    sim.world.deployments.own(ordinal).waiting++
+    sim.world.deployments.writable(ordinal).waiting++
     const asked = method === 'GET' ? list(sim) : create(sim)
     await expect(asked).rejects.toThrow('heard of a bug')
     expect(heard).toHaveLength(1)

@@ -27,10 +27,10 @@ describe('what runs adds up exactly', () => {
     fc.assert(
       fc.property(stretches, rate, micros, (parts, rate, more) => {
         const { sum, exact } = accrued(parts)
-        expect(sum.whole).toBe(Number(exact / BigInt(HOUR)))
+        expect(sum.wholeMicrocents).toBe(Number(exact / BigInt(HOUR)))
         const later = exact + BigInt(rate) * BigInt(more)
-        expect(sum.after(rate, more)).toBe(Number(later / BigInt(HOUR)))
-        expect(sum.whole).toBe(Number(exact / BigInt(HOUR)))
+        expect(sum.wholeMicrocentsAfter(rate, more)).toBe(Number(later / BigInt(HOUR)))
+        expect(sum.wholeMicrocents).toBe(Number(exact / BigInt(HOUR)))
       }),
     )
   })
@@ -39,7 +39,7 @@ describe('what runs adds up exactly', () => {
     fc.assert(
       fc.property(stretches, rate, fc.integer({ min: -10, max: 1e14 }), (parts, rate, more) => {
         const { sum, exact } = accrued(parts)
-        const amount = sum.whole + more
+        const amount = sum.wholeMicrocents + more
         const missing = BigInt(amount) * BigInt(HOUR) - exact
         const expected =
           missing <= 0n
@@ -47,7 +47,7 @@ describe('what runs adds up exactly', () => {
             : rate === 0
               ? Number.POSITIVE_INFINITY
               : Number((missing + BigInt(rate) - 1n) / BigInt(rate))
-        const micros = sum.until(amount, rate)
+        const micros = sum.timeUntil(amount, rate)
         // Beyond 2^53 there are no single microseconds.
         if (expected <= Number.MAX_SAFE_INTEGER || expected === Number.POSITIVE_INFINITY) expect(micros).toBe(expected)
         else expect(micros / expected).toBeCloseTo(1, 12)
@@ -60,6 +60,6 @@ describe('what runs adds up exactly', () => {
     one.add(3, HOUR / 2)
     const other = one.copy()
     other.add(1, HOUR / 2)
-    expect([one.whole, other.whole]).toEqual([1, 2])
+    expect([one.wholeMicrocents, other.wholeMicrocents]).toEqual([1, 2])
   })
 })

@@ -17,7 +17,7 @@ function base(slots: number, about: Partial<LlmSpec> = {}, load = '3s', failedMa
   }
   const sim = stage([{ gpu: 'L4-24GB', count: 1 }], {}, { profile })
   const chat = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8, ...about }))
-  passUntil(sim, () => chat.status === 'running' && chat.record().instances.pending === 0)
+  passUntil(sim, () => chat.status === 'running' && chat.toRecord().instances.pending === 0)
   return { sim, chat }
 }
 
@@ -69,16 +69,16 @@ function residents(sim: Simulator, chat: Deployment): string[][] {
   return deployments
     .read(chat.ordinal)
     .instances.map(one => instances.read(one))
-    .sort((a, b) => a.nth - b.nth)
+    .sort((a, b) => a.index - b.index)
     .map(({ adapters }) =>
       adapters
-        .filter(each => each.loading === 0)
+        .filter(each => each.loadEvent === 0)
         .map(each => deployments.read(each.adapter).plan.modelName.replace('acme/', ''))
         .sort(),
     )
 }
 
-const done = (batch: ReturnType<typeof work>) => batch.record().request_counts!.completed
+const done = (batch: ReturnType<typeof work>) => batch.toRecord().request_counts!.completed
 
 describe('the slots of an instance', () => {
   test('take adapters until they are full; then the least recently used one leaves', () => {
@@ -90,8 +90,8 @@ describe('the slots of an instance', () => {
     passUntil(sim, () => batch.status === 'completed')
     adapters(sim, 'c')
     expect(residents(sim, chat)).toEqual([['a', 'c']])
-    expect(sim.world.deployments.live('acme/b')!.status).toBe('running')
-    expect(story(sim, sim.world.deployments.live('acme/b')!.deploy_id).at(-1)).toBe('adapter.evicted')
+    expect(sim.world.deployments.findLive('acme/b')!.status).toBe('running')
+    expect(story(sim, sim.world.deployments.findLive('acme/b')!.deploy_id).at(-1)).toBe('adapter.evicted')
     expect(story(sim, a!.deploy_id)).not.toContain('adapter.evicted')
   })
 
@@ -176,7 +176,8 @@ describe('an adapter', () => {
     const { sim, chat } = base(2, { min_instances: 3, max_instances: 3 })
     adapters(sim, 'a')
     expect(residents(sim, chat)).toEqual([['a'], [], []])
-    const capacityOf = () => sim.world.adapters.slots.servingShare(sim.world.deployments.live('acme/a')!.ordinal)
+    const capacityOf = () =>
+      sim.world.loraAdapters.slots.effectiveInstances(sim.world.deployments.findLive('acme/a')!.ordinal)
     expect(capacityOf()).toBe(1)
     work(sim, 'acme/a', 120)
     pass(sim, '3s')
@@ -209,7 +210,7 @@ describe('an adapter', () => {
     pass(sim, '5s')
     sim.cluster.gpu(sim.cluster.nodeOf(chat.deploy_id).name, 0).fail(31)
     expect(residents(sim, chat)).toEqual([[]])
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     const before = done(batch)
     expect(residents(sim, chat)).toEqual([[]])
     pass(sim, '3s')
@@ -233,12 +234,12 @@ describe('an adapter', () => {
 
   test('wakes a base that sleeps at zero, for its first load', () => {
     const { sim, chat } = base(2, { min_instances: 0 })
-    passUntil(sim, () => chat.record().instances.running === 0)
+    passUntil(sim, () => chat.toRecord().instances.running === 0)
     pass(sim, '1m')
     expect(chat.status).toBe('running')
     const a = adapter(sim, 'a')
     passUntil(sim, () => a.status === 'running', '1m')
-    passUntil(sim, () => chat.record().instances.running === 0)
+    passUntil(sim, () => chat.toRecord().instances.running === 0)
     expect(a.status).toBe('running')
   })
 
@@ -257,10 +258,10 @@ describe('an adapter', () => {
     const [a] = adapters(sim, 'a')
     sim.cluster.deployment(chat.deploy_id).crash(4)
     passUntil(sim, () => chat.status === 'failed')
-    expect(a!.record()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat failed' })
-    expect(a!.blockedByBase).toBe('its base acme/chat is failed')
+    expect(a!.toRecord()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat failed' })
+    expect(a!.blockedReason).toBe('its base acme/chat is failed')
     chat.start()
-    expect(a!.record()).toMatchObject({ status: 'initializing', fail_reason: '' })
+    expect(a!.toRecord()).toMatchObject({ status: 'initializing', fail_reason: '' })
     passUntil(sim, () => a!.status === 'running')
     expect(residents(sim, chat)).toEqual([['a']])
   })
@@ -291,6 +292,6 @@ describe('an adapter', () => {
       },
     ]
     const sim = stage([{}], {}, { with: { deployments } })
-    expect(residents(sim, sim.world.deployments.live('acme/chat')!)).toEqual([['a']])
+    expect(residents(sim, sim.world.deployments.findLive('acme/chat')!)).toEqual([['a']])
   })
 })

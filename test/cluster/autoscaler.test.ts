@@ -21,7 +21,7 @@ function loaded(load: OfferedLoadInput, settings = { min_instances: 1, max_insta
       },
     },
   )
-  const chat = sim.world.deployments.live('acme/chat')!
+  const chat = sim.world.deployments.findLive('acme/chat')!
   const row = () => sim.world.deployments.read(chat.ordinal)
   return { sim, chat, row }
 }
@@ -32,7 +32,7 @@ describe('the autoscaler', () => {
     const seen: number[] = []
     for (let hour = 0; hour < 24; hour++) {
       pass(sim, '1h')
-      seen.push(chat.record().instances.running)
+      seen.push(chat.toRecord().instances.running)
     }
     expect(Math.max(...seen)).toBeGreaterThan(4)
     expect(seen[0]).toBeLessThan(3)
@@ -54,15 +54,15 @@ describe('the autoscaler', () => {
       { min_instances: 0, max_instances: 1 },
     )
     pass(sim, '10m')
-    const waiting = sim.world.autoscaler.served(row()).backlog
+    const waiting = sim.world.autoscaler.wholeRequests(row()).backlog
     expect(waiting).toBeGreaterThan(900)
     const end = sim.world.clock.now + 3_600_000_000
     let events = 0
     while (sim.world.next(end)) events++
     expect(events).toBeLessThan(20)
     // In whole requests one may count as waiting of which only a part was served or refused.
-    expect(sim.world.autoscaler.served(row()).backlog).toBeLessThanOrEqual(1)
-    expect(row().served.backlog).toBeLessThan(1e-6)
+    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBeLessThanOrEqual(1)
+    expect(row().flow.backlog).toBeLessThan(1e-6)
     expect(row().desired).toBe(0)
   })
 
@@ -96,8 +96,8 @@ describe('the autoscaler', () => {
   test('never goes beyond max_instances; what comes beyond that queues and is refused', () => {
     const { sim, chat, row } = loaded({ kind: 'constant', rps: 40 }, { min_instances: 1, max_instances: 2 })
     pass(sim, '1h')
-    expect(chat.record().instances.running).toBe(2)
-    const { arrived, served, refused, backlog } = sim.world.autoscaler.served(row())
+    expect(chat.toRecord().instances.running).toBe(2)
+    const { arrived, served, refused, backlog } = sim.world.autoscaler.wholeRequests(row())
     // In whole requests: what is begun and not over is told later.
     expect(144_000 - arrived).toBeLessThanOrEqual(2)
     expect(refused).toBeGreaterThan(50_000)
@@ -119,12 +119,12 @@ describe('the autoscaler', () => {
       { min_instances: 0, max_instances: 2 },
     )
     pass(sim, '9m')
-    expect(chat.record().instances.running).toBe(1)
+    expect(chat.toRecord().instances.running).toBe(1)
     pass(sim, '10m')
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
     pass(sim, '101m')
-    expect(chat.record().instances.pending).toBe(1)
-    passUntil(sim, () => chat.record().instances.running === 1, '10m')
+    expect(chat.toRecord().instances.pending).toBe(1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1, '10m')
   })
 
   test('a queue that outlasts its load is waited for, not watched: it drains, and the instance goes', () => {
@@ -134,13 +134,13 @@ describe('the autoscaler', () => {
     ]
     const { sim, chat, row } = loaded({ kind: 'steps', steps }, { min_instances: 0, max_instances: 1 })
     pass(sim, '10m')
-    const { backlog } = sim.world.autoscaler.served(row())
+    const { backlog } = sim.world.autoscaler.wholeRequests(row())
     expect(backlog).toBeGreaterThan(100)
     const events = sim.world.runTo(sim.world.clock.now + 60_000_000)
     expect(events).toBeLessThan(10)
     pass(sim, '10m')
-    expect(sim.world.autoscaler.served(row()).backlog).toBeLessThanOrEqual(1)
-    expect(chat.record().instances).toEqual({ running: 0, pending: 0 })
+    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBeLessThanOrEqual(1)
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 0 })
   })
 
   test('wakes only when its decision can change: a constant load costs no event', () => {
@@ -152,25 +152,25 @@ describe('the autoscaler', () => {
   test('serves less while a node is slow, and the queue tells', () => {
     const { sim, chat, row } = loaded({ kind: 'constant', rps: 2.5 }, { min_instances: 1, max_instances: 1 })
     pass(sim, '10m')
-    expect(sim.world.autoscaler.served(row()).backlog).toBe(0)
+    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBe(0)
     sim.cluster.nodeOf(chat.deploy_id).degrade(5)
     pass(sim, '5m')
-    expect(sim.world.autoscaler.served(row()).backlog).toBeGreaterThan(100)
+    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBeGreaterThan(100)
     sim.cluster.nodeOf(chat.deploy_id).recover()
     pass(sim, '30m')
-    expect(sim.world.autoscaler.served(row()).backlog).toBe(0)
+    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBe(0)
   })
 
   test('asks for more instances when theirs are slow: the same concurrency is reached at fewer requests', () => {
     const { sim, chat, row } = loaded({ kind: 'constant', rps: 1 }, { min_instances: 1, max_instances: 6 })
     pass(sim, '30m')
-    const before = chat.record().instances.running
+    const before = chat.toRecord().instances.running
     for (const { name } of sim.cluster.nodes()) sim.cluster.node(name).degrade(3)
     pass(sim, '1h')
-    expect(chat.record().instances.running).toBeGreaterThan(before)
-    expect(sim.world.autoscaler.served(row()).backlog).toBeLessThanOrEqual(1)
+    expect(chat.toRecord().instances.running).toBeGreaterThan(before)
+    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBeLessThanOrEqual(1)
     for (const { name } of sim.cluster.nodes()) sim.cluster.node(name).recover()
     pass(sim, '1h')
-    expect(chat.record().instances.running).toBe(before)
+    expect(chat.toRecord().instances.running).toBe(before)
   })
 })

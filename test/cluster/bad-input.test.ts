@@ -158,7 +158,7 @@ describe('a trace of load in a fixture of files', () => {
   test('is read from the folder', () => {
     const sim = createSimulator({ fixtures: folder('seconds,rps\n0,5\n60,0\n') })
     pass(sim, '1h')
-    const { served } = sim.world.autoscaler.served(sim.world.deployments.read(0))
+    const { served } = sim.world.autoscaler.wholeRequests(sim.world.deployments.read(0))
     expect(served).toBe(300)
   })
 

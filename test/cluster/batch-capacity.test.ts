@@ -1,7 +1,7 @@
 /** What the lines of a batch run on: what live load leaves, what is lost and run again, and the wait for capacity. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { NOTHING_SERVED, serve, spareSeconds, whenSpared } from '../../src/cluster/serving.ts'
+import { advanceFlow, EMPTY_FLOW, findSpareTime, spareSeconds } from '../../src/cluster/serving.ts'
 import { type Micros, SECOND } from '../../src/kernel/duration.ts'
 import type { FixturePatch } from '../../src/store/fixture.ts'
 import type { OfferedLoadInput } from '../../src/store/load.ts'
@@ -24,7 +24,7 @@ function busy(about: { load?: OfferedLoadInput; lines?: number; instances?: numb
   }
   const sim = stage([{ gpus: 1, count: 4 }], {}, { with: { deployments: [deployment] }, seed })
   const batch = batchOf(sim, many(lines, { model: 'acme/chat' }))
-  const row = () => sim.world.deployments.read(sim.world.deployments.live('acme/chat')!.ordinal)
+  const row = () => sim.world.deployments.read(sim.world.deployments.findLive('acme/chat')!.ordinal)
   return { sim, batch, row }
 }
 
@@ -56,15 +56,15 @@ describe('a batch beside live load', () => {
     const here = busy({ load })
     const { sim, batch } = here
     pass(sim, '61s')
-    const { completed } = batch.record().request_counts!
+    const { completed } = batch.toRecord().request_counts!
     expect(completed).toBeGreaterThan(0)
     const events = story(sim, batch.id).length
     pass(sim, '118m')
-    expect(batch.record().request_counts!.completed).toBe(completed)
+    expect(batch.toRecord().request_counts!.completed).toBe(completed)
     expect(story(sim, batch.id)).toHaveLength(events)
     passUntil(sim, () => batch.status === 'finalizing')
     const idle = 59 * 60 * SECOND + 3600 * SECOND
-    const started = sim.world.clock.fromUnix(batch.record().in_progress_at!)
+    const started = sim.world.clock.fromUnix(batch.toRecord().in_progress_at!)
     expect((sim.world.clock.now - started - idle) / ALONE).toBeCloseTo(1, 2)
   })
 
@@ -80,13 +80,13 @@ describe('a batch beside live load', () => {
     const full = busy({ load: rush(3 * CAPACITY) })
     const done = ({ sim, batch }: typeof calm) => {
       pass(sim, '179s')
-      return batch.record().request_counts!.completed
+      return batch.toRecord().request_counts!.completed
     }
     expect(done(calm)).toBeGreaterThan(200)
     // Twice the capacity was left over for a minute: two minutes of work.
     expect(done(full)).toBe(0)
     pass(full.sim, '2s')
-    expect(full.batch.record().request_counts!.completed).toBeGreaterThan(0)
+    expect(full.batch.toRecord().request_counts!.completed).toBeGreaterThan(0)
   })
 
   test('follows a load that rises and falls by its integral, with no event but those of its steps', () => {
@@ -100,10 +100,10 @@ describe('a batch beside live load', () => {
     const [watched, alone] = [busy({ load }), busy({ load })]
     for (let i = 0; i < 500; i++) {
       pass(watched.sim, '7s')
-      void watched.batch.text()
+      void watched.batch.toJson()
     }
     pass(alone.sim, '3500s')
-    expect(watched.batch.record()).toEqual(alone.batch.record())
+    expect(watched.batch.toRecord()).toEqual(alone.batch.toRecord())
     expect(watched.sim.digest).toBe(alone.sim.digest)
   })
 
@@ -129,17 +129,17 @@ describe('spare capacity', () => {
     expect(spareSeconds(spareOf({ kind: 'constant', rps: 20 }, 40), 0, 60 * SECOND)).toBeCloseTo(30, 9)
     expect(spareSeconds(spareOf({ kind: 'constant', rps: 20 }, 40, 40), 0, 60 * SECOND)).toBeCloseTo(29, 9)
     expect(spareSeconds(spareOf({ kind: 'constant', rps: 60 }, 40), 0, 60 * SECOND)).toBe(0)
-    expect(whenSpared(spareOf({ kind: 'constant', rps: 20 }, 40, 40), 5, 0, 60 * SECOND)).toBe(12 * SECOND)
-    expect(whenSpared(spareOf({ kind: 'constant', rps: 20 }, 40), 31, 0, 60 * SECOND)).toBe(Number.POSITIVE_INFINITY)
+    expect(findSpareTime(spareOf({ kind: 'constant', rps: 20 }, 40, 40), 5, 0, 60 * SECOND)).toBe(12 * SECOND)
+    expect(findSpareTime(spareOf({ kind: 'constant', rps: 20 }, 40), 31, 0, 60 * SECOND)).toBe(Number.POSITIVE_INFINITY)
   })
 
   test('and what was served are together what the instances can do', () => {
-    const speed = { requestsPerSecond: 40 } as Parameters<typeof serve>[2]
+    const speed = { requestsPerSecond: 40 } as Parameters<typeof advanceFlow>[2]
     fc.assert(
       fc.property(anyLoad(), anyStretch(), fc.nat(80), (load, [from, to], backlog) => {
         const curve = curveOf(load)
-        const state = { ...NOTHING_SERVED, arrived: backlog, backlog }
-        const { served } = serve(state, curve, speed, 1, 50, from, to)
+        const state = { ...EMPTY_FLOW, arrived: backlog, backlog }
+        const { served } = advanceFlow(state, curve, speed, 1, 50, from, to)
         const spared = spareSeconds({ curve, capacity: 40, backlog, queueLimit: 50 }, from, to)
         expect(served / 40 + spared).toBeCloseTo((to - from) / SECOND, 5)
       }),
@@ -153,7 +153,7 @@ describe('spare capacity', () => {
         const live = { curve: curveOf(load), capacity: 40, backlog: 10, queueLimit: 50 }
         const wanted = (spareSeconds(live, from, to) * part) / 1000
         fc.pre(wanted > 1e-3)
-        const at = whenSpared(live, wanted, from, to)
+        const at = findSpareTime(live, wanted, from, to)
         expect(at).toBeLessThanOrEqual(to)
         expect(spareSeconds(live, from, at)).toBeGreaterThanOrEqual(wanted - 1e-9)
         expect(spareSeconds(live, from, at - 1)).toBeLessThan(wanted + 1e-9)
@@ -167,26 +167,26 @@ describe('an instance that is lost', () => {
     const here = busy({ instances: 2 })
     const other = busy({ instances: 2 })
     for (const { sim, batch } of [here, other])
-      passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 1000)
+      passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 1000)
     // One loses its instance, the other gives it back: both go on with one, with none to come.
     for (const { sim } of [here, other]) {
       sim.cluster.stockOut('H100-80GB')
       pass(sim, '1s')
     }
     const node = here.sim.cluster.nodeOf(here.row().id)
-    const nth = here.batch.record().request_counts!.completed
+    const nth = here.batch.toRecord().request_counts!.completed
     node.crash()
     other.sim.cluster.node(other.sim.cluster.nodeOf(other.row().id).name).drain()
     const retried = here.sim.journal.entries().find(entry => entry.kind === 'batch.linesRetried')!
     expect(retried.fields).toEqual({ lines: 8 })
-    expect(here.batch.record().request_counts!.completed).toBe(nth)
+    expect(here.batch.toRecord().request_counts!.completed).toBe(nth)
     const time = ({ sim, batch }: typeof here) => passUntil(sim, () => batch.status === 'finalizing', '10h')
     const later = time(here) - time(other)
     // Eight lines of some 70 tokens, half of each again, at the rate of the instance that is left.
     expect(later / ((ALONE / LINES) * 4)).toBeGreaterThan(0.6)
     expect(later / ((ALONE / LINES) * 4)).toBeLessThan(1.6)
     passUntil(here.sim, () => here.batch.status === 'completed')
-    const output = linesIn(here.sim, here.batch.record().output_file_id)
+    const output = linesIn(here.sim, here.batch.toRecord().output_file_id)
     expect(new Set(output.map(line => line.custom_id)).size).toBe(LINES)
     expect(here.sim.ledger.entries().filter(entry => entry.kind === 'tokens')).toEqual([])
   })
@@ -203,8 +203,8 @@ describe('an instance that is lost', () => {
     passUntil(sim, () => batch.status === 'in_progress')
     sim.cluster.nodeOf(row().id).crash()
     pass(sim, '1s')
-    const [, { again }] = [...sim.world.batches.entries()][0]!
-    expect(again).toBe(0)
+    const [, { retryTokens }] = [...sim.world.batches.entries()][0]!
+    expect(retryTokens).toBe(0)
   })
 })
 
@@ -212,29 +212,29 @@ describe('any moment', () => {
   test('shows the lines that are over by then, and ends with them: an expiry between two steps loses none', () => {
     const line = ALONE / LINES
     const { sim, batch } = busy()
-    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 1000)
-    const step = batch.record().request_counts!.completed
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 1000)
+    const step = batch.toRecord().request_counts!.completed
     pass(sim, `${Math.round(line * 17)}us`)
-    const { completed } = batch.record().request_counts!
+    const { completed } = batch.toRecord().request_counts!
     expect(completed - step).toBeGreaterThan(12)
     expect(completed - step).toBeLessThan(22)
-    expect(JSON.parse(batch.text())).toEqual(batch.record())
+    expect(JSON.parse(batch.toJson())).toEqual(batch.toRecord())
     batch.cancel()
-    expect(batch.record().request_counts!.completed).toBe(completed)
+    expect(batch.toRecord().request_counts!.completed).toBe(completed)
     passUntil(sim, () => batch.status === 'cancelled', '1m')
-    expect(linesIn(sim, batch.record().output_file_id)).toHaveLength(completed)
+    expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(completed)
   })
 
   test('a fork goes on by itself', () => {
     const { sim, batch } = busy()
-    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 1000)
-    const before = batch.record()
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 1000)
+    const before = batch.toRecord()
     const fork = sim.world.fork()
     fork.runTo(fork.clock.now + 3600 * SECOND)
-    expect(fork.batches.get(batch.id)!.record().status).toBe('completed')
-    expect(batch.record()).toEqual(before)
+    expect(fork.batches.get(batch.id)!.toRecord().status).toBe('completed')
+    expect(batch.toRecord()).toEqual(before)
     pass(sim, '1h')
-    expect(fork.batches.get(batch.id)!.record()).toEqual(batch.record())
+    expect(fork.batches.get(batch.id)!.toRecord()).toEqual(batch.toRecord())
     expect(fork.digest).toBe(sim.digest)
   })
 })
@@ -268,7 +268,7 @@ describe('weather', () => {
     const batch = batchOf(sim, many(100))
     passUntil(sim, () => batch.status === 'in_progress')
     const from = sim.world.clock.now
-    passUntil(sim, () => batch.record().request_counts!.completed > 0, '4h')
+    passUntil(sim, () => batch.toRecord().request_counts!.completed > 0, '4h')
     expect((sim.world.clock.now - from) / SECOND).toBeGreaterThan(seconds)
     expect((sim.world.clock.now - from) / SECOND).toBeLessThan(seconds + 10)
     expect(story(sim, batch.id).includes('batch.waiting')).toBe(kind !== 'none')
@@ -280,9 +280,12 @@ describe('weather', () => {
     const before = sim.ledger.balance
     const batch = batchOf(sim, many(100))
     pass(sim, '24h')
-    expect(batch.record()).toMatchObject({ status: 'expired', request_counts: { total: 100, completed: 0, failed: 0 } })
-    expect(linesIn(sim, batch.record().output_file_id)).toEqual([])
-    expect(linesIn(sim, batch.record().error_file_id)).toHaveLength(100)
+    expect(batch.toRecord()).toMatchObject({
+      status: 'expired',
+      request_counts: { total: 100, completed: 0, failed: 0 },
+    })
+    expect(linesIn(sim, batch.toRecord().output_file_id)).toEqual([])
+    expect(linesIn(sim, batch.toRecord().error_file_id)).toHaveLength(100)
     expect(sim.ledger.balance).toBe(before)
   })
 
@@ -290,13 +293,13 @@ describe('weather', () => {
     const sim = waiting('day')
     const batch = batchOf(sim, many(20_000))
     pass(sim, '24h')
-    const { status, request_counts, output_file_id } = batch.record()
+    const { status, request_counts, output_file_id } = batch.toRecord()
     expect(status).toBe('expired')
     const output = linesIn(sim, output_file_id)
     expect(output).toHaveLength(request_counts!.completed)
     // An hour at 250 tokens/s, less validation: all but the line that was running when the window closed.
     const tokens = output.reduce((sum, line) => sum + line.response!.body.usage.total_tokens!, 0)
-    const { in_progress_at, expired_at } = batch.record()
+    const { in_progress_at, expired_at } = batch.toRecord()
     const possible = (expired_at! - in_progress_at! - 23 * 3600 + 1) * 250
     expect(tokens).toBeLessThanOrEqual(possible)
     expect(tokens).toBeGreaterThan(possible - 1000)

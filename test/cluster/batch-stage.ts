@@ -1,5 +1,5 @@
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
-import { linesOf } from '../../src/cluster/files.ts'
+import { decodeLines } from '../../src/cluster/files.ts'
 import { ByteHash } from '../../src/kernel/random.ts'
 import type { Simulator } from '../../src/simulator.ts'
 
@@ -48,7 +48,7 @@ export type Line = {
 }
 
 export function linesIn(sim: Simulator, id: string | null): Line[] {
-  return [...linesOf(sim.world.files.get(id!)!.chunks())].map(line => JSON.parse(line) as Line)
+  return [...decodeLines(sim.world.files.get(id!)!.chunks())].map(line => JSON.parse(line) as Line)
 }
 
 export const many = (count: number, about = {}) => Array.from({ length: count }, (_, i) => chat(i, about))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { countTokens } from '../../src/api/tokenizer.ts'
-import { answerKey, answerText, answerTokens } from '../../src/cluster/answers.ts'
-import { linesOf } from '../../src/cluster/files.ts'
+import { answerKey, drawAnswerLength, generateText } from '../../src/cluster/answers.ts'
+import { decodeLines } from '../../src/cluster/files.ts'
 import { Chance } from '../../src/kernel/random.ts'
 import { batchOf, CATALOG, chat, linesIn, many, upload } from './batch-stage.ts'
 import { pass, passUntil, spec, stage, story } from './stage.ts'
@@ -10,9 +10,9 @@ describe('a batch', () => {
   test('of 1,000 short lines validates, runs and ends within 30 minutes, an answer a line', () => {
     const sim = stage()
     const batch = batchOf(sim, many(1000))
-    expect(batch.record()).toMatchObject({ status: 'validating', request_counts: null, output_file_id: null })
+    expect(batch.toRecord()).toMatchObject({ status: 'validating', request_counts: null, output_file_id: null })
     expect(passUntil(sim, () => batch.status === 'completed')).toBeLessThan(30 * 60e6)
-    const record = batch.record()
+    const record = batch.toRecord()
     expect(record).toMatchObject({
       status: 'completed',
       errors: null,
@@ -29,7 +29,7 @@ describe('a batch', () => {
     const sim = stage()
     const batch = batchOf(sim, many(50))
     passUntil(sim, () => batch.status === 'completed')
-    for (const line of linesIn(sim, batch.record().output_file_id)) {
+    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
       const { usage, choices } = line.response!.body
       expect(usage.completion_tokens).toBe(countTokens(choices[0]!.message.content))
       expect(usage.prompt_tokens).toBe(3 + 3 + 1 + countTokens(`Question ${line.custom_id.slice(5)}`))
@@ -41,14 +41,14 @@ describe('a batch', () => {
     const sim = stage()
     const batch = batchOf(sim, many(20, { body: { max_tokens: 5 } }))
     passUntil(sim, () => batch.status === 'completed')
-    for (const line of linesIn(sim, batch.record().output_file_id)) {
+    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
       expect(line.response!.body.usage.completion_tokens).toBe(5)
       expect(line.response!.body.choices[0]!.finish_reason).toBe('length')
     }
     const uncut = batchOf(sim, many(20))
     passUntil(sim, () => uncut.status === 'completed')
     const said = (one: typeof batch) =>
-      linesIn(sim, one.record().output_file_id).map(line => line.response!.body.choices[0]!.message.content)
+      linesIn(sim, one.toRecord().output_file_id).map(line => line.response!.body.choices[0]!.message.content)
     for (const [i, text] of said(uncut).entries()) expect(text.startsWith(said(batch)[i]!)).toBe(true)
   })
 
@@ -59,7 +59,7 @@ describe('a batch', () => {
     passUntil(sim, () => batch.status === 'completed')
     let prompt = 0n
     let answer = 0n
-    for (const line of linesIn(sim, batch.record().output_file_id)) {
+    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
       prompt += BigInt(line.response!.body.usage.prompt_tokens!)
       answer += BigInt(line.response!.body.usage.completion_tokens!)
     }
@@ -77,7 +77,7 @@ describe('a batch', () => {
     const sim = stage()
     const batch = batchOf(sim, [chat(0), chat(1, { body: { messages: [] } }), chat(2, { body: { max_tokens: 0 } })])
     passUntil(sim, () => batch.status === 'completed')
-    const record = batch.record()
+    const record = batch.toRecord()
     expect(record.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })
     expect(
       linesIn(sim, record.error_file_id).map(({ custom_id, response, error }) => [custom_id, response, error?.code]),
@@ -104,7 +104,7 @@ describe('a batch', () => {
     const sim = stage()
     const batch = batchOf(sim, lines)
     pass(sim, '5s')
-    const record = batch.record()
+    const record = batch.toRecord()
     expect(record).toMatchObject({ status: 'failed', request_counts: null, output_file_id: null, error_file_id: null })
     expect(record.errors!.object).toBe('list')
     expect(record.errors!.data[0]).toMatchObject({ code, line, message: expect.any(String) })
@@ -116,7 +116,7 @@ describe('a batch', () => {
     const sim = stage()
     const batch = batchOf(sim, many(50_001))
     pass(sim, '10s')
-    expect(batch.record().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
+    expect(batch.toRecord().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
   })
 
   test('of more than 50,000 broken lines fails with that alone', () => {
@@ -126,14 +126,14 @@ describe('a batch', () => {
       Array.from({ length: 50_001 }, () => '{'),
     )
     pass(sim, '10s')
-    expect(batch.record().errors!.data.map(error => error.code)).toEqual(['too_many_lines'])
+    expect(batch.toRecord().errors!.data.map(error => error.code)).toEqual(['too_many_lines'])
   })
 
   test('reports every broken line', () => {
     const sim = stage()
     const batch = batchOf(sim, ['{', chat(1), 'x', chat(1)])
     pass(sim, '5s')
-    expect(batch.record().errors!.data.map(error => [error.line, error.code])).toEqual([
+    expect(batch.toRecord().errors!.data.map(error => [error.line, error.code])).toEqual([
       [0, 'invalid_json'],
       [2, 'invalid_json'],
       [3, 'duplicate_custom_id'],
@@ -156,14 +156,14 @@ describe('a batch on an own deployment', () => {
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
     passUntil(sim, () => own.status === 'running')
     const batch = batchOf(sim, many(4000, { model: `deploy_id:${own.deploy_id}` }))
-    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 800)
-    const { completed } = batch.record().request_counts!
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 800)
+    const { completed } = batch.toRecord().request_counts!
     own.stop()
     pass(sim, '3h')
-    expect(batch.record()).toMatchObject({ status: 'in_progress', request_counts: { completed } })
+    expect(batch.toRecord()).toMatchObject({ status: 'in_progress', request_counts: { completed } })
     own.start()
     passUntil(sim, () => batch.status === 'completed', '10h')
-    expect(linesIn(sim, batch.record().output_file_id)).toHaveLength(4000)
+    expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(4000)
   })
 
   test('expires 24 h after its creation with what was done, and an error line for each of the rest', () => {
@@ -171,12 +171,12 @@ describe('a batch on an own deployment', () => {
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
     passUntil(sim, () => own.status === 'running')
     const batch = batchOf(sim, many(5000, { model: 'acme/chat' }))
-    const { created_at, expires_at } = batch.record()
+    const { created_at, expires_at } = batch.toRecord()
     expect(expires_at).toBe(created_at + 86_400)
-    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 1000)
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 1000)
     own.stop()
     passUntil(sim, () => batch.status === 'expired', '25h')
-    const record = batch.record()
+    const record = batch.toRecord()
     expect(record.expired_at).toBe(expires_at)
     const output = linesIn(sim, record.output_file_id)
     const errors = linesIn(sim, record.error_file_id)
@@ -197,9 +197,9 @@ describe('work that meets the rest of the world', () => {
     passUntil(sim, () => own.status === 'running')
     const batch = batchOf(sim, many(4000, { model: 'acme/chat' }))
     passUntil(sim, () => batch.status === 'completed', '3h')
-    expect(own.record().instances.running).toBe(1)
+    expect(own.toRecord().instances.running).toBe(1)
     pass(sim, '6m')
-    expect(own.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    expect(own.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
     const second = batchOf(sim, many(10, { model: 'acme/chat' }))
     passUntil(sim, () => second.status === 'completed', '30m')
     expect(story(sim, own.deploy_id)).toContain('deployment.woken')
@@ -228,12 +228,12 @@ describe('work that meets the rest of the world', () => {
     })
     const batch = batchOf(sim, many(500, { model: 'acme/tone' }))
     pass(sim, '9s')
-    expect(batch.record().request_counts).toEqual({ total: 500, completed: 0, failed: 0 })
-    passUntil(sim, () => batch.record().request_counts!.completed > 50)
+    expect(batch.toRecord().request_counts).toEqual({ total: 500, completed: 0, failed: 0 })
+    passUntil(sim, () => batch.toRecord().request_counts!.completed > 50)
     tone.stop()
-    const { completed } = batch.record().request_counts!
+    const { completed } = batch.toRecord().request_counts!
     pass(sim, '1h')
-    expect(batch.record().request_counts!.completed).toBe(completed)
+    expect(batch.toRecord().request_counts!.completed).toBe(completed)
     tone.start()
     passUntil(sim, () => batch.status === 'completed')
   })
@@ -241,7 +241,7 @@ describe('work that meets the rest of the world', () => {
   test('is charged at the price in force when its lines were over', () => {
     const sim = stage()
     const batch = batchOf(sim, many(1000))
-    passUntil(sim, () => batch.record().request_counts?.completed === 500)
+    passUntil(sim, () => batch.toRecord().request_counts?.completed === 500)
     const half = sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
     const { hardware } = sim.world.store
     const record = hardware.get(CATALOG)!
@@ -277,7 +277,7 @@ describe('work that meets the rest of the world', () => {
     const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
     const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'completed' as const, created_at: epoch - 900 }
     const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
-    expect(sim.world.batches.get('batch_1')!.record().request_counts).toEqual({ total: 3, completed: 2, failed: 1 })
+    expect(sim.world.batches.get('batch_1')!.toRecord().request_counts).toEqual({ total: 3, completed: 2, failed: 1 })
   })
 
   test('that has expired stays expired', () => {
@@ -286,8 +286,8 @@ describe('work that meets the rest of the world', () => {
     const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'validating' as const, created_at: epoch - 86_400 }
     const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
     pass(sim, '1h')
-    expect(sim.world.batches.get('batch_1')!.record()).toMatchObject({ status: 'expired', in_progress_at: null })
-    expect(sim.world.batches.underWay).toBe(0)
+    expect(sim.world.batches.get('batch_1')!.toRecord()).toMatchObject({ status: 'expired', in_progress_at: null })
+    expect(sim.world.batches.activeCount).toBe(0)
   })
 })
 
@@ -301,10 +301,10 @@ describe('cancelling', () => {
     const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'in_progress' as const, created_at: epoch - 900 }
     const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
     const batch = sim.world.batches.get('batch_1')!
-    expect(batch.record().request_counts).toEqual({ total: 300, completed: 0, failed: 0 })
+    expect(batch.toRecord().request_counts).toEqual({ total: 300, completed: 0, failed: 0 })
     batch.cancel()
     pass(sim, '1h')
-    expect(batch.record()).toMatchObject({ status: 'cancelled', request_counts: { total: 300, completed: 0 } })
+    expect(batch.toRecord()).toMatchObject({ status: 'cancelled', request_counts: { total: 300, completed: 0 } })
     expect(linesIn(sim, 'batch_1_output')).toEqual([])
     expect(linesIn(sim, 'batch_1_error')).toHaveLength(300)
   })
@@ -312,11 +312,11 @@ describe('cancelling', () => {
   test('ends a running batch with its partial output', () => {
     const sim = stage()
     const batch = batchOf(sim, many(2000))
-    passUntil(sim, () => (batch.record().request_counts?.completed ?? 0) > 500)
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 500)
     expect(batch.cancel()).toBe(true)
     expect(batch.status).toBe('cancelling')
     passUntil(sim, () => batch.status === 'cancelled', '1m')
-    const record = batch.record()
+    const record = batch.toRecord()
     const all = [...linesIn(sim, record.output_file_id), ...linesIn(sim, record.error_file_id)]
     expect(all).toHaveLength(2000)
     expect(all.filter(line => line.error?.code === 'batch_cancelled').length).toBeGreaterThan(1000)
@@ -328,7 +328,7 @@ describe('cancelling', () => {
     const batch = batchOf(sim, many(10))
     batch.cancel()
     passUntil(sim, () => batch.status === 'cancelled', '1m')
-    expect(batch.record()).toMatchObject({ output_file_id: null, error_file_id: null, request_counts: null })
+    expect(batch.toRecord()).toMatchObject({ output_file_id: null, error_file_id: null, request_counts: null })
   })
 
   test('that comes too late ends completed', () => {
@@ -337,7 +337,7 @@ describe('cancelling', () => {
     passUntil(sim, () => batch.status === 'finalizing')
     expect(batch.cancel()).toBe(true)
     passUntil(sim, () => batch.status === 'completed', '1m')
-    expect(batch.record().cancelled_at).toBeNull()
+    expect(batch.toRecord().cancelled_at).toBeNull()
   })
 })
 
@@ -356,7 +356,7 @@ describe('files', () => {
   test('are read line by line, however their bytes were cut', () => {
     const bytes = new TextEncoder().encode('é1\r\n\nü2\nlast')
     for (let cut = 0; cut <= bytes.length; cut++) {
-      expect([...linesOf([bytes.subarray(0, cut), bytes.subarray(cut)])]).toEqual(['é1', '', 'ü2', 'last'])
+      expect([...decodeLines([bytes.subarray(0, cut), bytes.subarray(cut)])]).toEqual(['é1', '', 'ü2', 'last'])
     }
   })
 })
@@ -366,14 +366,14 @@ describe('answers', () => {
     const chance = new Chance(5)
     for (let i = 0; i < 300; i++) {
       const key = answerKey(chance, 'm', `prompt ${i}`)
-      const { tokens, cut } = answerTokens(chance, key, i < 20 ? i + 1 : undefined)
-      expect(countTokens(answerText(chance, key, tokens, cut))).toBe(tokens)
+      const { tokens, cut } = drawAnswerLength(chance, key, i < 20 ? i + 1 : undefined)
+      expect(countTokens(generateText(chance, key, tokens, cut))).toBe(tokens)
     }
   })
 
   test('are the same for the same model and prompt', () => {
     const chance = new Chance(5)
-    const text = (model: string, prompt: string) => answerText(chance, answerKey(chance, model, prompt), 20)
+    const text = (model: string, prompt: string) => generateText(chance, answerKey(chance, model, prompt), 20)
     expect(text('m', 'a')).toBe(text('m', 'a'))
     expect(new Set([text('m', 'a'), text('m', 'b'), text('n', 'a')]).size).toBe(3)
   })

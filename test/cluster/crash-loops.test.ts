@@ -77,7 +77,7 @@ describe('an engine with an argument that it does not know', () => {
     passUntil(sim, () => chat.status === 'failed')
     expect(chat.fail_reason).toContain('4 exits in a row')
     chat.start()
-    expect(chat.record()).toMatchObject({ status: 'initializing', fail_reason: '' })
+    expect(chat.toRecord()).toMatchObject({ status: 'initializing', fail_reason: '' })
     passUntil(sim, () => chat.status === 'failed')
     expect(chat.fail_reason).toContain('4 exits in a row')
   })
@@ -124,15 +124,15 @@ describe('an engine that crashes while it serves', () => {
   function running(about: Parameters<typeof spec>[0] = {}) {
     const sim = stage([{ count: 2 }])
     const chat = sim.world.deployments.createLlm(spec(about))
-    passUntil(sim, () => chat.status === 'running' && chat.record().instances.pending === 0)
+    passUntil(sim, () => chat.status === 'running' && chat.toRecord().instances.pending === 0)
     return { sim, chat }
   }
 
   test('is started again; the deployment stays running', () => {
     const { sim, chat } = running()
     sim.cluster.deployment(chat.deploy_id).crash()
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 1 } })
-    passUntil(sim, () => chat.record().instances.running === 1)
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 1 } })
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     expect(waits(sim, chat.deploy_id)).toEqual([10])
     expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.crashed')
   })
@@ -142,7 +142,7 @@ describe('an engine that crashes while it serves', () => {
     for (const after of ['1m', '9m', '10m', '11m', '1m']) {
       pass(sim, after)
       sim.cluster.deployment(chat.deploy_id).crash()
-      passUntil(sim, () => chat.record().instances.running === 1)
+      passUntil(sim, () => chat.toRecord().instances.running === 1)
     }
     expect(waits(sim, chat.deploy_id)).toEqual([10, 20, 40, 10, 20])
   })
@@ -157,23 +157,23 @@ describe('an engine that crashes while it serves', () => {
   test('one time fewer than that recovers', () => {
     const { sim, chat } = running()
     sim.cluster.deployment(chat.deploy_id).crash(6)
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     pass(sim, '1h')
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 1, pending: 0 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 1, pending: 0 } })
   })
 
   test('does not fail a deployment that another instance serves', () => {
     const { sim, chat } = running({ min_instances: 2, max_instances: 2 })
     sim.cluster.deployment(chat.deploy_id).crash(20)
     pass(sim, '1h')
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 1, pending: 1 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 1, pending: 1 } })
     expect(waits(sim, chat.deploy_id).slice(-2)).toEqual([300, 300])
   })
 
   test('by an XID error of the program counts alike', () => {
     const { sim, chat } = running()
     for (let i = 0; i < 7; i++) {
-      passUntil(sim, () => chat.record().instances.running === 1)
+      passUntil(sim, () => chat.toRecord().instances.running === 1)
       const node = sim.cluster.nodeOf(chat.deploy_id).name
       sim.cluster.gpu(node, 0).fail(31)
     }
@@ -200,6 +200,6 @@ describe('an engine that crashes while it serves', () => {
     pass(sim, '1m')
     chat.stop()
     chat.start()
-    passUntil(sim, () => chat.record().instances.running === 1, '10m')
+    passUntil(sim, () => chat.toRecord().instances.running === 1, '10m')
   })
 })

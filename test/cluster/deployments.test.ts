@@ -6,7 +6,7 @@ describe('a cold start', () => {
   test('goes from pending to ready, and the status follows the furthest instance', () => {
     const sim = stage([{ cached: false }])
     const chat = sim.world.deployments.createLlm(spec())
-    expect(chat.record()).toMatchObject({
+    expect(chat.toRecord()).toMatchObject({
       status: 'initializing',
       instances: { running: 0, pending: 1 },
       fail_reason: '',
@@ -28,7 +28,7 @@ describe('a cold start', () => {
       'instance.warming',
       'instance.ready',
     ])
-    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
   })
 
   test('is placed 10 s after it was asked for', () => {
@@ -135,7 +135,7 @@ describe('placement', () => {
     const sim = stage([{ gpus: 4, count: 2 }])
     const wide = sim.world.deployments.createLlm(spec({ num_gpus: 8, repo: 'acme/chat-405b' }))
     pass(sim, '24h')
-    expect(wide.record()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 1 } })
+    expect(wide.toRecord()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 1 } })
   })
 
   test('waits for capacity as long as it takes, and goes on when some comes', () => {
@@ -191,7 +191,7 @@ describe('a node that dies', () => {
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => chat.status === 'downloading')
     sim.cluster.nodeOf(chat.deploy_id).crash()
-    expect(chat.record()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 1 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 1 } })
     passUntil(sim, () => chat.status === 'running')
     expect(story(sim, chat.deploy_id)).toEqual([
       'deployment.created',
@@ -208,8 +208,8 @@ describe('a node that dies', () => {
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => chat.status === 'running')
     sim.cluster.nodeOf(chat.deploy_id).crash()
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 1 } })
-    passUntil(sim, () => chat.record().instances.running === 1)
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 1 } })
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
 
   test('four times in a row ends the deployment: three retries after 10, 20 and 40 s', () => {
@@ -222,7 +222,7 @@ describe('a node that dies', () => {
     }
     // Each wait ends with the second that the container takes to start.
     expect(waits).toEqual([11, 11, 21, 41])
-    expect(chat.record()).toMatchObject({ status: 'failed', instances: { running: 0, pending: 0 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'failed', instances: { running: 0, pending: 0 } })
     expect(chat.fail_reason).toMatch(/^the last of 4 starts was lost: node node-\d crashed$/)
   })
 
@@ -232,9 +232,9 @@ describe('a node that dies', () => {
     passUntil(sim, () => chat.status === 'running')
     sim.cluster.node('node-0').crash()
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
     sim.cluster.node('node-0').repair()
-    passUntil(sim, () => chat.record().instances.running === 1, '30m')
+    passUntil(sim, () => chat.toRecord().instances.running === 1, '30m')
     expect(story(sim, 'node-0')).toEqual(['node.crashed', 'node.repaired'])
   })
 })
@@ -259,14 +259,14 @@ describe('stop, start and delete', () => {
         const instance = `${chat.deploy_id}-0`
         passUntil(sim, () => story(sim, instance).includes(`instance.${state}`))
         chat[verb]()
-        expect(chat.record()).toMatchObject({
+        expect(chat.toRecord()).toMatchObject({
           status: verb === 'stop' ? 'stopped' : 'deleted',
           instances: { running: 0, pending: 0 },
         })
         pass(sim, '1m')
         expect(story(sim, instance).at(-1)).toBe('instance.gone')
         expect(sim.cluster.node('node-0').free).toBe(8)
-        expect(sim.world.limits.held('H100-80GB')).toBe(0)
+        expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(0)
       })
     }
   }
@@ -288,7 +288,7 @@ describe('stop, start and delete', () => {
     chat.stop()
     pass(sim, '1h')
     chat.start()
-    expect(chat.record()).toMatchObject({ status: 'initializing', instances: { pending: 1 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { pending: 1 } })
     passUntil(sim, () => chat.status === 'running')
   })
 
@@ -299,7 +299,7 @@ describe('stop, start and delete', () => {
     chat.delete()
     expect(deployments.list()).toEqual([])
     expect(deployments.list(new Set(['deleted'])).map(one => one.deploy_id)).toEqual([chat.deploy_id])
-    expect(deployments.live('acme/chat')).toBeUndefined()
+    expect(deployments.findLive('acme/chat')).toBeUndefined()
     expect(deployments.get(chat.deploy_id)?.status).toBe('deleted')
     expect(deployments.createLlm(spec()).deploy_id).not.toBe(chat.deploy_id)
   })
@@ -309,7 +309,7 @@ describe('instances', () => {
   test('are as many as min_instances asks for', () => {
     const sim = stage()
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 4 }))
-    passUntil(sim, () => chat.record().instances.running === 3)
+    passUntil(sim, () => chat.toRecord().instances.running === 3)
     expect(sim.cluster.node('node-0').free).toBe(5)
   })
 
@@ -317,9 +317,9 @@ describe('instances', () => {
     const sim = stage([{}], { gpu_limits: { 'H100-80GB': 2 } })
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 3 }))
     pass(sim, '30m')
-    expect(chat.record().instances).toEqual({ running: 2, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 2, pending: 0 })
     sim.cluster.limit.set('H100-80GB', 3)
-    passUntil(sim, () => chat.record().instances.running === 3, '30m')
+    passUntil(sim, () => chat.toRecord().instances.running === 3, '30m')
   })
 
   test('none is left after five idle minutes where min_instances is 0; the status stays running', () => {
@@ -327,9 +327,9 @@ describe('instances', () => {
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 0 }))
     passUntil(sim, () => chat.status === 'running')
     pass(sim, '4m59s')
-    expect(chat.record().instances.running).toBe(1)
+    expect(chat.toRecord().instances.running).toBe(1)
     pass(sim, '11s')
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
     expect(sim.cluster.node('node-0').free).toBe(8)
   })
 })
@@ -340,7 +340,7 @@ describe('updated_at', () => {
     const chat = sim.world.deployments.createLlm(spec())
     const seen = new Map<string, string>()
     passUntil(sim, () => {
-      const { updated_at, ...rest } = chat.record()
+      const { updated_at, ...rest } = chat.toRecord()
       const text = JSON.stringify(rest)
       const before = [...seen.values()].at(-1)
       if (!seen.has(text)) {
@@ -368,7 +368,7 @@ describe('adapters', () => {
     const base = sim.world.deployments.createLlm(spec({ num_gpus: 2 }))
     passUntil(sim, () => base.status === 'running')
     const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
-    expect(tone.record()).toMatchObject({
+    expect(tone.toRecord()).toMatchObject({
       type: 'lora',
       status: 'initializing',
       config: { gpu: 'H100-80GB', num_gpus: 2 },
@@ -399,7 +399,7 @@ describe('adapters', () => {
     passUntil(sim, () => tone.status === 'running')
     base.stop()
     expect(tone.status).toBe('stopped')
-    expect(tone.blockedByBase).toContain('acme/chat is stopped')
+    expect(tone.blockedReason).toContain('acme/chat is stopped')
     base.start()
     expect(tone.status).toBe('initializing')
     passUntil(sim, () => tone.status === 'running')
@@ -419,13 +419,13 @@ describe('adapters', () => {
     const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
     expect(tone.status).toBe('stopped')
     base.delete()
-    expect(tone.record()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat was deleted' })
+    expect(tone.toRecord()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat was deleted' })
   })
 
   test('on a model of the catalog stand on shared capacity', () => {
     const sim = stage()
     const tone = sim.world.deployments.createAdapter(adapter('aurora-labs/aurora-8b-instruct'))
-    expect(tone.record().config).toMatchObject({ gpu: 'other', num_gpus: 0 })
+    expect(tone.toRecord().config).toMatchObject({ gpu: 'other', num_gpus: 0 })
     passUntil(sim, () => tone.status === 'running', '5m')
   })
 })

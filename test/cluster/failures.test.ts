@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CommandError, VERBS } from '../../src/cluster/commands.ts'
+import { COMMANDS, CommandError } from '../../src/cluster/commands.ts'
 import { purpose } from '../../src/kernel/random.ts'
 import type { FixturePatch } from '../../src/store/fixture.ts'
 import type { FixtureInput } from '../../src/store/records.ts'
@@ -40,9 +40,9 @@ describe('a GPU error', () => {
   test('of the program restarts the instance and leaves the GPU sound', () => {
     const { sim, chat, home } = running([{ count: 2 }])
     sim.cluster.gpu(home, 0).fail(31)
-    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
     expect(sim.cluster.node(home).broken).toBe(0)
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     expect(story(sim, `${chat.deploy_id}-0`)).toContain('instance.crashed')
   })
 
@@ -50,10 +50,10 @@ describe('a GPU error', () => {
     const { sim, chat, home } = running([{ gpus: 1 }])
     sim.cluster.gpu(home, 0).fail(48)
     pass(sim, '2h')
-    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
     expect(sim.cluster.node(home)).toMatchObject({ free: 0, broken: 1 })
     sim.cluster.gpu(home, 0).reset()
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
 
   test('that needs service is not mended by a reset, but by a repair of its node', () => {
@@ -65,15 +65,15 @@ describe('a GPU error', () => {
       `Failed to reset the GPU '${home}/5': it needs service. Repair its node with 'node.repair' of '${home}'.`,
     )
     expect(sim.digest).toBe(digest)
-    expect(sim.fork().cluster.troubles()).toEqual([
+    expect(sim.fork().cluster.activeFailures()).toEqual([
       { what: `GPU 5 of ${home} needs service`, cure: { verb: 'node.repair', target: home } },
       { what: `GPU 6 of ${home} is broken`, cure: { verb: 'gpu.reset', target: `${home}/6` } },
     ])
     sim.cluster.node(home).repair()
     // What ran on the other GPUs runs on, and the one that a reset mends waits for it.
-    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
     expect(sim.cluster.node(home)).toMatchObject({ state: 'ready', free: 6, broken: 1 })
-    expect(sim.cluster.heal()).toHaveLength(1)
+    expect(sim.cluster.recoverAll()).toHaveLength(1)
     expect(sim.cluster.node(home)).toMatchObject({ free: 7, broken: 0 })
   })
 
@@ -91,7 +91,7 @@ describe('a GPU error', () => {
     const { sim, chat, home } = running([{}])
     sim.cluster.gpu(home, 5).fail(48)
     pass(sim, '1m')
-    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
     expect(sim.cluster.node(home).free).toBe(6)
   })
 })
@@ -100,8 +100,8 @@ describe('a drained node', () => {
   test('is left by what ran on it, and the deployment never lacks an instance for longer than a start', () => {
     const { sim, chat, home } = running([{ count: 2 }])
     sim.cluster.node(home).drain()
-    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
-    passUntil(sim, () => chat.record().instances.running === 1)
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     expect(sim.cluster.nodeOf(chat.deploy_id).name).not.toBe(home)
     pass(sim, '1m')
     sim.cluster.node(home).uncordon()
@@ -115,7 +115,7 @@ describe('a zone outage', () => {
     const cached = sim.cluster.nodes().filter(node => node.zone === 'zone-a').length
     sim.cluster.zone('zone-a').down()
     expect(sim.cluster.nodes().filter(node => node.state === 'down')).toHaveLength(cached)
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     expect(sim.cluster.nodeOf(chat.deploy_id).zone).toBe('zone-b')
     sim.cluster.zone('zone-a').up()
     expect(sim.cluster.nodes().every(node => node.state === 'ready')).toBe(true)
@@ -129,14 +129,14 @@ describe('spot nodes', () => {
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => chat.status === 'running')
     sim.cluster.pool('extra').preempt('2m')
-    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
     pass(sim, '2m')
     expect(sim.cluster.nodes()).toEqual([])
     pass(sim, '3599s')
     expect(sim.cluster.nodes()).toEqual([])
     pass(sim, '1s')
     expect(sim.cluster.nodes().map(node => [node.name, node.state])).toEqual([['extra-1', 'provisioning']])
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
 
   test('that are taken one after the other keep their pool away until the last has been gone long enough', () => {
@@ -277,11 +277,11 @@ describe('the autoscaler', () => {
     pass(sim, '10m')
     sim.cluster.autoscaler.freeze()
     sim.cluster.nodeOf(chat.deploy_id).drain()
-    expect(chat.record().instances).toEqual({ running: 0, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 0 })
     pass(sim, '10m')
     sim.cluster.autoscaler.free()
     pass(sim, '10m')
-    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
   })
 
   test('that is frozen replaces nothing, and makes up for it when it is free', () => {
@@ -289,9 +289,9 @@ describe('the autoscaler', () => {
     sim.cluster.autoscaler.freeze()
     sim.cluster.node(home).crash()
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 0, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 0 })
     sim.cluster.autoscaler.free()
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
 })
 
@@ -323,9 +323,9 @@ describe('nodes', () => {
   test('that are slow slow down what they serve and nothing else', () => {
     const { sim, chat, home } = running([{}])
     sim.cluster.node(home).degrade(4)
-    expect(sim.world.deployments.read(chat.ordinal).servingShare).toBe(0.25)
+    expect(sim.world.deployments.read(chat.ordinal).effectiveInstances).toBe(0.25)
     sim.cluster.node(home).recover()
-    expect(sim.world.deployments.read(chat.ordinal).servingShare).toBe(1)
+    expect(sim.world.deployments.read(chat.ordinal).effectiveInstances).toBe(1)
   })
 })
 
@@ -341,11 +341,14 @@ describe('spread placement', () => {
 describe('limits and suspension by hand', () => {
   test('a request is approved or denied by a verb', () => {
     const sim = stage([{}], { gpu_limits: { 'H100-80GB': 4 } }, { profile: { reviews: { limit_policy: 'manual' } } })
-    sim.world.limits.request('H100-80GB', 16, 'launch')
+    sim.world.gpuQuotas.fileRequest('H100-80GB', 16, 'launch')
     pass(sim, '48h')
-    expect(sim.world.limits.pending('H100-80GB')).toBe(true)
+    expect(sim.world.gpuQuotas.hasPendingRequest('H100-80GB')).toBe(true)
     sim.cluster.limit.approve('H100-80GB')
-    expect([sim.world.limits.of('H100-80GB'), sim.world.limits.pending('H100-80GB')]).toEqual([16, false])
+    expect([sim.world.gpuQuotas.get('H100-80GB'), sim.world.gpuQuotas.hasPendingRequest('H100-80GB')]).toEqual([
+      16,
+      false,
+    ])
   })
 
   test('a suspended account stops what runs after the grace, and may go on when it is resumed', () => {
@@ -378,13 +381,13 @@ describe('limits and suspension by hand', () => {
     // By hand past the door, as a load would: the autoscaler asks and gets none. A lost one is not replaced either.
     chat.resize(2, 2)
     pass(sim, '10m')
-    expect(chat.alive).toBe(1)
+    expect(chat.liveInstances).toBe(1)
     sim.cluster.nodeOf(chat.deploy_id).crash()
     pass(sim, '10m')
-    expect([chat.status, chat.alive]).toEqual(['running', 0])
+    expect([chat.status, chat.liveInstances]).toEqual(['running', 0])
     expect(sim.journal.entries().filter(({ kind }) => kind === 'deployment.limited')).not.toEqual([])
     sim.cluster.account.resume()
-    passUntil(sim, () => chat.record().instances.running === 2)
+    passUntil(sim, () => chat.toRecord().instances.running === 2)
   })
 
   test('what was stopped for lack of funds starts again where the policy says so', () => {
@@ -411,9 +414,9 @@ describe('commands', () => {
     const { sim, chat, home } = running([{ count: 2 }])
     sim.cluster.node(home).crash({ at: '5m' })
     pass(sim, '299s')
-    expect(chat.record().instances.running).toBe(1)
+    expect(chat.toRecord().instances.running).toBe(1)
     pass(sim, '1s')
-    expect(chat.record().instances.running).toBe(0)
+    expect(chat.toRecord().instances.running).toBe(0)
   })
 
   test('at no moment are refused as what they are', () => {
@@ -436,8 +439,8 @@ describe('commands', () => {
   })
 
   test('come in pairs: every undo is a verb that undoes', () => {
-    for (const [name, verb] of Object.entries(VERBS)) {
-      if (verb.undo !== undefined) expect(Object.keys(VERBS), name).toContain(verb.undo)
+    for (const [name, verb] of Object.entries(COMMANDS)) {
+      if (verb.undo !== undefined) expect(Object.keys(COMMANDS), name).toContain(verb.undo)
     }
   })
 
@@ -473,8 +476,8 @@ describe('commands', () => {
   ])('that make no sense are refused and change nothing: %j', (command, message) => {
     const sim = stage()
     const before = [sim.digest, sim.world.agenda.size]
-    expect(() => sim.world.commands.give(command)).toThrow(message)
-    expect(() => sim.world.commands.give(command, 5)).toThrow(message)
+    expect(() => sim.world.commands.schedule(command)).toThrow(message)
+    expect(() => sim.world.commands.schedule(command, 5)).toThrow(message)
     expect([sim.digest, sim.world.agenda.size]).toEqual(before)
   })
 })

@@ -31,12 +31,12 @@ describe('a GPU limit', () => {
     const sim = limited(0)
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 0 }))
     pass(sim, '6h')
-    expect(chat.record()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 0 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 0 } })
     expect(story(sim, chat.deploy_id)).toContain('deployment.limited')
-    expect(sim.world.limits.held(H100)).toBe(0)
+    expect(sim.world.gpuQuotas.held(H100)).toBe(0)
     sim.cluster.limit.set(H100, 1)
     pass(sim, '1s')
-    expect(chat.record().instances).toEqual({ running: 0, pending: 1 })
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
     passUntil(sim, () => chat.status === 'running')
   })
 
@@ -44,14 +44,14 @@ describe('a GPU limit', () => {
     const sim = limited(1)
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 0 }))
     passUntil(sim, () => chat.status === 'running')
-    passUntil(sim, () => chat.record().instances.running === 0, '10m')
+    passUntil(sim, () => chat.toRecord().instances.running === 0, '10m')
     const other = sim.world.deployments.createLlm(spec({ model_name: 'acme/other' }))
     passUntil(sim, () => other.status === 'running')
     const batch = batchOf(sim, many(50, { model: 'acme/chat' }))
     pass(sim, '1h')
-    expect(chat.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
     expect(story(sim, chat.deploy_id).slice(-2)).toEqual(['deployment.woken', 'deployment.limited'])
-    expect(batch.record().request_counts).toEqual({ total: 50, completed: 0, failed: 0 })
+    expect(batch.toRecord().request_counts).toEqual({ total: 50, completed: 0, failed: 0 })
     other.stop()
     passUntil(sim, () => batch.status === 'completed', '30m')
   })
@@ -65,30 +65,30 @@ describe('a GPU limit', () => {
       ],
     }
     const sim = limited(2, {}, rush)
-    const chat = sim.world.deployments.live('acme/chat')!
+    const chat = sim.world.deployments.findLive('acme/chat')!
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 2, pending: 0 })
-    expect(sim.world.limits.held(H100)).toBe(2)
+    expect(chat.toRecord().instances).toEqual({ running: 2, pending: 0 })
+    expect(sim.world.gpuQuotas.held(H100)).toBe(2)
     sim.cluster.limit.set(H100, 3)
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 3, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 3, pending: 0 })
     sim.cluster.limit.set(H100, null)
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 4, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 4, pending: 0 })
   })
 
   test('that falls below what is held takes nothing away, and what is lost then is not replaced', () => {
     const sim = limited(4)
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 3 }))
-    passUntil(sim, () => chat.record().instances.running === 3)
+    passUntil(sim, () => chat.toRecord().instances.running === 3)
     sim.cluster.limit.set(H100, 2)
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 3, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 3, pending: 0 })
     sim.cluster.gpu(sim.cluster.nodeOf(chat.deploy_id).name, 0).fail(31)
     pass(sim, '1h')
-    expect(chat.record().instances).toEqual({ running: 2, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 2, pending: 0 })
     sim.cluster.limit.set(H100, 3)
-    passUntil(sim, () => chat.record().instances.running === 3)
+    passUntil(sim, () => chat.toRecord().instances.running === 3)
   })
 })
 
@@ -97,12 +97,12 @@ describe('a request for a higher limit', () => {
     const sim = limited(4, profile)
     const chat = sim.world.deployments.createLlm(spec({ num_gpus: 4 }))
     passUntil(sim, () => chat.status === 'running')
-    sim.world.limits.request(H100, requested, 'launch')
+    sim.world.gpuQuotas.fileRequest(H100, requested, 'launch')
     const now = () => ({
-      limit: sim.world.limits.of(H100),
-      pending: sim.world.limits.pending(H100),
-      held: sim.world.limits.held(H100),
-      running: chat.record().instances.running,
+      limit: sim.world.gpuQuotas.get(H100),
+      pending: sim.world.gpuQuotas.hasPendingRequest(H100),
+      held: sim.world.gpuQuotas.held(H100),
+      running: chat.toRecord().instances.running,
     })
     const kinds = () =>
       sim.journal

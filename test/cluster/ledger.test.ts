@@ -28,15 +28,15 @@ describe('rent', () => {
 
   test('of a window counts the seconds inside it, over all instances, floored once', () => {
     const { sim, chat } = running({}, { min_instances: 2, max_instances: 2 })
-    passUntil(sim, () => chat.record().instances.running === 2)
+    passUntil(sim, () => chat.toRecord().instances.running === 2)
     pass(sim, '1h')
     const { clock, ledger } = sim.world
     const now = clock.unix()
-    expect(ledger.rent(now - 600, now)[chat.deploy_id]).toBeGreaterThanOrEqual(1199)
-    expect(ledger.rent(now - 600, now)[chat.deploy_id]).toBeLessThanOrEqual(1201)
-    expect(ledger.rent(now - 1200, now - 600)).toEqual({ [chat.deploy_id]: 1200 })
-    expect(ledger.rent(now + 10, now + 20)).toEqual({})
-    expect(ledger.rent(clock.unix(0) - 1000, clock.unix(0))).toEqual({})
+    expect(ledger.secondsBilled(now - 600, now)[chat.deploy_id]).toBeGreaterThanOrEqual(1199)
+    expect(ledger.secondsBilled(now - 600, now)[chat.deploy_id]).toBeLessThanOrEqual(1201)
+    expect(ledger.secondsBilled(now - 1200, now - 600)).toEqual({ [chat.deploy_id]: 1200 })
+    expect(ledger.secondsBilled(now + 10, now + 20)).toEqual({})
+    expect(ledger.secondsBilled(clock.unix(0) - 1000, clock.unix(0))).toEqual({})
   })
 
   test('follows a change of price from its moment on', () => {
@@ -89,11 +89,11 @@ describe('the top-up rule', () => {
     })
     pass(sim, '4h')
     expect(story(sim, 'acct_test').filter(kind => kind === 'topup.declined').length).toBeGreaterThanOrEqual(3)
-    expect(sim.world.ledger.topupFailed).toBe(true)
+    expect(sim.world.ledger.hasTopupFailed).toBe(true)
     sim.cluster.card.accept()
     pass(sim, '1s')
     expect(story(sim, 'acct_test').at(-1)).toBe('topup.charged')
-    expect(sim.world.ledger.topupFailed).toBe(false)
+    expect(sim.world.ledger.hasTopupFailed).toBe(false)
   })
 
   function passToTopup(sim: ReturnType<typeof stage>): number[] {
@@ -107,7 +107,7 @@ describe('the top-up rule', () => {
 describe('an empty balance', () => {
   test('suspends at once, and what runs stops when the grace is over', () => {
     const { sim, chat } = running({ funds_cents: 300 })
-    passUntil(sim, () => sim.world.ledger.suspended === 'balance', '3h')
+    passUntil(sim, () => sim.world.ledger.suspensionReason === 'balance', '3h')
     expect(sim.ledger.balance).toBeLessThanOrEqual(0)
     expect(sim.ledger.balance).toBeGreaterThan(-100)
     expect(sim.world.ledger.canSpend()).toBe(false)
@@ -125,12 +125,12 @@ describe('an empty balance', () => {
     const sim = stage([{}], { funds_cents: 0 }, { with: { deployments: [{ model_name: 'acme/chat' }] } })
     expect(sim.world.ledger.canSpend()).toBe(false)
     pass(sim, '11m')
-    expect(sim.world.deployments.live('acme/chat')?.status).toBe('stopped')
+    expect(sim.world.deployments.findLive('acme/chat')?.status).toBe('stopped')
   })
 
   test('that is filled within the grace changes nothing for what runs', () => {
     const { sim, chat } = running({ funds_cents: 300 })
-    passUntil(sim, () => sim.world.ledger.suspended !== undefined, '3h')
+    passUntil(sim, () => sim.world.ledger.suspensionReason !== undefined, '3h')
     pass(sim, '5m')
     expect(sim.world.ledger.addFunds(10_000)).toBe(true)
     expect(sim.world.ledger.canSpend()).toBe(true)
@@ -158,20 +158,20 @@ describe('an empty balance', () => {
       metadata: null,
     })
     pass(sim, '11m')
-    const { completed } = batch.record().request_counts!
+    const { completed } = batch.toRecord().request_counts!
     expect(completed).toBeGreaterThan(0)
     pass(sim, '5h')
-    expect(batch.record().request_counts!.completed).toBe(completed)
+    expect(batch.toRecord().request_counts!.completed).toBe(completed)
     sim.world.ledger.addFunds(100)
     passUntil(sim, () => batch.status === 'completed', '10h')
   })
 
   test('that is filled by too little stays suspended', () => {
     const { sim } = running({ funds_cents: 300 })
-    passUntil(sim, () => sim.world.ledger.suspended !== undefined, '3h')
+    passUntil(sim, () => sim.world.ledger.suspensionReason !== undefined, '3h')
     pass(sim, '9m')
     sim.world.ledger.addFunds(1)
-    expect(sim.world.ledger.suspended).toBe('balance')
+    expect(sim.world.ledger.suspensionReason).toBe('balance')
   })
 
   test('a declined card adds nothing', () => {
@@ -185,24 +185,27 @@ describe('an empty balance', () => {
 describe('GPU limits', () => {
   test('a request is pending until its review, then the limit is what was asked for', () => {
     const sim = stage([{}], { gpu_limits: { 'H100-80GB': 4 } })
-    sim.world.limits.request('H100-80GB', 16, 'launch')
-    expect(sim.world.limits.pending('H100-80GB')).toBe(true)
+    sim.world.gpuQuotas.fileRequest('H100-80GB', 16, 'launch')
+    expect(sim.world.gpuQuotas.hasPendingRequest('H100-80GB')).toBe(true)
     pass(sim, '3h59m')
-    expect(sim.world.limits.of('H100-80GB')).toBe(4)
+    expect(sim.world.gpuQuotas.get('H100-80GB')).toBe(4)
     pass(sim, '1m')
-    expect([sim.world.limits.of('H100-80GB'), sim.world.limits.pending('H100-80GB')]).toEqual([16, false])
+    expect([sim.world.gpuQuotas.get('H100-80GB'), sim.world.gpuQuotas.hasPendingRequest('H100-80GB')]).toEqual([
+      16,
+      false,
+    ])
   })
 
   test('a request for more than the policy gives is denied', () => {
     const sim = stage([{}], { gpu_limits: { 'H100-80GB': 4 } })
-    sim.world.limits.request('H100-80GB', 65, 'everything')
+    sim.world.gpuQuotas.fileRequest('H100-80GB', 65, 'everything')
     pass(sim, '5h')
-    expect(sim.world.limits.of('H100-80GB')).toBe(4)
+    expect(sim.world.gpuQuotas.get('H100-80GB')).toBe(4)
   })
 
   test('a type that the fixture does not name has 4, null means none', () => {
     const sim = stage()
-    expect([sim.world.limits.of('B200-180GB'), sim.world.limits.of('H100-80GB')]).toEqual([4, null])
+    expect([sim.world.gpuQuotas.get('B200-180GB'), sim.world.gpuQuotas.get('H100-80GB')]).toEqual([4, null])
   })
 })
 
@@ -222,19 +225,19 @@ describe('hosted instances', () => {
     const before = sim.ledger.balance
     pass(sim, '1h')
     expect(before - sim.ledger.balance).toBe(440 * CENT)
-    sim.world.hosted.get('inst_1')!.expand(80)
-    expect(sim.world.hosted.get('inst_1')).toMatchObject({ storage_gb: 50, expanding: true })
+    sim.world.hostedInstances.get('inst_1')!.expand(80)
+    expect(sim.world.hostedInstances.get('inst_1')).toMatchObject({ storage_gb: 50, expanding: true })
     pass(sim, '60s')
-    expect(sim.world.hosted.get('inst_1')).toMatchObject({ storage_gb: 80, expanding: false })
+    expect(sim.world.hostedInstances.get('inst_1')).toMatchObject({ storage_gb: 80, expanding: false })
   })
 
   test('fail with their node, and stop when the money is gone', () => {
     const sim = stage([{ count: 1 }], { funds_cents: 100 }, { with: { hosted: [hosted] } })
     pass(sim, '1h')
-    expect(sim.world.hosted.get('inst_1')?.state).toBe('stopped')
+    expect(sim.world.hostedInstances.get('inst_1')?.state).toBe('stopped')
     const other = stage([{}], {}, { with: { hosted: [hosted] } })
     other.cluster.node('node-0').crash()
-    expect(other.world.hosted.get('inst_1')?.state).toBe('failed')
+    expect(other.world.hostedInstances.get('inst_1')?.state).toBe('failed')
     const spent = other.ledger.balance
     pass(other, '1h')
     expect(other.ledger.balance).toBe(spent)

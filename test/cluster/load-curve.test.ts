@@ -11,7 +11,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** The moments that decide over (from, until]: a rate is straight between them, so it is highest and lowest there. */
 function corners(curve: LoadCurve, from: Micros, until: Micros): Micros[] {
   const moments = [from + 1, until]
-  for (let t = curve.nextBreak(from); t <= until; t = curve.nextBreak(t)) moments.push(t - 1, t)
+  for (let t = curve.nextBreakpoint(from); t <= until; t = curve.nextBreakpoint(t)) moments.push(t - 1, t)
   return moments.filter(t => t > from && t <= until)
 }
 
@@ -61,7 +61,7 @@ describe('laws of a load curve', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), (load, [t]) => {
         const curve = curveOf(load)
-        const next = curve.nextBreak(t)
+        const next = curve.nextBreakpoint(t)
         expect(next).toBeGreaterThan(t)
         const last = Math.min(next - 1, t + DAY)
         const middle = Math.floor((t + last) / 2)
@@ -90,8 +90,8 @@ describe('laws of a load curve', () => {
         }
         // What lasts less than a step may go unseen, and a jump lies somewhere within its step.
         let unseen = 0
-        for (let t = curve.nextBreak(from - 1); t < to; t = curve.nextBreak(t)) {
-          const lasts = curve.nextBreak(t) - t
+        for (let t = curve.nextBreakpoint(from - 1); t < to; t = curve.nextBreakpoint(t)) {
+          const lasts = curve.nextBreakpoint(t) - t
           if (lasts < step) unseen += (100 * lasts) / SECOND
         }
         expect(Math.abs(curve.integral(from, to) - sum)).toBeLessThanOrEqual(1e-6 + change + unseen + 1e-6 * sum)
@@ -106,7 +106,7 @@ describe('laws of a load curve', () => {
         const whole = curve.integral(from, to)
         let sum = 0
         for (let t = from; t < to; ) {
-          const next = Math.min(curve.nextBreak(t), to)
+          const next = Math.min(curve.nextBreakpoint(t), to)
           sum += (((curve.rateAt(t) + curve.rateAt(next - 1)) / 2) * (next - t)) / SECOND
           t = next
         }
@@ -126,7 +126,7 @@ describe('laws of a load curve', () => {
         const curve = curveOf(load)
         const until = Math.min(to, from + 10 * MINUTE)
         // Levels that the load takes, too: there a rounding shows.
-        for (const level of [any, curve.rateAt(until), curve.rateAt(curve.nextBreak(from) === NEVER ? 0 : from)]) {
+        for (const level of [any, curve.rateAt(until), curve.rateAt(curve.nextBreakpoint(from) === NEVER ? 0 : from)]) {
           for (const [found, holds] of [
             [curve.firstAbove(level, from, until), (t: Micros) => curve.rateAt(t) > level],
             [curve.firstBelow(level, from, until), (t: Micros) => curve.rateAt(t) < level],
@@ -226,7 +226,7 @@ describe('bursts', () => {
 
   test('that last as long as they come are a constant load', () => {
     const curve = curveOf({ ...load, lasts: '360m' })
-    expect(curve.nextBreak(0)).toBe(NEVER)
+    expect(curve.nextBreakpoint(0)).toBe(NEVER)
     expect(curve.rateAt(DAY)).toBe(50)
   })
 })
@@ -238,7 +238,7 @@ describe('a trace', () => {
     const curve = curveOf({ kind: 'trace', text })
     expect([0, 59, 60, 119, 120, 180, 1e6].map(s => curve.rateAt(s * SECOND))).toEqual([5, 5, 8, 8, 0, 0, 0])
     expect(curve.integral(0, DAY)).toBe(780)
-    expect(curve.nextBreak(120 * SECOND)).toBe(NEVER)
+    expect(curve.nextBreakpoint(120 * SECOND)).toBe(NEVER)
   })
 
   test('repeats after its last line has lasted as long as the one before', () => {
@@ -265,7 +265,7 @@ describe('a trace', () => {
 test('a ramp is straight between its ends', () => {
   const curve = curveOf({ kind: 'ramp', from: 10, to: 0, start: '1h', end: '2h' })
   expect([0, 1, 1.5, 2, 3].map(h => curve.rateAt(h * HOUR))).toEqual([10, 10, 5, 0, 0])
-  expect([0, 1.5 * HOUR, 2 * HOUR].map(t => curve.nextBreak(t))).toEqual([HOUR, 2 * HOUR, NEVER])
+  expect([0, 1.5 * HOUR, 2 * HOUR].map(t => curve.nextBreakpoint(t))).toEqual([HOUR, 2 * HOUR, NEVER])
   expect(curve.firstBelow(5, 0, NEVER)).toBe(1.5 * HOUR + 1)
   expect(curve.firstAtMost(0, 0, NEVER)).toBe(2 * HOUR)
   expect(curve.integral(0, DAY)).toBe(15 * 3600)
@@ -281,8 +281,8 @@ test('steps of the same rate are no break', () => {
     ],
   })
   expect(curve.rateAt(0)).toBe(0)
-  expect(curve.nextBreak(0)).toBe(HOUR)
-  expect(curve.nextBreak(HOUR)).toBe(3 * HOUR)
+  expect(curve.nextBreakpoint(0)).toBe(HOUR)
+  expect(curve.nextBreakpoint(HOUR)).toBe(3 * HOUR)
 })
 
 test('another purpose of the same key leaves bursts where they are', () => {

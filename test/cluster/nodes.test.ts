@@ -21,7 +21,7 @@ function fleet(groups: readonly Group[], profile: ProfileInput = {}) {
 
 describe('the image cache of a node', () => {
   const images = (sim: ReturnType<typeof fleet>) =>
-    sim.world.nodes.read(sim.world.nodes.find('n0-0')!).images.map(({ image }) => image)
+    sim.world.nodes.read(sim.world.nodes.ordinalOf('n0-0')!).images.map(({ image }) => image)
   /** Runs a deployment of an image to its end; whether the image was on the node. */
   function start(sim: ReturnType<typeof fleet>, name: string, container_image?: string): string {
     const one = sim.world.deployments.createLlm(spec({ model_name: `acme/${name}`, container_image }))
@@ -80,12 +80,12 @@ describe('a drained node', () => {
     home.drain()
     pass(sim, '119s')
     expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.draining')
-    expect(sim.world.nodes.read(sim.world.nodes.find(home.name)!).tenants).toHaveLength(1)
+    expect(sim.world.nodes.read(sim.world.nodes.ordinalOf(home.name)!).tenants).toHaveLength(1)
     pass(sim, '1s')
     expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.lost')
-    expect(sim.world.nodes.read(sim.world.nodes.find(home.name)!).tenants).toEqual([])
+    expect(sim.world.nodes.read(sim.world.nodes.ordinalOf(home.name)!).tenants).toEqual([])
     // The one that took its place is untouched.
-    expect(chat.record().instances).toEqual({ running: 1, pending: 0 })
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
   })
 
   test('that is taken back into service in time cuts nothing off, and a second drain does not move the deadline', () => {
@@ -113,9 +113,9 @@ describe('a drained node', () => {
     const sim = stage([{}], {}, { with: { hosted }, profile: 'quick' })
     sim.cluster.node('node-0').drain()
     pass(sim, '9s')
-    expect(sim.world.hosted.get('rented')!.state).toBe('running')
+    expect(sim.world.hostedInstances.get('rented')!.state).toBe('running')
     pass(sim, '1s')
-    expect(sim.world.hosted.get('rented')!.state).toBe('failed')
+    expect(sim.world.hostedInstances.get('rented')!.state).toBe('failed')
   })
 
   test('that is empty sooner leaves nothing to fire', () => {
@@ -123,7 +123,7 @@ describe('a drained node', () => {
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => chat.status === 'running')
     sim.cluster.nodeOf(chat.deploy_id).drain()
-    passUntil(sim, () => chat.record().instances.running === 1)
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
     pass(sim, '2s')
     expect(sim.world.next(sim.world.clock.now + 3600e6)).toBe(false)
   })

@@ -23,7 +23,7 @@ const crate = (about: object = {}) => ({
   ...about,
 })
 const rent = (sim: Simulator, num_gpus = 1) =>
-  sim.world.hosted.create({ name: 'bench', gpu: 'H100-80GB', num_gpus, storage_gb: 20 })
+  sim.world.hostedInstances.create({ name: 'bench', gpu: 'H100-80GB', num_gpus, storage_gb: 20 })
 const ship = (sim: Simulator, num_gpus = 1, container_image = IMAGE) =>
   sim.world.containers.create({ name: 'trial', gpu: 'H100-80GB', num_gpus, container_image })
 const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
@@ -32,8 +32,8 @@ describe('a life', () => {
   test('of a hosted instance: created, started, stopped, started again, deleted; its storage stays until then', () => {
     const sim = stage()
     const one = rent(sim, 2)
-    expect(one.record()).toMatchObject({ state: 'creating', num_gpus: 2, storage_gb: 20, fail_reason: '' })
-    expect(sim.world.limits.held('H100-80GB')).toBe(2)
+    expect(one.toRecord()).toMatchObject({ state: 'creating', num_gpus: 2, storage_gb: 20, fail_reason: '' })
+    expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
     pass(sim, 0)
     expect([one.state, free(sim)]).toEqual(['starting', 6])
     passUntil(sim, () => one.state === 'running')
@@ -41,7 +41,7 @@ describe('a life', () => {
     one.stop()
     expect([one.state, free(sim)]).toEqual(['stopping', 6])
     pass(sim, '30s')
-    expect([one.state, free(sim), sim.world.limits.held('H100-80GB')]).toEqual(['stopped', 8, 0])
+    expect([one.state, free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual(['stopped', 8, 0])
     pass(sim, '1m')
     one.start()
     passUntil(sim, () => one.state === 'running')
@@ -88,7 +88,7 @@ describe('a life', () => {
 
   test('a deletion takes the place of a stop that is under way', () => {
     const sim = stage([{}], {}, { with: { hosted: [box()] } })
-    const one = sim.world.hosted.get('box')!
+    const one = sim.world.hostedInstances.get('box')!
     one.stop()
     one.delete()
     pass(sim, '30s')
@@ -101,7 +101,7 @@ describe('an image', () => {
     const sim = stage()
     const one = ship(sim, 1, 'No Such Image')
     passUntil(sim, () => one.state === 'failed')
-    expect(one.record().fail_reason).toBe('image pull failed: "No Such Image" names no image')
+    expect(one.toRecord().fail_reason).toBe('image pull failed: "No Such Image" names no image')
     expect(free(sim)).toBe(8)
   })
 
@@ -122,7 +122,7 @@ describe('an image', () => {
     pass(sim, '10s')
     sim.cluster.registry.down()
     pass(sim, '60s')
-    expect(one.record()).toMatchObject({ state: 'failed', fail_reason: 'the image registry did not answer' })
+    expect(one.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'the image registry did not answer' })
     expect(sim.world.containers.get('crate')!.state).toBe('running')
   })
 
@@ -184,8 +184,8 @@ describe('capacity', () => {
     pass(sim, '599s')
     expect(late.state).toBe('creating')
     pass(sim, '1s')
-    expect(late.record()).toMatchObject({ state: 'failed', fail_reason: 'no node had 1 free H100-80GB for 10m' })
-    expect(sim.world.limits.held('H100-80GB')).toBe(2)
+    expect(late.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'no node had 1 free H100-80GB for 10m' })
+    expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
   })
 
   test('comes to whoever has waited longest, a rental or an instance', () => {
@@ -204,14 +204,14 @@ describe('capacity', () => {
 
   test('that lacks leaves a hosted instance stopped which was stopped, and its next start may succeed', () => {
     const sim = stage([{ gpus: 1 }], {}, { with: { hosted: [box({ state: 'stopped' })] } })
-    const one = sim.world.hosted.get('box')!
+    const one = sim.world.hostedInstances.get('box')!
     sim.cluster.stockOut('H100-80GB')
     one.start()
     pass(sim, '10m')
-    expect(one.record()).toMatchObject({ state: 'stopped', fail_reason: 'no node had 1 free H100-80GB for 10m' })
+    expect(one.toRecord()).toMatchObject({ state: 'stopped', fail_reason: 'no node had 1 free H100-80GB for 10m' })
     sim.cluster.restock('H100-80GB')
     one.start()
-    expect(one.record().fail_reason).toBe('')
+    expect(one.toRecord().fail_reason).toBe('')
     passUntil(sim, () => one.state === 'running')
   })
 
@@ -236,14 +236,17 @@ describe('capacity', () => {
 describe('what carries them', () => {
   const world = (options: object = {}) =>
     stage([{ count: 2 }], {}, { with: { hosted: [box()], containers: [crate()] }, ...options })
-  const states = (sim: Simulator) => [sim.world.hosted.get('box')!.state, sim.world.containers.get('crate')!.state]
+  const states = (sim: Simulator) => [
+    sim.world.hostedInstances.get('box')!.state,
+    sim.world.containers.get('crate')!.state,
+  ]
 
   test('dies, and they have failed and cost nothing more', () => {
     const sim = world()
     expect(sim.cluster.nodeOf('box').name).toBe('node-0')
     sim.cluster.node('node-0').crash()
     expect(states(sim)).toEqual(['failed', 'failed'])
-    expect(sim.world.containers.get('crate')!.record().fail_reason).toBe('node node-0 crashed')
+    expect(sim.world.containers.get('crate')!.toRecord().fail_reason).toBe('node node-0 crashed')
     const { balance } = sim.ledger
     pass(sim, '1h')
     expect(sim.ledger.balance).toBe(balance)
@@ -256,13 +259,13 @@ describe('what carries them', () => {
     expect(states(sim)).toEqual(['starting', 'failed'])
     passUntil(sim, () => states(sim)[0] === 'running')
     expect(sim.cluster.nodeOf('box').name).toBe('node-1')
-    expect(sim.world.hosted.get('box')!.storage_gb).toBe(50)
+    expect(sim.world.hostedInstances.get('box')!.storage_gb).toBe(50)
     expect(story(sim, 'box')).toEqual(['hosted.lost', 'hosted.starting', 'hosted.placed', 'hosted.running'])
   })
 
   test('dies while they shut down: they are what they were to become', () => {
     const sim = world()
-    sim.world.hosted.get('box')!.stop()
+    sim.world.hostedInstances.get('box')!.stop()
     sim.world.containers.get('crate')!.delete()
     pass(sim, '29s')
     sim.cluster.zone('zone-a').down()
@@ -321,7 +324,7 @@ describe('money', () => {
     expect(balance - sim.ledger.balance).toBe(Math.floor((3630 * 440 * CENT) / 3600))
     const [entry] = sim.ledger.entries().filter(({ subject }) => subject === one.instance_id)
     expect(entry).toMatchObject({ kind: 'rent', microcents: -Math.floor((3630 * 440 * CENT) / 3600) })
-    expect(sim.world.ledger.rent(sim.world.clock.unix(0), sim.world.clock.unix())[one.instance_id]).toBe(3630)
+    expect(sim.world.ledger.secondsBilled(sim.world.clock.unix(0), sim.world.clock.unix())[one.instance_id]).toBe(3630)
   })
 
   test('flows from placed where the profile says so', () => {
@@ -338,15 +341,15 @@ describe('money', () => {
 
   test('that is gone stops hosted instances and ends containers, after the grace', () => {
     const sim = stage([{}], { funds_cents: 100 }, { with: { hosted: [box()], containers: [crate()] } })
-    const [one, other] = [sim.world.hosted.get('box')!, sim.world.containers.get('crate')!]
-    passUntil(sim, () => sim.world.ledger.suspended !== undefined)
+    const [one, other] = [sim.world.hostedInstances.get('box')!, sim.world.containers.get('crate')!]
+    passUntil(sim, () => sim.world.ledger.suspensionReason !== undefined)
     pass(sim, '599s')
     expect([one.state, other.state]).toEqual(['running', 'running'])
     pass(sim, '1s')
     expect([one.state, other.state]).toEqual(['stopping', 'shutting_down'])
     pass(sim, '30s')
     expect([one.state, other.state]).toEqual(['stopped', 'deleted'])
-    expect(other.record().fail_reason).toBe('the account was suspended (balance)')
+    expect(other.toRecord().fail_reason).toBe('the account was suspended (balance)')
     expect(sim.world.ledger.addFunds(5000)).toBe(true)
     pass(sim, '1h')
     expect(one.state).toBe('stopped')
@@ -361,7 +364,7 @@ describe('money', () => {
         profile: { policies: { balance_returns: 'restart' } },
       },
     )
-    const [one, other] = [sim.world.hosted.get('box')!, sim.world.hosted.get('other')!]
+    const [one, other] = [sim.world.hostedInstances.get('box')!, sim.world.hostedInstances.get('other')!]
     other.stop()
     passUntil(sim, () => one.state === 'stopping')
     // In the middle of the stop: it starts once that is over.
@@ -369,7 +372,7 @@ describe('money', () => {
     pass(sim, '30s')
     expect([one.state, other.state]).toEqual(['starting', 'stopped'])
     passUntil(sim, () => one.state === 'running')
-    expect(one.record().fail_reason).toBe('')
+    expect(one.toRecord().fail_reason).toBe('')
   })
 })
 
@@ -387,11 +390,11 @@ describe('of a fixture', () => {
     ]
     const sim = stage([{}], {}, { with: { hosted, containers } })
     const told = () => [
-      ...['a', 'b', 'c'].map(id => sim.world.hosted.get(id)!.state),
+      ...['a', 'b', 'c'].map(id => sim.world.hostedInstances.get(id)!.state),
       ...['d', 'e', 'f'].map(id => sim.world.containers.get(id)!.state),
     ]
     expect(told()).toEqual(['creating', 'starting', 'stopping', 'creating', 'starting', 'shutting_down'])
-    expect([free(sim), sim.world.limits.held('H100-80GB')]).toEqual([4, 6])
+    expect([free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual([4, 6])
     pass(sim, '1h')
     expect(told()).toEqual(['running', 'running', 'stopped', 'running', 'running', 'deleted'])
   })
@@ -470,7 +473,7 @@ test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, 
       for (const [, { node, gpus }] of [...sim.world.rentals.entries(), ...sim.world.instances.entries()]) {
         if (node >= 0) held.set(node, [...(held.get(node) ?? []), gpus])
       }
-      for (const [node, { state, taken }] of sim.world.nodes.entries()) {
+      for (const [node, { state, allocated: taken }] of sim.world.nodes.entries()) {
         const all = held.get(node) ?? []
         const either = all.reduce((sum, bits) => sum | bits, 0)
         // Bits that no two share sum to their union.
@@ -486,7 +489,7 @@ test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, 
 function perform(sim: Simulator, one: { do: string; gpus?: number; which?: number; seconds?: number }): void {
   const { world, cluster } = sim
   const node = `node-${(one.which ?? 0) % 3}`
-  const hosted = [...world.hosted.list()]
+  const hosted = [...world.hostedInstances.list()]
   const chosen = hosted[(one.which ?? 0) % Math.max(1, hosted.length)]
   const containers = world.containers.list('active')
   const deployments = world.deployments.list()
@@ -498,7 +501,9 @@ function perform(sim: Simulator, one: { do: string; gpus?: number; which?: numbe
       ship(sim, one.gpus)
       break
     case 'deploy':
-      world.deployments.createLlm(spec({ model_name: `acme/m${world.deployments.count}`, num_gpus: one.gpus ?? 1 }))
+      world.deployments.createLlm(
+        spec({ model_name: `acme/m${world.deployments.countInstance}`, num_gpus: one.gpus ?? 1 }),
+      )
       break
     case 'stop':
       if (chosen && ['creating', 'starting', 'running'].includes(chosen.state)) chosen.stop()
@@ -520,11 +525,11 @@ function perform(sim: Simulator, one: { do: string; gpus?: number; which?: numbe
       cluster.gpu(`node-${(one.which ?? 0) % 3}`, Math.floor((one.which ?? 0) / 3)).reset()
       break
     case 'registry':
-      if (world.conditions.registryDown) cluster.registry.up()
+      if (world.environment.registryDown) cluster.registry.up()
       else cluster.registry.down()
       break
     case 'stock':
-      if (world.conditions.isStockedOut('H100-80GB')) cluster.restock('H100-80GB')
+      if (world.environment.isStockedOut('H100-80GB')) cluster.restock('H100-80GB')
       else cluster.stockOut('H100-80GB')
       break
     case 'funds':

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
-import { reportText } from '../../src/cli/report-text.ts'
-import { type Report, reportOf } from '../../src/cluster/report.ts'
+import { formatReport } from '../../src/cli/report-text.ts'
+import { createReport, type Report } from '../../src/cluster/report.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
 import { action, perform } from '../laws/actions.ts'
@@ -200,12 +200,12 @@ describe('a report', () => {
   test('as text names who was always running and lost an instance or started one', () => {
     const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps: 10 }, { min_instances: 2, max_instances: 2 }) })
     pass(sim, 3_600_000)
-    expect(reportText(sim.report())).not.toContain('Hours in each status')
+    expect(formatReport(sim.report())).not.toContain('Hours in each status')
     sim.cluster.deployment(sim.world.deployments.read(0).id).crash()
     pass(sim, 3_600_000)
     const report = sim.report({ from: HOUR })
     expect(only(report)).toMatchObject({ cold_starts: 1, seconds_in_status: { running: 3600 } })
-    expect(reportText(report)).toMatch(
+    expect(formatReport(report)).toMatch(
       /Hours in each status, cold starts, instances lost\n.*\n {2}acme\/chat +1\.0 +1 /,
     )
   })
@@ -368,11 +368,11 @@ describe('laws of every report', () => {
           expect([sim.digest, sim.journal.entries(), sim.ledger.entries(), sim.world.agenda.size]).toEqual(before)
         }
         const fork = sim.world.fork()
-        expect(reportOf(fork, { from: 0, to: fork.clock.now })).toEqual(sim.report())
+        expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(sim.report())
         const told = sim.report()
         await sim.clock.advance('4h')
         await twin.clock.advance('4h')
-        expect(reportOf(fork, { from: 0, to: fork.clock.now })).toEqual(told)
+        expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(told)
         expect(sim.digest).toBe(twin.digest)
         expect(sim.report()).toEqual(twin.report())
       }),

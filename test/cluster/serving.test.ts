@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  type InstanceWork,
+  advanceFlow,
+  EMPTY_FLOW,
+  estimateServing,
+  type InstanceWorkload,
   instanceSpeed,
-  NOTHING_SERVED,
-  rateFor,
-  required,
-  type Served,
-  serve,
-  snapshot,
-  wholeRequests,
+  maxRateFor,
+  type RequestFlow,
+  requiredInstances,
+  toWholeRequests,
 } from '../../src/cluster/serving.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { GPU_TYPES } from '../../src/store/records.ts'
@@ -17,7 +17,7 @@ import { anyLoad, anyStretch, curveOf } from './loads.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-function speedOf(about: Partial<InstanceWork> = {}) {
+function speedOf(about: Partial<InstanceWorkload> = {}) {
   return instanceSpeed({
     gpu: 'H100-80GB',
     gpus: 1,
@@ -29,7 +29,7 @@ function speedOf(about: Partial<InstanceWork> = {}) {
   })
 }
 
-function anyWork(): fc.Arbitrary<InstanceWork> {
+function anyWork(): fc.Arbitrary<InstanceWorkload> {
   return fc.record({
     gpu: fc.constantFrom(...GPU_TYPES.filter(gpu => gpu !== 'other')),
     gpus: fc.integer({ min: 1, max: 8 }),
@@ -115,7 +115,7 @@ describe('instances for a rate', () => {
   const speed = speedOf()
 
   test('none for nothing, one for a little, and more as it grows', () => {
-    expect([0, 0.001, 25, 26, 100, 1000].map(rate => required(rate, speed, 0.7))).toEqual([0, 1, 1, 2, 4, 39])
+    expect([0, 0.001, 25, 26, 100, 1000].map(rate => requiredInstances(rate, speed, 0.7))).toEqual([0, 1, 1, 2, 4, 39])
   })
 
   test('never fall as the rate grows', () => {
@@ -123,7 +123,9 @@ describe('instances for a rate', () => {
     fc.assert(
       fc.property(anyWork(), anyShare(), rate, rate, (work, share, a, b) => {
         const one = instanceSpeed(work)
-        expect(required(Math.min(a, b), one, share)).toBeLessThanOrEqual(required(Math.max(a, b), one, share))
+        expect(requiredInstances(Math.min(a, b), one, share)).toBeLessThanOrEqual(
+          requiredInstances(Math.max(a, b), one, share),
+        )
       }),
     )
   })
@@ -132,14 +134,16 @@ describe('instances for a rate', () => {
     fc.assert(
       fc.property(anyWork(), anyShare(), fc.nat(10_000), (work, share, instances) => {
         const one = instanceSpeed(work)
-        const most = rateFor(instances, one, share)
-        expect(required(most, one, share)).toBe(instances)
-        expect(required(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one, share)).toBe(instances + 1)
+        const most = maxRateFor(instances, one, share)
+        expect(requiredInstances(most, one, share)).toBe(instances)
+        expect(requiredInstances(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one, share)).toBe(
+          instances + 1,
+        )
       }),
     )
     fc.assert(
       fc.property(anyShare(), fc.nat(50), fc.double({ min: 0, max: 1000, noNaN: true }), (share, instances, rate) => {
-        expect(required(rate, speed, share) > instances).toBe(rate > rateFor(instances, speed, share))
+        expect(requiredInstances(rate, speed, share) > instances).toBe(rate > maxRateFor(instances, speed, share))
       }),
     )
   })
@@ -147,16 +151,16 @@ describe('instances for a rate', () => {
   test('tell an autoscaler when a day next changes its mind', () => {
     const curve = curveOf({ kind: 'wave', low: 2, high: 200 })
     let t = 2 * HOUR
-    let instances = required(curve.rateAt(t), speed, 0.7)
+    let instances = requiredInstances(curve.rateAt(t), speed, 0.7)
     const decisions = [instances]
     while (t < 26 * HOUR) {
       t = Math.min(
-        curve.firstAbove(rateFor(instances, speed, 0.7), t, 26 * HOUR),
-        instances === 0 ? NEVER : curve.firstAtMost(rateFor(instances - 1, speed, 0.7), t, 26 * HOUR),
+        curve.firstAbove(maxRateFor(instances, speed, 0.7), t, 26 * HOUR),
+        instances === 0 ? NEVER : curve.firstAtMost(maxRateFor(instances - 1, speed, 0.7), t, 26 * HOUR),
       )
       if (t === NEVER) break
-      expect(required(curve.rateAt(t - 1), speed, 0.7)).toBe(instances)
-      instances = required(curve.rateAt(t), speed, 0.7)
+      expect(requiredInstances(curve.rateAt(t - 1), speed, 0.7)).toBe(instances)
+      instances = requiredInstances(curve.rateAt(t), speed, 0.7)
       decisions.push(instances)
     }
     expect(decisions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1])
@@ -168,45 +172,45 @@ describe('serving', () => {
 
   test('what one instance cannot take waits, then is refused', () => {
     const curve = curveOf({ kind: 'constant', rps: 50 })
-    const after = wholeRequests(serve(NOTHING_SERVED, curve, speed, 1, 100, 0, 10 * SECOND))
+    const after = toWholeRequests(advanceFlow(EMPTY_FLOW, curve, speed, 1, 100, 0, 10 * SECOND))
     // Of one request a part was served, of another a part refused; of 500 that makes 499 that can be told.
     expect(after).toEqual({ arrived: 499, served: 367, refused: 32, backlog: 100 })
   })
 
   test('a second instance works the queue off', () => {
     const curve = curveOf({ kind: 'constant', rps: 50 })
-    const late = serve(NOTHING_SERVED, curve, speed, 1, 100, 0, 10 * SECOND)
+    const late = advanceFlow(EMPTY_FLOW, curve, speed, 1, 100, 0, 10 * SECOND)
     expect(late.backlog).toBe(100)
-    const better = serve(late, curve, speed, 2, 100, 10 * SECOND, 12 * SECOND)
+    const better = advanceFlow(late, curve, speed, 2, 100, 10 * SECOND, 12 * SECOND)
     expect(better.backlog).toBeCloseTo(100 - 2 * (2 * speed.requestsPerSecond - 50), 9)
-    const well = serve(better, curve, speed, 2, 100, 12 * SECOND, MINUTE)
+    const well = advanceFlow(better, curve, speed, 2, 100, 12 * SECOND, MINUTE)
     expect(well.backlog).toBe(0)
     expect(well.refused).toBe(late.refused)
   })
 
   test('without an instance everything waits up to the limit', () => {
     const curve = curveOf({ kind: 'constant', rps: 10 })
-    expect(serve(NOTHING_SERVED, curve, speed, 0, 50, 0, 20 * SECOND)).toEqual({
+    expect(advanceFlow(EMPTY_FLOW, curve, speed, 0, 50, 0, 20 * SECOND)).toEqual({
       arrived: 200,
       served: 0,
       refused: 150,
       backlog: 50,
     })
-    expect(serve(NOTHING_SERVED, curve, speed, 0, 0, 0, 20 * SECOND).refused).toBe(200)
-    expect(serve(NOTHING_SERVED, curve, speed, 0, NEVER, 0, DAY).backlog).toBe(864_000)
+    expect(advanceFlow(EMPTY_FLOW, curve, speed, 0, 0, 0, 20 * SECOND).refused).toBe(200)
+    expect(advanceFlow(EMPTY_FLOW, curve, speed, 0, NEVER, 0, DAY).backlog).toBe(864_000)
   })
 
   test('a queue that shrinks turns its end away', () => {
-    const waiting: Served = { arrived: 100, served: 20, refused: 0, backlog: 80 }
+    const waiting: RequestFlow = { arrived: 100, served: 20, refused: 0, backlog: 80 }
     const curve = curveOf({ kind: 'constant', rps: 0 })
-    expect(serve(waiting, curve, speed, 0, 50, 0, SECOND)).toEqual({ ...waiting, refused: 30, backlog: 50 })
+    expect(advanceFlow(waiting, curve, speed, 0, 50, 0, SECOND)).toEqual({ ...waiting, refused: 30, backlog: 50 })
   })
 
   test('nothing is lost: arrived = served + refused + waiting, and each lies in its bounds', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
         const curve = curveOf(load)
-        const after = serve(NOTHING_SERVED, curve, speed, ready, limit, from, to)
+        const after = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
         const size = 1e-12 + 1e-9 * after.arrived
         expect(Math.abs(after.arrived - curve.integral(from, to))).toBeLessThanOrEqual(size)
         expect(Math.abs(after.arrived - after.served - after.refused - after.backlog)).toBeLessThanOrEqual(size)
@@ -224,12 +228,12 @@ describe('serving', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), cuts, (load, [from, to], ready, limit, at) => {
         const curve = curveOf(load)
-        const whole = serve(NOTHING_SERVED, curve, speed, ready, limit, from, to)
+        const whole = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
         const moments = [...at.map(share => Math.floor(from + (to - from) * share)).sort((a, b) => a - b), to]
-        let state = NOTHING_SERVED
+        let state = EMPTY_FLOW
         let before = from
         for (const moment of moments) {
-          state = serve(state, curve, speed, ready, limit, before, moment)
+          state = advanceFlow(state, curve, speed, ready, limit, before, moment)
           before = moment
         }
         const size = 1e-9 * Math.max(1, whole.arrived)
@@ -256,7 +260,7 @@ describe('serving', () => {
           refused += Math.max(0, backlog - limit)
           backlog = Math.min(backlog, limit)
         }
-        const exact = serve(NOTHING_SERVED, curve, speed, ready, limit, from, from + stretch)
+        const exact = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, from + stretch)
         // A small step that crosses the capacity evens out what queues in it, and bursts cross it often.
         const slack = 1 + 0.03 * exact.arrived
         expect(Math.abs(exact.backlog - backlog)).toBeLessThan(slack)
@@ -268,22 +272,22 @@ describe('serving', () => {
 
   test('ten tenths of a request are one', () => {
     const curve = curveOf({ kind: 'constant', rps: 0.1 })
-    let state = NOTHING_SERVED
-    for (let i = 0; i < 10; i++) state = serve(state, curve, speed, 1, 10, i * SECOND, (i + 1) * SECOND)
+    let state = EMPTY_FLOW
+    for (let i = 0; i < 10; i++) state = advanceFlow(state, curve, speed, 1, 10, i * SECOND, (i + 1) * SECOND)
     expect(state.served).toBeLessThan(1)
-    expect(wholeRequests(state)).toEqual({ arrived: 1, served: 1, refused: 0, backlog: 0 })
+    expect(toWholeRequests(state)).toEqual({ arrived: 1, served: 1, refused: 0, backlog: 0 })
   })
 
   test('counts in whole requests only grow, and add up over any window', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
         const curve = curveOf(load)
-        let state = NOTHING_SERVED
-        let before = wholeRequests(state)
+        let state = EMPTY_FLOW
+        let before = toWholeRequests(state)
         for (let i = 0; i < 20; i++) {
           const [a, b] = [from + Math.floor(((to - from) * i) / 20), from + Math.floor(((to - from) * (i + 1)) / 20)]
-          state = serve(state, curve, speed, ready, limit, a, b)
-          const now = wholeRequests(state)
+          state = advanceFlow(state, curve, speed, ready, limit, a, b)
+          const now = toWholeRequests(state)
           expect(now.arrived).toBe(now.served + now.refused + now.backlog)
           expect(Math.abs(now.arrived - state.arrived)).toBeLessThan(2.001)
           expect(Math.abs(now.backlog - state.backlog)).toBeLessThan(1.001)
@@ -301,7 +305,7 @@ describe('a snapshot', () => {
   const speed = speedOf()
 
   test('of a quiet deployment: each request as if it were alone', () => {
-    const calm = snapshot(0.01, speed, 2, 0)
+    const calm = estimateServing(0.01, speed, 2, 0)
     expect(calm.concurrency).toBeCloseTo(0.01 * speed.requestTime, 12)
     expect(calm.timeToFirstToken).toBeCloseTo(speed.firstTokenTime, 3)
     expect(calm.tokensPerSecond).toBe(2)
@@ -309,14 +313,14 @@ describe('a snapshot', () => {
   })
 
   test('at the target, each instance has that share of its places', () => {
-    const rate = rateFor(3, speed, 0.7)
-    const { utilisation, concurrency } = snapshot(rate, speed, 3, 0)
+    const rate = maxRateFor(3, speed, 0.7)
+    const { utilisation, concurrency } = estimateServing(rate, speed, 3, 0)
     expect(utilisation).toBeCloseTo(0.7, 12)
     expect(concurrency).toBeCloseTo(0.7 * 3 * 96, 9)
   })
 
   test('of an overload: all places taken, and the first token waits for the queue', () => {
-    const busy = snapshot(50, speed, 1, 100)
+    const busy = estimateServing(50, speed, 1, 100)
     expect(busy.concurrency).toBe(96)
     expect(busy.queue).toBe(100)
     expect(busy.utilisation).toBe(1)
@@ -325,7 +329,7 @@ describe('a snapshot', () => {
   })
 
   test('without an instance nothing comes', () => {
-    expect(snapshot(5, speed, 0, 30)).toEqual({
+    expect(estimateServing(5, speed, 0, 30)).toEqual({
       concurrency: 0,
       queue: 30,
       timeToFirstToken: NEVER,
@@ -339,7 +343,7 @@ describe('a snapshot', () => {
     fc.assert(
       fc.property(anyWork(), fc.integer({ min: 1, max: 9 }), rate, rate, (work, ready, a, b) => {
         const one = instanceSpeed(work)
-        const [less, more] = [Math.min(a, b), Math.max(a, b)].map(each => snapshot(each, one, ready, 0))
+        const [less, more] = [Math.min(a, b), Math.max(a, b)].map(each => estimateServing(each, one, ready, 0))
         for (const field of ['concurrency', 'timeToFirstToken', 'tokensPerSecond', 'utilisation'] as const) {
           expect(more![field]).toBeGreaterThanOrEqual(less![field] * (1 - 1e-12))
         }

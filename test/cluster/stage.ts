@@ -1,5 +1,5 @@
 import type { LlmSpec } from '../../src/cluster/deployment-row.ts'
-import { violations } from '../../src/cluster/invariants.ts'
+import { findViolations } from '../../src/cluster/invariants.ts'
 import { type Duration, micros } from '../../src/kernel/duration.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
 import { loadFixture } from '../../src/store/fixture.ts'
@@ -68,7 +68,7 @@ export function spec(about: Partial<LlmSpec> & { repo?: string; token?: string }
 /** Moves a world without clients, and holds its laws: after every event, and counted anew at the end. */
 export function pass(sim: Simulator, duration: Duration): void {
   sim.world.runTo(sim.world.clock.now + micros(duration))
-  const broken = violations(sim.world)
+  const broken = findViolations(sim.world)
   if (broken.length > 0) throw new Error(`broken: ${JSON.stringify(broken)}`)
 }
 

@@ -45,7 +45,7 @@ describe('a top-up that takes its time', () => {
   test('is not charged once the rule is switched off', () => {
     const { sim, told, until, ledger } = spending({}, LATE)
     until('topup.begun')
-    ledger.setTopup({ ...RULE, enabled: false })
+    ledger.setTopupRule({ ...RULE, enabled: false })
     pass(sim, '2h')
     expect(told()).toEqual(['topup.begun', 'topup.set'])
   })
@@ -54,7 +54,7 @@ describe('a top-up that takes its time', () => {
     const { sim, told, until, ledger } = spending({}, LATE)
     until('topup.begun')
     pass(sim, '20m')
-    ledger.setTopup({ amount: 2000, threshold: 900, enabled: true })
+    ledger.setTopupRule({ amount: 2000, threshold: 900, enabled: true })
     expect(until('topup.charged')).toBe(30 * MINUTE)
     expect(told()).toEqual(['topup.begun', 'topup.set', 'topup.begun', 'topup.charged'])
     expect(sim.ledger.entries().filter(entry => entry.kind === 'topup')).toMatchObject([{ microcents: 2000 * CENT }])
@@ -78,12 +78,12 @@ describe('a top-up that takes its time', () => {
     until('topup.begun')
     sim.cluster.card.decline()
     expect(until('topup.declined')).toBe(30 * MINUTE)
-    expect(ledger.topupFailed).toBe(true)
+    expect(ledger.hasTopupFailed).toBe(true)
     expect(until('topup.declined', '61m')).toBe(0)
     passUntil(sim, () => told().filter(kind => kind === 'topup.declined').length === 2)
     sim.cluster.card.accept()
     expect(told().slice(-2)).toEqual(['card.accepted', 'topup.charged'])
-    expect(ledger.topupFailed).toBe(false)
+    expect(ledger.hasTopupFailed).toBe(false)
     pass(sim, '2h')
     expect(told().at(-1)).toBe('topup.charged')
   })
@@ -93,7 +93,7 @@ describe('a top-up that takes its time', () => {
     until('account.suspended', '6h')
     passUntil(sim, () => chat.status === 'stopped', '11m')
     until('account.resumed')
-    expect(ledger.suspended).toBeUndefined()
+    expect(ledger.suspensionReason).toBeUndefined()
     expect(told()).toEqual([
       'topup.begun',
       'account.suspended',
@@ -108,7 +108,7 @@ describe('a top-up that takes its time', () => {
 describe('one charge a crossing', () => {
   test('also when its amount does not reach the threshold: the next one needs a crossing of its own', () => {
     const { sim, told, ledger } = spending({ topup: { ...RULE, enabled: false } })
-    ledger.setTopup({ amount: 100, threshold: 5000, enabled: true })
+    ledger.setTopupRule({ amount: 100, threshold: 5000, enabled: true })
     pass(sim, '3h')
     expect(told()).toEqual(['topup.set', 'topup.charged'])
     ledger.addFunds(5000)
@@ -120,8 +120,8 @@ describe('one charge a crossing', () => {
     const { sim, told, until, ledger } = spending()
     sim.cluster.card.decline()
     until('topup.declined')
-    ledger.setTopup({ ...RULE, enabled: false })
-    expect(ledger.topupFailed).toBe(false)
+    ledger.setTopupRule({ ...RULE, enabled: false })
+    expect(ledger.hasTopupFailed).toBe(false)
     pass(sim, '2h')
     expect(told().at(-1)).toBe('topup.set')
   })
@@ -170,14 +170,14 @@ describe('payment weather', () => {
     // Whoever repairs the card means that it goes through.
     sim.cluster.card.accept()
     expect(told().slice(-2)).toEqual(['card.accepted', 'topup.charged'])
-    expect(sim.world.ledger.topupFailed).toBe(false)
+    expect(sim.world.ledger.hasTopupFailed).toBe(false)
   })
 
   test('a declined charge is called off when funds reach the threshold by another way', () => {
     const { sim, told, until, ledger } = spending({}, pack({ topup_declined: 1 }))
     until('topup.declined')
     ledger.addFunds(100)
-    expect(ledger.topupFailed).toBe(false)
+    expect(ledger.hasTopupFailed).toBe(false)
     expect(told().slice(-2)).toEqual(['funds.added', 'topup.calledOff'])
     pass(sim, '20m')
     expect(told().at(-1)).toBe('topup.calledOff')
@@ -203,15 +203,15 @@ describe('payment weather', () => {
 describe('two reasons for a suspension', () => {
   test('an administrator holds an account that funds would free', () => {
     const { sim, ledger, chat } = spending({ topup: { ...RULE, enabled: false } })
-    passUntil(sim, () => ledger.suspended === 'balance', '6h')
+    passUntil(sim, () => ledger.suspensionReason === 'balance', '6h')
     sim.cluster.account.suspend('admin')
-    expect(ledger.suspended).toBe('admin')
+    expect(ledger.suspensionReason).toBe('admin')
     ledger.addFunds(5000)
-    expect([ledger.suspended, ledger.canSpend()]).toEqual(['admin', false])
+    expect([ledger.suspensionReason, ledger.canSpend()]).toEqual(['admin', false])
     pass(sim, '11m')
     expect(chat.status).toBe('stopped')
     sim.cluster.account.resume()
-    expect([ledger.suspended, ledger.canSpend()]).toEqual([undefined, true])
+    expect([ledger.suspensionReason, ledger.canSpend()]).toEqual([undefined, true])
   })
 
   test('an account without funds stays suspended when what was imposed ends', () => {
@@ -221,14 +221,14 @@ describe('two reasons for a suspension', () => {
     sim.world.ledger.chargeTokens('acct_test', sim.ledger.balance)
     pass(sim, '10m')
     pass(sim, '1s')
-    expect(ledger.suspended).toBe('bad-cc')
+    expect(ledger.suspensionReason).toBe('bad-cc')
     sim.cluster.account.resume()
-    expect(ledger.suspended).toBe('balance')
+    expect(ledger.suspensionReason).toBe('balance')
     expect(() => sim.cluster.account.resume()).toThrow(
       'the account is out of funds. Add some with POST /payment/funds.',
     )
     ledger.addFunds(100)
-    expect(ledger.suspended).toBeUndefined()
+    expect(ledger.suspensionReason).toBeUndefined()
     // One grace for both reasons.
     expect(told().filter(kind => kind === 'account.graceEnded')).toHaveLength(1)
   })
@@ -239,16 +239,16 @@ describe('overdraft and return', () => {
 
   test('an overdraft is spent before the account counts as out of funds, and paid back before it is free', () => {
     const { sim, ledger, chat } = broke({ policies: { overdraft_cents: 1000 } })
-    passUntil(sim, () => ledger.suspended === 'balance', '8h')
+    passUntil(sim, () => ledger.suspensionReason === 'balance', '8h')
     expect(sim.ledger.balance).toBe(-1000 * CENT)
-    passUntil(sim, () => chat.record().instances.running === 0, '11m')
+    passUntil(sim, () => chat.toRecord().instances.running === 0, '11m')
     pass(sim, '24h')
     // What ran in ten minutes of grace and ten seconds of draining, and no more: 37.3 cents.
     expect(sim.ledger.balance).toBe(-1000 * CENT - Math.floor((610 * 220 * CENT) / 3600))
     ledger.addFunds(1000)
-    expect(ledger.suspended).toBe('balance')
+    expect(ledger.suspensionReason).toBe('balance')
     ledger.addFunds(38)
-    expect(ledger.suspended).toBeUndefined()
+    expect(ledger.suspensionReason).toBeUndefined()
   })
 
   test.each(['manual', 'restart'] as const)('what the empty balance stopped: %s', balance_returns => {
@@ -278,7 +278,7 @@ describe('overdraft and return', () => {
     }
     // What ran before `before` was floored with it: one floor for all of the meter.
     expect(Math.abs(before - sim.ledger.balance - Number(exact / 3_600_000_000n))).toBeLessThanOrEqual(1)
-    const sum = sim.ledger.entries().reduce((total, entry) => total + entry.microcents, sim.world.ledger.opening)
+    const sum = sim.ledger.entries().reduce((total, entry) => total + entry.microcents, sim.world.ledger.openingFunds)
     expect(sum).toBe(sim.ledger.balance)
   })
 })

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { type ConformArguments, handler } from '../../src/cli/conform.ts'
 import { conform } from '../../src/conform/conform.ts'
 import { OpenapiDocument } from '../../src/conform/document.ts'
-import { eventsOf } from '../../src/conform/streams.ts'
+import { parseEvents } from '../../src/conform/streams.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { PROFILE } from '../names/words.ts'
 
@@ -206,7 +206,7 @@ describe('streams of events', () => {
   test('an event is what the format says: fields, comments, data in several lines, any ends of lines', () => {
     const text =
       ': hello\r\n\r\nevent: a\r\nid: 7\r\nretry: 10\r\ndata: {"x":\r\ndata:1}\r\n\r\nid: 8\n\ndata\n\ndata: [DONE]\n\n'
-    expect(eventsOf(text)).toEqual([
+    expect(parseEvents(text)).toEqual([
       { event: 'a', id: '7', retry: 10, data: '{"x":\n1}' },
       { data: '' },
       { data: '[DONE]' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { createClientOf } from '../../src/api/client.ts'
+import { createClientFor } from '../../src/api/client.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import { VERSION } from '../../src/control/version.ts'
 import { running } from '../serve/running.ts'
@@ -461,7 +461,7 @@ describe('what goes wrong with the world', () => {
 describe('the typed client', () => {
   test('has a method for every operation', async () => {
     const { server, sim } = await running()
-    const control = createClientOf(controlOperations, fetch, { baseUrl: server.url })
+    const control = createClientFor(controlOperations, fetch, { baseUrl: server.url })
     const moved = await control.advanceClock({ by: '10m' })
     expect(moved.now).toBe(sim.clock.iso)
     expect((await control.getHealth()).status).toBe('ok')

@@ -5,7 +5,7 @@ import type { ScriptRule } from '../../src/api/scripted.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
-import { Library } from '../../src/scenario/library.ts'
+import { ScenarioLibrary } from '../../src/scenario/library.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { type Running, running } from '../serve/running.ts'
 
@@ -367,7 +367,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   },
 }
 
-const scenarios = new Library(['test/scenario/forms', 'scenarios'])
+const scenarios = new ScenarioLibrary(['test/scenario/forms', 'scenarios'])
 const FAULTS: FaultRule[] = [{ name: 'known', on: 'createLora', fault: { kind: 'refused' } }]
 const ANSWERS: ScriptRule[] = [{ name: 'known', answer: { text: 'Hello.' } }]
 

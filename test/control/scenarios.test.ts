@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Library } from '../../src/scenario/library.ts'
+import { ScenarioLibrary } from '../../src/scenario/library.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { running } from '../serve/running.ts'
 
@@ -18,11 +18,11 @@ steps:
     times: 2
 `
 
-function library(files: Readonly<Record<string, string>>): Library {
+function library(files: Readonly<Record<string, string>>): ScenarioLibrary {
   const folder = mkdtempSync(join(tmpdir(), 'library-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return new Library([folder])
+  return new ScenarioLibrary([folder])
 }
 
 async function served(files: Readonly<Record<string, string>> = { 'outage.yaml': OUTAGE }, fixtures = 'two-nodes') {

@@ -4,7 +4,7 @@ import { handler } from '../../src/cli/endpoints.ts'
 import { handler as profile } from '../../src/cli/profile.ts'
 import { controlOperations } from '../../src/control/index.ts'
 import type { FaultRule } from '../../src/faults/rule.ts'
-import { Library } from '../../src/scenario/library.ts'
+import { ScenarioLibrary } from '../../src/scenario/library.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
@@ -43,7 +43,7 @@ test('every line of docs/control.md works on the default world as printed', asyn
   const answers = [{ name: 'script-1', answer: { text: 'Yes.' } }]
   // What nothing reads is told where it is looked for.
   const sim = createSimulator({ seed: 1, faults, answers, strictRequests: true })
-  const server = await serve(sim, { port: 0, scenarios: new Library(['scenarios']) })
+  const server = await serve(sim, { port: 0, scenarios: new ScenarioLibrary(['scenarios']) })
   onTestFinished(() => server.close())
   const lines = [...page.matchAll(/^curl .*$/gm)].map(([line]) => line)
   expect(lines).toHaveLength(Object.keys(controlOperations).length)

@@ -1,17 +1,20 @@
 /** Every declaration shows how it is asked, and what it shows works on the default world. */
 import { expect, test } from 'vitest'
-import { exampleOf } from '../../src/api/examples.ts'
+import { createExampleRequest } from '../../src/api/examples.ts'
 import { operations } from '../../src/api/index.ts'
-import { openapi } from '../../src/api/openapi.ts'
+import { createOpenapiDocument } from '../../src/api/openapi.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
 const origin = createSimulator({ seed: 1 })
 
 test.each(Object.keys(operations))('the example of %s succeeds', async operation => {
   const sim = origin.fork()
-  const request = await exampleOf(operations, operation, sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+  const request = await createExampleRequest(operations, operation, sim.fetch, {
+    baseUrl: 'http://sim',
+    token: sim.token,
+  })
   const path = new URL(request.url).pathname
-  expect(sim.api.operationOf(request.method, path), `${request.method} ${path}`).toBe(operation)
+  expect(sim.api.findOperationId(request.method, path), `${request.method} ${path}`).toBe(operation)
   const answer = await sim.fetch(request)
   const said = `give the declaration of ${operation} an example that succeeds: ${await answer.clone().text()}`
   expect(answer.status, said).toBe(200)
@@ -19,7 +22,7 @@ test.each(Object.keys(operations))('the example of %s succeeds', async operation
 
 test('the document shows the bodies of examples', () => {
   // biome-ignore lint/suspicious/noExplicitAny: a document to look into
-  const { paths } = openapi(operations) as any
+  const { paths } = createOpenapiDocument(operations) as any
   const { content } = paths['/payment/funds'].post.requestBody
   expect(content['application/json'].example).toEqual(operations.addFunds.example.body)
 })

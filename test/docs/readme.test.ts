@@ -130,7 +130,7 @@ describe('the README', () => {
       const { limits } = (await (await fetch('http://sim/v1/me/gpu_limit', { headers })).json()) as {
         limits: Record<string, number>
       }
-      return { limits, held: world.limits.held('H100-80GB') }
+      return { limits, held: world.gpuQuotas.held('H100-80GB') }
     }
     const [usual, empty, nodes, fleet] = await Promise.all(['default', 'empty', 'two-nodes', 'fleet'].map(of))
     expect([...new Set(Object.values(empty!.limits))]).toEqual([4])

@@ -1,6 +1,6 @@
 /** Faults of the wire on answers of models, whole and streamed, at three doors: no stream is waited for before it goes on. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { turn } from '../../src/clock/turns.ts'
+import { eventLoopTurn } from '../../src/clock/turns.ts'
 import type { Fault } from '../../src/faults/rule.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { DOORS, type Door, openDoors } from '../doors.ts'
@@ -56,7 +56,7 @@ async function inTime<Value>(awaited: Promise<Value>): Promise<Value> {
   })
   for (let moved = 0; !isOver && moved < 2_000; moved++) {
     await sim.clock.advance('20ms')
-    await turn()
+    await eventLoopTurn()
   }
   return awaited
 }
@@ -151,7 +151,7 @@ describe.each(DOORS)('%s', door => {
       if (isSaid) expect(said(outcome.text)).toBe(truth)
       await sim.clock.advance('1m')
       expect(fates().slice(before)).toEqual(stream ? left : whole)
-      expect(sim.world.inference.underWay).toBe(0)
+      expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
     }
   })
 
@@ -163,7 +163,7 @@ describe.each(DOORS)('%s', door => {
     sim.faults.add({ on: 'createChatCompletion', fault })
     const outcome: Outcome = { text: '' }
     const done = outcomeOf(ask(door, true), outcome)
-    await expect.poll(() => sim.world.inference.underWay, { interval: 1 }).toBe(1)
+    await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(1)
     await sim.clock.advance('400ms')
     await expect.poll(() => outcome.text, { interval: 1 }).not.toBe('')
     const isCut = fault.kind === 'truncated'
@@ -180,12 +180,12 @@ describe.each(DOORS)('%s', door => {
     const controller = new AbortController()
     const asked = outcomeOf(ask(door, true, controller.signal))
     await expect.poll(() => sim.faults.list()[0]!.hits, { interval: 1 }).toBe(1)
-    if (kind === 'slowBody') await expect.poll(() => sim.world.inference.underWay, { interval: 1 }).toBe(1)
+    if (kind === 'slowBody') await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(1)
     await sim.clock.advance('200ms')
-    await turn()
+    await eventLoopTurn()
     controller.abort()
     expect((await asked).broke).toBe('AbortError')
-    await expect.poll(() => sim.world.inference.underWay, { interval: 1 }).toBe(0)
+    await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(0)
     expect(fates()).toEqual(kind === 'hang' ? [] : ['left'])
   })
 })

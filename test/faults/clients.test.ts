@@ -5,7 +5,7 @@
 import plainHttp, { request as unwatchedRequest } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/index.ts'
-import { KINDS } from '../../src/faults/kinds.ts'
+import { FAULT_KINDS } from '../../src/faults/kinds.ts'
 import type { Fault } from '../../src/faults/rule.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
@@ -347,7 +347,7 @@ describe('in time', () => {
     await waits(name, '29ms')
     expect(isHere).toBe(false)
     // The work is done on arrival.
-    expect(sim.world.deployments.live('acme/new')).toBeDefined()
+    expect(sim.world.deployments.findLive('acme/new')).toBeDefined()
     await waits(name, '1ms')
     expect((await answer).status).toBe(200)
     if (name.endsWith('server')) expect(performance.now() - began).toBeGreaterThan(28)
@@ -405,7 +405,7 @@ describe('in time', () => {
 test('no kind and no change is left out', () => {
   const shown = new Set<string>(ROWS.map(({ fault }) => fault.kind))
   for (const kind of ['drift', 'latency', 'slowBody', 'hang', 'stale']) shown.add(kind)
-  expect([...shown].sort()).toEqual(Object.keys(KINDS).sort())
-  const changes = KINDS.drift.schema.shape.change.options
+  expect([...shown].sort()).toEqual(Object.keys(FAULT_KINDS).sort())
+  const changes = FAULT_KINDS.drift.schema.shape.change.options
   expect([...LEGAL, ...ILLEGAL].map(({ change }) => change)).toEqual(changes)
 })

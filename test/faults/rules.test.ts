@@ -493,14 +493,14 @@ test('a fork has the same rules, as far as they have come, and goes on by itself
   const host = (of: Simulator) => ({
     world: of.world,
     operations: of.api.operations,
-    operationOf: of.api.operationOf,
+    operationOf: of.api.findOperationId,
     kinds: [],
   })
   const other = createSimulator({ fixtures: 'empty', seed: 1 })
   const faults = new Faults(host(sim), [rule])
   const asked = async (of: Simulator, rules: Faults) => {
     const request = new Request('http://sim/deploy/list', { headers: { authorization: `Bearer ${of.token}` } })
-    return (await of.api.answer(of.world, request, {}, rules.around as never)).status
+    return (await of.api.answer(of.world, request, {}, rules.middleware as never)).status
   }
   for (let i = 0; i < 5; i++) await asked(sim, faults)
   const fork = new Faults(host(other), [], faults.state)

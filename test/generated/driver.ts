@@ -1,6 +1,6 @@
 /** A program that asks every operation through a generated client, written from the examples of the declarations. */
-import { type AnyEndpoint, type Operations, routeNames } from '../../src/api/endpoint.ts'
-import { targetOf } from '../../src/api/examples.ts'
+import { type AnyEndpoint, type Operations, routeParamNames } from '../../src/api/endpoint.ts'
+import { exampleTarget } from '../../src/api/examples.ts'
 
 interface Parameter {
   readonly name: string
@@ -39,7 +39,7 @@ function drive(document: Document, operation: string, endpoint: AnyEndpoint): st
   const { path, method, example, produces, upload, consumes } = endpoint
   const { parameters = [] } = document.paths[path]![method.toLowerCase()]!
   const { inPath, query } = given(endpoint, parameters)
-  const after = (example.after ?? []).map(earlier => `...(await ${earlier}(fetch, token)).data`)
+  const after = (example.prerequisites ?? []).map(earlier => `...(await ${earlier}(fetch, token)).data`)
   const params = [
     ...(inPath.length > 0 ? [`path: { ${inPath.join(', ')} }`] : []),
     ...(query.length > 0 ? [`query: { ${query.join(', ')} }`] : []),
@@ -61,8 +61,8 @@ function drive(document: Document, operation: string, endpoint: AnyEndpoint): st
 }
 
 function given(endpoint: AnyEndpoint, parameters: readonly Parameter[]): { inPath: string[]; query: string[] } {
-  const [target, search = ''] = targetOf(endpoint).split('?')
-  const names = routeNames(endpoint.path)
+  const [target, search = ''] = exampleTarget(endpoint).split('?')
+  const names = routeParamNames(endpoint.path)
   // A name of a model may hold a slash.
   const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'model_name' ? '(.+)' : '([^/]+)'))
   const values = new RegExp(`^${pattern}$`).exec(target!)?.slice(1) ?? []

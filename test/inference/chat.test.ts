@@ -484,7 +484,7 @@ test('a reference to the catalog answers by its id while it runs, and by its id 
   // It has no instances of the account's, neither before nor after.
   expect((await ask(`/deploy/${legacy.deploy_id}/start`, {})).status).toBe(200)
   await sim.clock.advance('1h')
-  expect(legacy.record()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+  expect(legacy.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
   expect((await asked(id))[0]).toBe(200)
   legacy.delete()
   expect((await asked(id))[0]).toBe(404)

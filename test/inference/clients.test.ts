@@ -135,7 +135,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
   test('a client that has heard enough gives its place back', async () => {
     const stream = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, stream: true })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
-    await expect.poll(() => sim.world.inference.underWay, { interval: 1 }).toBe(0)
+    await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(0)
   })
 })
 
@@ -177,7 +177,9 @@ describe('under MSW, where answers take their time', () => {
     await paced.clock.advance('300ms')
     leave(one.stream, controller)
     await one.done.catch(() => {})
-    await expect.poll(() => paced.world.inference.on(0), { interval: 1 }).toEqual({ running: 1, waiting: 0 })
+    await expect
+      .poll(() => paced.world.inferenceRequests.countsOfDeployment(0), { interval: 1 })
+      .toEqual({ running: 1, waiting: 0 })
     await paced.clock.advance('10s')
     await other.done
     expect(other.pieces).toHaveLength(40)

@@ -52,7 +52,7 @@ test('a stream of a catalog model ends with the grace of its account, and costs 
   expect(tokens).toBeGreaterThan(3)
   expect(await whole).toBe(402)
   expect(one.fates()).toEqual(['cutOff', 'cutOff'])
-  expect(sim.world.inference.underWay).toBe(0)
+  expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
   const charged = sim.ledger.entries().filter(({ kind }) => kind === 'tokens')
   expect(new Set(charged.map(({ time }) => time))).toEqual(new Set([400_000]))
   // The same question whole, in a world where nothing ends.

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Pattern } from '../../src/cluster/pattern.ts'
+import { RegexPattern } from '../../src/cluster/pattern.ts'
 import { SchemaDocument } from '../../src/cluster/schema-document.ts'
 import { SchemaValidator } from '../../src/cluster/schema-validator.ts'
 import { FITTED, REFUSED } from './everyday-schemas.ts'
@@ -178,7 +178,7 @@ describe('any schema', () => {
         const validator = new SchemaValidator(new SchemaDocument(schema), () => {})
         for (const one of values) {
           const good = isGood(one)
-          if (good !== undefined) expect([one, validator.fits(schema, one as never)]).toEqual([one, good])
+          if (good !== undefined) expect([one, validator.isValid(schema, one as never)]).toEqual([one, good])
         }
       }),
       { numRuns: 60 },
@@ -207,9 +207,9 @@ test('a pattern takes the texts that the engine takes', () => {
   fc.assert(
     fc.property(tree, fc.array(short, { minLength: 10, maxLength: 10 }), (source, texts) => {
       fc.pre((source.match(/\?<n>/g) ?? []).length < 2)
-      const pattern = new Pattern(source, () => {})
+      const pattern = new RegexPattern(source, () => {})
       const engine = new RegExp(source, 'u')
-      for (const one of texts) expect([one, pattern.fits(one)]).toEqual([one, engine.test(one)])
+      for (const one of texts) expect([one, pattern.matches(one)]).toEqual([one, engine.test(one)])
     }),
     { numRuns: 500 },
   )

@@ -1,6 +1,6 @@
 /** How requests are served: places, queues, waking, loss of an instance, clients that leave. */
 import { describe, expect, test } from 'vitest'
-import { reportText } from '../../src/cli/report-text.ts'
+import { formatReport } from '../../src/cli/report-text.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator.ts'
 import { batchOf, CATALOG, many } from '../cluster/batch-stage.ts'
 import { HELLO, type Stage, stage } from './stage.ts'
@@ -28,12 +28,12 @@ describe('an instance', () => {
     const done: number[] = []
     for (const [n, answer] of answers.entries()) answer.then(() => done.push(n))
     await one.sim.clock.advance('1ms')
-    expect(one.sim.world.inference.on(0)).toEqual({ running: 4, waiting: 2 })
+    expect(one.sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 4, waiting: 2 })
     expect(done).toEqual([])
     await one.sim.clock.advance('30s')
     expect(done).toHaveLength(6)
     expect(one.fates()).toEqual([...Array(2).fill('queued'), ...Array(6).fill('served')])
-    expect(one.sim.world.inference.underWay).toBe(0)
+    expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
   test('that is busier takes longer to the first token, and a larger model longer to each', async () => {
@@ -112,7 +112,7 @@ describe('turned away', () => {
       ])
     }
     expect(one.sim.digest).toBe(digest)
-    const { token: other } = one.sim.world.tokens.create('another')
+    const { token: other } = one.sim.world.apiTokens.create('another')
     const queued = await one.sim.fetch('http://sim/v1/chat/completions', {
       method: 'POST',
       headers: { authorization: `Bearer ${other}` },
@@ -190,10 +190,10 @@ describe('a client that leaves', () => {
     )
     const waiting = one.client.chat.completions.create(ASK)
     await one.sim.clock.advance('200ms')
-    expect(one.sim.world.inference.on(0)).toEqual({ running: 4, waiting: 1 })
+    expect(one.sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 4, waiting: 1 })
     controller.abort()
     for (const reader of readers) await expect(reader.read()).rejects.toThrow('aborted')
-    expect(one.sim.world.inference.on(0)).toEqual({ running: 1, waiting: 0 })
+    expect(one.sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 1, waiting: 0 })
     await one.sim.clock.advance('10s')
     await waiting
     expect(one.fates()).toEqual(['queued', 'left', 'left', 'left', 'left', 'served'])
@@ -206,10 +206,10 @@ describe('a client that leaves', () => {
       one.client.chat.completions.create(ASK, { signal: controller.signal }).catch(error => error.constructor.name),
     )
     await one.sim.clock.advance('1ms')
-    expect(one.sim.world.inference.underWay).toBe(6)
+    expect(one.sim.world.inferenceRequests.inFlightCount).toBe(6)
     controller.abort()
     expect(await Promise.all(asked)).toEqual(Array(6).fill('APIUserAbortError'))
-    expect(one.sim.world.inference.underWay).toBe(0)
+    expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
   test('thousands of times leaves nothing behind', async () => {
@@ -228,8 +228,8 @@ describe('a client that leaves', () => {
         await reader.cancel()
       }
     }
-    expect(sim.world.inference.underWay).toBe(0)
-    expect(sim.world.inference.on(0)).toEqual({ running: 0, waiting: 0 })
+    expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
+    expect(sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 0, waiting: 0 })
     // Only what an idle deployment plans anyway.
     expect(sim.world.agenda.size).toBe(planned)
     expect((await stream(one)).status).toBe(200)
@@ -242,8 +242,8 @@ test('a fork goes on with the requests in flight and without their clients', asy
   await one.sim.clock.advance('1ms')
   const twin = one.sim.fork()
   await twin.clock.advance('30s')
-  expect(twin.world.inference.underWay).toBe(0)
-  expect(one.sim.world.inference.underWay).toBe(6)
+  expect(twin.world.inferenceRequests.inFlightCount).toBe(0)
+  expect(one.sim.world.inferenceRequests.inFlightCount).toBe(6)
   await one.sim.clock.advance('30s')
   expect(twin.digest).toBe(one.sim.digest)
   await Promise.all(answers)
@@ -358,7 +358,7 @@ test('a report tells the tokens of answers by their model, beside those of batch
   const [first, second] = [sim.report({ to: asked }), sim.report({ from: asked })]
   expect(second.money.tokens).toEqual([ofBatch])
   expect(first.money.tokens_microcents + ofBatch.tokens_microcents).toBe(money.tokens_microcents)
-  const text = reportText(sim.report())
+  const text = formatReport(sim.report())
   expect(text).toContain('- tokens of batches and answers')
   expect(text).toContain(`of it ${other}`)
 })
@@ -382,7 +382,7 @@ test('a request waits until it is over, and is left, not served, when its client
   const over = { waiting_before: 0, arrived: 5, served: 4, refused: 0, failed: 0, left: 1, waiting: 0 }
   expect(await since()).toEqual(over)
   expect(one.sim.report().totals.requests).toEqual(over)
-  expect(reportText(one.sim.report())).toMatch(/refused {2}left {2}waiting/)
+  expect(formatReport(one.sim.report())).toMatch(/refused {2}left {2}waiting/)
   const { entries } = (await one.ask(`/v1/logs/query?deploy_id=${deploy_id}`)).body
   expect(entries.map(([, text]: string[]) => text)).toContainEqual(
     expect.stringMatching(/ 4 requests served, 0 refused, 1 left before their turn, 0 waiting/),

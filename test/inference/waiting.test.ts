@@ -77,7 +77,7 @@ test('who waits is listed with what for and until when, and no more when it is a
   const listed = async (path: string) => (await one.command(path, undefined, 'GET')).body.waiting
   expect(await listed('/_sim')).toEqual([])
   const answer = chat(one, ASK, '/v1/compat/chat/completions')
-  await vi.waitFor(() => expect(sim.waiting).toHaveLength(1))
+  await vi.waitFor(() => expect(sim.pendingRequests).toHaveLength(1))
   const waits = {
     operation: 'createChatCompletion',
     request: 'POST /v1/compat/chat/completions',
@@ -118,7 +118,7 @@ test('what nothing that is planned brings has no moment, and a place in the queu
   const one = stage({ profile: { extends: 'realistic', limits } as never, inferencePace: 'clock' })
   const asked = Array.from({ length: 6 }, () => one.client.chat.completions.create(ASK))
   await one.sim.clock.advance('1us')
-  const [first, , , , fifth, sixth] = one.sim.waiting
+  const [first, , , , fifth, sixth] = one.sim.pendingRequests
   expect(first).toMatchObject({ for: 'its answer, which an instance works on', until: expect.any(String) })
   expect(fifth).toMatchObject({ for: 'a place on acme/chat: it has 4, and 0 wait before it', until: first!.until })
   expect(sixth).toMatchObject({ for: 'a place on acme/chat: it has 4, and 1 waits before it' })
@@ -130,11 +130,11 @@ test('what nothing that is planned brings has no moment, and a place in the queu
   sold.sim.cluster.stockOut('H100-80GB')
   const controller = new AbortController()
   const never = sold.client.chat.completions.create(ASK, { signal: controller.signal }).catch(() => 'left')
-  await vi.waitFor(() => expect(sold.sim.waiting).toHaveLength(1))
-  expect(sold.sim.waiting).toMatchObject([{ until: undefined, for: expect.stringContaining('1 is pending') }])
+  await vi.waitFor(() => expect(sold.sim.pendingRequests).toHaveLength(1))
+  expect(sold.sim.pendingRequests).toMatchObject([{ until: undefined, for: expect.stringContaining('1 is pending') }])
   controller.abort()
   expect(await never).toBe('left')
-  expect(sold.sim.waiting).toEqual([])
+  expect(sold.sim.pendingRequests).toEqual([])
 })
 
 test('a clock that moves when it is asked stands while it is held, and goes on when it is let go', async () => {
@@ -143,7 +143,7 @@ test('a clock that moves when it is asked stands while it is held, and goes on w
   one.sim.clock.set('on-poll')
   const resume = one.sim.clock.pause('debugger')
   const answer = one.client.chat.completions.create(ASK)
-  await vi.waitFor(() => expect(one.sim.waiting).toHaveLength(1))
+  await vi.waitFor(() => expect(one.sim.pendingRequests).toHaveLength(1))
   expect(one.sim.clock.iso).toBe('2026-01-01T00:10:00.000000+00:00')
   resume()
   expect((await answer).usage?.completion_tokens).toBe(3)

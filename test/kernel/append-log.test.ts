@@ -10,8 +10,8 @@ test('the newest items are kept in order and at their positions, and at most a b
       expect(positions).toEqual(Array.from({ length: count }, (_, i) => i))
       const kept = [...log]
       expect(kept).toEqual(Array.from({ length: kept.length }, (_, i) => count - kept.length + i))
-      expect(kept.length).toBeGreaterThanOrEqual(Math.min(count, log.most))
-      expect(kept.length).toBeLessThanOrEqual(log.most + 1024)
+      expect(kept.length).toBeGreaterThanOrEqual(Math.min(count, log.limit))
+      expect(kept.length).toBeLessThanOrEqual(log.limit + 1024)
       expect(log.length).toBe(count)
       for (const i of [0, count - kept.length - 1, count - kept.length, count >> 1, count - 1]) {
         expect(log.at(i)).toBe(kept.includes(i) ? i : undefined)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Journal, traceLine } from '../../src/kernel/journal.ts'
+import { formatTraceLine, Journal } from '../../src/kernel/journal.ts'
 import { Generation, Row } from '../../src/kernel/table.ts'
 
 class Thing extends Row {
@@ -58,7 +58,7 @@ describe('the digest', () => {
   test('goes on in a fork, whose journal starts empty', () => {
     const journal = new Journal()
     const thing = new Thing(generation, 'a')
-    journal.happened(thing, 5, 'thing.made')
+    journal.record(thing, 5, 'thing.made')
     const fork = journal.fork()
     expect([fork.digest, fork.entries()]).toEqual([journal.digest, []])
   })
@@ -68,7 +68,7 @@ describe('the journal', () => {
   test('keeps the newest, counts all, and tells what was dropped', () => {
     const journal = new Journal(3)
     const thing = new Thing(generation, 'a')
-    for (let i = 0; i < 10; i++) journal.happened(thing, i, 'thing.moved', { i })
+    for (let i = 0; i < 10; i++) journal.record(thing, i, 'thing.moved', { i })
     expect(journal.entries().map(entry => entry.seq)).toEqual([8, 9, 10])
     expect([journal.dropped, journal.last, journal.counts.get('thing.moved')]).toEqual([7, 10, 10])
     expect(journal.entries(9).map(entry => entry.time)).toEqual([9])
@@ -77,20 +77,20 @@ describe('the journal', () => {
   test('tells why: the chain of causes, nearest first', () => {
     const journal = new Journal()
     const thing = new Thing(generation, 'a')
-    const request = journal.requested(0, 'makeThing', 'POST /things')
+    const request = journal.recordRequest(0, 'makeThing', 'POST /things')
     journal.cause = request.seq
-    const made = journal.happened(thing, 0, 'thing.made')
+    const made = journal.record(thing, 0, 'thing.made')
     journal.cause = made
-    const moved = journal.happened(thing, 9, 'thing.moved')
+    const moved = journal.record(thing, 9, 'thing.moved')
     expect(journal.chain(moved).map(entry => entry.kind)).toEqual(['thing.moved', 'thing.made', 'request'])
   })
 
   test('reads as a trace: seconds, kind, subject, fields by name', () => {
     const entry = { seq: 1, time: 12_500_000, kind: 'node.crashed', subject: 'h100-0', cause: 0 }
-    expect(traceLine({ ...entry, fields: { zone: 'a', lost: 2, reason: 'power supply' } })).toBe(
+    expect(formatTraceLine({ ...entry, fields: { zone: 'a', lost: 2, reason: 'power supply' } })).toBe(
       '12.500000 node.crashed h100-0 lost=2 reason="power supply" zone=a',
     )
-    expect(traceLine({ ...entry, fields: undefined })).toBe('12.500000 node.crashed h100-0')
+    expect(formatTraceLine({ ...entry, fields: undefined })).toBe('12.500000 node.crashed h100-0')
   })
 })
 
@@ -100,7 +100,7 @@ function digestOf(events: readonly { thing: number; kind: string; value: number 
   for (const { thing, kind, value } of events) {
     const row = things.get(thing) ?? new Thing(generation, `thing-${thing}`)
     things.set(thing, row)
-    journal.happened(row, 1, kind, { value })
+    journal.record(row, 1, kind, { value })
   }
   return journal.digest
 }

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Agenda, PRIORITY } from '../../src/kernel/agenda.ts'
 import { Clock } from '../../src/kernel/clock.ts'
-import { DEFAULT_BOUNDS, Loop } from '../../src/kernel/loop.ts'
+import { DEFAULT_EVENT_LIMITS, Loop } from '../../src/kernel/loop.ts'
 
 /** A world of chains: each event schedules the next of its chain after the chain's step. */
-function chains(steps: readonly number[], bounds = DEFAULT_BOUNDS) {
+function chains(steps: readonly number[], bounds = DEFAULT_EVENT_LIMITS) {
   const clock = new Clock()
   const agenda = new Agenda()
   const log: string[] = []
@@ -63,7 +63,7 @@ describe('advancing', () => {
 
   test('has no next event when nothing is planned, without a limit too', () => {
     const { clock, loop } = chains([])
-    expect(loop.next(Number.POSITIVE_INFINITY)).toBe(false)
+    expect(loop.fireNext(Number.POSITIVE_INFINITY)).toBe(false)
     expect(clock.now).toBe(0)
   })
 })

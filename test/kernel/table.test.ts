@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppendLog, Layers } from '../../src/kernel/layers.ts'
+import { AppendLog, LayeredMap } from '../../src/kernel/layers.ts'
 import { Generation, Row, Table } from '../../src/kernel/table.ts'
 
 class Counter extends Row {
@@ -44,7 +44,7 @@ describe('tables', () => {
           } else if (alive.length > 0) {
             const ordinal = alive[one.which % alive.length]!
             if (one.do === 'write') {
-              table.own(ordinal).value = one.value
+              table.writable(ordinal).value = one.value
               model.set(ordinal, one.value)
             } else {
               table.remove(ordinal)
@@ -65,11 +65,11 @@ describe('tables', () => {
   test('a slot that is used again counts its uses', () => {
     const table = new Table<Counter>(new Generation())
     const first = table.add(new Counter(table.generation, 'a'))
-    expect(table.use(first)).toBe(1)
+    expect(table.useCount(first)).toBe(1)
     table.remove(first)
     expect(() => table.read(first)).toThrow('it has left its table')
     expect(table.add(new Counter(table.generation, 'b'))).toBe(first)
-    expect(table.use(first)).toBe(2)
+    expect(table.useCount(first)).toBe(2)
   })
 })
 
@@ -83,7 +83,7 @@ describe('layers', () => {
     })
     fc.assert(
       fc.property(fc.array(change, { maxLength: 120 }), changes => {
-        const all = [{ layers: new Layers<number>(), model: new Map<string, number>() }]
+        const all = [{ layers: new LayeredMap<number>(), model: new Map<string, number>() }]
         for (const one of changes) {
           const { layers, model } = all[one.in % all.length]!
           if (one.do === 'set') {

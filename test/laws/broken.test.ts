@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchRow } from '../../src/cluster/batch-row.ts'
 import type { InferenceRow } from '../../src/cluster/inference-row.ts'
-import { violations } from '../../src/cluster/invariants.ts'
-import { LawError, type LawName } from '../../src/cluster/laws/law.ts'
+import { findViolations } from '../../src/cluster/invariants.ts'
+import { InvariantError, type InvariantName } from '../../src/cluster/laws/law.ts'
 import type { LedgerEntry } from '../../src/cluster/ledger.ts'
 import type { MeterRow } from '../../src/cluster/ledger-row.ts'
 import type { RentalRow } from '../../src/cluster/rental-row.ts'
@@ -39,47 +39,47 @@ function world(): Simulator & { readonly ordinal: number; readonly instances: re
 }
 
 /** The laws that are named after harm was done; what time brings afterwards is no part of it. */
-function named(sim: Simulator, harm: () => void): LawName[] {
+function named(sim: Simulator, harm: () => void): InvariantName[] {
   try {
     harm()
     sim.world.runTo(sim.world.clock.now)
   } catch (error) {
-    if (!(error instanceof LawError)) throw error
-    return error.violations.map(({ law }) => law)
+    if (!(error instanceof InvariantError)) throw error
+    return error.violations.map(({ invariant: law }) => law)
   }
   return []
 }
 
-const busy = (sim: Simulator) => sim.world.deployments.live('acme/busy')!.ordinal
+const busy = (sim: Simulator) => sim.world.deployments.findLive('acme/busy')!.ordinal
 
 describe('a law that is broken on purpose is named:', () => {
   test('I1 a GPU is given to two instances', () => {
     const sim = world()
     const [one, other] = sim.instances as [number, number]
     const broken = named(sim, () => {
-      sim.world.instances.own(one).gpus = sim.world.instances.read(other).gpus
+      sim.world.instances.writable(one).gpus = sim.world.instances.read(other).gpus
     })
     expect(broken).toContain('I1')
-    expect(violations(sim.world).map(({ law }) => law)).toContain('I1')
+    expect(findViolations(sim.world).map(({ invariant: law }) => law)).toContain('I1')
   })
 
   test('I2 a node is down and its instances stay', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        sim.world.nodes.own(sim.world.nodes.find('node0-0')!).state = 'down'
-        sim.world.nodes.recount(sim.world.nodes.find('node0-0')!)
+        sim.world.nodes.writable(sim.world.nodes.ordinalOf('node0-0')!).state = 'down'
+        sim.world.nodes.updateFreeGpus(sim.world.nodes.ordinalOf('node0-0')!)
       }),
     ).toEqual(['I2', 'I2'])
   })
 
   test('I2 a GPU is broken and its instance stays', () => {
     const sim = world()
-    const node = sim.world.nodes.find('node0-0')!
+    const node = sim.world.nodes.ordinalOf('node0-0')!
     expect(
       named(sim, () => {
-        sim.world.nodes.own(node).broken = sim.world.instances.read(sim.instances[0]!).gpus
-        sim.world.nodes.recount(node)
+        sim.world.nodes.writable(node).broken = sim.world.instances.read(sim.instances[0]!).gpus
+        sim.world.nodes.updateFreeGpus(node)
       }),
     ).toEqual(['I2'])
   })
@@ -88,7 +88,7 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        sim.world.instances.own(sim.instances[0]!).gpus |= 128
+        sim.world.instances.writable(sim.instances[0]!).gpus |= 128
       }),
     ).toContain('I3')
   })
@@ -100,8 +100,8 @@ describe('a law that is broken on purpose is named:', () => {
     const [instance] = sim.world.deployments.read(ordinal).instances
     expect(
       named(sim, () => {
-        sim.world.deployments.moved(ordinal, 'loading', 'ready')
-        sim.world.instances.own(instance!).state = 'ready'
+        sim.world.deployments.countMove(ordinal, 'loading', 'ready')
+        sim.world.instances.writable(instance!).state = 'ready'
       }),
     ).toContain('I4')
   })
@@ -110,17 +110,17 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        sim.world.deployments.own(sim.ordinal).ready++
+        sim.world.deployments.writable(sim.ordinal).ready++
       }),
     ).toEqual(['I5'])
   })
 
   test('I5 a deployment is told otherwise than it is', () => {
     const sim = world()
-    sim.world.deployments.text(sim.ordinal)
+    sim.world.deployments.toJson(sim.ordinal)
     expect(
       named(sim, () => {
-        const row = sim.world.deployments.own(sim.ordinal)
+        const row = sim.world.deployments.writable(sim.ordinal)
         row.maxInstances = 5
         row.updatedAt = sim.world.clock.now
       }),
@@ -131,10 +131,10 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        const row = sim.world.deployments.own(sim.ordinal)
+        const row = sim.world.deployments.writable(sim.ordinal)
         row.status = 'downloading'
         row.updatedAt = sim.world.clock.now
-        sim.world.deployments.changed(sim.ordinal)
+        sim.world.deployments.onVisibleChange(sim.ordinal)
       }),
     ).toEqual(['I6'])
   })
@@ -143,7 +143,7 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        sim.world.deployments.own(sim.ordinal).updatedAt -= 1
+        sim.world.deployments.writable(sim.ordinal).updatedAt -= 1
       }),
     ).toEqual(['I7'])
   })
@@ -153,7 +153,7 @@ describe('a law that is broken on purpose is named:', () => {
     const { now } = sim.world.clock
     const broken = named(sim, () => {
       Object.defineProperty(sim.world.clock, 'now', { value: now - 3_600_000_000 })
-      sim.world.deployments.own(sim.ordinal)
+      sim.world.deployments.writable(sim.ordinal)
     })
     expect(broken[0]).toBe('I8')
   })
@@ -170,14 +170,14 @@ describe('a law that is broken on purpose is named:', () => {
 
   test('I9 a posting is written that nothing stands for', () => {
     const sim = world()
-    const { postings } = sim.world.ledger.books
+    const { postings } = sim.world.ledger.totals
     const broken = named(sim, () => {
       const entry = { time: sim.world.clock.now, kind: 'funds', subject: 'acct_test', microcents: 1 } as const
       ;(postings as unknown as { push(entry: LedgerEntry): void }).push(entry)
-      sim.world.deployments.own(sim.ordinal)
+      sim.world.deployments.writable(sim.ordinal)
     })
     expect(broken).toEqual(['I9'])
-    expect(violations(sim.world).map(({ law }) => law)).toContain('I9')
+    expect(findViolations(sim.world).map(({ invariant: law }) => law)).toContain('I9')
   })
 
   test('I9 an instance runs that nobody meters', () => {
@@ -185,7 +185,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(
       named(sim, () => {
         sim.world.ledger.setUnits(sim.world.deployments.read(sim.ordinal).meter, 1)
-        sim.world.deployments.own(sim.ordinal)
+        sim.world.deployments.writable(sim.ordinal)
       }),
     ).toEqual(['I9'])
   })
@@ -212,11 +212,11 @@ describe('a law that is broken on purpose is named:', () => {
 
   test('I11 a top-up is charged that is switched off', () => {
     const sim = world()
-    const { postings } = sim.world.ledger.books
+    const { postings } = sim.world.ledger.totals
     const broken = named(sim, () => {
       const entry = { time: sim.world.clock.now, kind: 'topup', subject: 'acct_test', microcents: 1 } as const
       ;(postings as unknown as { push(entry: LedgerEntry): void }).push(entry)
-      sim.world.deployments.own(sim.ordinal)
+      sim.world.deployments.writable(sim.ordinal)
     })
     expect(broken).toContain('I11')
   })
@@ -225,8 +225,8 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        sim.world.limits.hold('H100-80GB', 1)
-        sim.world.deployments.own(sim.ordinal)
+        sim.world.gpuQuotas.acquire('H100-80GB', 1)
+        sim.world.deployments.writable(sim.ordinal)
       }),
     ).toEqual(['I12'])
   })
@@ -235,9 +235,9 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(
       named(sim, () => {
-        sim.world.limits.set('H100-80GB', 2)
-        sim.world.deployments.own(sim.ordinal).maxInstances = 3
-        sim.world.instances.ask(sim.ordinal, 0)
+        sim.world.gpuQuotas.set('H100-80GB', 2)
+        sim.world.deployments.writable(sim.ordinal).maxInstances = 3
+        sim.world.instances.request(sim.ordinal, 0)
       }),
     ).toContain('I12')
   })
@@ -246,11 +246,11 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     const row = await batch(sim, 20)
     await sim.clock.until(() => sim.world.batches.get(row.id)!.status === 'finalizing')
-    const { output } = row
+    const { pendingOutput } = row
     const broken = named(sim, () => {
-      const chunk = output!.output.chunks[0]!
+      const chunk = pendingOutput!.output.chunks[0]!
       const half = chunk.slice(0, chunk.indexOf(10) + 1)
-      row.output = { ...output!, output: { ...output!.output, chunks: [half] } }
+      row.pendingOutput = { ...pendingOutput!, output: { ...pendingOutput!.output, chunks: [half] } }
       sim.world.runTo(sim.world.clock.now + 3_600_000_000)
     })
     expect(broken).toContain('I13')
@@ -259,9 +259,9 @@ describe('a law that is broken on purpose is named:', () => {
   test('I13 a batch is charged once more for what it has paid for', async () => {
     const sim = world()
     const row = await batch(sim, 2000)
-    await sim.clock.until(() => row.done > 500)
+    await sim.clock.until(() => row.doneLines > 500)
     const broken = named(sim, () => {
-      sim.world.ledger.chargeTokens(row.id, row.charged)
+      sim.world.ledger.chargeTokens(row.id, row.chargedMicrocents)
       sim.world.runTo(sim.world.clock.now + 600_000_000)
     })
     expect(broken).toContain('I13')
@@ -284,7 +284,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(
       named(sim, () => {
         sim.world.ledger.setUnits(meter, 1)
-        sim.world.deployments.own(sim.ordinal)
+        sim.world.deployments.writable(sim.ordinal)
       }),
     ).toEqual(['I14'])
   })
@@ -294,7 +294,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(
       named(sim, () => {
         const entry = sim.world.openRequest('setTopup', 'POST', '/payment/topup')
-        sim.world.ledger.setTopup({ amount: 1, threshold: 1, enabled: false })
+        sim.world.ledger.setTopupRule({ amount: 1, threshold: 1, enabled: false })
         sim.world.closeRequest(entry, 400)
       }),
     ).toEqual(['I15'])
@@ -304,24 +304,24 @@ describe('a law that is broken on purpose is named:', () => {
     const sim = world()
     expect(await perform(sim, { do: 'adapter', name: 'tone', base: 'acme/chat' })).toBe(200)
     await sim.clock.advance('10m')
-    const adapter = sim.world.deployments.live('acme/tone')!.ordinal
+    const adapter = sim.world.deployments.findLive('acme/tone')!.ordinal
     const [instance] = sim.instances
-    const resident = (users: number) => ({ adapter, usedAt: 0, users, loading: 0 })
+    const resident = (users: number) => ({ adapter, usedAt: 0, users, loadEvent: 0 })
     expect(
       named(sim, () => {
-        sim.world.instances.own(instance!).adapters = [resident(1)]
-        sim.world.deployments.own(adapter).holders = 1
+        sim.world.instances.writable(instance!).adapters = [resident(1)]
+        sim.world.deployments.writable(adapter).activeUses = 1
       }),
     ).toEqual([])
     expect(
       named(sim, () => {
-        sim.world.instances.own(instance!).adapters = []
+        sim.world.instances.writable(instance!).adapters = []
       }),
     ).toEqual(['I17'])
     const slots = sim.world.profile.timings.adapterSlots
     expect(
       named(sim, () => {
-        sim.world.instances.own(instance!).adapters = Array.from({ length: slots + 1 }, () => resident(0))
+        sim.world.instances.writable(instance!).adapters = Array.from({ length: slots + 1 }, () => resident(0))
       }),
     ).toContain('I17')
   })
@@ -330,7 +330,7 @@ describe('a law that is broken on purpose is named:', () => {
     const rented = () => {
       const sim = world()
       const [ordinal, { meter, gpus }] = [...sim.world.rentals.entries()][0]!
-      return { sim, meter, gpus, own: () => sim.world.rentals.own(ordinal) }
+      return { sim, meter, gpus, own: () => sim.world.rentals.writable(ordinal) }
     }
 
     test('I1 it sits on a GPU that it was not given', () => {
@@ -376,13 +376,14 @@ describe('a law that is broken on purpose is named:', () => {
     /** Requests of clients, one of which waits where there are more than places. */
     const asked = (more: number) => {
       const sim = world()
-      const places = sim.world.inference.placesOf(sim.world.deployments.read(sim.ordinal)) * sim.instances.length
+      const places =
+        sim.world.inferenceRequests.maxConcurrencyOf(sim.world.deployments.read(sim.ordinal)) * sim.instances.length
       const ask = (clients: number) => chats(sim.world, { model: 'acme/chat', clients, left: 0, tokens: 1000 })
       expect(named(sim, () => ask(more < 0 ? 1 : places + more))).toEqual([])
-      const rows = () => [...sim.world.inference.entries()] as [number, InferenceRow][]
+      const rows = () => [...sim.world.inferenceRequests.entries()] as [number, InferenceRow][]
       const heard = (change: Partial<InferenceRow>, at: (row: InferenceRow) => boolean = () => true) => {
         const [ordinal, row] = rows().find(([, one]) => at(one))!
-        return named(sim, () => sim.world.generation.witness!.wrote(Object.assign(row, change), ordinal))
+        return named(sim, () => sim.world.generation.observer!.onWrite(Object.assign(row, change), ordinal))
       }
       return { sim, rows, heard }
     }
@@ -396,7 +397,7 @@ describe('a law that is broken on purpose is named:', () => {
     test('I21 a place is held by nobody', () => {
       const { sim, rows } = asked(-1)
       const [ordinal, row] = rows()[0]!
-      expect(named(sim, () => sim.world.generation.witness!.removed(row, ordinal))).toContain('I21')
+      expect(named(sim, () => sim.world.generation.observer!.onRemove(row, ordinal))).toContain('I21')
     })
 
     test('I21 a request waits beside a free place', () => {
@@ -410,11 +411,11 @@ describe('a law that is broken on purpose is named:', () => {
 
   test('I18 storage shrinks', () => {
     const sim = world()
-    const row = sim.world.rentals.read(sim.world.hosted.get('box')!.ordinal)
+    const row = sim.world.rentals.read(sim.world.hostedInstances.get('box')!.ordinal)
     expect(
       named(sim, () => {
         ;(row as RentalRow).storageGb = 99
-        sim.world.hosted.get('box')!.rename('other')
+        sim.world.hostedInstances.get('box')!.rename('other')
       }),
     ).toEqual(['I18'])
   })
@@ -422,21 +423,21 @@ describe('a law that is broken on purpose is named:', () => {
   test('I20 a request is dropped without a word', () => {
     const sim = world()
     const row = sim.world.deployments.read(busy(sim))
-    expect(row.served.arrived).toBeGreaterThan(0)
+    expect(row.flow.arrived).toBeGreaterThan(0)
     expect(
       named(sim, () => {
-        sim.world.deployments.own(busy(sim)).served = { ...row.served, backlog: row.served.backlog - 1 }
+        sim.world.deployments.writable(busy(sim)).flow = { ...row.flow, backlog: row.flow.backlog - 1 }
       }),
     ).toEqual(['I20'])
   })
 
   test('I20 requests that were offered never arrive', () => {
     const sim = world()
-    sim.world.autoscaler.settle(busy(sim))
+    sim.world.autoscaler.updateFlow(busy(sim))
     pass(sim, '1s')
     expect(
       named(sim, () => {
-        sim.world.deployments.own(busy(sim)).servedAt += 1_000_000
+        sim.world.deployments.writable(busy(sim)).flowAt += 1_000_000
       }),
     ).toEqual(['I20'])
   })
@@ -445,11 +446,11 @@ describe('a law that is broken on purpose is named:', () => {
 describe('a broken law is told', () => {
   test('with its number, the event, the story of the thing, seed, time and how to see it again', () => {
     const sim = world()
-    const node = sim.world.nodes.find('node0-0')!
+    const node = sim.world.nodes.ordinalOf('node0-0')!
     sim.cluster.node('node0-0').cordon()
     let message = ''
     try {
-      sim.world.nodes.own(node).taken = 0
+      sim.world.nodes.writable(node).allocated = 0
       sim.cluster.node('node0-0').uncordon()
     } catch (error) {
       message = String(error)
@@ -465,8 +466,8 @@ describe('a broken law is told', () => {
   test('once: what is broken then counts as it is, so that a server goes on', () => {
     const sim = world()
     const harm = () => {
-      sim.world.limits.hold('H100-80GB', 1)
-      sim.world.deployments.own(busy(sim))
+      sim.world.gpuQuotas.acquire('H100-80GB', 1)
+      sim.world.deployments.writable(busy(sim))
     }
     expect(named(sim, harm)).toEqual(['I12'])
     expect(() => pass(sim, '0s')).toThrow(/I12/)
@@ -476,7 +477,7 @@ describe('a broken law is told', () => {
     const heard: string[] = []
     const sim = stage([{}], {}, { onBug: error => heard.push(String(error)) })
     const { ordinal } = sim.world.deployments.createLlm(spec())
-    sim.world.deployments.own(ordinal).waiting++
+    sim.world.deployments.writable(ordinal).waiting++
     const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
     expect(answer.status).toBe(500)
     expect(answer.headers.get('x-sim-error')).toMatch(/Failed to keep law I5/)
@@ -489,15 +490,15 @@ describe('a broken law is told', () => {
     const sim = world()
     const fork = sim.world.fork()
     expect(() => {
-      fork.deployments.own(sim.ordinal).ready++
+      fork.deployments.writable(sim.ordinal).ready++
       fork.runTo(fork.clock.now)
-    }).toThrow(LawError)
+    }).toThrow(InvariantError)
     sim.reset()
     expect(() => {
-      sim.world.limits.hold('H100-80GB', 1)
-      sim.world.deployments.own(busy(sim))
+      sim.world.gpuQuotas.acquire('H100-80GB', 1)
+      sim.world.deployments.writable(busy(sim))
       sim.world.runTo(0)
-    }).toThrow(LawError)
+    }).toThrow(InvariantError)
   })
 })
 

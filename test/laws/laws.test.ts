@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
-import { violations } from '../../src/cluster/invariants.ts'
+import { findViolations } from '../../src/cluster/invariants.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
 import { type Action, action, perform } from './actions.ts'
 
@@ -27,9 +27,9 @@ describe('laws of every world', () => {
       fc.asyncProperty(fc.array(action, { maxLength: 30 }), async actions => {
         const sim = world()
         await play(sim, actions)
-        expect(violations(sim.world)).toEqual([])
+        expect(findViolations(sim.world)).toEqual([])
         await sim.clock.advance('30h')
-        expect(violations(sim.world)).toEqual([])
+        expect(findViolations(sim.world)).toEqual([])
       }),
       { numRuns: RUNS },
     )
@@ -98,8 +98,8 @@ describe('laws of every world', () => {
           fork.runTo(fork.clock.now + 3_600_000_000)
           await twin.clock.advance('1h')
           expect(fork.digest).toBe(twin.digest)
-          expect(violations(fork)).toEqual([])
-          expect(violations(sim.world)).toEqual([])
+          expect(findViolations(fork)).toEqual([])
+          expect(findViolations(sim.world)).toEqual([])
         },
       ),
       { numRuns: RUNS },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isOver } from '../../src/cluster/deployment-row.ts'
+import { isTerminal } from '../../src/cluster/deployment-row.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
 import { GPUS } from '../../src/store/gpus.ts'
 import type { GpuType } from '../../src/store/records.ts'
@@ -26,7 +26,7 @@ async function hurt(actions: readonly Action[]): Promise<Simulator> {
 }
 
 function heal(sim: Simulator): void {
-  sim.cluster.heal()
+  sim.cluster.recoverAll()
   for (const gpu of Object.keys(GPUS) as GpuType[]) {
     sim.cluster.limit.set(gpu, null)
     sim.cluster.price.set(gpu, 100)
@@ -51,11 +51,11 @@ describe('a world that was hurt and is healed', () => {
       fc.asyncProperty(trouble, async actions => {
         const sim = await hurt(actions)
         heal(sim)
-        expect(sim.cluster.troubles()).toEqual([])
+        expect(sim.cluster.activeFailures()).toEqual([])
         await sim.clock.advance('2h')
         const stuck: string[] = []
         for (const [ordinal, row] of sim.world.deployments.entries()) {
-          if (isOver(row.status) || row.plan.type === 'legacy' || row.plan.type === 'tts') continue
+          if (isTerminal(row.status) || row.plan.type === 'legacy' || row.plan.type === 'tts') continue
           const base = row.plan.base >= 0 ? sim.world.deployments.read(row.plan.base) : undefined
           if (lacksCapacity(sim, base === undefined ? ordinal : row.plan.base)) continue
           if (row.status !== 'running') stuck.push(`${row.plan.modelName} is ${row.status}`)
@@ -89,7 +89,7 @@ describe('a world that was hurt and is healed', () => {
         const sim = await hurt(actions)
         heal(sim)
         await sim.clock.advance('25h')
-        expect(sim.world.batches.underWay).toBe(0)
+        expect(sim.world.batches.activeCount).toBe(0)
       }),
       { numRuns: RUNS },
     )
@@ -104,7 +104,7 @@ describe('a world that was hurt and is healed', () => {
         const { name } = nodes[which % nodes.length]!
         sim.cluster.node(name).drain()
         await sim.clock.advance(sim.world.profile.timings.drain / 1000 + 1000)
-        const { tenants } = sim.world.nodes.read(sim.world.nodes.find(name)!)
+        const { tenants } = sim.world.nodes.read(sim.world.nodes.ordinalOf(name)!)
         // A hosted instance is a rented machine: it stays where it is.
         expect(tenants.filter(one => one >= 0)).toEqual([])
       }),
@@ -131,7 +131,7 @@ describe('a world that was hurt and is healed', () => {
         heal(sim)
         expect(await perform(sim, create)).toBe(200)
         await sim.clock.advance('2h')
-        expect(sim.world.deployments.live('acme/late')!.status).toBe('running')
+        expect(sim.world.deployments.findLive('acme/late')!.status).toBe('running')
       }),
       { numRuns: RUNS },
     )
@@ -158,7 +158,7 @@ describe('heal', () => {
     sim.cluster.card.decline()
     sim.cluster.account.suspend('admin')
     sim.cluster.token.revoke(sim.world.store.tokens.all()[0]!.token_id)
-    const verbs = sim.cluster.heal().map(({ cure }) => cure.verb)
+    const verbs = sim.cluster.recoverAll().map(({ undo }) => undo.verb)
     expect([...verbs].sort()).toEqual([
       'account.resume',
       'autoscaler.free',
@@ -177,14 +177,16 @@ describe('heal', () => {
       'registry.up',
       'token.restore',
     ])
-    expect(sim.cluster.troubles()).toEqual([])
+    expect(sim.cluster.activeFailures()).toEqual([])
   })
 
   test('brings a zone back', () => {
     const sim = createSimulator({ fixtures: 'default', check: true })
     const { zone } = sim.cluster.nodes()[0]!
     sim.cluster.zone(zone).down()
-    expect(sim.cluster.heal()).toEqual([{ what: `zone ${zone} is down`, cure: { verb: 'zone.up', target: zone } }])
+    expect(sim.cluster.recoverAll()).toEqual([
+      { what: `zone ${zone} is down`, cure: { verb: 'zone.up', target: zone } },
+    ])
     expect(sim.cluster.nodes().every(node => node.state === 'ready')).toBe(true)
   })
 })

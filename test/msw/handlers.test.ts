@@ -1,7 +1,7 @@
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type AnyEndpoint, pathsOf } from '../../src/api/endpoint.ts'
+import { type AnyEndpoint, endpointPaths } from '../../src/api/endpoint.ts'
 import { handlers, listenOptions } from '../../src/msw.ts'
 import { createSimulator } from '../../src/simulator.ts'
 
@@ -175,7 +175,7 @@ describe('one handler an endpoint', () => {
     const made = handlers(sim, { baseUrl: BASE, perEndpoint: true })
     const infos = made.map(({ info }) => info as { method: string | RegExp; path: RegExp })
 
-    const paths = Object.values<AnyEndpoint>(sim.api.operations).flatMap(pathsOf)
+    const paths = Object.values<AnyEndpoint>(sim.api.operations).flatMap(endpointPaths)
     expect(made).toHaveLength(paths.length + 1)
     const list = infos.findIndex(({ path }) => path.test(`${BASE}/deploy/list`))
     expect(infos[list]?.path.source).not.toContain('[^/]')

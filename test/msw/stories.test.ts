@@ -2,7 +2,7 @@
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { documented } from '../../src/api/index.ts'
+import { documentedOperations } from '../../src/api/index.ts'
 import { handlers, listenOptions } from '../../src/msw.ts'
 import { createSimulator } from '../../src/simulator.ts'
 import { ask as askCase, ROWS, type Seen } from '../serve/requests.ts'
@@ -226,7 +226,7 @@ describe('one handler an endpoint', () => {
   const twin = createSimulator({ seed: 1 })
   const singly = handlers(twin, { baseUrl: SINGLY, perEndpoint: true })
 
-  test.each(Object.keys(documented))('%s answers as the catch-all does', async operation => {
+  test.each(Object.keys(documentedOperations))('%s answers as the catch-all does', async operation => {
     const together = await answersAt(BASE, sim, operation)
     expect(together.length).toBeGreaterThan(1)
     server.use(...singly)
@@ -240,7 +240,7 @@ describe('one handler an endpoint', () => {
     const behind = http.all(`${SINGLY}/*`, () => new HttpResponse(null, { status: 299 }))
     const [sentinel, endpoints] = [singly.at(-1)!, singly.slice(0, -1)]
     expect((sentinel.info as { path: RegExp }).path.test(`${SINGLY}/no/such`)).toBe(true)
-    for (const operation of Object.keys(documented)) {
+    for (const operation of Object.keys(documentedOperations)) {
       const one = usual(operation)
       const status = async () => {
         twin.reset()
@@ -249,7 +249,7 @@ describe('one handler an endpoint', () => {
       // Without the last, which answers for whatever the others leave.
       server.resetHandlers(...endpoints, behind)
       expect([operation, await status()]).toEqual([operation, 200])
-      const { method } = documented[operation]!
+      const { method } = documentedOperations[operation]!
       const rest = endpoints.filter(({ info }) => {
         const { method: its, path } = info as { method: string; path: RegExp }
         return !(its === method && path.test(SINGLY + one.request.path.split('?')[0]))

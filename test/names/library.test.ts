@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { findScenarioFiles, loadScenarios } from '../../src/scenario/files.ts'
-import { InProcessStage } from '../../src/scenario/in-process.ts'
+import { InProcessEnvironment } from '../../src/scenario/in-process.ts'
 import { runScenario } from '../../src/scenario/index.ts'
 import { tracePath } from '../../src/scenario/runner.ts'
 import { TraceFile } from '../../src/scenario/trace.ts'
@@ -16,8 +16,12 @@ let said = ''
 
 /** Between a script and its world: what the script asks is written in the user's words, and what comes back is read. */
 function listen() {
-  const { send } = InProcessStage.prototype
-  vi.spyOn(InProcessStage.prototype, 'send').mockImplementation(async function (this: InProcessStage, request, pass) {
+  const { send } = InProcessEnvironment.prototype
+  vi.spyOn(InProcessEnvironment.prototype, 'send').mockImplementation(async function (
+    this: InProcessEnvironment,
+    request,
+    pass,
+  ) {
     // Its signal follows that of the script no longer than it is there.
     asked.push(request)
     const { pathname, search } = new URL(request.url)
@@ -60,7 +64,7 @@ test.each(files)('%s is the same story, and no answer has a neutral word', async
   for (const { options, ...scenario } of await loadScenarios(resolve(file))) {
     const result = await runScenario({ ...scenario, options: { ...options, names: PROFILE } })
     expect(result.failure).toBeUndefined()
-    expect(trace.difference(scenario.title, result.trace)).toBeUndefined()
+    expect(trace.findDifference(scenario.title, result.trace)).toBeUndefined()
   }
   expect(answers.length).toBeGreaterThan(0)
   said += answers.join('\n')

@@ -1,7 +1,7 @@
 /** Names profiles: what is asked in the user's words is answered in them, and is the same world. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
-import { exampleOf } from '../../src/api/examples.ts'
+import { createExampleRequest } from '../../src/api/examples.ts'
 import { operations } from '../../src/api/index.ts'
 import { type NamesProfile, readNames } from '../../src/api/names.ts'
 import { handler as endpoints } from '../../src/cli/endpoints.ts'
@@ -73,8 +73,8 @@ describe('every answer is the neutral one in other words', () => {
   test.each(Object.keys(operations))('the example of %s', async operation => {
     const { neutral, named } = pair()
     const address = { baseUrl: 'http://sim', token: neutral.token }
-    const request = await exampleOf(operations, operation, neutral.fetch, address)
-    const twin = await exampleOf(operations, operation, named.fetch, address)
+    const request = await createExampleRequest(operations, operation, neutral.fetch, address)
+    const twin = await createExampleRequest(operations, operation, named.fetch, address)
     const expected = await (await neutral.fetch(request)).text()
     const found = await (await named.fetch(await asNamed(twin))).text()
     expect(neutralWords(found)).toEqual([])

@@ -54,7 +54,7 @@ async function both(play: Play, options: ScenarioOptions = {}): Promise<Result> 
 test.each(files)('%s passes on a server and equals its trace', async file => {
   const results = await runFiles([file], { against: url })
   expect(results.map(({ failure }) => failure)).toEqual(results.map(() => undefined))
-  expect(results.map(({ traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
+  expect(results.map(({ traceOutcome: traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
   expect(await worlds()).toHaveLength(1)
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Check, type Difference, differences, jsonLines, leaves } from '../../src/scenario/check.ts'
+import { type Check, type Difference, differences, flattenExpected, jsonLines } from '../../src/scenario/check.ts'
 
 function lines(actual: unknown, expected: unknown): string[] {
   return differences(actual, expected).map(
@@ -61,13 +61,13 @@ test('long values are cut, odd ones are shown', () => {
 })
 
 test('a trace shows the leaves of an expectation', () => {
-  expect(leaves({ status: 'running', instances: { running: 1 }, tags: [] })).toEqual({
+  expect(flattenExpected({ status: 'running', instances: { running: 1 }, tags: [] })).toEqual({
     status: 'running',
     'instances.running': 1,
     tags: '[]',
   })
-  expect(leaves(402)).toEqual({ is: 402 })
-  expect(leaves([{ id: /x/ }])).toEqual({ '[0].id': '/x/' })
+  expect(flattenExpected(402)).toEqual({ is: 402 })
+  expect(flattenExpected([{ id: /x/ }])).toEqual({ '[0].id': '/x/' })
 })
 
 test('lines of a file are read one by one', () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { operations } from '../../src/api/index.ts'
-import { INPUTS } from '../../src/scenario/document-input.ts'
+import { OPERATION_INPUTS } from '../../src/scenario/document-input.ts'
 import { scenarioJsonSchema } from '../../src/scenario/document-schema.ts'
 import { loadScenarios } from '../../src/scenario/files.ts'
 
@@ -130,10 +130,10 @@ test('a fixture is looked for beside its file', async () => {
 test('what an example of the documents sends is taken', () => {
   const wrong = Object.entries(operations).flatMap(([name, { example, body }]) => {
     if (body === undefined || example?.body === undefined) return []
-    const { error } = INPUTS[name]!.safeParse(example.body)
+    const { error } = OPERATION_INPUTS[name]!.safeParse(example.body)
     // What stands in the path is not in the body.
     return (error?.issues ?? []).filter(
-      ({ path, code }) => code !== 'invalid_type' || !(String(path[0]) in INPUTS[name]!.shape),
+      ({ path, code }) => code !== 'invalid_type' || !(String(path[0]) in OPERATION_INPUTS[name]!.shape),
     )
   })
   expect(wrong).toEqual([])

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/run.ts'
 import { list } from '../../src/cli/scenarios.ts'
 import { seedList } from '../../src/cli/values.ts'
-import { shown } from '../../src/scenario/check.ts'
+import { formatJsonValue } from '../../src/scenario/check.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
@@ -123,8 +123,10 @@ test('--tag takes those that have one of the tags', async () => {
 })
 
 test('a pattern is shown as it is written, however deep', () => {
-  expect(shown({ errors: [{ message: /in use/i }], id: 'a' })).toBe('{"errors":[{"message":/in use/i}],"id":"a"}')
-  expect(shown(/x/)).toBe('/x/')
+  expect(formatJsonValue({ errors: [{ message: /in use/i }], id: 'a' })).toBe(
+    '{"errors":[{"message":/in use/i}],"id":"a"}',
+  )
+  expect(formatJsonValue(/x/)).toBe('/x/')
 })
 
 test('--dry-run prints the steps and compares nothing', async () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { type RunArguments, run } from '../../src/cli/run.ts'
 import { loadScenarios } from '../../src/scenario/files.ts'
 import { runScenario } from '../../src/scenario/index.ts'
-import { anchored } from '../../src/scenario/runner.ts'
+import { withResolvedPaths } from '../../src/scenario/runner.ts'
 import type { Scenario } from '../../src/scenario/scenario.ts'
 import { serve } from '../../src/serve.ts'
 import { createSimulator } from '../../src/simulator.ts'
@@ -152,7 +152,7 @@ describe('the option of a scenario', () => {
   test('in YAML, as a path beside the file or as the profile itself', async () => {
     write('path.yaml', story(', names: ./names.json, strictRequests: true'))
     write('whole.yaml', story(', names: { fields: { account_balance: standing } }'))
-    const load = async (name: string) => anchored((await loadScenarios(join(folder, name)))[0]!, folder)
+    const load = async (name: string) => withResolvedPaths((await loadScenarios(join(folder, name)))[0]!, folder)
     expect(await heardIn(await load('path.yaml'))).toHaveProperty('owed', -5000)
     expect((await load('path.yaml')).options).toHaveProperty('strictRequests', true)
     expect(await heardIn(await load('whole.yaml'))).toHaveProperty('standing', -5000)

@@ -41,7 +41,7 @@ test('docs/incidents.md is what the scenarios say', async () => {
 test.each(files)('%s passes and equals its trace', async file => {
   const results = await runFiles([file])
   expect(results.map(({ failure }) => failure)).toEqual(results.map(() => undefined))
-  expect(results.map(({ traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
+  expect(results.map(({ traceOutcome: traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
 })
 
 test.each(files)('%s is the same twice, and another world with another seed', async file => {

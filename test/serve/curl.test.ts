@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { AnyEndpoint } from '../../src/api/endpoint.ts'
-import { exampleOf } from '../../src/api/examples.ts'
+import { createExampleRequest } from '../../src/api/examples.ts'
 import { operations } from '../../src/api/index.ts'
 import { running } from './running.ts'
 
@@ -80,11 +80,11 @@ test('every operation answers curl as it is declared to', async () => {
     ])
     // A copy of the world tells which ids the same requests will get.
     const there = sim.fork()
-    const request = await exampleOf(
+    const request = await createExampleRequest(
       operations,
       operation,
       async earlier => {
-        add(there.api.operationOf(earlier.method, new URL(earlier.url).pathname)!, earlier.url)
+        add(there.api.findOperationId(earlier.method, new URL(earlier.url).pathname)!, earlier.url)
         return there.fetch(earlier)
       },
       address,

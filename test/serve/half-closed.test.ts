@@ -1,18 +1,18 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { HalfClosed } from '../../src/half-closed.ts'
+import { HalfOpenConnections } from '../../src/half-closed.ts'
 
 test('a client that closed its side before its request began to wait has left as well', async () => {
   let left = false
   const server = createServer(({ socket }, outgoing) => {
     // As a request does that stands in line behind another.
     socket.once('end', async () => {
-      await halfClosed.during(socket, new Promise(resolve => outgoing.once('close', resolve)))
+      await halfClosed.trackWait(socket, new Promise(resolve => outgoing.once('close', resolve)))
       left = true
     })
   })
-  const halfClosed = new HalfClosed(server)
+  const halfClosed = new HalfOpenConnections(server)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close().closeAllConnections())
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')

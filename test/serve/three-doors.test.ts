@@ -1,7 +1,7 @@
 /** One list of requests at three doors: in the process, through MSW and over a socket the answers are the same. */
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { documented } from '../../src/api/index.ts'
+import { documentedOperations } from '../../src/api/index.ts'
 import { handlers, listenOptions } from '../../src/msw.ts'
 import { type Server, serve } from '../../src/serve.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
@@ -101,12 +101,12 @@ describe.each(ROWS)('$operation', ({ cases }) => {
 
 describe('the list', () => {
   test('has every endpoint of the document', () => {
-    expect(ROWS.map(({ operation }) => operation).sort()).toEqual(Object.keys(documented).sort())
+    expect(ROWS.map(({ operation }) => operation).sort()).toEqual(Object.keys(documentedOperations).sort())
     expect(ROWS).toHaveLength(21)
   })
 
   test.each(ROWS)('$operation: every refusal that it declares, and a 422 where it takes something', row => {
-    const endpoint = documented[row.operation]!
+    const endpoint = documentedOperations[row.operation]!
     const had = new Set(row.cases.map(({ status }) => status))
     const takes =
       endpoint.body !== undefined || endpoint.upload !== undefined || Object.values(endpoint.query).some(isDemanding)

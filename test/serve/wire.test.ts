@@ -193,7 +193,7 @@ describe('a client that closes its side when it has sent all', () => {
   ])('has left where it has to wait %s', async (_, others, more, faults) => {
     const world = await running({ ...CHAT, inferencePace: 'clock', faults })
     for (let i = 0; i < others; i++) (await dial(world)).socket.write(chat({}))
-    await vi.waitFor(() => expect(world.sim.world.inference.underWay).toBe(others))
+    await vi.waitFor(() => expect(world.sim.world.inferenceRequests.inFlightCount).toBe(others))
 
     const atOnce = await dial(world)
     atOnce.socket.end(chat(more))
@@ -206,7 +206,7 @@ describe('a client that closes its side when it has sent all', () => {
     later.socket.end()
     expect(await later.until(/never/)).not.toContain('[DONE]')
     await vi.waitFor(() => expect(world.server.inFlight).toBe(others))
-    expect(world.sim.world.inference.underWay).toBe(others)
+    expect(world.sim.world.inferenceRequests.inFlightCount).toBe(others)
   })
 })
 

@@ -40,7 +40,7 @@ test.each([
   const stream = await chat(world, base, { stream: true })
   const streamed = stream.text().catch((error: Error) => error.message)
   const waiting = chat(world, base)
-  await vi.waitFor(() => expect(sim.waiting).toHaveLength(2))
+  await vi.waitFor(() => expect(sim.pendingRequests).toHaveLength(2))
   const texts = written()
 
   expect((await replace(world)).status).toBe(200)
@@ -64,7 +64,7 @@ test('a stream is cut without a note on stderr when its instance is lost', async
   })
   const stream = await chat(world, '', { stream: true })
   const streamed = stream.text().catch((error: Error) => error.message)
-  await vi.waitFor(() => expect(world.sim.waiting).toHaveLength(1))
+  await vi.waitFor(() => expect(world.sim.pendingRequests).toHaveLength(1))
   const texts = written()
 
   for (const { name } of world.sim.cluster.nodes()) world.sim.cluster.node(name).crash()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { afterAll, expect, test } from 'vitest'
 import { createSimulator, loadSnapshot, saveSnapshot } from '../../src/index.ts'
-import { type FileSystem, writeWhole } from '../../src/snapshot/write-whole.ts'
+import { type FileSystem, writeFileAtomically } from '../../src/snapshot/write-whole.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'snapshots-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -53,7 +53,7 @@ test.each([
   ['renameSync', 1],
 ] as const)('when %s fails at the call %i, the old file is as it was and nothing lies beside it', (call, nth) => {
   const path = join(mkdtempSync(join(folder, 'fs-')), 'x.snapshot')
-  writeWhole(path, Buffer.from('old'))
+  writeFileAtomically(path, Buffer.from('old'))
   let calls = 0
   const failing = {
     ...nodeFs,
@@ -69,10 +69,10 @@ test.each([
       return original(...args)
     },
   } as unknown as FileSystem
-  expect(() => writeWhole(path, Buffer.from('new'), fs)).toThrow('no')
+  expect(() => writeFileAtomically(path, Buffer.from('new'), fs)).toThrow('no')
   expect(readFileSync(path, 'utf8')).toBe('old')
   expect(readdirSync(join(path, '..'))).toEqual(['x.snapshot'])
-  writeWhole(path, Buffer.from('new'))
+  writeFileAtomically(path, Buffer.from('new'))
   expect(readFileSync(path, 'utf8')).toBe('new')
 })
 
@@ -86,7 +86,7 @@ test('what somebody else is writing stays', () => {
   ]
   const stray = `.x.snapshot.${host}.999999999-0.tmp`
   for (const name of [...others, stray]) writeFileSync(join(within, name), '')
-  writeWhole(join(within, 'x.snapshot'), Buffer.from('x'))
+  writeFileAtomically(join(within, 'x.snapshot'), Buffer.from('x'))
   expect(readdirSync(within).sort()).toEqual([...others, 'x.snapshot'].sort())
 })
 

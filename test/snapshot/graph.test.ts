@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { join, Writer } from '../../src/snapshot/bytes.ts'
-import { decodeGraph, encodeGraph, type KeptClasses } from '../../src/snapshot/graph.ts'
+import { ByteWriter, concatBytes } from '../../src/snapshot/bytes.ts'
+import { decodeGraph, encodeGraph, type SerializableClasses } from '../../src/snapshot/graph.ts'
 
 class Point {
   x = 0
@@ -18,7 +18,7 @@ class Sum {
   }
 }
 
-const CLASSES: KeptClasses = {
+const CLASSES: SerializableClasses = {
   Point: { of: Point },
   Sum: {
     of: Sum,
@@ -28,7 +28,7 @@ const CLASSES: KeptClasses = {
 }
 
 function again<T extends object>(value: T): T {
-  return decodeGraph(join(encodeGraph(value, CLASSES)), CLASSES) as T
+  return decodeGraph(concatBytes(encodeGraph(value, CLASSES)), CLASSES) as T
 }
 
 const anything = fc.anything({
@@ -114,25 +114,25 @@ test('what nobody has named is refused', () => {
   class Stranger {}
   expect(() => encodeGraph({ one: new Stranger() }, CLASSES)).toThrow('Stranger is no class that one keeps')
   expect(() => encodeGraph({ one: () => 1 }, CLASSES)).toThrow('a function can not be in one')
-  const bytes = join(encodeGraph({ one: new Point() }, CLASSES))
+  const bytes = concatBytes(encodeGraph({ one: new Point() }, CLASSES))
   expect(() => decodeGraph(bytes, {})).toThrow("there is no class 'Point'")
 })
 
 /** A graph by hand: its forms, and numbers in a row, each as how many there are and the one that they all are. */
-function graphOf(forms: unknown, write: (out: Writer, equal: (count: number, value: number) => void) => void) {
-  const out = new Writer()
+function graphOf(forms: unknown, write: (out: ByteWriter, equal: (count: number, value: number) => void) => void) {
+  const out = new ByteWriter()
   out.text(JSON.stringify(forms))
   write(out, (count, value) => {
     out.count(count)
     out.u8(4)
     if (count > 0) out.u8(value)
   })
-  return join(out.finish())
+  return concatBytes(out.finish())
 }
 
 const FORM = { sort: 'fields', name: '', keys: [], count: 1, columns: 0 }
 const HUGE = 100_000_000
-const texts = (out: Writer, equal: (count: number, value: number) => void, count: number) => {
+const texts = (out: ByteWriter, equal: (count: number, value: number) => void, count: number) => {
   equal(count, 0)
   out.text('')
   out.u8(1)

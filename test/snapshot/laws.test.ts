@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/api/tokenizer.ts'
-import { violations } from '../../src/cluster/invariants.ts'
+import { findViolations } from '../../src/cluster/invariants.ts'
 import { Generation, Row } from '../../src/kernel/table.ts'
 import { createSimulator, type Simulator } from '../../src/simulator.ts'
 import { Snapshot } from '../../src/snapshot/snapshot.ts'
@@ -35,7 +35,7 @@ test('what is put back goes on exactly as the original and as a fork: same diges
           expect(seen(fork)).toEqual(seen(sim))
         }
         expect(events(back, 0)).toEqual(events(sim, last))
-        expect(violations(back.world)).toEqual([])
+        expect(findViolations(back.world)).toEqual([])
       },
     ),
     { numRuns: RUNS },
@@ -47,7 +47,7 @@ test('a copy of a row has every field of it', async () => {
     fc.asyncProperty(fc.array(action, { maxLength: 25 }), async actions => {
       const sim = createSimulator({ fixtures: 'default', seed: 7, weather: 'bad-week' })
       await play(sim, actions)
-      const rows = sim.world.record().state.flatMap(value => (Array.isArray(value) ? value : []))
+      const rows = sim.world.toArchive().state.flatMap(value => (Array.isArray(value) ? value : []))
       const kinds = new Set<string>()
       for (const row of rows) {
         if (!(row instanceof Row)) continue
@@ -77,8 +77,8 @@ function seen(sim: Simulator): unknown {
     balance: sim.ledger.balance,
     report: sim.report(),
     nodes: sim.cluster.nodes(),
-    deployments: world.deployments.list().map(one => one.record()),
-    batches: world.batches.list().map(one => one.record()),
+    deployments: world.deployments.list().map(one => one.toRecord()),
+    batches: world.batches.list().map(one => one.toRecord()),
     files: world.files.list().map(one => [one.id, Buffer.concat(one.chunks()).toString('latin1')]),
   }
 }

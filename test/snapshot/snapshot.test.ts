@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSimulator, type FaultRule, type Simulator, type SimulatorOptions, Snapshot } from '../../src/index.ts'
-import { open, seal } from '../../src/snapshot/envelope.ts'
+import { readEnvelope, writeEnvelope } from '../../src/snapshot/envelope.ts'
 
 const DOWN: FaultRule = { on: 'listDeployments', chance: 0.5, fault: { kind: 'status', status: 503 } }
 
@@ -76,7 +76,7 @@ test('a refused snapshot leaves everything as it was', () => {
   const sim = createSimulator()
   const was = [sim.digest, sim.clock.mode]
   const bytes = createSimulator({ fixtures: 'empty', clock: 'on-poll' }).snapshot().toBytes()
-  const { about, content } = open(bytes, 'it')
+  const { about, content } = readEnvelope(bytes, 'it')
   const versioned = (text: Uint8Array, from: string, to: string) =>
     Buffer.from(Buffer.from(text).toString('latin1').replace(from, to), 'latin1')
   const cases: [given: unknown, message: RegExp][] = [
@@ -87,11 +87,11 @@ test('a refused snapshot leaves everything as it was', () => {
     [versioned(bytes, 'snapshot 2\n', 'snapshot 1\n'), /it is of format 1, and modelhost-sim .* reads format 2/],
     [Buffer.concat([bytes, bytes]), /it is damaged/],
     [
-      seal({ ...about, version: '0.0.9' }, [content]),
+      writeEnvelope({ ...about, version: '0.0.9' }, [content]),
       /it was taken with modelhost-sim 0\.0\.9, and this is .*Use that version/,
     ],
-    [seal(about, [new Uint8Array(100)]), /its content makes no world of modelhost-sim/],
-    [seal(about, [content.subarray(0, 5000)]), /its content makes no world of modelhost-sim/],
+    [writeEnvelope(about, [new Uint8Array(100)]), /its content makes no world of modelhost-sim/],
+    [writeEnvelope(about, [content.subarray(0, 5000)]), /its content makes no world of modelhost-sim/],
     [null, /null is no snapshot/],
     ['before.snapshot', /string is no snapshot/],
   ]

@@ -53,7 +53,7 @@ test('a user’s create, update and delete change the index in the same step', a
   data.voices.delete(q => q.where({ voice_id: 'voice_new' }))
   expect(store.voices.has('voice_new')).toBe(false)
   expect(heard()).toEqual(['create voices voice_new', 'update voices voice_new', 'delete voices voice_new'])
-  await data.settled()
+  await data.whenIdle()
   expect(heard()).toEqual([])
 })
 
@@ -129,7 +129,7 @@ test('an endpoint’s writes reach the collection and are not fed back', async (
   store.voices.delete(second!.voice_id)
   store.voices.put({ ...NEW_VOICE, voice_id: 'brief' })
   store.voices.delete('brief')
-  await data.settled()
+  await data.whenIdle()
   expect(rows(data.voices)).toEqual(store.voices.all())
   expect(data.voices.findFirst(q => q.where({ voice_id: first!.voice_id }))?.name).toBe('two')
   expect(heard()).toEqual([])
@@ -142,7 +142,7 @@ test('fields that an endpoint takes away or changes deep inside arrive too', asy
   store.schemas.put({ ...rest, fields_in: schema.fields_in.slice(0, 1) })
   const token = store.tokens.all()[2]!
   store.tokens.put({ ...token, allowed_ips: [...token.allowed_ips, '198.51.100.7'] })
-  await data.settled()
+  await data.whenIdle()
   expect(rows(data.schemas)).toEqual(store.schemas.all())
   expect(data.tokens.findFirst(q => q.where({ token_id: token.token_id }))?.allowed_ips).toHaveLength(2)
 })
@@ -174,7 +174,7 @@ test('both sides end the same, however writes of users and endpoints fall togeth
         for (let turn = 0; turn < turns; turn++) await undefined
       }
       await Promise.allSettled(asked)
-      await data.settled()
+      await data.whenIdle()
       expect(byKey(rows(data.voices))).toEqual(byKey(store.voices.all()))
     }),
     { numRuns: 150 },
@@ -197,7 +197,7 @@ test('a model knows its hardware, seeded, created before it or after it', async 
   await data.hardware.create({ ...hardware, model_name: 'zen/after' })
   store.models.put({ ...model, model_name: 'zen/endpoint' })
   store.hardware.put({ ...hardware, model_name: 'zen/endpoint' })
-  await data.settled()
+  await data.whenIdle()
   expect(find('zen/after')?.hardware?.model_name).toBe('zen/after')
   expect(find('zen/endpoint')?.hardware?.model_name).toBe('zen/endpoint')
   expect(store.models.get('zen/after')).toEqual({ ...model, model_name: 'zen/after' })
@@ -214,10 +214,10 @@ test('a model knows its hardware, seeded, created before it or after it', async 
 test('a fork’s writes stay out of the collections, and disposed ones rest', async () => {
   const { store, data } = await arranged()
   store.fork().voices.put(NEW_VOICE)
-  await data.settled()
+  await data.whenIdle()
   expect(data.voices.count()).toBe(6)
   data.dispose()
   store.voices.put(NEW_VOICE)
-  await data.settled()
+  await data.whenIdle()
   expect(data.voices.count()).toBe(6)
 })

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isAllowed, isRange } from '../../src/store/ip-ranges.ts'
+import { isAddressAllowed, isIpRange } from '../../src/store/ip-ranges.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7', true],
@@ -25,14 +25,14 @@ test.each([
   ['fe80::1', 'fe80::1', true],
   ['::', '::/128', true],
 ])('%s in %s: %s', (address, range, expected) => {
-  expect(isAllowed(address, [range])).toBe(expected)
+  expect(isAddressAllowed(address, [range])).toBe(expected)
 })
 
 test.each(['', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '1.2.3.4/33', '1.2.3.4/', '1.2.3.4/-1', '1.2.3.4/8/8'])(
   '%s is no range and matches nothing',
   range => {
-    expect(isRange(range)).toBe(false)
-    expect(isAllowed('1.2.3.4', [range])).toBe(false)
+    expect(isIpRange(range)).toBe(false)
+    expect(isAddressAllowed('1.2.3.4', [range])).toBe(false)
   },
 )
 
@@ -47,7 +47,7 @@ test.each([
   '1.2.3.4::',
   '::/129',
 ])('%s is no range', range => {
-  expect(isRange(range)).toBe(false)
+  expect(isIpRange(range)).toBe(false)
 })
 
 const v4 = fc.ipV4()
@@ -55,14 +55,18 @@ const v6 = fc.ipV6()
 
 test('an address is in its own range of any length, and only parses when Node agrees', () => {
   fc.assert(
-    fc.property(v4, fc.integer({ min: 0, max: 32 }), (address, bits) => isAllowed(address, [`${address}/${bits}`])),
+    fc.property(v4, fc.integer({ min: 0, max: 32 }), (address, bits) =>
+      isAddressAllowed(address, [`${address}/${bits}`]),
+    ),
   )
   fc.assert(
-    fc.property(v6, fc.integer({ min: 0, max: 128 }), (address, bits) => isAllowed(address, [`${address}/${bits}`])),
+    fc.property(v6, fc.integer({ min: 0, max: 128 }), (address, bits) =>
+      isAddressAllowed(address, [`${address}/${bits}`]),
+    ),
   )
   fc.assert(
     fc.property(fc.stringMatching(/^[0-9a-f:.]{0,24}$/), text => {
-      expect(isRange(text)).toBe(isIPv4(text) || isIPv6(text))
+      expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
     }),
   )
 })
@@ -73,7 +77,7 @@ test('a prefix decides by exactly its bits', () => {
   fc.assert(
     fc.property(number, number, fc.integer({ min: 1, max: 32 }), (a, b, bits) => {
       const expected = a >>> (32 - bits) === b >>> (32 - bits)
-      expect(isAllowed(dotted(a), [`${dotted(b)}/${bits}`])).toBe(expected)
+      expect(isAddressAllowed(dotted(a), [`${dotted(b)}/${bits}`])).toBe(expected)
     }),
   )
 })
@@ -81,7 +85,7 @@ test('a prefix decides by exactly its bits', () => {
 test('an IPv4 address is the same when it comes wrapped', () => {
   fc.assert(
     fc.property(v4, v4, fc.integer({ min: 0, max: 32 }), (a, b, bits) => {
-      expect(isAllowed(`::ffff:${a}`, [`${b}/${bits}`])).toBe(isAllowed(a, [`${b}/${bits}`]))
+      expect(isAddressAllowed(`::ffff:${a}`, [`${b}/${bits}`])).toBe(isAddressAllowed(a, [`${b}/${bits}`]))
     }),
   )
 })

@@ -9,7 +9,7 @@ import { openProfile as openInBrowser } from '../../src/store/fixture-files.brow
 import { GPUS } from '../../src/store/gpus.ts'
 import { loadProfile, ProfileError, type ProfileInput, profileJsonSchema } from '../../src/store/profile.ts'
 import { draw, NO_CAP } from '../../src/store/profile-figures.ts'
-import { Figure, Named, SECTIONS, type Section } from '../../src/store/profile-schema.ts'
+import { NamedSections, PROFILE_SECTIONS, type ProfileSection, ProfileSetting } from '../../src/store/profile-schema.ts'
 
 const SHIPPED = ['realistic', 'quick', 'rough']
 
@@ -38,7 +38,7 @@ describe('the shipped profiles', () => {
 
   test('realistic gives a source for each of its figures, and a reason for each assumption', () => {
     const { sources, weather } = loadProfile('realistic')
-    const figures = figuresOf(SECTIONS, Object.keys(weather.packs))
+    const figures = figuresOf(PROFILE_SECTIONS, Object.keys(weather.packs))
     expect(Object.keys(sources).sort()).toEqual(figures.sort())
     for (const source of Object.values(sources)) {
       expect(source.startsWith('(A)') ? source.slice(4) : source).toMatch(/\S.{9,}/)
@@ -99,7 +99,9 @@ describe('the shipped profiles', () => {
     const { timings, weather } = loadProfile('quick')
     const promised = { batchWindow: DAY, fileLife: 30 * DAY }
     expect(timings).toMatchObject(promised)
-    const figures = Object.entries(SECTIONS.timings).filter(([, { kind }]) => /^(duration|period)$/.test(kind.name))
+    const figures = Object.entries(PROFILE_SECTIONS.timings).filter(([, { kind }]) =>
+      /^(duration|period)$/.test(kind.name),
+    )
     expect(figures.length).toBeGreaterThan(20)
     for (const [key, value] of Object.entries(timings)) {
       if (typeof value === 'object' && 'median' in value) expect({ key, sigma: value.sigma }).toEqual({ key, sigma: 0 })
@@ -518,15 +520,16 @@ describe('the JSON Schema', () => {
     const { properties } = profileJsonSchema() as {
       properties: Record<string, { properties: Record<string, unknown> }>
     }
-    expect(properties.timings!.properties.drain).toMatchObject({ description: SECTIONS.timings.drain.meaning })
+    expect(properties.timings!.properties.drain).toMatchObject({ description: PROFILE_SECTIONS.timings.drain.meaning })
   })
 })
 
 /** Places of all figures, packs included. */
-function figuresOf(shape: Section, packs: readonly string[], path = ''): string[] {
+function figuresOf(shape: ProfileSection, packs: readonly string[], path = ''): string[] {
   return Object.entries(shape).flatMap(([key, part]) => {
-    if (part instanceof Figure) return [`${path}${key}`]
-    if (part instanceof Named) return packs.flatMap(name => figuresOf(part.shape, packs, `${path}${key}.${name}.`))
-    return figuresOf(part as Section, packs, `${path}${key}.`)
+    if (part instanceof ProfileSetting) return [`${path}${key}`]
+    if (part instanceof NamedSections)
+      return packs.flatMap(name => figuresOf(part.shape, packs, `${path}${key}.${name}.`))
+    return figuresOf(part as ProfileSection, packs, `${path}${key}.`)
   })
 }

@@ -1,5 +1,5 @@
 import { afterAll, describe, expectTypeOf } from 'vitest'
-import { accountOf } from '../../src/failure-account.ts'
+import { formatFailureReport } from '../../src/failure-account.ts'
 import type { DeploymentStatus, Fault, GpuType, SimulatorOptions } from '../../src/index.ts'
 import type { ReceivedPattern } from '../../src/matchers.ts'
 import { createSimulator } from '../../src/simulator.ts'
@@ -158,7 +158,7 @@ test('a failed test is told what its client did, what became of it, and how to r
   const { deploy_id } = await deploy(SPEC)
   await get(deploy_id)
   await sim.clock.advance('1m')
-  const account = accountOf(sim, { test: 'waits for its model', file: 'test/wait.test.ts' })
+  const account = formatFailureReport(sim, { test: 'waits for its model', file: 'test/wait.test.ts' })
   expect(account).toContain('The simulator of \'waits for its model\' at 2026-01-01T00:01:00.000000+00:00, seed "5":')
   expect(account).toContain('  what the client asked last, at which second of its world:')
   expect(account).toContain('    0.000000 POST /deploy/llm → 200 {"model_name":"acme/chat"')
@@ -175,7 +175,7 @@ test('what it is told holds for any name and any request', async ({ sim }) => {
   await client(sim.fetch, sim.token)
     .get('../deploy/list')
     .catch(() => {})
-  const account = accountOf(sim, { test: "isn't it (at most) $5?", file: 'test/a b.test.ts' })
+  const account = formatFailureReport(sim, { test: "isn't it (at most) $5?", file: 'test/a b.test.ts' })
   expect(account).toContain('GET /deploy/list → no answer')
   expect(account).toContain('faults that struck: fault-1 (refused), once')
   expect(account).toContain("again: npx vitest run 'test/a b.test.ts' -t 'isn'\\''t it \\(at most\\) \\$5\\?'")

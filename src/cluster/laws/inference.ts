@@ -1,10 +1,10 @@
-import { isOver } from '../deployment-row.ts'
+import { isTerminal } from '../deployment-row.ts'
 import type { InferenceRow } from '../inference-row.ts'
 import type { World } from '../world.ts'
-import type { Broken } from './law.ts'
+import type { ReportViolation } from './law.ts'
 
 /** What a request in flight was when it was looked at last. */
-interface Seen {
+interface CheckedRequest {
   readonly id: string
   readonly deployment: number
   readonly adapter: number
@@ -13,95 +13,103 @@ interface Seen {
 }
 
 /** I21: who answers how many requests, and who waits. Shared capacity, which is never full, is none of it. */
-export class InferenceLaws {
+export class InferenceInvariants {
   readonly #world: World
-  readonly #seen = new Map<number, Seen>()
+  readonly #checked = new Map<number, CheckedRequest>()
   readonly #onInstance = new Map<number, Set<number>>()
   readonly #waiting = new Map<number, Set<number>>()
   /** Deployments of which something has changed. */
-  readonly #touched = new Set<number>()
+  readonly #changedDeployments = new Set<number>()
 
   constructor(world: World) {
     this.#world = world
   }
 
   /** Something of a deployment has changed that requests go by: itself, an instance of it. */
-  touch(deployment: number): void {
-    this.#touched.add(deployment)
+  markChanged(deployment: number): void {
+    this.#changedDeployments.add(deployment)
   }
 
-  wrote(row: Readonly<InferenceRow>, ordinal: number, broken: Broken): void {
-    this.removed(ordinal)
+  onWrite(row: Readonly<InferenceRow>, ordinal: number, report: ReportViolation): void {
+    this.onRemove(ordinal)
     const { id, plan, instance, startedAt, next } = row
     // An answer that is under way comes to an end by itself; a request that waits is brought on by what it waits for.
-    if (startedAt >= 0 !== (next !== 0)) broken('I21', `request ${id} is answered, and its end is not planned`, id)
-    if (startedAt > this.#world.clock.now) broken('I21', `request ${id} was begun at a time that is to come`, id)
+    if (startedAt >= 0 !== (next !== 0)) report('I21', `request ${id} is answered, and its end is not planned`, id)
+    if (startedAt > this.#world.clock.now) report('I21', `request ${id} was begun at a time that is to come`, id)
     if (plan.deployment < 0) return
     const { deployment, adapter } = plan
-    this.#seen.set(ordinal, { id, deployment, adapter, instance: startedAt < 0 ? -1 : instance })
-    put(startedAt < 0 ? this.#waiting : this.#onInstance, startedAt < 0 ? deployment : instance, ordinal)
-    this.touch(deployment)
+    this.#checked.set(ordinal, { id, deployment, adapter, instance: startedAt < 0 ? -1 : instance })
+    addTo(startedAt < 0 ? this.#waiting : this.#onInstance, startedAt < 0 ? deployment : instance, ordinal)
+    this.markChanged(deployment)
   }
 
-  removed(ordinal: number): void {
-    const before = this.#seen.get(ordinal)
+  onRemove(ordinal: number): void {
+    const before = this.#checked.get(ordinal)
     if (before === undefined) return
-    this.#seen.delete(ordinal)
-    take(this.#waiting, before.deployment, ordinal)
-    take(this.#onInstance, before.instance, ordinal)
-    this.touch(before.deployment)
+    this.#checked.delete(ordinal)
+    removeFrom(this.#waiting, before.deployment, ordinal)
+    removeFrom(this.#onInstance, before.instance, ordinal)
+    this.markChanged(before.deployment)
   }
 
-  settle(broken: Broken): void {
-    for (const deployment of this.#touched) this.#settleOne(deployment, broken)
-    this.#touched.clear()
+  verify(report: ReportViolation): void {
+    for (const deployment of this.#changedDeployments) this.#verifyDeployment(deployment, report)
+    this.#changedDeployments.clear()
   }
 
-  #settleOne(ordinal: number, broken: Broken): void {
-    const { deployments, instances, inference } = this.#world
+  #verifyDeployment(ordinal: number, report: ReportViolation): void {
+    const { deployments, instances, inferenceRequests } = this.#world
     const row = deployments.read(ordinal)
     // An adapter has neither instances nor GPUs of its own.
-    const places = row.instances.length === 0 ? 0 : inference.placesOf(row)
+    const places = row.instances.length === 0 ? 0 : inferenceRequests.maxConcurrencyOf(row)
     const waiting = this.#waiting.get(ordinal) ?? new Set()
     let running = 0
-    for (const one of row.instances) {
-      const answered = this.#onInstance.get(one)?.size ?? 0
+    for (const instance of row.instances) {
+      const answered = this.#onInstance.get(instance)?.size ?? 0
       running += answered
-      const { id, state, adapters } = instances.read(one)
-      if (answered > places) broken('I21', `instance ${id} answers ${answered} requests in ${places} places`, id)
-      if (answered !== inference.running(one)) {
-        broken('I21', `instance ${id} answers ${answered} requests and counts ${inference.running(one)}`, id)
+      const { id, state, adapters } = instances.read(instance)
+      if (answered > places) report('I21', `instance ${id} answers ${answered} requests in ${places} places`, id)
+      if (answered !== inferenceRequests.running(instance)) {
+        report(
+          'I21',
+          `instance ${id} answers ${answered} requests and counts ${inferenceRequests.running(instance)}`,
+          id,
+        )
       }
       if (answered > 0 && state !== 'ready' && state !== 'draining') {
-        broken('I21', `instance ${id} is ${state} and answers ${answered} requests`, id)
+        report('I21', `instance ${id} is ${state} and answers ${answered} requests`, id)
       }
-      if (state !== 'ready' || answered >= places || isOver(row.status)) continue
-      const kept = [...waiting].map(each => this.#seen.get(each)!)
-      const held = kept.find(
-        ({ adapter }) => adapter < 0 || adapters.some(each => each.adapter === adapter && each.loading === 0),
+      if (state !== 'ready' || answered >= places || isTerminal(row.status)) continue
+      const waitingRequests = [...waiting].map(each => this.#checked.get(each)!)
+      const servableRequest = waitingRequests.find(
+        ({ adapter }) => adapter < 0 || adapters.some(each => each.adapter === adapter && each.loadEvent === 0),
       )
-      if (held !== undefined) {
-        broken('I21', `request ${held.id} waits, and instance ${id} has ${places - answered} places free`, held.id)
+      if (servableRequest !== undefined) {
+        report(
+          'I21',
+          `request ${servableRequest.id} waits, and instance ${id} has ${places - answered} places free`,
+          servableRequest.id,
+        )
       }
     }
-    const told = inference.on(ordinal)
-    if (told.running !== running || told.waiting !== waiting.size) {
+    const counted = inferenceRequests.countsOfDeployment(ordinal)
+    if (counted.runningOnInstance !== running || counted.waitingCount !== waiting.size) {
       const is = `${running} requests are answered and ${waiting.size} wait`
-      broken('I21', `of ${row.id} ${is}, it counts ${told.running} and ${told.waiting}`, row.id)
+      report('I21', `of ${row.id} ${is}, it counts ${counted.runningOnInstance} and ${counted.waitingCount}`, row.id)
     }
-    if (waiting.size > 0 && isOver(row.status)) {
-      broken('I21', `deployment ${row.id} is ${row.status}, and ${waiting.size} requests wait for it`, row.id)
+    if (waiting.size > 0 && isTerminal(row.status)) {
+      report('I21', `deployment ${row.id} is ${row.status}, and ${waiting.size} requests wait for it`, row.id)
     }
   }
 }
 
-function put(sets: Map<number, Set<number>>, key: number, value: number): void {
+function addTo(sets: Map<number, Set<number>>, key: number, value: number): void {
   const set = sets.get(key) ?? new Set()
   set.add(value)
   sets.set(key, set)
 }
 
-function take(sets: Map<number, Set<number>>, key: number, value: number): void {
+function removeFrom(sets: Map<number, Set<number>>, key: number, value: number): void {
   const set = sets.get(key)
   if (set?.delete(value) && set.size === 0) sets.delete(key)
 }

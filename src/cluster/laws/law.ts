@@ -1,5 +1,5 @@
 /** The laws by number. `docs/model.md` tells what each of them demands. */
-export const LAWS = {
+export const INVARIANTS = {
   I1: 'no GPU is held twice, none is lost',
   I2: 'nothing runs on hardware that is down',
   I3: 'an instance has the GPUs it was made for, on one node',
@@ -21,36 +21,40 @@ export const LAWS = {
   I21: 'a place holds one request, and none waits beside a free one',
 } as const
 
-export type LawName = keyof typeof LAWS
+export type InvariantName = keyof typeof INVARIANTS
 
 /** A law of the simulation that does not hold. */
 export interface Violation {
   /** The law, as numbered in `docs/model.md`. */
-  readonly law: LawName
+  readonly invariant: InvariantName
   readonly message: string
 }
 
 /** Takes a breach: the law, what is broken, and the id of the thing it was seen on. */
-export type Broken = (law: LawName, message: string, subject: string) => void
+export type ReportViolation = (law: InvariantName, message: string, subject: string) => void
 
 /**
  * A law was broken: a fault of the simulation, or of what wrote to its world.
  *
  * The message names the law, the thing and what happened to it last, the event after which it was seen, seed and time.
  */
-export class LawError extends Error {
+export class InvariantError extends Error {
   override readonly name = 'LawError'
-  readonly law: LawName
+  readonly invariant: InvariantName
   /** Every law that was found broken after the same event. */
   readonly violations: readonly Violation[]
 
-  constructor(violations: readonly Violation[], about: { readonly after: string; readonly story: readonly string[] }) {
+  constructor(
+    violations: readonly Violation[],
+    context: { readonly after: string; readonly history: readonly string[] },
+  ) {
     const [first, ...others] = violations
-    const { law, message } = first!
-    const story = about.story.length > 0 ? `\n  What happened to it last:\n    ${about.story.join('\n    ')}` : ''
-    const more = others.map(one => `\n  Broken too: ${one.law}: ${one.message}.`).join('')
-    super(`Failed to keep law ${law} (${LAWS[law]}): ${message}.\n  ${about.after}${story}${more}`)
-    this.law = law
+    const { invariant: law, message } = first!
+    const story =
+      context.history.length > 0 ? `\n  What happened to it last:\n    ${context.history.join('\n    ')}` : ''
+    const more = others.map(one => `\n  Broken too: ${one.invariant}: ${one.message}.`).join('')
+    super(`Failed to keep law ${law} (${INVARIANTS[law]}): ${message}.\n  ${context.after}${story}${more}`)
+    this.invariant = law
     this.violations = violations
   }
 }
