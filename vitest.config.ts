@@ -17,17 +17,17 @@ export default defineConfig({
     // Vite does not resolve a package's own name through its exports, which scenarios and examples import by.
     alias: [
       { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
-      { find: /^modelhost-sim\/matchers$/, replacement: source('src/matchers.ts') },
-      { find: /^modelhost-sim\/msw$/, replacement: source('src/msw.ts') },
+      { find: /^modelhost-sim\/matchers$/, replacement: source('src/testing/matchers.ts') },
+      { find: /^modelhost-sim\/msw$/, replacement: source('src/transports/msw/handlers.ts') },
       { find: /^modelhost-sim\/scenario$/, replacement: source('src/scenario/index.ts') },
-      { find: /^modelhost-sim\/vitest$/, replacement: source('src/vitest.ts') },
+      { find: /^modelhost-sim\/vitest$/, replacement: source('src/testing/vitest.ts') },
     ],
   },
   ssr: { resolve: { conditions } },
   test: {
     // A process that a test starts shares two cores with the other workers.
     testTimeout: 30_000,
-    setupFiles: ['test/platform-fetch.ts'],
+    setupFiles: ['test/restore-fetch.setup.ts'],
     pool: 'forks',
     maxWorkers: '100%',
     projects: [

@@ -1,8 +1,9 @@
 /** What happens in a cloud, without HTTP: deployments start, stop, and lose their nodes for days. */
-import { World } from '../src/cluster/world.ts'
+
+import { loadFixture } from '../src/data/fixtures/load.ts'
+import type { FixtureInput } from '../src/data/records/records.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
-import { loadFixture } from '../src/store/fixture.ts'
-import type { FixtureInput } from '../src/store/records.ts'
+import { World } from '../src/simulation/world.ts'
 import { atLeast, type Bench, type Group, type Measured } from './figure.ts'
 import { perCpuSecond, piece, type Window } from './measure.ts'
 import { boundless, creation } from './stage.ts'

@@ -1,6 +1,7 @@
 /** A fleet whose deployments follow loads of their own, as data: what the fleet's figures and their baseline live on. */
-import { instanceSpeed, maxRateFor } from '../src/cluster/serving.ts'
-import type { FixtureInput } from '../src/store/records.ts'
+
+import type { FixtureInput } from '../src/data/records/records.ts'
+import { instanceSpeed, maxRateFor } from '../src/simulation/load/throughput.ts'
 import { boundless } from './stage.ts'
 
 type Seed = NonNullable<FixtureInput['deployments']>[number]

@@ -5,13 +5,13 @@
  * It lacks what the real one has beside: draws, digest, causes, forks, faults, queues, exact money.
  */
 
-import { estimateWeights } from '../src/cluster/hub.ts'
-import { LoadCurve } from '../src/cluster/load-curve.ts'
-import { type InstanceSpeed, instanceSpeed, requiredInstances } from '../src/cluster/serving.ts'
+import { loadProfile } from '../src/data/profiles/load.ts'
+import type { Fixture } from '../src/data/records/records.ts'
 import { HOUR } from '../src/kernel/duration.ts'
 import { Chance } from '../src/kernel/random.ts'
-import { loadProfile } from '../src/store/profile.ts'
-import type { Fixture } from '../src/store/records.ts'
+import { estimateWeights } from '../src/simulation/deployments/weights.ts'
+import { LoadCurve } from '../src/simulation/load/load-curve.ts'
+import { type InstanceSpeed, instanceSpeed, requiredInstances } from '../src/simulation/load/throughput.ts'
 import { ObjectHeap } from './object-heap.ts'
 
 const TICK = 10_000_000

@@ -49,10 +49,15 @@ await build({
   // Without the project's paths, by which its own name means the source.
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
   alias: {
-    '#fixture-files': join(root, 'src/store/fixture-files.ts'),
-    '#snapshot-files': join(root, 'src/snapshot/snapshot-files.ts'),
+    '#fixture-files': join(root, 'src/data/fixtures/files.ts'),
+    '#snapshot-files': join(root, 'src/simulator/snapshot/files.ts'),
     // Without a build there is only the source to measure.
-    ...(dist ? {} : { 'modelhost-sim/msw': join(root, 'src/msw.ts'), 'modelhost-sim': join(root, 'src/index.ts') }),
+    ...(dist
+      ? {}
+      : {
+          'modelhost-sim/msw': join(root, 'src/transports/msw/handlers.ts'),
+          'modelhost-sim': join(root, 'src/index.ts'),
+        }),
   },
   logLevel: 'warning',
 })

@@ -1,5 +1,5 @@
 /** Which figures a command line asks for. */
-import { nearestWord } from '../src/kernel/nearest.ts'
+import { nearestWord } from '../src/lib/did-you-mean.ts'
 import type { Figure, Group } from './figure.ts'
 
 /** `--no-build` is the business of run.js. */

@@ -1,8 +1,8 @@
 /** Starting anew: what a test suite does before every test. */
 import { createSimulator, type Simulator } from 'modelhost-sim'
-import type { LlmSpec } from '../src/cluster/deployment-row.ts'
-import { World } from '../src/cluster/world.ts'
-import { loadFixture } from '../src/store/fixture.ts'
+import { loadFixture } from '../src/data/fixtures/load.ts'
+import type { LlmSpec } from '../src/simulation/deployments/deployment-row.ts'
+import { World } from '../src/simulation/world.ts'
 import { atMost, type Bench, type Group, type Measured } from './figure.ts'
 import { meanMs, times } from './measure.ts'
 import { boundless, creation, withDeployments } from './stage.ts'

@@ -1,14 +1,30 @@
 /** What a user may import from `modelhost-sim`. */
-export type { Client, RequestOf, ResponseOf } from './api/client.ts'
-export type { NamesProfile } from './api/names.ts'
-export { Refusal } from './api/refusal.ts'
-export type { MoveResult, Transition } from './clock/happened.ts'
-export type { ClockMode, ClockSetting } from './clock/setting.ts'
+
+export type { MoveResult, Transition } from './clock/move-result.ts'
+export type { ClockMode, ClockSetting } from './clock/settings.ts'
 export { UntilError } from './clock/until-error.ts'
-export { InvariantError, type InvariantName } from './cluster/laws/law.ts'
-export type { LedgerEntry } from './cluster/ledger.ts'
-export type { LossCause } from './cluster/life.ts'
-export type { NodeView } from './cluster/nodes.ts'
+export { FixtureError } from './data/fixtures/load.ts'
+export type {
+  BatchStatus,
+  ContainerState,
+  DeploymentStatus,
+  FixtureInput,
+  GpuType,
+  HostedState,
+} from './data/records/records.ts'
+export type { FaultControls, FaultHandle, FaultView } from './faults/faults.ts'
+export { type Fault, FaultError, type FaultRule } from './faults/rules.ts'
+export type { Duration } from './kernel/duration.ts'
+export type { Entry } from './kernel/journal.ts'
+export { EventCapError } from './kernel/loop.ts'
+export type { Client, RequestOf, ResponseOf } from './service/client/client.ts'
+export { Refusal } from './service/client/refusal.ts'
+export type { NamesProfile } from './service/naming/names-profile.ts'
+export type { LedgerEntry } from './simulation/account/ledger.ts'
+export type { LossCause } from './simulation/deployments/instance-timeline.ts'
+export type { NodeView } from './simulation/fleet/nodes.ts'
+export { InvariantError, type InvariantName } from './simulation/invariants/invariant.ts'
+export type { ClusterControls, NodeControls } from './simulation/operations/cluster-api.ts'
 export type {
   ColdStarts,
   DeploymentReport,
@@ -18,31 +34,16 @@ export type {
   Report,
   RequestCounts,
   TokenCounts,
-} from './cluster/report.ts'
-export type { ReportOptions, TimeInput } from './cluster/report-window.ts'
-export type { ReportStep } from './cluster/series.ts'
-export type { ClusterControls, NodeControls } from './cluster/verbs.ts'
-export type { FaultControls, FaultHandle, FaultView } from './faults/faults.ts'
-export { type Fault, FaultError, type FaultRule } from './faults/rule.ts'
-export type { Duration } from './kernel/duration.ts'
-export type { Entry } from './kernel/journal.ts'
-export { EventCapError } from './kernel/loop.ts'
-export type { ReceivedRequest, UnreadField } from './received.ts'
+} from './simulation/reporting/report.ts'
+export type { ReportOptions, TimeInput } from './simulation/reporting/report-window.ts'
+export type { ReportStep } from './simulation/reporting/time-series.ts'
+export type { ReceivedRequest, UnreadField } from './simulator/request-log.ts'
 export {
   createSimulator,
   type FetchOptions,
   type PendingRequest,
   type Simulator,
   type SimulatorOptions,
-} from './simulator.ts'
-export { SnapshotError, type SnapshotInfo } from './snapshot/envelope.ts'
-export { loadSnapshot, Snapshot, saveSnapshot } from './snapshot/snapshot.ts'
-export { FixtureError } from './store/fixture.ts'
-export type {
-  BatchStatus,
-  ContainerState,
-  DeploymentStatus,
-  FixtureInput,
-  GpuType,
-  HostedState,
-} from './store/records.ts'
+} from './simulator/simulator.ts'
+export { SnapshotError, type SnapshotInfo } from './simulator/snapshot/envelope.ts'
+export { loadSnapshot, Snapshot, saveSnapshot } from './simulator/snapshot/snapshot.ts'

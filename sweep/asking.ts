@@ -1,6 +1,6 @@
 /** Requests that are sent to worlds again and again, in orders that a number makes. */
 import { Chance, purpose } from '../src/kernel/random.ts'
-import type { Simulator } from '../src/simulator.ts'
+import type { Simulator } from '../src/simulator/simulator.ts'
 
 const ORDER = purpose('sweep.order')
 

@@ -3,9 +3,9 @@
  * them in turn and overlapping: what each answers and becomes must be what it answers and becomes alone.
  */
 import { createHash } from 'node:crypto'
-import { answerRootRequest } from '../src/routing.ts'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../src/simulator.ts'
-import { Worlds } from '../src/worlds.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../src/simulator/simulator.ts'
+import { Worlds } from '../src/simulator/worlds.ts'
+import { answerRootRequest } from '../src/transports/http/world-routing.ts'
 import { type Answer, type Ask, answered, asking, batchInput, requestOf, shuffled } from './asking.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'

@@ -1,5 +1,5 @@
 /** Fifty commands that do not concern each other, given to one world in many orders: what becomes of it is one thing. */
-import { createSimulator, type Simulator } from '../src/simulator.ts'
+import { createSimulator, type Simulator } from '../src/simulator/simulator.ts'
 import { type Ask, asking, batchInput, shuffled } from './asking.ts'
 
 const GPUS = ['L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB', 'H200-141GB'] as const

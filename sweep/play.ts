@@ -1,11 +1,11 @@
 /** Plays a random world from end to end. */
 
-import { loadTokenizer } from '../src/api/tokenizer.ts'
-import { CommandError } from '../src/cluster/commands.ts'
-import { findViolations } from '../src/cluster/invariants.ts'
-import { findModelTarget } from '../src/cluster/targets.ts'
-import type { World } from '../src/cluster/world.ts'
-import { createSimulator, type Simulator } from '../src/simulator.ts'
+import { loadTokenizer } from '../src/service/openai/tokenizer.ts'
+import { findModelTarget } from '../src/simulation/deployments/model-lookup.ts'
+import { findViolations } from '../src/simulation/invariants/check-world.ts'
+import { CommandError } from '../src/simulation/operations/commands.ts'
+import type { World } from '../src/simulation/world.ts'
+import { createSimulator, type Simulator } from '../src/simulator/simulator.ts'
 import { type Sometimes, type SometimesName, sometimes } from './sometimes.ts'
 import type { Deed, RandomWorld } from './world.ts'
 

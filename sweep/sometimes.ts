@@ -1,7 +1,8 @@
 /** What a sweep must have met, or it is not testing much: rare things, counted as they happen. */
+
+import type { GpuType } from '../src/data/records/records.ts'
 import type { Entry } from '../src/kernel/journal.ts'
-import type { Simulator } from '../src/simulator.ts'
-import type { GpuType } from '../src/store/records.ts'
+import type { Simulator } from '../src/simulator/simulator.ts'
 
 export const SOMETIMES = [
   'batch expired with partial output',

@@ -1,9 +1,10 @@
 /** Random worlds that are plausible: fleet, profile, weather, work and clients, all of it a function of one number. */
+
+import { loadFixture } from '../src/data/fixtures/load.ts'
+import type { ProfileInput } from '../src/data/profiles/load.ts'
+import type { DeploymentSeed, FixtureInput, GpuType } from '../src/data/records/records.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
-import type { SimulatorOptions } from '../src/simulator.ts'
-import { loadFixture } from '../src/store/fixture.ts'
-import type { ProfileInput } from '../src/store/profile.ts'
-import type { DeploymentSeed, FixtureInput, GpuType } from '../src/store/records.ts'
+import type { SimulatorOptions } from '../src/simulator/simulator.ts'
 
 /** What a world leans to, so that what is rare by itself is met as well. By the seed, in turn. */
 export const LEANINGS = [

@@ -1,7 +1,8 @@
 /** One life of a loaded fleet, ours or the naive one, told by message. Arguments: which, GPUs, deployments, days. */
-import { World } from '../../src/cluster/world.ts'
+
+import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { DAY } from '../../src/kernel/duration.ts'
-import { loadFixture } from '../../src/store/fixture.ts'
+import { World } from '../../src/simulation/world.ts'
 import type { FleetRun } from '../fleet.ts'
 import { loadedFleet } from '../loaded-fleet.ts'
 import { NaiveFleet } from '../naive-fleet.ts'

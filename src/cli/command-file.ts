@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
-import type { Simulator } from '../simulator.ts'
-import { parseJsonText } from '../store/json-text.ts'
-import { jsonPath, problemsOf } from '../store/problems.ts'
+import { parseJsonText } from '../lib/json-text.ts'
+import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
+import type { Simulator } from '../simulator/simulator.ts'
 import { UsageError } from './command.ts'
 
 /** The same as POST /_sim/commands takes, with `at` counted from the start. */

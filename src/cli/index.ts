@@ -1,21 +1,21 @@
 /** The command line: one list of commands, each loaded when it is asked for. */
 import yargs, { type CommandModule } from 'yargs'
-import { VERSION } from '../control/version.ts'
-import { nearestWord } from '../kernel/nearest.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { VERSION } from '../version.ts'
 import { type Command, UsageError } from './command.ts'
 
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
-  serve: () => import('./serve.ts'),
-  simulate: () => import('./simulate.ts'),
-  report: () => import('./report.ts'),
-  snapshot: () => import('./snapshot.ts'),
-  restore: () => import('./restore.ts'),
-  run: () => import('./run.ts'),
-  scenarios: () => import('./scenarios.ts'),
-  endpoints: () => import('./endpoints.ts'),
-  profile: () => import('./profile.ts'),
-  conform: () => import('./conform.ts'),
-  env: () => import('./env.ts'),
+  serve: () => import('./commands/serve.ts'),
+  simulate: () => import('./commands/simulate.ts'),
+  report: () => import('./commands/report.ts'),
+  snapshot: () => import('./commands/snapshot.ts'),
+  restore: () => import('./commands/restore.ts'),
+  run: () => import('./commands/run.ts'),
+  scenarios: () => import('./commands/scenarios.ts'),
+  endpoints: () => import('./commands/endpoints.ts'),
+  profile: () => import('./commands/profile.ts'),
+  conform: () => import('./commands/conform.ts'),
+  env: () => import('./commands/env.ts'),
 }
 const DEFAULT_COMMAND = 'serve'
 

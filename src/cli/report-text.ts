@@ -1,7 +1,8 @@
 /** A report for people: money in dollars, GPU time in hours, aligned. */
-import { COLD_START_PHASES, type DeploymentReport, type GpuHours, type Report } from '../cluster/report.ts'
+
+import { DEPLOYMENT_STATUSES } from '../data/records/records.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
-import { DEPLOYMENT_STATUSES } from '../store/records.ts'
+import { COLD_START_PHASES, type DeploymentReport, type GpuHours, type Report } from '../simulation/reporting/report.ts'
 
 const MICROCENTS_PER_DOLLAR = 100_000_000
 

@@ -1,7 +1,7 @@
 /** A series as a CSV file, there whole or not at all. */
 import { accessSync, closeSync, constants, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type ReportStep, STEP_COLUMNS } from '../cluster/series.ts'
+import { type ReportStep, STEP_COLUMNS } from '../simulation/reporting/time-series.ts'
 import { UsageError } from './command.ts'
 
 const CHUNK_CHARS = 1 << 16

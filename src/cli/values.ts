@@ -1,6 +1,6 @@
 /** Reading the values of flags, from the command line and from the environment alike. */
 import { type Micros, micros } from '../kernel/duration.ts'
-import { nearestWord } from '../kernel/nearest.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
 import { UsageError } from './command.ts'
 
 /** What a flag was given, and where: what is wrong with it is said of the place to put it right. */

@@ -1,6 +1,6 @@
 /** What a clock belongs to. */
-import type { World } from '../cluster/world.ts'
-import type { RequestWait } from './waits.ts'
+import type { World } from '../simulation/world.ts'
+import type { RequestWait } from './waiting-requests.ts'
 
 /** How a clock treats what it finds in its process. */
 export interface ClockOptions {

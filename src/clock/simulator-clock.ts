@@ -3,24 +3,24 @@
  * whoever it woke go on before the next step.
  */
 
-import { EVENTS, HOUSEKEEPING_EVENTS } from '../cluster/events.ts'
-import { eventsToNextChange, inProgress, type PolledResource } from '../cluster/unfinished.ts'
-import type { World } from '../cluster/world.ts'
 import { MAX_WORLD_AGE } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
-import { type BoundedMoveResult, type MoveResult, type MoveStart, moveResultSince, startMove } from './happened.ts'
+import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
+import { EVENTS, HOUSEKEEPING_EVENTS } from '../simulation/events.ts'
+import { eventsToNextChange, inProgress, type PolledResource } from '../simulation/reporting/progress.ts'
+import type { World } from '../simulation/world.ts'
+import { FakeTimers, warn } from './fake-timers.ts'
+import { ClockHolds } from './holds.ts'
 import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
-import { FakeTimers, warn } from './lockstep.ts'
-import { assertKnownOptions, assertPredicate, requireWithinMaxAge, toFutureTime } from './moves.ts'
-import { ClockHolds } from './pauses.ts'
-import { Quiescence } from './quiet.ts'
-import { type ClockDrive, type ClockMode, type ClockSetting, readSetting, toSetting } from './setting.ts'
+import { assertKnownOptions, assertPredicate, requireWithinMaxAge, toFutureTime } from './move-arguments.ts'
+import { type BoundedMoveResult, type MoveResult, type MoveStart, moveResultSince, startMove } from './move-result.ts'
+import { Quiescence } from './quiescence.ts'
+import { type ClockDrive, type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
 import { type Sleeper, Sleepers } from './sleepers.ts'
-import { Slices } from './slices.ts'
-import { clearRealTimeout, setRealTimeout } from './turns.ts'
+import { Slices } from './time-slices.ts'
 import { UntilError } from './until-error.ts'
-import { PendingRequests, type PendingRequestView } from './waits.ts'
+import { PendingRequests, type PendingRequestView } from './waiting-requests.ts'
 
 /**
  * The clock of a simulator.

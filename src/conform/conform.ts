@@ -1,9 +1,10 @@
 /** The simulator's answers against an OpenAPI document of somebody else. */
-import type { AnyEndpoint, Operations } from '../api/endpoint.ts'
-import { createExampleRequest } from '../api/examples.ts'
-import type { NamesProfile } from '../api/names.ts'
-import { nearestWord } from '../kernel/nearest.ts'
-import { createSimulator, type Simulator } from '../simulator.ts'
+
+import { nearestWord } from '../lib/did-you-mean.ts'
+import type { AnyEndpoint, Operations } from '../service/endpoint.ts'
+import type { NamesProfile } from '../service/naming/names-profile.ts'
+import { createExampleRequest } from '../service/openapi/examples.ts'
+import { createSimulator, type Simulator } from '../simulator/simulator.ts'
 import { BodyValidator } from './bodies.ts'
 import {
   contentOf,
@@ -15,8 +16,8 @@ import {
   OpenapiDocument,
   toObject,
 } from './document.ts'
+import { applyChange, type Probe, probesOf } from './probes.ts'
 import { compareSchemas, type SchemaDifference } from './schemas.ts'
-import { applyChange, type Probe, probesOf } from './stories.ts'
 import { EVENT_STREAM, eventForms, eventSchemaOf, findStreamDifferences } from './streams.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** A document in a file, JSON or YAML. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseDocument } from 'yaml'
-import { parseJsonText } from '../store/json-text.ts'
+import { parseJsonText } from '../lib/json-text.ts'
 import { DocumentError } from './document.ts'
 
 /** @throws DocumentError for a file that is not there or holds neither */

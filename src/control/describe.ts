@@ -1,7 +1,7 @@
 /** The control plane by its declarations: what `GET /_sim` lists, and the page `docs/control.md`. */
 import * as z from 'zod'
-import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../api/endpoint.ts'
-import { exampleTarget } from '../api/examples.ts'
+import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../service/endpoint.ts'
+import { exampleTarget } from '../service/openapi/examples.ts'
 
 /** Something that an endpoint takes. */
 export interface EndpointParameter {

@@ -1,8 +1,8 @@
-import { createEndpointFactory, type Operations, RefusalError, refuse } from '../api/endpoint.ts'
-import { nearestWord } from '../kernel/nearest.ts'
-import type { Simulator } from '../simulator.ts'
-import type { TimelineLibrary } from '../timelines.ts'
-import type { Worlds } from '../worlds.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { createEndpointFactory, type Operations, RefusalError, refuse } from '../service/endpoint.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+import type { TimelineLibrary } from '../simulator/timelines.ts'
+import type { Worlds } from '../simulator/worlds.ts'
 
 /** What handlers of the control plane get besides their input. */
 export interface ControlScope {

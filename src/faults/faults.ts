@@ -1,15 +1,16 @@
 /** Faults of the wire: the rules of one simulator, and what stands around its operations because of them. */
-import type { Operations } from '../api/endpoint.ts'
-import type { InterceptedRequest, Middleware, Next } from '../api/pipeline.ts'
+
 import { type Micros, micros } from '../kernel/duration.ts'
-import { globOf } from '../kernel/glob.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { nearestWord } from '../kernel/nearest.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
-import { type PastWorld, WorldHistory } from './history.ts'
-import type { FaultKind, FaultWorld } from './kind.ts'
-import { FAULT_KINDS } from './kinds.ts'
-import { FaultError, type FaultRule, MODEL_FIELDS, type ParsedRule, parseRule } from './rule.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { globOf } from '../lib/glob.ts'
+import type { Operations } from '../service/endpoint.ts'
+import type { InterceptedRequest, Middleware, Next } from '../service/http/pipeline.ts'
+import { FAULT_KINDS } from './kinds/index.ts'
+import type { FaultKind, FaultWorld } from './kinds/kind.ts'
+import { FaultError, type FaultRule, MODEL_FIELDS, type ParsedRule, parseRule } from './rules.ts'
+import { type PastWorld, WorldHistory } from './world-history.ts'
 
 const TRIGGER = purpose('fault.trigger')
 const SHAPE = purpose('fault.shape')

@@ -1,5 +1,5 @@
+import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
-import type { Archive } from './tape.ts'
 
 /** Order at one instant: what ends comes before what breaks, that before controllers, observers last. */
 export const PRIORITY = { completion: 0, failure: 1, controller: 2, observer: 3 } as const

@@ -1,5 +1,5 @@
+import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
-import type { Archive } from './tape.ts'
 
 /** The epoch of every world unless told otherwise: 2026-01-01T00:00:00Z, never the wall's now. */
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000

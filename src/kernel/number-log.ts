@@ -1,4 +1,4 @@
-import type { Archive } from './tape.ts'
+import type { Archive } from './archive.ts'
 
 /** Rows in a block: what a fork copies at most of each log, and what a log lets go of at once. */
 const BLOCK = 256

@@ -1,4 +1,4 @@
-import type { Archive } from './tape.ts'
+import type { Archive } from './archive.ts'
 
 /** Hears of every row that is put in, written or taken out: whoever checks looks at those again. */
 export interface WriteObserver {

@@ -1,5 +1,5 @@
-import { Refusal } from '../api/refusal.ts'
 import type { EntryFields } from '../kernel/journal.ts'
+import { Refusal } from '../service/client/refusal.ts'
 
 /** What a value should be: the fields that matter, a pattern for a text, a whole list element by element. */
 export type Expected<T> = T extends string

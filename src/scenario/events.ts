@@ -1,7 +1,8 @@
 /** Naming events of the journal: for assertions over what happened. */
-import { JOURNAL_KINDS } from '../control/kinds.ts'
+
 import type { Entry, EntryFields } from '../kernel/journal.ts'
-import { nearestWord } from '../kernel/nearest.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { differences } from './check.ts'
 
 /**

@@ -1,22 +1,27 @@
 /** What a scenario, and a test that plays scenarios, may import from `modelhost-sim/scenario`. */
-export type { RequestOf, ResponseOf } from '../api/client.ts'
-export { Refusal } from '../api/refusal.ts'
-export type { MoveResult } from '../clock/happened.ts'
+
+export type { MoveResult } from '../clock/move-result.ts'
 export { UntilError } from '../clock/until-error.ts'
-export type { LedgerEntry } from '../cluster/ledger.ts'
-export type { NodeView } from '../cluster/nodes.ts'
 export type { FaultView } from '../faults/faults.ts'
-export type { Fault, FaultRule } from '../faults/rule.ts'
+export type { Fault, FaultRule } from '../faults/rules.ts'
 export type { Duration } from '../kernel/duration.ts'
 export type { Entry } from '../kernel/journal.ts'
-export type { ServerAddress } from './against.ts'
+export type { RequestOf, ResponseOf } from '../service/client/client.ts'
+export { Refusal } from '../service/client/refusal.ts'
+export type { LedgerEntry } from '../simulation/account/ledger.ts'
+export type { NodeView } from '../simulation/fleet/nodes.ts'
 export { type Check, CheckError, type Difference, type Expected, type ExpectRefusal, jsonLines } from './check.ts'
 export type { CountRange, EventPattern } from './events.ts'
-export type { Failure } from './failures.ts'
-export type { ScenarioCluster, ScenarioNode } from './orders.ts'
-export { runFiles, runScenario } from './playing.ts'
-export type { Result, RunOptions } from './run-scenario.ts'
-export type { FileResult, RunFilesOptions } from './runner.ts'
+export { runFiles, runScenario } from './lazy.ts'
+export type { ScenarioCluster, ScenarioNode } from './play/command-proxy.ts'
+export type { ScenarioClock, ScenarioFaults } from './play/environment.ts'
+export type { Failure } from './play/failures.ts'
+export type { ServerAddress } from './play/remote.ts'
+export type { Result, RunOptions } from './play/run-scenario.ts'
+export type { Always, Condition, LeadsTo, TemporalAssertion } from './play/temporal-assertions.ts'
+export type { At, Every, ScheduledStep } from './play/timeline.ts'
+export type { FileResult, RunFilesOptions } from './runner/runner.ts'
+export type { TraceDifference } from './runner/trace.ts'
 export {
   type CountOf,
   type Eventually,
@@ -27,7 +32,3 @@ export {
   type ScenarioOptions,
   scenario,
 } from './scenario.ts'
-export type { ScenarioClock, ScenarioFaults } from './stage.ts'
-export type { At, Every, ScheduledStep } from './timeline.ts'
-export type { TraceDifference } from './trace.ts'
-export type { Always, Condition, LeadsTo, TemporalAssertion } from './watches.ts'

@@ -1,15 +1,15 @@
-import type { Client } from '../api/client.ts'
-import type { LedgerEntry } from '../cluster/ledger.ts'
 import type { Duration } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { nearestWord } from '../kernel/nearest.ts'
-import { isSnapshotFixture, type SimulatorOptions } from '../simulator.ts'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import type { Client } from '../service/client/client.ts'
+import type { LedgerEntry } from '../simulation/account/ledger.ts'
+import { isSnapshotFixture, type SimulatorOptions } from '../simulator/simulator.ts'
 import type { Check, ExpectRefusal } from './check.ts'
 import type { CountRange, EventPattern } from './events.ts'
-import type { ScenarioCluster } from './orders.ts'
-import type { ScenarioClock, ScenarioFaults } from './stage.ts'
-import type { At, Every } from './timeline.ts'
-import type { Always, Condition, LeadsTo } from './watches.ts'
+import type { ScenarioCluster } from './play/command-proxy.ts'
+import type { ScenarioClock, ScenarioFaults } from './play/environment.ts'
+import type { Always, Condition, LeadsTo } from './play/temporal-assertions.ts'
+import type { At, Every } from './play/timeline.ts'
 
 /**
  * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures`,

@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
-import { handler as restore } from '../../src/cli/restore.ts'
-import { handler as snapshot } from '../../src/cli/snapshot.ts'
+import { handler as restore } from '../../src/cli/commands/restore.ts'
+import { handler as snapshot } from '../../src/cli/commands/snapshot.ts'
 import { loadSnapshot } from '../../src/index.ts'
-import { running } from '../serve/running.ts'
+import { running } from '../transports/http/running-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'snapshot-command-'))
 afterAll(() => rmSync(folder, { recursive: true }))

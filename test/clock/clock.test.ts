@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SimulatorClock } from '../../src/clock/simulator-clock.ts'
-import { createSimulator } from '../../src/simulator.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 
 const arranged = (status = 'deploying') =>
   createSimulator({

@@ -1,7 +1,7 @@
 /** Listeners of the journal and of bugs that throw: the world stays whole, and the error reaches the test. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createSimulator, type Simulator } from '../../src/simulator.ts'
-import { spec, stage } from '../cluster/stage.ts'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { spec, stage } from '../simulation/small-world.ts'
 
 const CHAT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
 /** The real clock, in the hands of a test. */
 const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))

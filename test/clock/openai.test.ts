@@ -1,7 +1,7 @@
 /** The `openai` package in step: its retries, its timeouts and its polling are timers of its own. */
 import OpenAI, { APIConnectionTimeoutError, toFile } from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createSimulator, type Simulator } from '../../src/simulator.ts'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
 const EPOCH = Date.UTC(2031, 4, 1)
 

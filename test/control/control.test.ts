@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { createClientFor } from '../../src/api/client.ts'
 import { controlOperations } from '../../src/control/index.ts'
-import { VERSION } from '../../src/control/version.ts'
-import { running } from '../serve/running.ts'
+import { createClientFor } from '../../src/service/client/client.ts'
+import { VERSION } from '../../src/version.ts'
+import { running } from '../transports/http/running-server.ts'
 
 const CHAT = { model_name: 'acme/chat2', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 

@@ -1,13 +1,13 @@
 /** Every command by what it does to the world, and every refused one by what it does not. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { ScriptRule } from '../../src/api/scripted.ts'
 import { controlOperations } from '../../src/control/index.ts'
-import { JOURNAL_KINDS } from '../../src/control/kinds.ts'
-import type { FaultRule } from '../../src/faults/rule.ts'
-import { ScenarioLibrary } from '../../src/scenario/library.ts'
-import { createSimulator } from '../../src/simulator.ts'
-import { type Running, running } from '../serve/running.ts'
+import type { FaultRule } from '../../src/faults/rules.ts'
+import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
+import type { ScriptRule } from '../../src/service/openai/scripted-answers.ts'
+import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { type Running, running } from '../transports/http/running-server.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
 const STOPPED = 'ZULBVvLkUPftB8Mo'
@@ -577,10 +577,12 @@ test('a GPU limit that was set is the one that is read', async () => {
 })
 
 test('every kind that the source writes into the journal is one that a hint can name', () => {
-  const folders = ['src/cluster', 'src/faults']
-  const files = folders.flatMap(folder => readdirSync(folder).map(name => `${folder}/${name}`))
+  const folders = ['src/simulation', 'src/faults']
+  const files = folders.flatMap(folder =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => `${folder}/${name}`),
+  )
   const sources = files.filter(file => file.endsWith('.ts')).map(file => readFileSync(file, 'utf8'))
-  const writers = /(?:happened|command|#note|#record|setHub|crash|#goDown)\((?:[^()]|\([^()]*\))*/g
+  const writers = /(?:\b[rR]ecord\w*|#record\w*|command|setHub|crash\w*|#\w*Down)\((?:[^()]|\([^()]*\))*/g
   const calls = sources.flatMap(text => text.match(writers) ?? [])
   const kinds = new Set(calls.flatMap(call => call.match(/(?<=')[a-z]+\.[a-zA-Z]+(?=')/g) ?? []))
   expect(kinds.size).toBeGreaterThan(50)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { controlOperations } from '../../src/control/index.ts'
-import { type Running, running, stateOf } from '../serve/running.ts'
+import { type Running, running, stateOf } from '../transports/http/running-server.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const FUNDS = { method: 'POST', body: '{"amount":500}' }

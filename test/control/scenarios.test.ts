@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ScenarioLibrary } from '../../src/scenario/library.ts'
-import { createSimulator } from '../../src/simulator.ts'
-import { running } from '../serve/running.ts'
+import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { running } from '../transports/http/running-server.ts'
 
 const OUTAGE = `title: an outage
 steps:

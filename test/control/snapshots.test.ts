@@ -1,7 +1,7 @@
 /** Snapshots of the worlds of a server: kept by name, gone back to, carried elsewhere, and what worlds are made from. */
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/index.ts'
-import { type Running, running } from '../serve/running.ts'
+import { type Running, running } from '../transports/http/running-server.ts'
 
 const SNAPSHOTS = '/_sim/snapshots'
 

@@ -1,7 +1,7 @@
 /** Several worlds behind one server: each an account of its own. */
 import { describe, expect, test, vi } from 'vitest'
-import { createSimulator } from '../../src/simulator.ts'
-import { type Running, running } from '../serve/running.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { type Running, running } from '../transports/http/running-server.ts'
 
 /** The real clock, in the hands of a test. */
 const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))

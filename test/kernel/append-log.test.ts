@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AppendLog } from '../../src/kernel/layers.ts'
+import { AppendLog } from '../../src/kernel/layered-map.ts'
 
 test('the newest items are kept in order and at their positions, and at most a block more', () => {
   fc.assert(

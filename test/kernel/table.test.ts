@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppendLog, LayeredMap } from '../../src/kernel/layers.ts'
+import { AppendLog, LayeredMap } from '../../src/kernel/layered-map.ts'
 import { Generation, Row, Table } from '../../src/kernel/table.ts'
 
 class Counter extends Row {

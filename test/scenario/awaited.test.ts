@@ -2,8 +2,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Play, type Result, runScenario, scenario } from '../../src/scenario/index.ts'
 import type { ScenarioOptions } from '../../src/scenario/scenario.ts'
-import { type Server, serve } from '../../src/serve.ts'
-import { createSimulator } from '../../src/simulator.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { type Server, serve } from '../../src/transports/http/server.ts'
 
 const model = 'acme/chat'
 const ask = { model, messages: [{ role: 'user' as const, content: 'Tell me about rivers.' }] }

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { type RunArguments, run } from '../../src/cli/run.ts'
-import { loadScenarios } from '../../src/scenario/files.ts'
+import { type RunArguments, run } from '../../src/cli/commands/run.ts'
 import { runScenario } from '../../src/scenario/index.ts'
-import { withResolvedPaths } from '../../src/scenario/runner.ts'
+import { loadScenarios } from '../../src/scenario/runner/files.ts'
+import { withResolvedPaths } from '../../src/scenario/runner/runner.ts'
 import type { Scenario } from '../../src/scenario/scenario.ts'
-import { serve } from '../../src/serve.ts'
-import { createSimulator } from '../../src/simulator.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { serve } from '../../src/transports/http/server.ts'
 
 const NAMES = JSON.stringify({ paths: { hosted: 'machines' }, fields: { account_balance: 'owed' } })
 /** One client of its own, which speaks the words of its provider, and the typed one beside it. */

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type RunArguments, run } from '../../src/cli/run.ts'
+import { type RunArguments, run } from '../../src/cli/commands/run.ts'
 import { createSimulator, saveSnapshot } from '../../src/index.ts'
 import { runScenario, scenario } from '../../src/scenario/index.ts'
 import { BIN, PROJECT } from '../cli/process.ts'

@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { expect, test } from 'vitest'
-import { list } from '../../src/cli/scenarios.ts'
-import { findScenarioFiles, loadScenarios } from '../../src/scenario/files.ts'
+import { list } from '../../src/cli/commands/scenarios.ts'
 import { runFiles, runScenario } from '../../src/scenario/index.ts'
-import { tracePath } from '../../src/scenario/runner.ts'
+import { findScenarioFiles, loadScenarios } from '../../src/scenario/runner/files.ts'
+import { tracePath } from '../../src/scenario/runner/runner.ts'
 
 const FOLDERS = ['api', 'batch', 'deploy', 'hardware', 'hub', 'inference', 'money', 'quota', 'scale']
 const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))

@@ -1,0 +1,113 @@
+/** `modelhost-sim conform`: the simulator's answers against an OpenAPI document of your provider. */
+import type { Argv } from 'yargs'
+import type { Conformance, Finding } from '../../conform/conform.ts'
+import { readNames } from '../../service/naming/names-profile.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { text } from '../values.ts'
+
+export const command = 'conform'
+export const describe = 'Check the answers of the simulator against an OpenAPI document of your provider'
+
+export interface ConformArguments {
+  openapi?: string | undefined
+  names?: string | undefined
+  json?: boolean | undefined
+}
+
+export function builder(argv: Argv): Argv<ConformArguments> {
+  return argv
+    .options({
+      openapi: {
+        type: 'string',
+        requiresArg: true,
+        describe: 'File or address of the document: OpenAPI 3.0 to 3.2, JSON or YAML',
+        coerce: text('openapi'),
+      },
+      names: {
+        type: 'string',
+        requiresArg: true,
+        describe: "File with the words of your provider for the interface's neutral ones",
+        coerce: text('names'),
+      },
+      json: { type: 'boolean', default: false, describe: 'What differs as one JSON object' },
+    })
+    .example('$0 conform --openapi provider.yaml', 'what differs, breaks first')
+    .example('$0 conform --openapi provider.yaml --names names.json', 'the same in the words of the provider')
+    .example('$0 conform --openapi https://api.example.test/openapi.json', 'a document where the provider has it')
+    .epilogue(
+      `A break is what a client written for the document fails at; with one the exit code is 1.\n${EXIT_CODES}`,
+    ) as unknown as Argv<ConformArguments>
+}
+
+export async function handler({ openapi, names, json }: ConformArguments): Promise<void> {
+  if (openapi === undefined) {
+    throw new UsageError(
+      'Failed to check: there is no document. Give the file or the address of one, as in --openapi provider.yaml.',
+    )
+  }
+  const {
+    conform,
+    DocumentError,
+    parseDocumentText: parsed,
+    readDocument,
+    titleOf,
+  } = await import('../../conform/index.ts')
+  const profile = names === undefined ? {} : { names: readNames(names).profile }
+  let document: unknown
+  let conformance: Conformance
+  try {
+    document = isAddress(openapi) ? parsed(await fetchText(openapi)) : readDocument(openapi)
+    conformance = await conform(document, profile)
+  } catch (error) {
+    if (error instanceof DocumentError) throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
+    throw error
+  }
+  process.stdout.write(
+    json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, titleOf(document)),
+  )
+  if (conformance.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
+}
+
+function isAddress(openapi: string): boolean {
+  return /^https?:\/\//i.test(openapi)
+}
+
+/** The one thing that the command asks of anybody else; what a document refers to is never fetched. */
+async function fetchText(address: string): Promise<string> {
+  const readError = (why: string) =>
+    new UsageError(`Failed to read --openapi '${address}': ${why}. Download the document, and give its file.`)
+  if (!URL.canParse(address)) throw readError('it is no address')
+  try {
+    const answer = await fetch(address, { headers: { accept: 'application/json, application/yaml, */*' } })
+    if (!answer.ok) throw readError(`what answers there refuses it (${answer.status})`)
+    return await answer.text()
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const { cause, message } = error as { cause?: { code?: string }; message: string }
+    throw readError(`nobody answers there (${cause?.code ?? message})`)
+  }
+}
+
+const SEVERITY_LABELS = { break: 'break  ', warning: 'warning', note: 'note   ' } as const
+
+function formatConformance({ findings, operations, served, requests, beyond }: Conformance, title: string): string {
+  const lines = findings.map(formatFinding)
+  const count = (severity: Finding['severity'], word: string) => {
+    const found = findings.filter(one => one.severity === severity).length
+    return `${found} ${word}${found === 1 ? '' : 's'}`
+  }
+  const summary =
+    `${title}: ${served} of ${operations} operations served, asked with ${requests} requests: ` +
+    `${count('break', 'break')}, ${count('warning', 'warning')}, ${count('note', 'note')}`
+  const more = beyond.length === 0 ? '' : `Served beside it: ${beyond.length} more, as modelhost-sim endpoints lists.\n`
+  return `${[...lines, ...(lines.length > 0 ? [''] : []), summary].join('\n')}\n${more}`
+}
+
+function formatFinding({ severity, kind, operation, place, pointer, says, ours }: Finding): string {
+  return [
+    `${SEVERITY_LABELS[severity]}  ${operation}: ${place} (${kind})`,
+    `         the document: ${says}`,
+    `         the simulator: ${ours}`,
+    `         at ${pointer}`,
+  ].join('\n')
+}

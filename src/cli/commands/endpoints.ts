@@ -1,0 +1,88 @@
+import type { Argv } from 'yargs'
+import { controlPage } from '../../control/describe.ts'
+import { controlOperations } from '../../control/index.ts'
+import { operations } from '../../service/index.ts'
+import { readNames } from '../../service/naming/names-profile.ts'
+import { VendorMapping } from '../../service/naming/translation.ts'
+import { type EndpointRow, endpointTable } from '../../service/openapi/endpoint-table.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { tableRow } from '../markdown.ts'
+import { text } from '../values.ts'
+
+interface Arguments {
+  json: boolean
+  markdown: boolean
+  control: boolean
+  names?: string | undefined
+}
+
+export const command = 'endpoints'
+export const describe = 'List every endpoint, and what of it is documented, a neighbour or assumed'
+
+export function builder(argv: Argv): Argv<Arguments> {
+  return argv
+    .options({
+      json: { type: 'boolean', default: false, describe: 'As one JSON document' },
+      markdown: { type: 'boolean', default: false, describe: 'As a Markdown table, with what is assumed' },
+      control: { type: 'boolean', default: false, describe: "The simulator's own endpoints under /_sim instead" },
+      names: {
+        type: 'string',
+        requiresArg: true,
+        describe: "File with the words of your provider for the interface's neutral ones",
+        coerce: text('names'),
+      },
+    })
+    .example('$0 endpoints', 'a table for people')
+    .example('$0 endpoints --json', 'the same with every assumption, for programs')
+    .example('$0 endpoints --control --markdown', 'the control plane, with what each takes and a line to paste')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export function handler({ json, markdown, control, names }: Arguments): void {
+  if (json && markdown) throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
+  if (control && names !== undefined) {
+    throw new UsageError(
+      'Failed to print: the control plane has no names of a provider. Leave --names or --control out.',
+    )
+  }
+  const named = names === undefined ? undefined : new VendorMapping(readNames(names), operations).names
+  const rows = endpointTable(control ? controlOperations : operations, named)
+  const text = json
+    ? JSON.stringify(rows, null, 2)
+    : !markdown
+      ? plainTable(rows, control)
+      : control
+        ? controlPage(controlOperations)
+        : markdownTable(rows)
+  process.stdout.write(`${text}\n`)
+}
+
+function plainTable(rows: readonly EndpointRow[], control: boolean): string {
+  // Of the control plane nothing is the service's: what it does says more than where it comes from.
+  const cells = rows.map(row => [
+    row.method,
+    row.path,
+    control ? row.operation : row.provenance,
+    control ? row.summary : row.operation,
+  ])
+  const widths = [0, 1, 2].map(column => Math.max(...cells.map(line => line[column]!.length)))
+  const lines = cells.map(line =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  const count = (provenance: string) => rows.filter(row => row.provenance === provenance).length
+  const origins = `${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, needed to follow it)`
+  return [...lines, '', `${rows.length} endpoints${control ? ' of the control plane' : `: ${origins}`}`].join('\n')
+}
+
+function markdownTable(rows: readonly EndpointRow[]): string {
+  return [
+    '| Endpoint | Operation | Provenance | Summary | Assumed |',
+    '|---|---|---|---|---|',
+    ...rows.map(({ method, path, operation, provenance, summary, assumed }) =>
+      tableRow([`\`${method} ${path}\``, `\`${operation}\``, provenance, summary, assumed.join('; ')]),
+    ),
+  ].join('\n')
+}

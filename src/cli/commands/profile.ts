@@ -1,0 +1,116 @@
+/** `modelhost-sim profile`: every figure of a provider profile, what it means, and where it was taken from. */
+import type { Argv } from 'yargs'
+import {
+  bytes,
+  duration,
+  durations,
+  period,
+  rate,
+  rateDistribution,
+  timeDistribution,
+  warmUp,
+} from '../../data/profiles/figures.ts'
+import { loadProfile, toCamelCase } from '../../data/profiles/load.ts'
+import { NamedSections, PROFILE_SECTIONS, type ProfileSection, ProfileSetting } from '../../data/profiles/schema.ts'
+import { formatDuration } from '../../kernel/duration.ts'
+import { EXIT_CODES } from '../command.ts'
+import { tableRow } from '../markdown.ts'
+import { text } from '../values.ts'
+
+interface Arguments {
+  name: string
+  markdown: boolean
+}
+
+export const command = 'profile [name]'
+export const describe = 'List every figure of a provider profile, with its meaning and its source'
+
+export function builder(argv: Argv): Argv<Arguments> {
+  return argv
+    .positional('name', {
+      type: 'string',
+      default: 'realistic',
+      coerce: text('name'),
+      describe: 'A profile, or a file',
+    })
+    .options({ markdown: { type: 'boolean', default: false, describe: 'As Markdown tables, a section each' } })
+    .example('$0 profile', 'the figures of the default')
+    .example('$0 profile ./mine.json', 'those of your own, with what it extends')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export function handler({ name, markdown }: Arguments): void {
+  const rows = settingRows(name)
+  const lines = markdown
+    ? markdownSections(rows)
+    : rows.map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}`)
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+interface SettingRow {
+  /** Its place in the file: `timings.image_pull`. */
+  readonly place: string
+  readonly value: string
+  readonly meaning: string
+  readonly source: string
+}
+
+function settingRows(name: string): SettingRow[] {
+  const profile = loadProfile(name)
+  const rows: SettingRow[] = []
+  const walk = (section: ProfileSection, values: object, place: string) => {
+    for (const [key, part] of Object.entries(section)) {
+      const at = place === '' ? key : `${place}.${key}`
+      const value = (values as Record<string, unknown>)[key] ?? (values as Record<string, unknown>)[toCamelCase(key)]
+      if (part instanceof ProfileSetting) {
+        const source = profile.sources[at] ?? '(changed by this profile, without a source)'
+        rows.push({ place: at, value: formatSetting(part, value), meaning: part.meaning, source })
+      } else if (part instanceof NamedSections) {
+        for (const [one, of] of Object.entries(value as object)) walk(part.shape, of as object, `${at}.${one}`)
+      } else walk(part, value as object, at)
+    }
+  }
+  walk(PROFILE_SECTIONS, profile, '')
+  // What a pack leaves out does not happen: a line for each would bury those that do.
+  return rows.filter(
+    ({ place, value }) => !place.startsWith('weather.packs.') || (value !== '0' && !/^none 1\b/.test(value)),
+  )
+}
+
+const TIMES: readonly unknown[] = [duration, period, durations, timeDistribution, warmUp]
+const RATES: readonly unknown[] = [rate, rateDistribution]
+
+/** As a profile writes it, with units. */
+function formatSetting({ kind }: ProfileSetting<unknown, unknown>, value: unknown): string {
+  const unit = TIMES.includes(kind)
+    ? (micros: number) => (micros === 0 ? '0s' : formatDuration(micros).replace(' ', ''))
+    : RATES.includes(kind)
+      ? (perSecond: number) => `${perSecond / 1e6}MB/s`
+      : kind === bytes
+        ? (count: number) => `${count / 1e9}GB`
+        : String
+  const formatPart = (one: unknown, key = ''): string => {
+    if (Array.isArray(one)) return one.map(item => formatPart(item)).join(', ')
+    if (typeof one === 'object' && one !== null) {
+      return Object.entries(one)
+        .filter(([, item]) => item !== undefined)
+        .map(([name, item]) => `${name} ${formatPart(item, name)}`)
+        .join(', ')
+    }
+    // The spread of a lognormal is a number without a unit.
+    return typeof one === 'number' && key !== 'sigma' ? unit(one) : String(one)
+  }
+  return formatPart(value)
+}
+
+function markdownSections(rows: readonly SettingRow[]): string[] {
+  const sections = [...new Set(rows.map(({ place }) => place.split('.')[0]!))]
+  return sections.map(section => {
+    const lines = rows
+      .filter(({ place }) => place.startsWith(`${section}.`))
+      .map(({ place, value, meaning, source }) =>
+        tableRow([`\`${place.slice(section.length + 1)}\``, value, meaning, source]),
+      )
+    return `## ${section}\n\n| Figure | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
+  })
+}

@@ -1,0 +1,203 @@
+/** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
+import type { Argv } from 'yargs'
+import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
+import { HOUR, MINUTE, type Micros } from '../../kernel/duration.ts'
+import { monotonicMs, wallMs } from '../../kernel/pacer.ts'
+import { eventLoopTurn } from '../../lib/real-time.ts'
+import { InvariantError } from '../../simulation/invariants/invariant.ts'
+import { excessOf } from '../../simulation/reporting/report-window.ts'
+import { reportSeries } from '../../simulation/reporting/time-series.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { scheduleCommands } from '../command-file.ts'
+import { Progress } from '../progress.ts'
+import { formatReport } from '../report-text.ts'
+import { requireWritable, writeSeries } from '../series-file.ts'
+import { onSignals } from '../signals.ts'
+import { SNAPSHOT_ENDING } from '../snapshot-file.ts'
+import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
+
+export const command = 'simulate'
+export const describe = 'Let a fleet live without clients, and report what it did and cost'
+
+export interface SimulateArguments {
+  fixtures: string
+  profile: string
+  seed: string
+  weather?: string | undefined
+  acceleration?: number | undefined
+  for?: Micros | undefined
+  epoch?: string | undefined
+  json?: boolean | undefined
+  series?: string | undefined
+  step?: Micros | undefined
+  commands?: string | undefined
+  check?: boolean | undefined
+}
+
+const DEFAULT_STEP = 5 * MINUTE
+/** Rows of a series file at most; some 100 bytes each. */
+const MAX_SERIES_ROWS = 50_000_000
+
+export function builder(argv: Argv): Argv<SimulateArguments> {
+  const options = flags()
+  return argv
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
+    .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at true rates')
+    .example('$0 simulate --for 1d --series day.csv --step 15m', 'and a row a deployment every 15 minutes')
+    .epilogue(
+      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
+    ) as unknown as Argv<SimulateArguments>
+}
+
+function flags() {
+  return {
+    for: {
+      ...flag('for', 'How long to simulate: 24h, 7d, 1h30m; needed'),
+      coerce: duration('for', '7d'),
+    },
+    fixtures: {
+      ...flag('fixtures', 'World to start from: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
+      coerce: text('fixtures'),
+    },
+    profile: {
+      ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
+      coerce: text('profile'),
+    },
+    seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: seed('seed') },
+    weather: {
+      ...flag(
+        'weather',
+        'What goes wrong by itself: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble; as the profile says unless given',
+      ),
+      coerce: text('weather'),
+    },
+    acceleration: {
+      ...flag('acceleration', 'How many times as often as the weather would have it'),
+      coerce: positive('acceleration', 1e6, 10),
+    },
+    epoch: {
+      ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
+      coerce: text('epoch'),
+    },
+    json: toggle('json', 'The report as one JSON object'),
+    series: {
+      ...flag('series', 'A CSV file to write, with a row a step and deployment'),
+      coerce: text('series'),
+    },
+    step: {
+      ...flag('step', 'How long a step of the series is; 5m unless given'),
+      coerce: duration('step', '5m'),
+    },
+    check: toggle('check', 'Hold the fleet to its laws after every event; a breach ends it with exit code 1'),
+    commands: {
+      ...flag('commands', 'A JSON file of what breaks and when: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
+      coerce: text('commands'),
+    },
+  }
+}
+
+export async function handler(args: SimulateArguments): Promise<void> {
+  process.exitCode = await simulate(args, {
+    out: text => process.stdout.write(text),
+    error: text => process.stderr.write(text),
+    isTerminal: process.stderr.isTTY === true,
+    onSignal: onSignals,
+  })
+}
+
+export interface SimulateIo {
+  out(text: string): void
+  error(text: string): void
+  /** Whether what is written to `error` goes to a terminal. */
+  readonly isTerminal?: boolean
+  /** Calls `stop` with the exit code of the first signal; returns the way to stop listening. */
+  onSignal?(stop: (exitCode: number) => void): () => void
+}
+
+/** Does what the command does and returns its exit code: 0, or that of the signal that ended it early. */
+export async function simulate(args: SimulateArguments, io: SimulateIo): Promise<number> {
+  const length = args.for
+  if (length === undefined) {
+    throw new UsageError('Failed to simulate: it is not said how long. Give --for, as in --for 7d.')
+  }
+  if (args.step !== undefined && args.series === undefined) {
+    throw new UsageError('Failed to simulate: --step is for a series. Leave it out, or give --series and a file.')
+  }
+  if (args.fixtures.endsWith(SNAPSHOT_ENDING)) {
+    throw new UsageError(
+      `Failed to simulate: '${args.fixtures}' is in the middle of a life, and a report is of a whole one. Give a fixture; serve goes on from a snapshot.`,
+    )
+  }
+  const { series, step = DEFAULT_STEP } = args
+  if (series !== undefined) requireWritable(series)
+  const sim = createSimulator({
+    fixtures: args.fixtures,
+    profile: profileOf(args),
+    seed: args.seed,
+    ...(args.check && { check: true }),
+    // Nobody reads the journal of a fleet without clients.
+    journalLimit: 1000,
+    ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
+  })
+  if (series !== undefined) requireRowLimit(sim, length, step)
+  if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
+  let exitCode: number
+  try {
+    exitCode = await advanceWithProgress(sim, length, io)
+  } catch (error) {
+    if (!(error instanceof InvariantError)) throw error
+    io.error(`${error.message}\n`)
+    return 1
+  }
+  if (series !== undefined && sim.clock.elapsed > 0) {
+    writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+  }
+  const report = sim.report()
+  io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
+  return exitCode
+}
+
+/** Moves time in parts, none of which anything depends on, and looks around between them. */
+async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateIo): Promise<number> {
+  const progress = new Progress(length, io)
+  let exitCode = 0
+  const release = io.onSignal?.(code => {
+    exitCode = code
+    sim.clock.interrupt()
+  })
+  const parts = Math.ceil(length / Math.min(HOUR, Math.ceil(length / 100)))
+  let lastYieldMs = monotonicMs()
+  try {
+    for (let part = 1; part <= parts && exitCode === 0; part++) {
+      await sim.clock.advanceToInSlices(Math.round((length * part) / parts))
+      progress.update(sim.clock.elapsed)
+      if (monotonicMs() - lastYieldMs < 20) continue
+      // A signal is heard only between two turns of the event loop.
+      await eventLoopTurn()
+      lastYieldMs = monotonicMs()
+    }
+  } finally {
+    progress.end()
+    release?.()
+  }
+  return exitCode
+}
+
+function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
+  const withChosenWeather = withWeather(profile, { weather, acceleration })
+  if (acceleration !== undefined && (weather ?? loadProfile(profile).weather.pack) === 'none') {
+    throw new UsageError(
+      'Failed to simulate: --acceleration is for weather, and there is none. Leave it out, or give --weather realistic.',
+    )
+  }
+  return withChosenWeather
+}
+
+function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
+  const tooLong = excessOf(sim.world, length, step, MAX_SERIES_ROWS)
+  if (tooLong === undefined) return
+  throw new UsageError(`Failed to write --series: that makes ${tooLong}. Give a longer --step.`)
+}

@@ -1,0 +1,48 @@
+/** `modelhost-sim snapshot`: a world of a running server, as it is now, into a file. */
+import type { Argv } from 'yargs'
+import { writeSnapshotFile } from '../../simulator/snapshot/files.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
+import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { SNAPSHOT_ENDING } from '../snapshot-file.ts'
+import { requireKnownVariables } from '../values.ts'
+
+export const command = 'snapshot <file>'
+export const describe = 'Write the world of a running server to a file, for --fixtures and restore'
+
+export interface SnapshotArguments extends ServerArguments {
+  file: string
+}
+
+export function builder(argv: Argv): Argv<SnapshotArguments> {
+  const options = serverFlags()
+  return argv
+    .positional('file', {
+      type: 'string',
+      describe: `A file that ends in ${SNAPSHOT_ENDING}; one that is there is replaced`,
+    })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
+    .example('$0 snapshot before.snapshot', 'of the default world of a server on this machine')
+    .example('$0 serve --fixtures before.snapshot', 'goes on from there')
+    .epilogue(
+      `It holds the tokens of the world; only its owner may read it.\n${EXIT_CODES}`,
+    ) as unknown as Argv<SnapshotArguments>
+}
+
+export async function handler({ file, ...server }: SnapshotArguments): Promise<void> {
+  if (!file.endsWith(SNAPSHOT_ENDING)) {
+    throw new UsageError(`Failed to write '${file}': the file of a snapshot ends in ${SNAPSHOT_ENDING}. Name it so.`)
+  }
+  const taken = await requestServer(server, 'snapshots', 'a snapshot', { method: 'POST' })
+  const { snapshot, now, seed, digest } = (await taken.json()) as Readonly<Record<string, string>>
+  let bytes: Uint8Array
+  try {
+    const path = `snapshots/${snapshot}/export`
+    const exported = await requestServer(server, path, 'a snapshot', {}, 'application/octet-stream')
+    bytes = new Uint8Array(await exported.arrayBuffer())
+  } finally {
+    await requestServer(server, `snapshots/${snapshot}`, 'a snapshot', { method: 'DELETE' })
+  }
+  writeSnapshotFile(file, bytes)
+  process.stdout.write(`${file}: ${now}, seed ${seed}, digest ${digest}, ${bytes.length.toLocaleString('en')} bytes\n`)
+}

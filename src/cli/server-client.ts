@@ -1,0 +1,75 @@
+/** Asking a server that runs, for commands that are about one. */
+import { CONTROL_TOKEN_HEADER } from '../control/guards.ts'
+import { tryParseJson } from '../lib/json-text.ts'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../transports/http/server.ts'
+import { UsageError } from './command.ts'
+import { flag, text } from './values.ts'
+
+/** The flags that say where it is. */
+export function serverFlags() {
+  return {
+    url: {
+      ...flag(
+        'url',
+        'Address of the server, or the base_url of one of its worlds',
+        `http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
+      ),
+      coerce: text('url'),
+    },
+    'control-token': {
+      ...flag('control-token', 'Token of the control plane, which a server beyond loopback asks for'),
+      coerce: text('control-token'),
+    },
+  }
+}
+
+export interface ServerArguments {
+  url: string
+  controlToken?: string | undefined
+}
+
+/**
+ * Sends a request to the control plane of a running server.
+ *
+ * @param what is asked for, for errors: `a report`
+ * @param type what the answer has to be
+ * @throws UsageError when nobody answers, it is refused, or somebody else answers
+ */
+export async function requestServer(
+  { url, controlToken }: ServerArguments,
+  path: string,
+  what: string,
+  init: RequestInit = {},
+  type = 'application/json',
+): Promise<Response> {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError(
+      `Failed to read --url '${url}': no address of a server. Give one, as in --url http://${DEFAULT_HOST}:${DEFAULT_PORT}.`,
+    )
+  }
+  const headers = new Headers(init.headers)
+  if (controlToken !== undefined) headers.set(CONTROL_TOKEN_HEADER, controlToken)
+  let answer: Response
+  try {
+    answer = await fetch(`${url.replace(/\/+$/, '')}/_sim/${path}`, { ...init, headers })
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: string } }
+    throw new UsageError(
+      `Failed to ask ${url} for ${what}: no server answers there${cause?.code ? ` (${cause.code})` : ''}. ` +
+        'Start one with modelhost-sim serve, or name where it is with --url.',
+    )
+  }
+  if (answer.ok && answer.headers.get('content-type')?.split(';', 1)[0] === type) return answer
+  const { error } = (tryParseJson(await answer.text()) ?? {}) as { error?: unknown }
+  throw typeof error === 'string' && error.startsWith('Failed to ')
+    ? new UsageError(error)
+    : notSimulatorError(url, what, answer.status)
+}
+
+/** Somebody answers there, and it is no server of this package. */
+export function notSimulatorError(url: string, what: string, status: number): UsageError {
+  return new UsageError(
+    `Failed to ask ${url} for ${what}: what answers there (${status}) is no modelhost-sim that tells any. ` +
+      'Name where one is with --url.',
+  )
+}

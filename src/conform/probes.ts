@@ -1,0 +1,170 @@
+/** What an operation is asked beside its example: what brings the simulator to the refusals that it has. */
+
+import { GPU_TYPES } from '../data/records/records.ts'
+import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
+import { inputShape } from '../service/naming/schema-shape.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+
+/** What a request has in place of what its example has. */
+export interface RequestChange {
+  readonly path?: string
+  readonly search?: string
+  /** Parameters of the query, put among those there are. */
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Fields of a body in JSON, put among those there are. */
+  readonly fields?: Readonly<Record<string, unknown>>
+}
+
+/** A request, and what happens to its world before. */
+export interface Probe {
+  readonly change?: RequestChange
+  /** @param usual the request as its example is, made anew for each that is asked */
+  readonly before?: (sim: Simulator, usual: () => Request) => unknown
+}
+
+const UNKNOWN_NAME = 'none-of-the-kind'
+/** A token of the default world that another network alone may use. */
+const RESTRICTED_TOKEN = 'sim_office_token'
+/** A value that no parameter takes which is more than a text. */
+const INVALID_VALUE = '~'
+const FORM = 'application/x-www-form-urlencoded'
+/** Fields that name something which there has to be. */
+const REFERENCE_FIELDS = ['base_model', 'input_file_id', 'model', 'gpu_type', 'deploy_id', 'after']
+/** More bytes than anybody may send. */
+const TOO_MANY_BYTES = String(2 ** 40)
+
+/** All that an operation is asked, its example first. */
+export function probesOf(operations: Operations, operation: string): Probe[] {
+  const endpoint = operations[operation] as AnyEndpoint
+  return [
+    {},
+    ...callerProbes(endpoint),
+    ...inputProbes(endpoint),
+    ...nameProbes(endpoint),
+    ...stateProbes(operations, endpoint),
+    ...(OPERATION_PROBES[operation] ?? []),
+  ]
+}
+
+/** Who asks. */
+function callerProbes({ auth }: AnyEndpoint): Probe[] {
+  const bearer = (token: string): Probe => ({ change: { headers: { authorization: `Bearer ${token}` } } })
+  if (auth === 'none') return []
+  const withRejectedToken = [bearer(UNKNOWN_NAME), bearer(RESTRICTED_TOKEN)]
+  return auth === 'token' ? [{ change: { headers: { authorization: '' } } }, ...withRejectedToken] : withRejectedToken
+}
+
+/** Input that fits no declaration, or is of another kind. */
+function inputProbes({ body, upload, consumes, query }: AnyEndpoint): Probe[] {
+  const changes: RequestChange[] = []
+  if (body !== undefined) {
+    const other = consumes === 'form' ? 'application/json' : FORM
+    changes.push({ body: '"text"' }, { headers: { 'content-type': other } })
+  }
+  if (upload !== undefined) {
+    changes.push({ headers: { 'content-encoding': 'gzip' } }, { headers: { 'content-length': TOO_MANY_BYTES } })
+    changes.push({ headers: { 'content-type': FORM } })
+  }
+  if (Object.values(query).some(schema => !schema.safeParse(undefined).success)) changes.push({ search: '' })
+  const checkedParameter = Object.keys(query).find(name => !query[name]!.safeParse(INVALID_VALUE).success)
+  if (checkedParameter !== undefined) changes.push({ query: { [checkedParameter]: INVALID_VALUE } })
+  return changes.map(change => ({ change }))
+}
+
+/** Things that there are not, by their names. */
+function nameProbes({ path, body, query }: AnyEndpoint): Probe[] {
+  const changes: RequestChange[] = []
+  if (routeParamNames(path).length > 0) changes.push({ path: path.replaceAll(/\{\w+\}/g, UNKNOWN_NAME) })
+  const fields = body === undefined ? undefined : inputShape(body).fields
+  for (const name of REFERENCE_FIELDS) {
+    if (fields?.has(name)) changes.push({ fields: { [name]: UNKNOWN_NAME } })
+    if (Object.hasOwn(query, name)) changes.push({ query: { [name]: UNKNOWN_NAME } })
+  }
+  return changes.map(change => ({ change }))
+}
+
+/** A world in which there is no more of it, or in which it has been done already. */
+function stateProbes(operations: Operations, { method, path, refusals }: AnyEndpoint): Probe[] {
+  const probes: Probe[] = []
+  if (402 in refusals) probes.push({ before: sim => sim.cluster.account.suspend() })
+  if (403 in refusals) {
+    const lower = (sim: Simulator) => {
+      for (const gpu of GPU_TYPES) if (gpu !== 'other') sim.cluster.limit.set(gpu, 0)
+    }
+    probes.push({ before: lower })
+  }
+  const again = async (sim: Simulator, usual: () => Request) => void (await sim.fetch(usual()))
+  // What is gone, or done, is told from what never was by these alone.
+  if (method !== 'GET' && [400, 403, 409].some(status => status in refusals)) probes.push({ before: again })
+  if (!(400 in refusals)) return probes
+  if (method !== 'GET') probes.push({ before: (sim, usual) => anHourAfter(sim, again(sim, usual)) })
+  const thing = /^.*?\{\w+\}/.exec(path)?.[0]
+  const declared = Object.values(operations as Operations<unknown>) as AnyEndpoint[]
+  if (thing !== undefined && declared.some(one => one.method === 'DELETE' && one.path === thing)) {
+    const deleted = (sim: Simulator, usual: () => Request) => {
+      const { url, headers } = usual()
+      const { pathname, origin } = new URL(url)
+      const target = pathname.split('/').slice(0, thing.split('/').length).join('/')
+      return sim.fetch(`${origin}${target}`, {
+        method: 'DELETE',
+        headers: { authorization: headers.get('authorization')! },
+      })
+    }
+    probes.push({ before: deleted }, { before: (sim, usual) => anHourAfter(sim, deleted(sim, usual)) })
+  }
+  return probes
+}
+
+async function anHourAfter(sim: Simulator, done: Promise<unknown>): Promise<void> {
+  await done
+  await sim.clock.advance('1h')
+}
+
+const OTHER_GPU: Probe = { change: { fields: { gpu: 'other' } } }
+const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
+const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
+const STOPPED_MODEL = 'acme/summarizer'
+const MAX_FUNDS_CENTS = 1_000_000_000
+
+/** What one operation alone refuses. */
+const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
+  listDeployments: [{ change: { search: '?status=walking' } }],
+  createLlmDeployment: [OTHER_GPU],
+  createHosted: [OTHER_GPU],
+  createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
+  createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  addFunds: [
+    { before: sim => sim.cluster.card.decline() },
+    {
+      change: { fields: { amount: MAX_FUNDS_CENTS } },
+      async before(sim, usual) {
+        for (let i = 0; i < 4; i++)
+          await sim.fetch(new Request(usual(), { body: JSON.stringify({ amount: MAX_FUNDS_CENTS }) }))
+      },
+    },
+  ],
+  requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
+  expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],
+  deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
+  getModelSchema: [{ change: { path: '/models/no/such/schema/default' } }],
+  editVoice: [{ change: { body: 'name=' } }],
+}
+
+/** A request with what a change puts in place of what it has. */
+export async function applyChange(example: Request, change: RequestChange): Promise<Request> {
+  const url = new URL(example.url)
+  url.pathname = change.path ?? url.pathname
+  url.search = change.search ?? url.search
+  for (const [name, value] of Object.entries(change.query ?? {})) url.searchParams.set(name, value)
+  const fields = change.fields && JSON.stringify({ ...(await example.clone().json()), ...change.fields })
+  const content = change.body ?? fields ?? example.body
+  return new Request(url, {
+    method: example.method,
+    headers: { ...Object.fromEntries(example.headers), ...change.headers },
+    ...(content !== null && { body: content, duplex: 'half' }),
+  } as RequestInit)
+}

@@ -1,0 +1,241 @@
+import * as z from 'zod'
+import { toFutureTime } from '../../clock/move-arguments.ts'
+import type { MoveResult } from '../../clock/move-result.ts'
+import type { ClockMode } from '../../clock/settings.ts'
+import { matchesJsonSubset } from '../../lib/json-subset.ts'
+import { parseJsonOrText } from '../../lib/json-text.ts'
+import { refuse } from '../../service/endpoint.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+
+/** A duration as a user writes it; what it may be is the clock's to say. */
+const DurationField = z.union([z.string(), z.number()], {
+  error: "a duration, as in '90s', '1h30m' or 'PT1H', or a number of milliseconds",
+})
+
+const ClockView = z.object({
+  now: z.string(),
+  elapsed_seconds: z.number(),
+  ...ClockModeSchema.shape,
+  next_event_in_seconds: z.number().nullable(),
+})
+
+const MoveView = z.object({
+  from: z.string(),
+  to: z.string(),
+  now: z.string(),
+  events: z.int(),
+  counts: z.record(z.string(), z.int()),
+  transitions: z.array(z.object({ at: z.string(), subject: z.string(), became: z.string() })),
+})
+
+export const getClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/clock',
+  summary: 'What time it is in the world, how time moves, and when something happens next',
+  returns: ClockView,
+  handle: ({ sim }) => toClockView(sim),
+})
+
+export const setClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'PUT /_sim/clock',
+  summary:
+    'Switch how time moves, without a jump: mode manual, scaled (with speed, in simulated seconds a second), on-poll ' +
+    '(with step; to the next visible change unless given) or idle (with after, in real milliseconds)',
+  example: { body: { mode: 'scaled', speed: 60 } },
+  refusals: { 400: 'an unknown mode, a figure that makes no sense, or one that belongs to another mode' },
+  body: z.strictObject({
+    mode: z.string().optional(),
+    speed: z.number().optional(),
+    step: DurationField.optional(),
+    after: z.number().optional(),
+  }),
+  returns: ClockView,
+  handle: async ({ body, sim }) => {
+    const mode = (body.mode ?? sim.clock.mode) as ClockMode
+    if (mode === 'follow') {
+      refuse(
+        400,
+        'Failed to set the clock: a server has no clock to follow. Give mode scaled, on-poll, idle or manual.',
+      )
+    }
+    // A speed stays until another is given.
+    const speed = body.speed ?? (mode === 'scaled' ? sim.clock.speed : undefined)
+    const { step, after } = body
+    await refuseInvalid(() =>
+      sim.clock.set({
+        mode,
+        ...(speed !== undefined && { speed }),
+        ...(step !== undefined && { step }),
+        ...(after !== undefined && { after }),
+      }),
+    )
+    return toClockView(sim)
+  },
+})
+
+const Owner = z.strictObject({ owner: z.string().min(1).max(200) })
+
+export const pauseClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/clock/pause',
+  summary: 'Hold the time where it is, under a name; moves by hand still move it',
+  example: { body: { owner: 'debugger' } },
+  body: Owner,
+  returns: ClockView,
+  handle: async ({ body: { owner }, sim }) => {
+    await refuseInvalid(() => sim.clock.pause(owner))
+    return toClockView(sim)
+  },
+})
+
+export const resumeClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/clock/resume',
+  summary: 'Let go of the time; it moves again when nobody holds it any more',
+  example: { body: { owner: 'debugger' } },
+  refusals: { 400: 'a name that does not hold it' },
+  body: Owner,
+  returns: ClockView,
+  handle: async ({ body: { owner }, sim }) => {
+    await refuseInvalid(() => sim.clock.resume(owner))
+    return toClockView(sim)
+  },
+})
+
+export const advanceClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/clock/advance',
+  summary: 'Move time on by a duration ("2h") or to a moment (ISO 8601); everything due on the way happens',
+  example: { body: { by: '2h' } },
+  refusals: { 400: 'a duration or a moment that is none, or that has passed; too much to happen at once' },
+  body: z.strictObject({ by: DurationField.optional(), to: z.string().optional() }),
+  returns: MoveView,
+  handle: async ({ body: { by, to }, sim }) => {
+    if ((by === undefined) === (to === undefined)) {
+      refuse(400, `Failed to advance the clock: give one of 'by' and 'to', as in {"by":"10m"}.`)
+    }
+    const result = await refuseInvalid(() =>
+      by === undefined
+        ? sim.clock.advanceToInSlices(toFutureTime(sim.world.clock, to!))
+        : sim.clock.advanceInSlices(by),
+    )
+    return toMoveView(sim, result)
+  },
+})
+
+export const nextClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/clock/next',
+  summary: 'Move time to the next event; with visible to the next change a client could see, at most within a duration',
+  example: { body: { visible: true, within: '1h' } },
+  refusals: { 400: 'a duration that is none' },
+  body: z.strictObject({ visible: z.boolean().optional(), within: DurationField.optional() }).optional(),
+  returns: MoveView.extend({ reached: z.boolean().describe('Whether such a thing came in time') }),
+  handle: async ({ body = {}, sim }) => {
+    const { reached, result: happened } = await refuseInvalid(() => sim.clock.nextInSlices(body))
+    return { ...toMoveView(sim, happened), reached }
+  },
+})
+
+/** What a GET of the service is to answer: fields of an object, or rows that a list must hold, in any order. */
+const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
+
+const GetResult = z.object({ status: z.int(), body: z.unknown() })
+
+export const untilClock = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/clock/until',
+  summary:
+    'Move time until a GET of the service answers what is asked for, or a duration is over (24h unless given). ' +
+    'Where is an object whose fields the answer has, or, for a list, an array each of whose elements a row of it fits; ' +
+    'last is what the GET answered at the end',
+  example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
+  refusals: {
+    400: 'a path that no GET of the service has, one that is refused at the first look or answers no such thing as where, or a duration that is none',
+  },
+  body: z.strictObject({ get: z.string(), where: Where, within: DurationField.optional() }),
+  returns: z.object({
+    reached: z.boolean(),
+    now: z.string(),
+    happened: MoveView.omit({ now: true }),
+    last: GetResult,
+  }),
+  handle: async ({ body: { get, where, within }, sim }) => {
+    const [path] = get.split('?', 1)
+    if (!get.startsWith('/') || sim.api.findOperationId('GET', path!) === undefined) {
+      refuse(400, `Failed to wait for '${get}': the service has no GET of that path. Give one, as in '/deploy/list'.`)
+    }
+    const headers = { authorization: `Bearer ${sim.token}` }
+    let last: z.output<typeof GetResult> | undefined
+    const look = async () => {
+      const request = new Request(`http://sim${get}`, { headers })
+      // Past the door and its queue: this very request holds the queue.
+      const response = await sim.api.answer(sim.world, request, { path: get })
+      const isFirst = last === undefined
+      last = { status: response.status, body: parseJsonOrText(await response.text()) }
+      if (isFirst) assertComparable(get, last, where)
+      return response.ok && matchesWhere(last.body, where)
+    }
+    const { reached, result: happened } = await refuseInvalid(() => sim.clock.untilInSlices(look, { within }))
+    const { now, ...result } = toMoveView(sim, happened)
+    return { reached, now, happened: result, last: last! }
+  },
+})
+
+/** Refuses to wait for what no time would bring: a GET that is refused, or an answer of another kind than asked for. */
+function assertComparable(
+  get: string,
+  { status, body }: z.output<typeof GetResult>,
+  where: z.output<typeof Where>,
+): void {
+  if (status >= 400) {
+    refuse(400, `Failed to wait: GET ${get} answers ${status} ${JSON.stringify(body)}. Give one that answers 200.`)
+  }
+  const [expectedKind, actualKind] = [kindOf(where), kindOf(body)]
+  if (expectedKind === actualKind) return
+  const remedy =
+    actualKind === 'a list'
+      ? 'Give where as a list of what its rows should have, as in [{"status":"running"}].'
+      : actualKind === 'an object'
+        ? 'Give where as an object, as in {"status":"running"}.'
+        : 'Give a path whose answer is JSON.'
+  refuse(400, `Failed to wait: GET ${get} answers ${actualKind}, and where is ${expectedKind}. ${remedy}`)
+}
+
+function kindOf(value: unknown): 'a list' | 'an object' | 'text' {
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : 'text'
+}
+
+function matchesWhere(body: unknown, where: z.output<typeof Where>): boolean {
+  if (!Array.isArray(where)) return matchesJsonSubset(body, where)
+  return Array.isArray(body) && where.every(expected => body.some(row => matchesJsonSubset(row, expected)))
+}
+
+export const reset = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/reset',
+  summary: 'Back to the world as it was loaded: its time, ids and digest',
+  returns: z.object({ now: z.string(), digest: z.string() }),
+  handle: ({ sim }) => {
+    sim.reset()
+    return { now: sim.clock.iso, digest: sim.digest }
+  },
+})
+
+function toClockView(sim: Simulator): z.input<typeof ClockView> {
+  const { clock } = sim
+  return {
+    now: clock.iso,
+    elapsed_seconds: clock.elapsed / 1e6,
+    ...clockModeOf(sim),
+    next_event_in_seconds: clock.nextIn === undefined ? null : clock.nextIn / 1e6,
+  }
+}
+
+function toMoveView(sim: Simulator, result: MoveResult): z.input<typeof MoveView> {
+  return { ...result, counts: { ...result.counts }, transitions: [...result.transitions], now: sim.clock.iso }
+}

@@ -1,0 +1,212 @@
+import * as z from 'zod'
+import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { micros } from '../../kernel/duration.ts'
+import { COMMANDS } from '../../simulation/operations/commands.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid, requireCommandName } from '../endpoint.ts'
+
+const NodeSchema = z.object({
+  name: z.string(),
+  state: z.enum(['provisioning', 'ready', 'cordoned', 'down', 'gone']),
+  pool: z.string(),
+  zone: z.string(),
+  market: z.enum(['on-demand', 'spot']),
+  gpu: z.enum(GPU_TYPES),
+  gpus: z.int(),
+  free: z.int(),
+  broken: z.int(),
+  slowdown: z.number(),
+})
+
+const GpuSchema = z.object({ gpu: z.string() })
+
+export const listNodes = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/cluster/nodes',
+  summary: 'The nodes of the fleet, and what of each is free',
+  returns: z.array(NodeSchema),
+  handle: ({ sim }) => sim.cluster.nodes(),
+})
+
+export const commandNode = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/cluster/nodes/{name}/{verb}',
+  summary: 'Let something happen to a node: crash or repair, cordon or uncordon, drain',
+  example: { target: '/_sim/cluster/nodes/h100-0/crash' },
+  refusals: { 404: 'an unknown node, or a verb that nodes do not have' },
+  returns: NodeSchema,
+  handle: async ({ params: { name, verb }, sim }) => {
+    const act = requireCommandName(verb, ['crash', 'repair', 'cordon', 'uncordon', 'drain'], 'a node')
+    const node = await refuseInvalid(() => sim.cluster.node(name), 404)
+    node[act]()
+    return getNode(sim, name)
+  },
+})
+
+export const getNodeOfDeployment = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
+  summary: "The node of a deployment's oldest instance that has one, of a hosted instance or of a container",
+  example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
+  refusals: { 404: 'an unknown id', 409: 'it has not been placed, or is over' },
+  returns: NodeSchema,
+  handle: async ({ params: { deploy_id }, sim }) => {
+    const { deployments, rentals } = sim.world
+    const isKnown = (deployments.ordinalOf(deploy_id) ?? rentals.ordinalOf(deploy_id)) !== undefined
+    const { name } = await refuseInvalid(() => sim.cluster.nodeOf(deploy_id), isKnown ? 409 : 404)
+    return getNode(sim, name)
+  },
+})
+
+const ActiveFailureSchema = z.object({
+  what: z.string(),
+  undo: z.object({ verb: z.string(), target: z.string().optional() }),
+})
+
+export const listTroubles = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/troubles',
+  summary: 'What is wrong with the world now, each with the command that puts it right',
+  returns: z.array(ActiveFailureSchema),
+  handle: ({ sim }) => sim.cluster.activeFailures().map(toActiveFailure),
+})
+
+export const healWorld = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/heal',
+  summary: 'Put right whatever is wrong and a command can mend; answers what that was',
+  returns: z.array(ActiveFailureSchema),
+  handle: ({ sim }) => sim.cluster.recoverAll().map(toActiveFailure),
+})
+
+function toActiveFailure({
+  description,
+  undo: { verb, target },
+}: ReturnType<Simulator['cluster']['recoverAll']>[number]) {
+  return { what: description, undo: { verb, ...(target !== undefined && { target }) } }
+}
+
+export const listVerbs = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/commands',
+  summary: 'Every verb that breaks or mends something, with its target and arguments',
+  returns: z.array(
+    z.object({
+      verb: z.string(),
+      target: z.string(),
+      undo: z.string().nullable(),
+      says: z.string(),
+      args: z.array(z.string()),
+    }),
+  ),
+  handle: () =>
+    Object.entries(COMMANDS).map(([verb, { target, undo, description, ...more }]) => ({
+      verb,
+      target,
+      undo: undo ?? null,
+      says: description,
+      args: Object.keys('args' in more ? more.args : {}),
+    })),
+})
+
+export const giveCommand = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/commands',
+  summary: 'Break or mend something, now or after a while; GET /_sim/commands lists the verbs',
+  example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
+  refusals: { 400: 'an unknown verb or target, or an argument that makes no sense' },
+  body: z.strictObject({
+    verb: z.string(),
+    target: z.string().optional(),
+    args: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
+      .optional(),
+    at: z.union([z.string(), z.number()]).optional(),
+  }),
+  returns: z.object({ verb: z.string(), at: z.string() }),
+  handle: async ({ body: { verb, target, args, at }, sim }) => {
+    const { world } = sim
+    const delay = await refuseInvalid(() => (at === undefined ? 0 : micros(at)), 400)
+    const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
+    await refuseInvalid(() => world.commands.schedule(command, delay), 400)
+    return { verb, at: world.clock.iso(world.clock.now + delay) }
+  },
+})
+
+export const commandGpu = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/cluster/gpus/{gpu}/{verb}',
+  summary: 'Let a GPU type run out of stock, or be back: stockOut or restock',
+  example: { target: '/_sim/cluster/gpus/H100-80GB/stockOut' },
+  refusals: { 404: 'a GPU type without a pool, or a verb that GPUs do not have' },
+  returns: GpuSchema.extend({ stock: z.enum(['in', 'out']) }),
+  handle: async ({ params: { gpu, verb }, sim }) => {
+    const act = requireCommandName(verb, ['stockOut', 'restock'], 'a GPU type')
+    await refuseInvalid(() => sim.cluster[act](gpu as GpuType), 404)
+    return { gpu, stock: act === 'stockOut' ? ('out' as const) : ('in' as const) }
+  },
+})
+
+export const commandCard = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/cluster/card/{verb}',
+  summary: "Let the account's card be declined, or accepted: decline or accept",
+  example: { target: '/_sim/cluster/card/decline' },
+  refusals: { 404: 'a verb that the card does not have' },
+  returns: z.object({ card: z.enum(['declined', 'accepted']) }),
+  handle: ({ params: { verb }, sim }) => {
+    const act = requireCommandName(verb, ['decline', 'accept'], 'the card')
+    sim.cluster.card[act]()
+    return { card: act === 'decline' ? ('declined' as const) : ('accepted' as const) }
+  },
+})
+
+export const listGpuLimits = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/cluster/limits',
+  summary: "The account's limit of each GPU type, null for none, and how many of it are held or asked for",
+  returns: z.array(GpuSchema.extend({ limit: z.int().nullable(), held: z.int() })),
+  handle: ({ sim: { world } }) =>
+    GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
+      gpu,
+      limit: world.gpuQuotas.get(gpu),
+      held: world.gpuQuotas.held(gpu),
+    })),
+})
+
+export const setGpuLimit = control({
+  ...CONTROL_PROVENANCE,
+  route: 'PUT /_sim/cluster/limits/{gpu}',
+  summary: "Set the account's limit of a GPU type; null for none",
+  example: { target: '/_sim/cluster/limits/H100-80GB', body: { limit: 4 } },
+  refusals: { 400: 'a limit that is no count', 404: 'a GPU type without a pool' },
+  body: z.strictObject({ limit: z.number().nullable() }),
+  returns: GpuSchema.extend({ limit: z.int().nullable() }),
+  handle: async ({ params: { gpu }, body: { limit }, sim }) => {
+    await refuseInvalid(() => sim.cluster.limit.set(gpu as GpuType, limit), statusFor(gpu))
+    return { gpu, limit }
+  },
+})
+
+export const setGpuPrice = control({
+  ...CONTROL_PROVENANCE,
+  route: 'PUT /_sim/cluster/prices/{gpu}',
+  summary: 'Set the price of a GPU type in cents per hour, from now on',
+  example: { target: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: 250 } },
+  refusals: { 400: 'a price that is none', 404: 'a GPU type without a pool' },
+  body: z.strictObject({ cents_per_hour: z.number() }),
+  returns: GpuSchema.extend({ cents_per_hour: z.number() }),
+  handle: async ({ params: { gpu }, body: { cents_per_hour }, sim }) => {
+    await refuseInvalid(() => sim.cluster.price.set(gpu as GpuType, cents_per_hour), statusFor(gpu))
+    return { gpu, cents_per_hour }
+  },
+})
+
+function getNode(sim: Simulator, name: string) {
+  return sim.cluster.nodes().find(node => node.name === name)!
+}
+
+/** What a refused setting of a GPU type means: the type does not exist, or the value makes no sense. */
+function statusFor(gpu: string): 404 | 400 {
+  return (GPU_TYPES as readonly string[]).includes(gpu) ? 400 : 404
+}

@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { ScriptRule } from '../../service/openai/scripted-answers.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+
+const ScriptedAnswerView = z.looseObject({ name: z.string(), hits: z.int() })
+
+export const listScriptedAnswers = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/inference',
+  summary: 'The answers of models that are scripted, in the order in which they are tried',
+  returns: z.object({ rules: z.array(ScriptedAnswerView) }),
+  handle: ({ sim }) => ({ rules: sim.inference.list().map(one => ({ ...one })) }),
+})
+
+export const scriptAnswer = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/inference',
+  summary:
+    'Script an answer of models: which requests it is for (model, contains, times), and a text, json, toolCall or error',
+  refusals: { 400: 'a name that is taken' },
+  body: ScriptRule,
+  returns: ScriptedAnswerView,
+  example: { body: { contains: 'weather', answer: { text: 'Sunny, 21 degrees.' } } },
+  handle: ({ sim, body }) => refuseInvalid(() => ({ ...sim.inference.add(body) })),
+})
+
+export const clearScriptedAnswers = control({
+  ...CONTROL_PROVENANCE,
+  route: 'DELETE /_sim/inference',
+  summary: 'Remove every scripted answer',
+  returns: z.object({}),
+  handle: ({ sim }) => {
+    sim.inference.clear()
+    return {}
+  },
+})
+
+export const removeScriptedAnswer = control({
+  ...CONTROL_PROVENANCE,
+  route: 'DELETE /_sim/inference/{name}',
+  summary: 'Remove a scripted answer',
+  refusals: { 404: 'no rule of that name' },
+  returns: z.object({}),
+  example: { target: '/_sim/inference/script-1' },
+  handle: ({ sim, params: { name } }) =>
+    refuseInvalid(() => {
+      sim.inference.remove(name)
+      return {}
+    }, 404),
+})

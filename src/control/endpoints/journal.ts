@@ -1,0 +1,83 @@
+import * as z from 'zod'
+import type { Entry } from '../../kernel/journal.ts'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { refuse } from '../../service/endpoint.ts'
+import { queryInteger } from '../../service/fields.ts'
+import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+
+const JournalEntry = z.object({
+  seq: z.int().describe('Position in the journal'),
+  time: z.int().describe('Microseconds since the epoch of the world'),
+  at: z.string().describe('The same as ISO 8601'),
+  kind: z.string(),
+  subject: z.string(),
+  cause: z.int().describe('Position of what led to it; 0 when the world began with it'),
+  fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
+})
+
+export const getJournal = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/journal',
+  summary: 'What happened, oldest first: after a position, of a kind, at most so many entries (1,000 unless given)',
+  example: { target: '/_sim/journal?kind=deployment.running&limit=5' },
+  refusals: { 400: 'a kind that is nearly one there is' },
+  query: {
+    after: queryInteger({ min: 0 }).default(0),
+    limit: queryInteger({ min: 0 }).default(1000),
+    kind: z.string().optional(),
+  },
+  returns: z.object({
+    entries: z.array(JournalEntry),
+    last: z.int().describe('Position of the newest entry'),
+    dropped: z.int().describe('Entries that the journal no longer holds'),
+  }),
+  handle: ({ query: { after, limit, kind }, sim }) => {
+    const { world } = sim
+    const { last, dropped, counts } = world.journal
+    if (kind !== undefined && !counts.has(kind)) assertKnownKind(kind, [...counts.keys(), ...JOURNAL_KINDS])
+    const entries = world.journalEntries(after).filter(entry => kind === undefined || entry.kind === kind)
+    const redact = tokenRedactor(sim)
+    return { entries: entries.slice(0, limit).map(entry => toJournalEntry(entry, sim, redact)), last, dropped }
+  },
+})
+
+export const getDigest = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/digest',
+  summary: 'The digest of everything that happened: equal for equal seeds, fixtures and requests',
+  returns: z.object({ digest: z.string(), now: z.string() }),
+  handle: ({ sim }) => ({ digest: sim.digest, now: sim.clock.iso }),
+})
+
+/** What has not happened yet is no mistake; what only looks like a kind would never be found. */
+function assertKnownKind(kind: string, known: readonly string[]): void {
+  const suggestion = known.includes(kind) ? undefined : nearestWord(kind, known)
+  if (suggestion === undefined) return
+  refuse(400, `Failed to read the journal: nothing is of the kind '${kind}'. Did you mean '${suggestion}'?`)
+}
+
+function toJournalEntry(entry: Entry, sim: Simulator, redact: (text: string) => string): z.input<typeof JournalEntry> {
+  const { seq, time, kind, cause } = entry
+  const fields = Object.entries(entry.fields ?? {}).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? redact(value) : value,
+  ])
+  return {
+    seq,
+    time,
+    at: sim.world.clock.iso(time),
+    kind,
+    subject: redact(entry.subject),
+    cause,
+    ...(entry.fields && { fields: Object.fromEntries(fields) }),
+  }
+}
+
+/** A path may name a token by its value; whoever reads the journal need not learn it. */
+function tokenRedactor(sim: Simulator): (text: string) => string {
+  const { store, apiTokens } = sim.world
+  const values = [...store.tokens.all().map(({ token }) => token), ...apiTokens.formerValues]
+  return text => values.reduce((rest, value) => rest.replaceAll(value, `…${value.slice(-4)}`), text)
+}

@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { parseTimeParam } from '../time-param.ts'
+
+export const getLedger = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/ledger',
+  summary:
+    'The account to the micro-cent: its balance, and postings, of one subject or between two moments (Unix seconds or ISO 8601)',
+  example: { target: '/_sim/ledger?subject=2cZeTxVFN7tKxCCh&from=2026-01-01T00:00:00Z' },
+  refusals: { 400: 'a moment that is none' },
+  query: { from: z.string().optional(), to: z.string().optional(), subject: z.string().optional() },
+  returns: z.object({
+    balance_microcents: z.int(),
+    entries: z.array(
+      z.object({
+        time: z.string(),
+        kind: z.enum(['funds', 'topup', 'rent', 'tokens']),
+        subject: z.string().describe('Wire id of what was billed'),
+        microcents: z.int(),
+        open: z.literal(true).optional().describe('Ran, and is not posted yet'),
+      }),
+    ),
+  }),
+  handle: ({ query, sim }) => {
+    const from = query.from === undefined ? undefined : parseTimeParam(sim, 'read the ledger from', query.from)
+    const to = query.to === undefined ? undefined : parseTimeParam(sim, 'read the ledger to', query.to)
+    const entries = sim.ledger
+      .entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+      .filter(({ subject }) => query.subject === undefined || subject === query.subject)
+    return {
+      balance_microcents: sim.ledger.balance,
+      entries: entries.map(entry => ({ ...entry, time: sim.world.clock.iso(entry.time) })),
+    }
+  },
+})

@@ -1,0 +1,93 @@
+import * as z from 'zod'
+import { Bytes } from '../../service/endpoint.ts'
+import { VERSION } from '../../version.ts'
+import { exampleRequest, parametersOf } from '../describe.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
+
+export const getHealth = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/health',
+  summary: 'Whether the simulator is up; answers in the middle of a long advance, too',
+  auth: 'none',
+  returns: z.object({ status: z.literal('ok'), version: z.string(), seed: z.string(), now: z.string() }),
+  handle: ({ sim }) => ({
+    status: 'ok' as const,
+    version: VERSION,
+    seed: sim.seed,
+    // Where a scaled clock says the world is, so that health never has to let anything happen first.
+    now: sim.world.clock.iso(sim.clock.due),
+  }),
+})
+
+export const getOverview = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim',
+  summary:
+    'What the control plane offers, every endpoint with what it takes and an example; and waiting, the requests of this ' +
+    'world whose answers wait for time: since when, for what, until when',
+  returns: z.object({
+    name: z.string(),
+    version: z.string(),
+    waiting: z.array(PendingRequestSchema),
+    endpoints: z.array(
+      z.object({
+        method: z.string(),
+        path: z.string(),
+        operation: z.string(),
+        summary: z.string(),
+        takes: z.array(
+          z.object({
+            in: z.enum(['path', 'query', 'body']),
+            name: z.string(),
+            type: z.string(),
+            required: z.boolean(),
+          }),
+        ),
+        example: z.object({ target: z.string(), body: z.unknown().optional() }),
+      }),
+    ),
+  }),
+  handle: ({ operations, sim }) => ({
+    name: 'modelhost-sim',
+    version: VERSION,
+    waiting: pendingRequestsOf(sim),
+    endpoints: Object.entries(operations).map(([operation, endpoint]) => ({
+      method: endpoint.method,
+      path: endpoint.path,
+      operation,
+      summary: endpoint.summary,
+      takes: parametersOf(endpoint),
+      example: exampleRequest(endpoint),
+    })),
+  }),
+})
+
+export const getUnread = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/unread',
+  summary:
+    'What clients sent that nothing reads, of the newest 1,000 requests: parameters, fields, whole bodies. Kept with ' +
+    'serve --strict-requests alone',
+  refusals: { 400: 'a world that does not look for it' },
+  returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
+  handle: ({ sim }) => refuseInvalid(() => [...sim.unreadFields]),
+})
+
+export const getRoot = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /',
+  summary: 'What this server is, in a few words',
+  auth: 'none',
+  produces: 'text/plain; charset=utf-8',
+  returns: z.string(),
+  handle: ({ sim }) => {
+    const endpoints = Object.keys(sim.api.operations).length
+    const text =
+      `modelhost-sim ${VERSION}: a simulated model-hosting service. Nothing here is real.\n\n` +
+      `the service    ${endpoints} endpoints, described in /openapi.json\n` +
+      'control plane  listed by /_sim\n' +
+      'health         /_sim/health\n'
+    return new Bytes([new TextEncoder().encode(text)])
+  },
+})

@@ -1,0 +1,258 @@
+import * as z from 'zod'
+import type { FaultRule } from '../../faults/rules.ts'
+import { refuse } from '../../service/endpoint.ts'
+import type { NamesProfile } from '../../service/naming/names-profile.ts'
+import type { SimulatorOptions } from '../../simulator/simulator.ts'
+import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'
+import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
+import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { requireSnapshot } from '../named-snapshots.ts'
+import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
+
+const WorldSummary = z.object({
+  world: z.string(),
+  token: z.string().nullable().describe('The end of its first token, as the root address takes it'),
+  base_url: z.string().describe('Its whole API, and below _sim its control plane'),
+  fixtures: z.string(),
+  seed: z.string(),
+  now: z.string(),
+  requests: z.int(),
+  idle_seconds: z.number().describe('Real seconds since anybody asked it something'),
+})
+
+const WorldDetails = WorldSummary.extend({
+  profile: z.string(),
+  clock: ClockModeSchema,
+  waiting: z.array(PendingRequestSchema),
+  digest: z.string(),
+  age_seconds: z.number().describe('Real seconds since it was made'),
+  counts: z.object({ deployments: z.int(), batches: z.int(), stored_bytes: z.int(), events: z.int() }),
+})
+
+/** JSON that the simulator itself judges, as it does in a process. */
+const JsonObject = z.record(z.string(), z.unknown())
+
+export const createWorld = control({
+  ...CONTROL_PROVENANCE,
+  route: 'POST /_sim/worlds',
+  summary:
+    'Make a world: an account of its own with its clock, seed, journal and limits. What is left out is as the server ' +
+    'was started; from names a world to go on from, snapshot a snapshot that it keeps (the default world unless from is given), which names and the other fields about doors may go with, token a further word for its first token',
+  example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
+  refusals: {
+    400: 'a fixture, profile, names, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from or snapshot beside what a fork has of its origin',
+    404: 'from names no world, snapshot none of its snapshots',
+    429: 'the server holds as many worlds as it may',
+  },
+  body: z
+    .strictObject({
+      fixtures: z.union([z.string(), JsonObject]).optional(),
+      seed: z.union([z.string(), z.number()]).optional(),
+      clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
+      profile: z.union([z.string(), JsonObject]).optional(),
+      weather: z.string().nullable().optional(),
+      names: JsonObject.optional(),
+      with: JsonObject.optional(),
+      faults: z.array(JsonObject).optional(),
+      epoch: z.string().optional(),
+      documented_only: z.boolean().optional(),
+      strict_requests: z.boolean().optional(),
+      inference_pace: z.enum(['clock', 'instant']).nullable().optional(),
+      journal_limit: z.number().optional(),
+      max_storage_bytes: z.number().optional(),
+      from: z.string().optional(),
+      snapshot: z.string().optional(),
+      token: z
+        .string()
+        .regex(/^[A-Za-z0-9_-]{1,200}$/, 'should be 1 to 200 letters, digits, dashes and underscores')
+        .optional(),
+    })
+    .optional(),
+  returns: z.object({ world: z.string(), token: z.string().nullable(), base_url: z.string() }),
+  handle: async ({ body = {}, worlds, request }) => {
+    const { clock, from, snapshot, token } = body
+    assertServerClockMode(clock)
+    const options = toOptions(body)
+    assertNoInheritedFields(body)
+    const origin = from === undefined ? undefined : requireWorld(worlds, from)
+    const savedSnapshot = snapshot === undefined ? undefined : requireSnapshot(origin ?? worlds.default, snapshot)
+    await origin?.sim.clock.catchUp()
+    const world = makeWorld(worlds, {
+      ...(options !== undefined && { options }),
+      ...(origin !== undefined && { from: origin }),
+      ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
+      clock: clock as WorldSpec['clock'],
+      alias: token,
+    })
+    return { world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }
+  },
+})
+
+export const listWorlds = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/worlds',
+  summary: 'The worlds of the server, the default one first',
+  returns: z.array(WorldSummary),
+  handle: ({ worlds, request }) => worlds.all().map(world => toSummary(world, request)),
+})
+
+export const getWorld = control({
+  ...CONTROL_PROVENANCE,
+  route: 'GET /_sim/worlds/{world}',
+  summary:
+    'One world: what it was made of, its time and digest, what it holds, how long nobody used it, and the requests that ' +
+    'wait for its time: since when, for what, until when',
+  example: { target: '/_sim/worlds/default' },
+  refusals: { 404: 'an unknown world' },
+  returns: WorldDetails,
+  handle: async ({ params, worlds, request }) => {
+    const world = requireWorld(worlds, params.world)
+    const { sim } = world
+    await sim.clock.catchUp()
+    const { deployments, batches, files, journal } = sim.world
+    let events = 0
+    for (const count of journal.counts.values()) events += count
+    return {
+      ...toSummary(world, request),
+      profile: sim.world.profile.name,
+      clock: clockModeOf(sim),
+      waiting: pendingRequestsOf(sim),
+      digest: sim.digest,
+      age_seconds: world.ageMs / 1000,
+      counts: {
+        deployments: deployments.countInstance,
+        batches: [...batches.entries()].length,
+        stored_bytes: files.storedBytes,
+        events,
+      },
+    }
+  },
+})
+
+export const deleteWorld = control({
+  ...CONTROL_PROVENANCE,
+  route: 'DELETE /_sim/worlds/{world}',
+  summary: 'Take a world away, with everything in it',
+  example: { target: '/_sim/worlds/w1' },
+  refusals: { 404: 'an unknown world', 409: 'the default world' },
+  returns: z.object({ world: z.string() }),
+  handle: ({ params, worlds }) => {
+    const world = requireWorld(worlds, params.world)
+    if (world === worlds.default) {
+      refuse(409, "Failed to delete the default world: it is the server's own. POST /_sim/reset begins it anew.")
+    }
+    worlds.delete(world)
+    return { world: world.name }
+  },
+})
+
+type CreateWorldBody = NonNullable<z.output<typeof createWorld.body>>
+
+/** Fields that are about what is made, and not about what is in it. */
+const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token']
+/** What a snapshot has nothing of: how its world is spoken to, and how much that may keep. */
+const SNAPSHOT_FIELDS = [
+  ...['names', 'documented_only', 'strict_requests', 'inference_pace'],
+  ...['journal_limit', 'max_storage_bytes'],
+]
+
+/** That nothing is asked for which a world that goes on from another one has already. */
+function assertNoInheritedFields(body: CreateWorldBody): void {
+  const { from, snapshot } = body
+  if (from === undefined && snapshot === undefined) return
+  const allowed = snapshot === undefined ? CREATION_FIELDS : [...CREATION_FIELDS, ...SNAPSHOT_FIELDS]
+  const first = Object.keys(body).find(name => !allowed.includes(name))
+  if (first === undefined) return
+  const reason =
+    snapshot === undefined
+      ? `a fork has the ${first} of its origin. Leave ${first} or from out.`
+      : `a snapshot brings the ${first} of its world. Leave ${first} or snapshot out.`
+  refuse(400, `Failed to make a world: ${reason}`)
+}
+
+/** What differs from what the server was started with; undefined when nothing does. */
+function toOptions(body: CreateWorldBody): Partial<SimulatorOptions> | undefined {
+  const { fixtures, seed, profile, weather, with: patch, epoch } = body
+  assertNotPath('fixtures', fixtures)
+  assertNotPath('profile', profile)
+  if (typeof profile === 'object') assertNotPath('profile.extends', profile.extends)
+  const options = {
+    ...(fixtures !== undefined && { fixtures }),
+    ...(seed !== undefined && { seed }),
+    ...(profile !== undefined && { profile }),
+    // null is the profile's own, where the server was started with another.
+    ...(weather !== undefined && { weather: weather ?? undefined }),
+    ...(patch !== undefined && { with: patch }),
+    // What a rule may be is the simulator's to say.
+    ...(body.faults !== undefined && { faults: body.faults as unknown as FaultRule[] }),
+    ...(epoch !== undefined && { epoch }),
+    ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
+    ...(body.strict_requests !== undefined && { strictRequests: body.strict_requests }),
+    ...(body.names !== undefined && { names: body.names as NamesProfile }),
+    // null is as the clock moves, where the server was started with another.
+    ...(body.inference_pace !== undefined && { inferencePace: body.inference_pace ?? undefined }),
+    ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),
+    ...(body.max_storage_bytes !== undefined && { maxStorageBytes: body.max_storage_bytes }),
+  } as Partial<SimulatorOptions>
+  return Object.keys(options).length === 0 ? undefined : options
+}
+
+/** A server has no clock to follow: such a world would stand still. */
+function assertServerClockMode(clock: CreateWorldBody['clock']): void {
+  if ((typeof clock === 'object' ? clock.mode : clock) !== 'follow') return
+  refuse(
+    400,
+    'Failed to make a world: a server has no clock to follow. Give the clock the mode scaled, on-poll, idle or manual.',
+  )
+}
+
+/** Over HTTP no path is read: whoever may make a world need not see the files of this machine. */
+function assertNotPath(field: string, value: unknown): void {
+  if (typeof value !== 'string' || /^[A-Za-z0-9][\w-]*$/.test(value)) return
+  refuse(
+    400,
+    `Failed to make a world: ${field} '${value}' is no name, and no path is read over HTTP. Send the content itself, as an object.`,
+  )
+}
+
+function makeWorld(worlds: Worlds, spec: WorldSpec): ServedWorld {
+  try {
+    return worlds.make(spec)
+  } catch (error) {
+    if (error instanceof TooManyWorlds) refuse(429, error.message)
+    const { name, message } = error as Error
+    // What is wrong with what was sent has a message for whoever sent it; anything else is a bug.
+    if (name === 'FixtureError' || name === 'ProfileError' || error instanceof RangeError) refuse(400, message)
+    throw error
+  }
+}
+
+function requireWorld(worlds: Worlds, name: string): ServedWorld {
+  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.explainMissing(name)}.`)
+}
+
+function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSummary> {
+  const { sim } = world
+  const { fixtures = DEFAULT_WORLD } = sim.options
+  return {
+    world: world.name,
+    token: world.token === undefined ? null : redactToken(world.token),
+    base_url: worldUrl(world, request),
+    fixtures: typeof fixtures === 'string' ? fixtures : 'given',
+    seed: sim.seed,
+    now: sim.world.clock.iso(sim.clock.due),
+    requests: world.requests,
+    idle_seconds: world.idleMs / 1000,
+  }
+}
+
+/** Whoever looks need not learn a token; its end and its routing word tell which it is. */
+function redactToken(token: string): string {
+  const [, value, routingWord] = /^(.*?)(\.\w+)?$/.exec(token)!
+  return `…${value!.slice(-4)}${routingWord ?? ''}`
+}
+
+/** By the address that was asked: behind a forwarded port the server's own is another. */
+function worldUrl({ name }: ServedWorld, request: Request): string {
+  return `${new URL(request.url).origin}/_sim/worlds/${name}`
+}

@@ -1,0 +1,21 @@
+import type { Micros } from '../kernel/duration.ts'
+import { refuse } from '../service/endpoint.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+
+/**
+ * Microseconds since the epoch of the world, of a moment in a query: Unix seconds or ISO 8601. Refuses any other with 400.
+ *
+ * @param purpose what the moment is for, as in `read the ledger from`
+ */
+export function parseTimeParam({ world }: Simulator, purpose: string, text: string): Micros {
+  const trimmed = text.trim()
+  if (/^-?\d+(\.\d+)?$/.test(trimmed)) return Math.round(world.clock.fromUnix(Number(trimmed)))
+  // In a query a raw plus is a space.
+  const iso = trimmed.replace(/ (\d\d:?\d\d)$/, '+$1')
+  const time = world.clock.fromIso(iso)
+  if (Number.isFinite(time) && /(Z|[+-]\d\d:?\d\d)$/i.test(iso)) return time
+  return refuse(
+    400,
+    `Failed to ${purpose} '${text}': no moment. Give Unix seconds, or ISO 8601 as in '2026-01-01T00:00:00Z'.`,
+  )
+}

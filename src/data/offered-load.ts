@@ -1,0 +1,246 @@
+/** Offered load as data: how many requests/s a deployment is asked for, and of what size. */
+import * as z from 'zod'
+import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
+import { formatValue } from '../lib/zod-problems.ts'
+
+/** The most requests/s a load offers: beyond any service, and sums over a century stay finite. */
+const MAX_RPS = 1e9
+/** A wave, a burst or a trace comes back at most this often. */
+const MIN_PERIOD = SECOND
+/** The seconds of a trace count from the start of the world; what lies beyond was meant as a date. */
+const MAX_TRACE_LENGTH = 3650 * DAY
+
+const duration = z.string().refine(isDuration, {
+  abort: true,
+  error: "a duration like '90s', '10m' or '1h30m', at most 100 years",
+})
+const rps = z.number().min(0).max(MAX_RPS)
+
+const sizes = {
+  /** Mean length of a prompt in tokens. */
+  prompt_tokens: z.number().min(1).max(1_000_000).default(500),
+  /** Mean length of an answer in tokens. */
+  output_tokens: z.number().min(1).max(1_000_000).default(200),
+}
+
+/** The same rate for ever. */
+const Constant = z.strictObject({ kind: z.literal('constant'), rps, ...sizes })
+
+/** Rates that hold from a moment on until the next step; nothing before the first, the last for ever. */
+const Steps = z
+  .strictObject({
+    kind: z.literal('steps'),
+    steps: z.array(z.strictObject({ at: duration, rps })).min(1),
+    ...sizes,
+  })
+  .superRefine(({ steps }, context) => {
+    for (let i = 1; i < steps.length; i++) {
+      const before = steps[i - 1]!.at
+      if (micros(steps[i]!.at) <= micros(before)) {
+        addIssue(context, ['steps', i, 'at'], `a time after the step before it, '${before}'`)
+      }
+    }
+  })
+
+/** A daily wave: `high` at `peak_at` of every period, `low` half a period away, a raised cosine between them. */
+const Wave = z
+  .strictObject({
+    kind: z.literal('wave'),
+    low: rps,
+    high: rps,
+    period: duration.default('24h'),
+    /** Counted from the start of the world, which by default is midnight UTC. */
+    peak_at: duration.default('14h'),
+    ...sizes,
+  })
+  .superRefine(({ low, high, period, peak_at }, context) => {
+    if (high < low) addIssue(context, ['high'], `at least low, ${low}`)
+    requireAtLeast(context, 'period', period, MIN_PERIOD)
+    if (micros(peak_at) > micros(period)) addIssue(context, ['peak_at'], `at most period, '${period}'`)
+  })
+
+/** `peak` for `lasts`, once in each stretch of `every`; `base` otherwise. */
+const Burst = z
+  .strictObject({
+    kind: z.literal('burst'),
+    base: rps,
+    peak: rps,
+    every: duration,
+    lasts: duration,
+    /** How freely a burst moves within its stretch: 1 anywhere, drawn from the seed; 0 always in the middle. */
+    jitter: z.number().min(0).max(1).default(1),
+    ...sizes,
+  })
+  .superRefine(({ base, peak, every, lasts }, context) => {
+    if (peak < base) addIssue(context, ['peak'], `at least base, ${base}`)
+    requireAtLeast(context, 'every', every, MIN_PERIOD)
+    if (micros(lasts) === 0) addIssue(context, ['lasts'], 'more than no time')
+    if (micros(lasts) > micros(every)) addIssue(context, ['lasts'], `at most every, '${every}'`)
+  })
+
+/** The rate `from` until `start`, then a straight line to the rate `to` at `end`, which holds for ever. */
+const Ramp = z
+  .strictObject({
+    kind: z.literal('ramp'),
+    from: rps,
+    to: rps,
+    start: duration.default('0s'),
+    end: duration,
+    ...sizes,
+  })
+  .superRefine(({ start, end }, context) => {
+    if (micros(end) <= micros(start)) addIssue(context, ['end'], `a time after start, '${start}'`)
+  })
+
+/**
+ * Rates read from CSV (see `parseLoadTrace`): each line's holds until the next line. The last line's holds for ever, or
+ * with `repeat` for as long as the line before it, after which the trace starts over from its second 0.
+ */
+const Trace = z
+  .strictObject({
+    kind: z.literal('trace'),
+    /** Path of the CSV below the fixture's folder; whoever loads the fixture puts what it holds into `text`. */
+    path: z.string().min(1).optional(),
+    text: z.string().optional(),
+    repeat: z.boolean().default(false),
+    ...sizes,
+  })
+  .superRefine(({ path, text, repeat }, context) => {
+    if (text === undefined) {
+      if (path === undefined) addIssue(context, ['text'], "a trace (or 'path', a file below the fixture's folder)")
+      return
+    }
+    try {
+      const period = tracePeriod(parseLoadTrace(text, path))
+      if (repeat && period < MIN_PERIOD) {
+        addIssue(context, ['repeat'], `false for a trace of less than ${formatDuration(MIN_PERIOD)}`)
+      }
+    } catch (error) {
+      if (!(error instanceof LoadTraceError)) throw error
+      addIssue(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
+    }
+  })
+
+/**
+ * The load a deployment is offered. Times are counted from the start of the world, rates in requests/s.
+ *
+ * @example OfferedLoad.parse({ kind: 'wave', low: 2, high: 40 }) // peaks at 14:00, 500 tokens in and 200 out
+ * @example OfferedLoad.parse({ kind: 'steps', steps: [{ at: '0s', rps: 5 }, { at: '1h', rps: 50 }] })
+ */
+export const OfferedLoad = z.discriminatedUnion('kind', [Constant, Steps, Wave, Burst, Ramp, Trace])
+export type OfferedLoad = z.infer<typeof OfferedLoad>
+/** An offered load as a user writes it: defaults may be left out. */
+export type OfferedLoadInput = z.input<typeof OfferedLoad>
+
+/** From this moment on, this rate. */
+export interface LoadPoint {
+  readonly at: Micros
+  readonly rps: number
+}
+
+/** A trace that makes no sense; the message names the trace, the line and what to do. */
+export class LoadTraceError extends Error {
+  override readonly name = 'LoadTraceError'
+  /** Counted from 1. */
+  readonly line: number
+  readonly reason: string
+  /** What to do about it. */
+  readonly advice: string
+
+  constructor(trace: string | undefined, line: number, reason: string, advice: string) {
+    super(`Failed to read the trace${trace === undefined ? '' : ` '${trace}'`}: line ${line}: ${reason}. ${advice}.`)
+    this.line = line
+    this.reason = reason
+    this.advice = advice
+  }
+}
+
+/**
+ * Reads a trace of load: CSV of two columns, seconds since the start of the world and requests/s. A first line of words
+ * is a header, empty lines and further columns are skipped.
+ *
+ * @param name Names the trace in errors, its path for instance.
+ * @throws LoadTraceError on an empty trace, too few columns, what is no number, a negative rate, times that do not increase
+ * @example parseLoadTrace('seconds,rps\n0,5\n60,8') // [{ at: 0, rps: 5 }, { at: 60_000_000, rps: 8 }]
+ */
+export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
+  const points: LoadPoint[] = []
+  let hasFirstLine = false
+  for (const [i, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    if (line.trim() === '') continue
+    const fail: Fail = (reason, advice) => {
+      throw new LoadTraceError(name, i + 1, reason, advice)
+    }
+    const [seconds = '', rate] = line.split(',').map(cell => cell.trim())
+    if (rate === undefined) {
+      return fail(`expected two columns, 'seconds,requests/s', got ${formatValue(line.trim())}`, 'Add the missing one')
+    }
+    const isHeader = !hasFirstLine && !isNumber(seconds) && !isNumber(rate) && seconds !== '' && rate !== ''
+    hasFirstLine = true
+    if (!isHeader) points.push(parsePoint(seconds, rate, points.at(-1), fail))
+  }
+  if (points.length === 0) {
+    throw new LoadTraceError(name, 1, 'the trace is empty', "Add lines of 'seconds,requests/s'")
+  }
+  return points
+}
+
+/**
+ * After how long a trace starts over where it repeats: its last line lasts as long as the one before. Infinity for a trace
+ * of one line, which says the same for ever.
+ */
+export function tracePeriod(points: readonly LoadPoint[]): Micros {
+  const last = points.at(-1)
+  const previous = points.at(-2)
+  return last === undefined || previous === undefined ? Number.POSITIVE_INFINITY : last.at + (last.at - previous.at)
+}
+
+type Fail = (reason: string, advice: string) => never
+
+function parsePoint(seconds: string, rate: string, previous: LoadPoint | undefined, fail: Fail): LoadPoint {
+  const expect = (holds: boolean, what: string, got: string, advice = 'Fix that value') => {
+    if (!holds) fail(`expected ${what}, got ${got}`, advice)
+  }
+  expect(isNumber(seconds), 'a number of seconds', formatValue(seconds))
+  expect(isNumber(rate), 'a number of requests/s', formatValue(rate))
+  const at = Math.round(Number(seconds) * SECOND)
+  const rps = Number(rate)
+  expect(at >= 0, 'seconds of at least 0', seconds)
+  expect(
+    at <= MAX_TRACE_LENGTH,
+    'seconds since the start of the world, at most 10 years',
+    seconds,
+    "Subtract the first line's from every line's",
+  )
+  expect(rps >= 0, 'requests/s of at least 0', rate)
+  expect(rps <= MAX_RPS, `requests/s of at most ${MAX_RPS}`, rate)
+  if (previous !== undefined) {
+    const expected = `seconds after the line before, ${previous.at / SECOND}`
+    expect(at > previous.at, expected, seconds, 'Put the lines in order of time')
+  }
+  return { at, rps }
+}
+
+function isNumber(text: string): boolean {
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
+}
+
+function isDuration(text: string): boolean {
+  try {
+    micros(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function requireAtLeast(context: z.RefinementCtx, field: string, value: string, minimum: Micros): void {
+  if (micros(value) < minimum) addIssue(context, [field], `a duration of at least ${formatDuration(minimum)}`)
+}
+
+function addIssue(context: z.RefinementCtx, path: PropertyKey[], message: string): void {
+  context.addIssue({ code: 'custom', path, message })
+}

@@ -1,0 +1,322 @@
+/** What a figure of a profile can be: a time, a rate, a share, a distribution. Each kind reads, checks and merges itself. */
+import * as z from 'zod'
+import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
+import type { Chance, EntityKey, Purpose } from '../../kernel/random.ts'
+import { type Problem, problemsOf, WITHOUT_JIT } from '../../lib/zod-problems.ts'
+
+/** Around `median`, by the sigma of its logarithm, cut at `cap`. A sigma of 0 is a constant. */
+export interface Lognormal {
+  readonly median: number
+  readonly sigma: number
+  readonly cap: number
+}
+
+/** Exponential by its mean, cut at `cap`. */
+export interface Exponential {
+  readonly mean: number
+  readonly cap: number
+}
+
+/** Anything from `min` to `max`, all alike. */
+export interface Uniform {
+  readonly min: number
+  readonly max: number
+}
+
+/** A number that differs from case to case: microseconds for a time, bytes/s for a rate. */
+export type Distribution = Lognormal | Exponential | Uniform
+
+/** The cap of a distribution that has none. Finite, so that a profile survives JSON. */
+export const NO_CAP = Number.MAX_SAFE_INTEGER
+
+/**
+ * One draw of a spread, in its own unit. Constants draw nothing, so making a figure constant leaves every other draw as
+ * it was.
+ *
+ * @example draw(profile.timings.imagePull, world.chance, deployment.key, IMAGE_PULL, instance.nth)
+ */
+export function draw(distribution: Distribution, chance: Chance, key: EntityKey, purpose: Purpose, index = 0): number {
+  if ('median' in distribution) {
+    const { median, sigma, cap } = distribution
+    return sigma === 0 ? Math.min(cap, median) : Math.min(cap, chance.lognormal(median, sigma, key, purpose, index))
+  }
+  if ('mean' in distribution)
+    return Math.min(distribution.cap, chance.exponential(distribution.mean, key, purpose, index))
+  return distribution.min === distribution.max
+    ? distribution.min
+    : distribution.min + (distribution.max - distribution.min) * chance.unit(key, purpose, index)
+}
+
+/** How a figure is written (`In`), and what the simulation gets (`Out`). */
+export interface SettingKind<In, Out> {
+  /** Its name among the definitions of the JSON Schema. */
+  readonly name: string
+  /** Every form it can take; the first is meant where a value gives no hint. */
+  readonly schemas: readonly z.ZodType[]
+  /** Which of them a value means. */
+  readonly schemaFor: (raw: unknown) => z.ZodType
+  /** What stands when one profile writes over another's figure. */
+  readonly merge: (base: unknown, raw: unknown) => unknown
+  /** Never there: it carries the types. */
+  readonly types?: { in: In; out: Out }
+}
+
+/** Reads a figure; the paths of problems begin below it. */
+export function readSetting<Out>(
+  kind: SettingKind<unknown, Out>,
+  raw: unknown,
+): { readonly value: Out } | { readonly problems: readonly Problem[] } {
+  const schema = kind.schemaFor(raw)
+  const result = schema.safeParse(raw, WITHOUT_JIT)
+  if (result.success) return { value: result.data as Out }
+  const problems = result.error.issues.flatMap(issue => {
+    const text = issue.code === 'custom' ? (issue.params?.text as string | undefined) : undefined
+    return text === undefined
+      ? problemsOf(unwrapPipe(schema), raw, new z.ZodError([issue]))
+      : [{ path: issue.path, text }]
+  })
+  return { problems }
+}
+
+/** A schema without what it does to the value afterwards: the one that knows the names of the fields. */
+function unwrapPipe(schema: z.ZodType): z.ZodType {
+  let inner = schema
+  while (inner instanceof z.ZodPipe) inner = inner.in as z.ZodType
+  return inner
+}
+
+/** A unit that figures are written in. */
+interface Unit {
+  readonly description: string
+  readonly format: (value: number) => string
+  readonly schema: z.ZodType<number>
+}
+
+const TIME: Unit = createUnit({
+  words: "a duration like '500ms', '90s', '1h30m' or '7d'",
+  read: raw => (typeof raw === 'string' ? tryOrUndefined(() => micros(raw)) : undefined),
+  show: formatDuration,
+  json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
+})
+const PERIOD: Unit = createUnit({
+  words: "a duration of more than 0, like '500ms', '90s' or '24h'",
+  read: raw => positiveOrUndefined(typeof raw === 'string' ? tryOrUndefined(() => micros(raw)) : undefined),
+  show: formatDuration,
+  json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
+})
+const RATE: Unit = createUnit({
+  words: "a rate of more than 0, like '800MB/s', or a number of bytes per second",
+  read: raw => positiveOrUndefined(typeof raw === 'string' ? parseBytes(raw, '/s') : raw),
+  show: value => `${value / 1e6}MB/s`,
+  json: { type: ['string', 'number'], examples: ['800MB/s', '3GB/s'] },
+})
+const BYTES: Unit = createUnit({
+  words: "a size like '500MB', '2TB' or '1GiB', or a whole number of bytes",
+  read: raw => {
+    const bytes = typeof raw === 'string' ? parseBytes(raw, '') : raw
+    return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
+  },
+  show: value => `${value / 1e6}MB`,
+  json: { type: ['string', 'integer'], examples: ['500MB', '2TB', '1GiB'] },
+})
+const FACTOR: Unit = createUnit({
+  words: 'a number of at least 1',
+  read: raw => (typeof raw === 'number' && raw >= 1 && Number.isFinite(raw) ? raw : undefined),
+  show: String,
+  json: { type: 'number', minimum: 1 },
+})
+
+const share = z.number().min(0).max(1)
+
+/** A length of time; 0 is none. */
+export const duration = plainKind<string, Micros>('duration', TIME.schema)
+/** A length of time that is never 0. */
+export const period = plainKind<string, Micros>('period', PERIOD.schema)
+export const durations = plainKind<readonly string[], readonly Micros[]>('durations', z.array(TIME.schema))
+export const rate = plainKind<string | number, number>('rate', RATE.schema)
+export const bytes = plainKind<string | number, number>('bytes', BYTES.schema)
+export const factor = plainKind<number, number>('factor', FACTOR.schema)
+/** From 0 to 1: a part of a whole, or how likely something is. */
+export const portion = plainKind<number, number>('portion', share)
+export const portionAboveZero = plainKind<number, number>('portion_above_zero', z.number().positive().max(1))
+export const amount = plainKind<number, number>('amount', z.number().min(0))
+export const amountAboveZero = plainKind<number, number>('amount_above_zero', z.number().positive())
+export const count = plainKind<number, number>('count', z.int().min(0))
+export const countFromOne = plainKind<number, number>('count_from_one', z.int().min(1))
+export const countOrNull = plainKind<number | null, number | null>('count_or_none', z.int().min(0).nullable())
+export const yesOrNo = plainKind<boolean, boolean>('yes_or_no', z.boolean())
+export const word = plainKind<string, string>('word', z.string().min(1))
+
+/** A time by its distribution: constant, lognormal, exponential or uniform. */
+export const timeDistribution = spread<string>('spread_of_time', TIME, true)
+/** A rate by its distribution. Not exponential: one draw near nothing would never end. */
+export const rateDistribution = spread<string | number>('spread_of_rate', RATE, false)
+/** A factor of at least 1 by its distribution. */
+export const factorDistribution = spread<number>('spread_of_factor', FACTOR, false)
+
+/** The start of an engine: lognormal around `median` + `per_gigabyte` × size of the weights. */
+export const warmUp = objectKind<
+  { median?: string; per_gigabyte?: string; sigma?: number },
+  { readonly median: Micros; readonly perGigabyte: Micros; readonly sigma: number }
+>(
+  'warm_up',
+  z
+    .strictObject({ median: TIME.schema, per_gigabyte: TIME.schema, sigma: z.number().min(0).max(5) })
+    .transform(({ median, per_gigabyte, sigma }) => ({ median, perGigabyte: per_gigabyte, sigma })),
+)
+
+/** One of these words. */
+export function oneOf<const Word extends string>(name: string, words: readonly Word[]): SettingKind<Word, Word> {
+  return plainKind<Word, Word>(name, z.enum(words))
+}
+
+/** How a whole divides: one share a name, together 1. */
+export function shares<const Name extends string>(
+  name: string,
+  names: readonly Name[],
+): SettingKind<Readonly<Record<Name, number>>, Readonly<Record<Name, number>>> {
+  const shape = Object.fromEntries(names.map(each => [each, share]))
+  return objectKind(
+    name,
+    z.strictObject(shape).check(({ value, issues }) => {
+      const sum = Object.values(value).reduce((so, far) => so + far, 0)
+      if (Math.abs(sum - 1) <= 1e-9) return
+      const text = `expected shares that sum to 1, because one of them always happens; these sum to ${Number(sum.toFixed(9))}. Fix one of them.`
+      issues.push({ code: 'custom', input: value, params: { text } })
+    }),
+  )
+}
+
+/** How often each GPU error code is seen, by counts; `{ "79": 74 }` is read as `[{ xid: 79, count: 74 }]`, by code. */
+export const errorCounts: SettingKind<
+  Readonly<Record<string, number>>,
+  readonly { readonly xid: number; readonly count: number }[]
+> = plainKind(
+  'error_counts',
+  z
+    .record(z.string().regex(/^[1-9]\d{0,2}$/, "an error code like '79'"), z.number().min(0))
+    .check(({ value, issues }) => {
+      if (Object.values(value).some(each => each > 0)) return
+      const text = 'expected at least one code with a count of more than 0, because an error has a code. Add one.'
+      issues.push({ code: 'custom', input: value, params: { text } })
+    })
+    .transform(counts => Object.entries(counts).map(([xid, times]) => ({ xid: Number(xid), count: times }))),
+)
+
+function plainKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
+  return { name, schemas: [schema], schemaFor: () => schema, merge: (_, raw) => raw }
+}
+
+/** A figure of several fields, of which another profile may name some. */
+function objectKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
+  return {
+    ...plainKind(name, schema),
+    merge: (base, raw) => (isRecord(base) && isRecord(raw) ? { ...base, ...raw } : raw),
+  }
+}
+
+/** A user's own profile may name one field of a distribution and keep the others. */
+type DistributionInput<Amount> =
+  | Amount
+  | { median?: Amount; sigma?: number; cap?: Amount }
+  | { mean?: Amount; cap?: Amount }
+  | { min?: Amount; max?: Amount }
+
+function spread<Amount>(
+  name: string,
+  of: Unit,
+  exponential: boolean,
+): SettingKind<DistributionInput<Amount>, Distribution> {
+  const { schema: value, format: show } = of
+  const constant = value.transform(median => ({ median, sigma: 0, cap: median }))
+  const lognormal = z
+    .strictObject({ median: value, sigma: z.number().min(0).max(5), cap: value.optional() })
+    .transform(({ median, sigma, cap }) => ({ median, sigma, cap: cap ?? NO_CAP }))
+    .check(({ value: { median, cap }, issues }) => {
+      if (cap >= median) return
+      const text =
+        `expected at least the median of ${show(median)}, got ${show(cap)}: a cap below the median would cut more ` +
+        'than every other draw. Raise it, or lower the median.'
+      issues.push({ code: 'custom', input: cap, path: ['cap'], params: { text } })
+    })
+  const byMean = z
+    .strictObject({ mean: value, cap: value.optional() })
+    .transform(({ mean, cap }) => ({ mean, cap: cap ?? NO_CAP }))
+    .check(({ value: { mean, cap }, issues }) => {
+      if (cap >= mean) return
+      const text = `expected at least the mean of ${show(mean)}, got ${show(cap)}: it could not be the mean of what is cut there. Raise it, or lower the mean.`
+      issues.push({ code: 'custom', input: cap, path: ['cap'], params: { text } })
+    })
+  const uniform = z.strictObject({ min: value, max: value }).check(({ value: { min, max }, issues }) => {
+    if (max >= min) return
+    const text = `expected at least the min of ${show(min)}, got ${show(max)}: nothing lies between. Swap them.`
+    issues.push({ code: 'custom', input: max, path: ['max'], params: { text } })
+  })
+  const shape = (raw: Readonly<Record<string, unknown>>): z.ZodType | undefined => {
+    if (exponential && 'mean' in raw) return byMean
+    if ('min' in raw || 'max' in raw) return uniform
+    return 'median' in raw || 'sigma' in raw ? lognormal : undefined
+  }
+  return {
+    name,
+    schemas: exponential ? [constant, lognormal, byMean, uniform] : [constant, lognormal, uniform],
+    schemaFor: raw => (isRecord(raw) ? (shape(raw) ?? lognormal) : constant),
+    merge: (base, raw) => {
+      if (!isRecord(base) || !isRecord(raw)) return raw
+      const wanted = shape(raw)
+      return wanted === undefined || wanted === shape(base) ? { ...base, ...raw } : raw
+    },
+  }
+}
+
+function createUnit(of: {
+  words: string
+  read: (raw: unknown) => number | undefined
+  show: (value: number) => string
+  json: Readonly<Record<string, unknown>>
+}): Unit {
+  const schema = z
+    .unknown()
+    .meta(of.json)
+    .transform((raw, context): number => {
+      const value = of.read(raw)
+      if (value !== undefined) return value
+      context.addIssue({ code: 'custom', message: of.words, input: raw })
+      return z.NEVER
+    })
+  return { description: of.words, format: of.show, schema }
+}
+
+const BYTE_UNITS: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: 1024,
+  MiB: 1_048_576,
+  GiB: 1_073_741_824,
+  TiB: 1_099_511_627_776,
+}
+
+function parseBytes(text: string, suffix: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?) ?([KMGT]i?B|B)(\/s)?$/.exec(text.trim())
+  if (match === null || (match[3] ?? '') !== suffix) return undefined
+  return Math.round(Number(match[1]) * BYTE_UNITS[match[2]!]!)
+}
+
+function positiveOrUndefined(value: unknown): number | undefined {
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : undefined
+}
+
+function tryOrUndefined<T>(act: () => T): T | undefined {
+  try {
+    return act()
+  } catch {
+    return undefined
+  }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,313 @@
+/**
+ * The reference data of one world: what the service offers and what the account was given. Records are frozen and
+ * replaced, never edited, so worlds share them.
+ */
+import type * as z from 'zod'
+import type { Archive } from '../kernel/archive.ts'
+import { deepFreeze } from '../lib/deep-freeze.ts'
+import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
+import {
+  type Account,
+  AggregatorModel,
+  ApiToken,
+  CatalogModel,
+  type Fixture,
+  HubRepository,
+  ModelHardware,
+  ModelSchema,
+  type ModelTask,
+  type VariantKey,
+  Voice,
+} from './records/records.ts'
+
+/** A change of an index, told after it holds. `record` is what stands there now: nothing after a delete. */
+export interface IndexWrite<R> {
+  action: 'create' | 'update' | 'delete'
+  key: string
+  record: R | undefined
+  /** Who wrote, as handed to `put` or `delete`: a listener leaves out what it wrote itself. */
+  origin: unknown
+}
+
+export type IndexListener<R> = (write: IndexWrite<R>) => void
+
+/** What an index holds: the word for one record, its schema, and what it is found by. */
+export interface IndexOptions<R> {
+  /** The word for one record in errors, e.g. `voice`. */
+  kind: string
+  schema: z.ZodType<R>
+  keyOf: (record: R) => string
+  /** A second value that no two records share. */
+  unique?: { field: string; of: (record: R) => string }
+}
+
+/** A record or a key that an index cannot take. */
+export class IndexError extends Error {
+  override readonly name = 'IndexError'
+}
+
+/**
+ * Frozen records of one kind by key, in the order they came.
+ *
+ * @example
+ * const voices = new Index({ kind: 'voice', schema: Voice, keyOf: voice => voice.voice_id }, fixture.voices)
+ * voices.get('voice_ada')?.name
+ */
+export class Index<R extends object> {
+  readonly options: IndexOptions<R>
+  #records: Map<string, R>
+  /** Whether a fork holds the same map, so that the next write copies it first. */
+  #shared = false
+  #all: readonly R[] | undefined
+  #byUnique: { of: readonly R[]; records: Map<string, R> } | undefined
+  readonly #listeners = new Set<IndexListener<R>>()
+
+  /** @param records Records that already passed the schema; they are frozen here. */
+  constructor(options: IndexOptions<R>, records: Iterable<R> = []) {
+    this.options = options
+    this.#records = new Map()
+    for (const record of records) this.#records.set(options.keyOf(record), deepFreeze(record))
+  }
+
+  get size(): number {
+    return this.#records.size
+  }
+
+  get(key: string): R | undefined {
+    return this.#records.get(key)
+  }
+
+  has(key: string): boolean {
+    return this.#records.has(key)
+  }
+
+  /** Every record in the order of arrival: the same array until the next write. */
+  all(): readonly R[] {
+    this.#all ??= Object.freeze([...this.#records.values()])
+    return this.#all
+  }
+
+  /** The record with this value of the kind's second unique field; undefined where the kind has none. */
+  getByUnique(value: string): R | undefined {
+    const { unique } = this.options
+    if (unique === undefined) return undefined
+    const all = this.all()
+    if (this.#byUnique?.of !== all) {
+      this.#byUnique = { of: all, records: new Map(all.map(record => [unique.of(record), record])) }
+    }
+    return this.#byUnique.records.get(value)
+  }
+
+  /**
+   * Adds a record, or replaces the one with its key, and returns it as stored: checked, completed, frozen.
+   *
+   * @param origin Handed on to the listeners.
+   * @throws IndexError when the schema refuses it, or another record has its unique value; nothing has changed then
+   */
+  put(record: R, origin?: unknown): R {
+    const { kind, schema, keyOf, unique } = this.options
+    const checked = schema.safeParse(record)
+    if (!checked.success) {
+      const problems = problemsOf(schema, record, checked.error).map(({ path, text }) => `${jsonPath(path)}: ${text}`)
+      throw new IndexError(`Failed to put a ${kind}: ${problems.join(' ')}`)
+    }
+    const stored = deepFreeze(checked.data)
+    const key = keyOf(stored)
+    if (unique !== undefined) {
+      const holder = this.getByUnique(unique.of(stored))
+      if (holder !== undefined && keyOf(holder) !== key) {
+        throw new IndexError(
+          `Failed to put ${kind} '${key}': ${kind} '${keyOf(holder)}' has the same ${unique.field}. Give it another.`,
+        )
+      }
+    }
+    const action = this.#records.has(key) ? 'update' : 'create'
+    this.#writableRecords().set(key, stored)
+    this.#notify({ action, key, record: stored, origin })
+    return stored
+  }
+
+  /** Takes a record out; false when there is none. */
+  delete(key: string, origin?: unknown): boolean {
+    if (!this.#records.has(key)) return false
+    this.#writableRecords().delete(key)
+    this.#notify({ action: 'delete', key, record: undefined, origin })
+    return true
+  }
+
+  /** Calls the listener after each write to this index (never to a fork of it). Returns what takes it off again. */
+  onWrite(listener: IndexListener<R>): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  archive(archive: Archive): void {
+    this.#records = archive.value(this.#records)
+    this.#shared = archive.value(this.#shared)
+    for (const record of this.#records.values()) deepFreeze(record)
+    this.#all = undefined
+    this.#byUnique = undefined
+  }
+
+  /** An independent index with the same records, without the listeners: O(1), either side copies before it writes. */
+  fork(): Index<R> {
+    const fork = new Index(this.options)
+    fork.#records = this.#records
+    fork.#all = this.#all
+    fork.#byUnique = this.#byUnique
+    fork.#shared = true
+    this.#shared = true
+    return fork
+  }
+
+  #writableRecords(): Map<string, R> {
+    if (this.#shared) {
+      this.#records = new Map(this.#records)
+      this.#shared = false
+    }
+    this.#all = undefined
+    this.#byUnique = undefined
+    return this.#records
+  }
+
+  #notify(write: IndexWrite<R>): void {
+    for (const listener of this.#listeners) listener(write)
+  }
+}
+
+/** The key of a model schema in `store.schemas`. */
+export function schemaKey(type: ModelTask, variant: VariantKey): string {
+  return `${type} ${variant}`
+}
+
+/**
+ * The reference data of one world behind indexes.
+ *
+ * @example
+ * const store = new Store(loadFixture('default'))
+ * store.models.get('aurora-labs/aurora-8b-instruct')?.max_tokens
+ */
+export class Store {
+  #account: Readonly<Account>
+  #hubPolicy: 'estimate' | 'refuse'
+  /** By token_id. */
+  readonly tokens: Index<ApiToken>
+  /** The public catalog by model_name. */
+  readonly models: Index<CatalogModel>
+  /** By model_name. */
+  readonly hardware: Index<ModelHardware>
+  /** By `schemaKey(type, variant)`. */
+  readonly schemas: Index<ModelSchema>
+  /** By id. */
+  readonly aggregator: Index<AggregatorModel>
+  /** Repositories of the hub by repo. */
+  readonly hub: Index<HubRepository>
+  /** By voice_id. */
+  readonly voices: Index<Voice>
+  #variants: { of: readonly ModelSchema[]; byType: Map<ModelTask, readonly VariantKey[]> } | undefined
+
+  /** @param origin A loaded fixture, or the store to fork. */
+  constructor(origin: Fixture | Store) {
+    this.#account = deepFreeze(origin.account)
+    if (origin instanceof Store) {
+      this.#hubPolicy = origin.hubPolicy
+      this.tokens = origin.tokens.fork()
+      this.models = origin.models.fork()
+      this.hardware = origin.hardware.fork()
+      this.schemas = origin.schemas.fork()
+      this.aggregator = origin.aggregator.fork()
+      this.hub = origin.hub.fork()
+      this.voices = origin.voices.fork()
+      this.#variants = origin.#variants
+      return
+    }
+    this.#hubPolicy = origin.hub.policy
+    this.tokens = new Index(TOKENS, origin.api_tokens)
+    this.models = new Index(MODELS, origin.models)
+    this.hardware = new Index(HARDWARE, origin.hardware)
+    this.schemas = new Index(SCHEMAS, origin.schemas)
+    this.aggregator = new Index(AGGREGATOR, origin.aggregator)
+    this.hub = new Index(HUB, origin.hub.repositories)
+    this.voices = new Index(VOICES, origin.voices)
+  }
+
+  /** As the fixture has it: funds, limits and top-up as of the epoch. */
+  get account(): Readonly<Account> {
+    return this.#account
+  }
+
+  get hubPolicy(): 'estimate' | 'refuse' {
+    return this.#hubPolicy
+  }
+
+  archive(archive: Archive): void {
+    this.#account = deepFreeze(archive.value(this.#account))
+    this.#hubPolicy = archive.value(this.#hubPolicy)
+    this.tokens.archive(archive)
+    this.models.archive(archive)
+    this.hardware.archive(archive)
+    this.schemas.archive(archive)
+    this.aggregator.archive(archive)
+    this.hub.archive(archive)
+    this.voices.archive(archive)
+    this.#variants = undefined
+  }
+
+  tokenByValue(value: string): ApiToken | undefined {
+    return this.tokens.getByUnique(value)
+  }
+
+  /** The schema of a variant for models of a type; undefined when that type does not offer it. */
+  schema(type: ModelTask, variant: VariantKey): ModelSchema | undefined {
+    return this.schemas.get(schemaKey(type, variant))
+  }
+
+  /** The variants that models of a type offer, in the order of the fixture. */
+  variantsOf(type: ModelTask): readonly VariantKey[] {
+    const all = this.schemas.all()
+    if (this.#variants?.of !== all) {
+      const byType = new Map<ModelTask, VariantKey[]>()
+      for (const schema of all) {
+        const variants = byType.get(schema.type)
+        if (variants === undefined) byType.set(schema.type, [schema.variant])
+        else variants.push(schema.variant)
+      }
+      this.#variants = { of: all, byType }
+    }
+    return this.#variants.byType.get(type) ?? []
+  }
+
+  /** An independent store with the same records: O(1), either side copies an index before it writes to it. */
+  fork(): Store {
+    return new Store(this)
+  }
+}
+
+const TOKENS: IndexOptions<ApiToken> = {
+  kind: 'token',
+  schema: ApiToken,
+  keyOf: token => token.token_id,
+  unique: { field: 'token value', of: token => token.token },
+}
+const MODELS: IndexOptions<CatalogModel> = { kind: 'model', schema: CatalogModel, keyOf: model => model.model_name }
+const HARDWARE: IndexOptions<ModelHardware> = {
+  kind: 'hardware entry',
+  schema: ModelHardware,
+  keyOf: entry => entry.model_name,
+}
+const SCHEMAS: IndexOptions<ModelSchema> = {
+  kind: 'model schema',
+  schema: ModelSchema,
+  keyOf: schema => schemaKey(schema.type, schema.variant),
+}
+const AGGREGATOR: IndexOptions<AggregatorModel> = {
+  kind: 'aggregator entry',
+  schema: AggregatorModel,
+  keyOf: entry => entry.id,
+}
+const HUB: IndexOptions<HubRepository> = {
+  kind: 'hub repository',
+  schema: HubRepository,
+  keyOf: repository => repository.repo,
+}
+const VOICES: IndexOptions<Voice> = { kind: 'voice', schema: Voice, keyOf: voice => voice.voice_id }

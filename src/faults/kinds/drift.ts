@@ -1,0 +1,207 @@
+import * as z from 'zod'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { mapBody } from '../body-streams.ts'
+import { isEventStream } from '../broken-response.ts'
+import { defineFaultKind } from './kind.ts'
+
+/** What a service may change without breaking its word. */
+const COMPATIBLE_CHANGES = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
+/** What breaks it. */
+const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue'] as const
+/** How many fields an error names. */
+const MAX_LISTED_PATHS = 8
+
+type Change = (typeof COMPATIBLE_CHANGES | typeof BREAKING_CHANGES)[number]
+
+/** A field of an answer as the declaration has it; entries of a list stand under `[]`. */
+interface SchemaField {
+  /** As in `instances.running` or `data[].pricing.prompt`. */
+  readonly path: string
+  readonly isOptional: boolean
+  readonly isNullable: boolean
+  readonly isNumber: boolean
+  readonly isEnum: boolean
+  /** The document leaves room for other values. */
+  readonly isOpen: boolean
+}
+
+/** An answer that is not what the declaration says, or only just. What is changed is drawn unless `field` names it. */
+export const drift = defineFaultKind({
+  schema: z.strictObject({
+    kind: z.literal('drift'),
+    change: z.enum([...COMPATIBLE_CHANGES, ...BREAKING_CHANGES]),
+    field: z.string().min(1).optional(),
+  }),
+  appliesTo: ({ change, field }, { returns, produces }) =>
+    produces === 'application/json' && changeablePaths(returns, change, field).length > 0,
+  scope: 'answers in which something can be changed so',
+  explainMismatch({ change, field }, endpoints) {
+    const jsonEndpoints = endpoints.filter(({ produces }) => produces === 'application/json')
+    const allowed = [...new Set(jsonEndpoints.flatMap(({ returns }) => changeablePaths(returns, change, undefined)))]
+    if (field === undefined || allowed.length === 0) return undefined
+    const path = ['field']
+    const fields = jsonEndpoints.flatMap(({ returns }) => [
+      ...schemaFields(returns).map(one => one.path),
+      ...objectPaths(returns),
+    ])
+    if (!fields.includes(field)) {
+      const suggestion = nearestWord(field, fields)
+      const advice = suggestion === undefined ? `Give one of ${listPaths(allowed)}.` : `Did you mean '${suggestion}'?`
+      return { path, reason: `there is no field '${field}' in the answer. ${advice}` }
+    }
+    return { path, reason: `${change} can not be done to '${field}'. Give one of ${listPaths(allowed)}.` }
+  },
+  async act({ change, field }, hit) {
+    const answer = await hit.proceed()
+    // A refusal has another shape than the declared one.
+    if (answer.status !== 200) return answer
+    const { endpoint, toVendorFieldPath: spelled } = hit.passage
+    const draw = hit.draw()
+    const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
+      const body: unknown = JSON.parse(text)
+      const present = paths.filter(steps => hasPath(body, steps))
+      const chosen = present[Math.floor(draw * present.length)]
+      return JSON.stringify(chosen === undefined ? body : applyChange(body, chosen, change))
+    }
+    const { status, headers } = answer
+    if (!isEventStream(answer)) {
+      const places = changeablePaths(endpoint.returns, change, field).map(one => spelled(pathSegments(one)))
+      return new Response(applyTo(await answer.text(), places), { status, headers })
+    }
+    const places = changeablePaths(endpoint.streamEvent ?? endpoint.returns, change, field).map(pathSegments)
+    const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
+    // Its pieces are whole events.
+    const changedBody = mapBody(answer.body!, piece =>
+      encoder.encode(
+        decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${applyTo(data, places)}`),
+      ),
+    )
+    return new Response(changedBody, { status, headers })
+  },
+})
+
+/** The first of them, for an error. */
+function listPaths(paths: readonly string[]): string {
+  const nonEmpty = paths.filter(path => path !== '')
+  return `${nonEmpty.slice(0, MAX_LISTED_PATHS).join(', ')}${nonEmpty.length > MAX_LISTED_PATHS ? ', …' : ''}`
+}
+
+/** The places of an answer that a change can be made at; `''` is the answer itself. */
+function changeablePaths(schema: z.ZodType, change: Change, field: string | undefined): string[] {
+  const fields = schemaFields(schema)
+  const paths =
+    change === 'extraField' || change === 'keyOrder'
+      ? objectPaths(schema)
+      : fields.filter(one => CAN_CHANGE[change](one)).map(({ path }) => path)
+  return field === undefined ? paths : paths.filter(path => path === field)
+}
+
+const CAN_CHANGE: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (field: SchemaField) => boolean>> = {
+  absentField: ({ isOptional }) => isOptional,
+  nullField: ({ isNullable }) => isNullable,
+  unknownValue: ({ isOpen }) => isOpen,
+  missingField: ({ isOptional }) => !isOptional,
+  numberAsString: ({ isNumber }) => isNumber,
+  unlistedValue: ({ isEnum, isOpen }) => isEnum && !isOpen,
+}
+
+/** Every field that a declaration names, however deep. */
+export function schemaFields(schema: z.ZodType, prefix = ''): SchemaField[] {
+  const { bare: objects, place: base } = objectSchemas(schema, prefix)
+  return objects.flatMap(object =>
+    Object.entries(object.shape).flatMap(([name, fieldSchema]) => {
+      const path = base === '' ? name : `${base}.${name}`
+      return [toSchemaField(path, fieldSchema as z.ZodType), ...schemaFields(fieldSchema as z.ZodType, path)]
+    }),
+  )
+}
+
+/** The places at which an object stands: the answer, the entries of a list, objects within. */
+function objectPaths(schema: z.ZodType, prefix = ''): string[] {
+  const { bare: objects, place: base } = objectSchemas(schema, prefix)
+  const inner = objects.flatMap(object =>
+    Object.entries(object.shape).flatMap(([name, fieldSchema]) =>
+      objectPaths(fieldSchema as z.ZodType, base === '' ? name : `${base}.${name}`),
+    ),
+  )
+  return objects.length > 0 ? [...new Set([base, ...inner])] : []
+}
+
+/** The objects that a schema stands for, and where: behind wrappers, in a list, one of several. */
+function objectSchemas(schema: z.ZodType, place: string): { bare: z.ZodObject[]; place: string } {
+  const inner = unwrapSchema(schema)
+  if (inner instanceof z.ZodArray) return objectSchemas(inner.element as z.ZodType, `${place}[]`)
+  if (inner instanceof z.ZodObject) return { bare: [inner], place }
+  if (inner instanceof z.ZodDiscriminatedUnion) return { bare: inner.options as z.ZodObject[], place }
+  return { bare: [], place }
+}
+
+function toSchemaField(path: string, schema: z.ZodType): SchemaField {
+  const inner = unwrapSchema(schema)
+  return {
+    path,
+    isOptional: schema.safeParse(undefined).success,
+    isNullable: schema.safeParse(null).success,
+    isNumber: inner instanceof z.ZodNumber,
+    isEnum: inner instanceof z.ZodEnum || inner instanceof z.ZodLiteral,
+    isOpen: inner.meta()?.['x-open'] === true,
+  }
+}
+
+function unwrapSchema(schema: z.ZodType): z.ZodType {
+  let inner = schema
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
+    inner = inner.unwrap() as z.ZodType
+  }
+  return inner
+}
+
+function pathSegments(path: string): string[] {
+  return path
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .filter(step => step !== '')
+}
+
+function hasPath(value: unknown, segments: readonly string[]): boolean {
+  const [segment, ...rest] = segments
+  if (segment === undefined) return true
+  if (segment === '[]') return Array.isArray(value) && value.some(entry => hasPath(entry, rest))
+  return isObject(value) && Object.hasOwn(value, segment) && hasPath(value[segment], rest)
+}
+
+/** The value with the change made, in every entry of a list that has the place. */
+function applyChange(value: unknown, segments: readonly string[], change: Change): unknown {
+  const [segment, ...rest] = segments
+  if (segment === '[]') return Array.isArray(value) ? value.map(entry => applyChange(entry, rest, change)) : value
+  if (!isObject(value)) return value
+  if (segment === undefined) {
+    return change === 'keyOrder'
+      ? Object.fromEntries(Object.entries(value).reverse())
+      : { ...value, not_in_the_document: 'a field of a later version' }
+  }
+  if (!Object.hasOwn(value, segment)) return value
+  const current = value[segment]
+  // On the way, or at an object that gets a field or another order itself.
+  if (rest.length > 0 || change === 'extraField' || change === 'keyOrder') {
+    return { ...value, [segment]: applyChange(current, rest, change) }
+  }
+  switch (change) {
+    case 'absentField':
+    case 'missingField': {
+      const { [segment]: _, ...otherFields } = value
+      return otherFields
+    }
+    case 'nullField':
+      return { ...value, [segment]: null }
+    case 'numberAsString':
+      return { ...value, [segment]: String(current) }
+    case 'unknownValue':
+    case 'unlistedValue':
+      return { ...value, [segment]: 'not_in_the_document' }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

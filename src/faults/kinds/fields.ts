@@ -1,0 +1,32 @@
+/** The building blocks of rules. */
+import * as z from 'zod'
+import { DURATION_PATTERN, type Duration, micros } from '../../kernel/duration.ts'
+
+/** A length of time, never negative. */
+export const duration = z
+  .custom<Duration>(isDuration, {
+    abort: true,
+    error: "a duration of at least 0, like '500ms' or '10m'",
+  })
+  .meta({
+    ...{ type: ['string', 'number'] as never, pattern: DURATION_PATTERN, minimum: 0 },
+    description: "As in '500ms' or '10m'; a number is milliseconds",
+  })
+
+/** Whether the request does its work before its answer is lost. */
+export const effect = z.enum(['none', 'done']).default('none')
+
+/** A rule can go over the wire, so what is said in a header or a page has to be one line of it. */
+export const message = z
+  .string()
+  .max(500)
+  .regex(/^[^\r\n]*$/, { error: 'text of one line' })
+
+export function isDuration(value: unknown): value is Duration {
+  try {
+    micros(value as Duration)
+    return true
+  } catch {
+    return false
+  }
+}

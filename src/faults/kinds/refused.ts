@@ -1,0 +1,12 @@
+import * as z from 'zod'
+import { WireFaultResponse } from '../broken-response.ts'
+import { defineFaultKind } from './kind.ts'
+
+/** Nobody listens there. */
+export const refused = defineFaultKind({
+  schema: z.strictObject({ kind: z.literal('refused') }),
+  act(_, hit) {
+    hit.record(0)
+    return new WireFaultResponse({ kind: 'refused' })
+  },
+})

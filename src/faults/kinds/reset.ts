@@ -1,0 +1,10 @@
+import * as z from 'zod'
+import { WireFaultResponse } from '../broken-response.ts'
+import { effect } from './fields.ts'
+import { answerInstead, defineFaultKind } from './kind.ts'
+
+/** The connection is reset: before the work, or, with `effect: 'done'`, when it is done and only the answer is lost. */
+export const reset = defineFaultKind({
+  schema: z.strictObject({ kind: z.literal('reset'), effect }),
+  act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'reset' })),
+})

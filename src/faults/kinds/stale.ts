@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { micros } from '../../kernel/duration.ts'
+import { duration } from './fields.ts'
+import { defineFaultKind } from './kind.ts'
+
+/** Lists, or with `reads: 'all'` every GET, answer what was so long ago. */
+export const stale = defineFaultKind({
+  schema: z.strictObject({
+    kind: z.literal('stale'),
+    lag: duration,
+    reads: z.enum(['lists', 'all']).default('lists'),
+  }),
+  appliesTo: ({ reads }, { method, path }) => method === 'GET' && (reads === 'all' || !path.includes('{')),
+  scope: "lists; with reads: 'all' any GET",
+  act: ({ lag }, hit) => hit.proceed({ handlerBackend: hit.worldBefore(micros(lag)) }),
+})

@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { isEventStream, WireFaultResponse } from '../broken-response.ts'
+import { defineFaultKind } from './kind.ts'
+
+/** What comes of a stream unless said: nobody knows yet where its middle is. A handful of events. */
+const DEFAULT_STREAM_BYTES = 1_000
+
+/** The connection is cut in the middle of the body: after so many bytes, or half of them. */
+export const truncated = defineFaultKind({
+  schema: z.strictObject({
+    kind: z.literal('truncated'),
+    bytes: z.int().min(0).optional(),
+    /** Over a socket: in the middle of a chunk, where a length would have been announced. */
+    chunked: z.boolean().default(false),
+  }),
+  async act({ bytes, chunked }, hit) {
+    const answer = await hit.proceed()
+    if (isEventStream(answer))
+      return new WireFaultResponse({ kind: 'cut', after: bytes ?? DEFAULT_STREAM_BYTES, chunked }, answer)
+    const body = await answer.arrayBuffer()
+    // Less than all of it, or nothing would be missing.
+    const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
+    const { status, headers } = answer
+    return new WireFaultResponse({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
+  },
+})

@@ -1,0 +1,129 @@
+import type { Archive } from './archive.ts'
+
+/**
+ * A map that forks in no time: layers that nobody writes any more, shared, and one on top that is written.
+ *
+ * For indexes by id and for the counters behind ids. A plain copy of a Map of 10,000 costs 1.1 ms.
+ */
+export class LayeredMap<V> {
+  /** Null stands for what was deleted and lies below all the same. */
+  #shared: readonly ReadonlyMap<string, V | null>[] = []
+  #top = new Map<string, V | null>()
+
+  get(key: string): V | undefined {
+    let value = this.#top.get(key)
+    for (let i = this.#shared.length - 1; value === undefined && i >= 0; i--) value = this.#shared[i]!.get(key)
+    return value ?? undefined
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  set(key: string, value: V): void {
+    this.#top.set(key, value)
+  }
+
+  delete(key: string): void {
+    if (this.#shared.length === 0) this.#top.delete(key)
+    else this.#top.set(key, null)
+  }
+
+  archive(archive: Archive): void {
+    this.#shared = archive.value(this.#shared)
+    this.#top = archive.value(this.#top)
+  }
+
+  fork(): LayeredMap<V> {
+    if (this.#top.size > 0) {
+      this.#shared = [...this.#shared, this.#top]
+      this.#top = new Map()
+      if (this.#shared.length > 8) this.#merge()
+    }
+    const copy = new LayeredMap<V>()
+    copy.#shared = this.#shared
+    return copy
+  }
+
+  /** Makes the upper layers one; the lowest joins them only once they have grown to half its size. */
+  #merge(): void {
+    const upper = new Map<string, V | null>()
+    for (const layer of this.#shared.slice(1)) for (const [key, value] of layer) upper.set(key, value)
+    const base = this.#shared[0]!
+    if (upper.size * 2 < base.size) {
+      this.#shared = [base, upper]
+      return
+    }
+    const merged = new Map(base)
+    for (const [key, value] of upper) {
+      if (value === null) merged.delete(key)
+      else merged.set(key, value)
+    }
+    this.#shared = [merged]
+  }
+}
+
+/** Items in a block: what a fork copies at most of each log, and what a log lets go of at once. */
+const BLOCK = 1024
+
+/** A list that only grows and forks by sharing: whole blocks are shared, the last one is copied. */
+export class AppendLog<T> {
+  /** The newest items that are kept, and at most a block more; the others are let go of. */
+  readonly limit: number
+  #fullBlocks: readonly (readonly T[])[] = []
+  #lastBlock: T[] = []
+  /** Items that were let go of. */
+  #dropped = 0
+
+  /** @param most a multiple of 1,024 */
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.limit = most
+  }
+
+  /** How many there have been. */
+  get length(): number {
+    return this.#dropped + this.#fullBlocks.length * BLOCK + this.#lastBlock.length
+  }
+
+  /** The item at a position, from 0, while it is kept. */
+  at(position: number): T | undefined {
+    const offset = position - this.#dropped
+    if (offset < 0) return undefined
+    const block = this.#fullBlocks[Math.floor(offset / BLOCK)] ?? this.#lastBlock
+    return block[offset % BLOCK]
+  }
+
+  /** Adds an item; its position. */
+  push(item: T): number {
+    if (this.#lastBlock.length === BLOCK) {
+      this.#fullBlocks = [...this.#fullBlocks, this.#lastBlock]
+      this.#lastBlock = []
+      if (this.#fullBlocks.length * BLOCK > this.limit) {
+        this.#fullBlocks = this.#fullBlocks.slice(1)
+        this.#dropped += BLOCK
+      }
+    }
+    this.#lastBlock.push(item)
+    return this.length - 1
+  }
+
+  /** Those that are kept, oldest first. */
+  *[Symbol.iterator](): Generator<T> {
+    for (const block of this.#fullBlocks) yield* block
+    yield* this.#lastBlock
+  }
+
+  archive(archive: Archive): void {
+    this.#fullBlocks = archive.value(this.#fullBlocks)
+    this.#lastBlock = archive.value(this.#lastBlock)
+    this.#dropped = archive.value(this.#dropped)
+  }
+
+  fork(): AppendLog<T> {
+    const copy = new AppendLog<T>(this.limit)
+    copy.#fullBlocks = this.#fullBlocks
+    copy.#lastBlock = this.#lastBlock.slice()
+    copy.#dropped = this.#dropped
+    return copy
+  }
+}

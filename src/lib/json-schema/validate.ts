@@ -1,0 +1,274 @@
+/** Whether a value fits a schema: by interpretation, step by step, so that whoever asks can bound the steps. */
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { type JsonSchema, type JsonValue, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
+import { type CountSteps, RegexPattern } from './regex.ts'
+
+/** What keywords beside it have looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
+class EvaluatedParts {
+  readonly names = new Set<string>()
+  readonly items = new Set<number>()
+
+  add(other: EvaluatedParts): void {
+    for (const name of other.names) this.names.add(name)
+    for (const item of other.items) this.items.add(item)
+  }
+}
+
+/**
+ * Judges values by schemas of JSON Schema 2020-12, and by what draft 7 says in another way: lists in `items`,
+ * `additionalItems`, `dependencies`.
+ */
+export class SchemaValidator {
+  readonly #document: SchemaDocument
+  readonly #countSteps: CountSteps
+  readonly #patterns = new Map<string, RegexPattern>()
+
+  constructor(document: SchemaDocument, spend: CountSteps) {
+    this.#document = document
+    this.#countSteps = spend
+  }
+
+  /** @throws SchemaError for a pattern that cannot be read */
+  isValid(schema: JsonSchema, value: JsonValue, evaluated?: EvaluatedParts): boolean {
+    this.#countSteps(1)
+    if (typeof schema === 'boolean') return schema
+    const ownEvaluated =
+      evaluated !== undefined || 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema
+        ? new EvaluatedParts()
+        : undefined
+    if (!this.#matchesType(schema, value) || !this.#matchesComposition(schema, value, ownEvaluated)) return false
+    if (typeof value === 'string' && !this.#isValidString(schema, value)) return false
+    if (typeof value === 'number' && !isValidNumber(schema, value)) return false
+    if (Array.isArray(value)) {
+      if (!this.#isValidArray(schema, value, ownEvaluated)) return false
+    } else if (typeof value === 'object' && value !== null && !this.#isValidObject(schema, value, ownEvaluated))
+      return false
+    if (ownEvaluated !== undefined) evaluated?.add(ownEvaluated)
+    return true
+  }
+
+  /** The pattern of this source, made once. */
+  pattern(source: string, at = ''): RegexPattern {
+    const cached = this.#patterns.get(source)
+    if (cached !== undefined) return cached
+    try {
+      const pattern = new RegexPattern(source, this.#countSteps)
+      this.#patterns.set(source, pattern)
+      return pattern
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      throw new SchemaError(
+        at,
+        `pattern ${JSON.stringify(source)} is no regular expression that is read: ${error.message}`,
+      )
+    }
+  }
+
+  #matchesType({ type, enum: values, const: constant }: SchemaObject, value: JsonValue): boolean {
+    if (type !== undefined && ![type].flat().some(one => isOfType(one as string, value))) return false
+    if (constant !== undefined && !this.#isEqual(constant as JsonValue, value)) return false
+    if (values === undefined) return true
+    this.#countSteps((values as JsonValue[]).length >> 4)
+    return (values as JsonValue[]).some(one => this.#isEqual(one, value))
+  }
+
+  /** Whether it fits the schemas beside: references, all, some, one, none of them, and conditions. */
+  #matchesComposition(schema: SchemaObject, value: JsonValue, evaluated: EvaluatedParts | undefined): boolean {
+    for (const word of ['$ref', '$dynamicRef', '$recursiveRef']) {
+      const ref = schema[word] as string | undefined
+      if (ref !== undefined && !this.isValid(this.#document.resolve(ref, ''), value, evaluated)) return false
+    }
+    const { allOf = [], anyOf, oneOf, not, if: condition } = schema as Record<string, JsonSchema[]>
+    if (!allOf.every(one => this.isValid(one, value, evaluated))) return false
+    if (anyOf !== undefined) {
+      // Each branch that fits has looked at something.
+      const isAnyValid =
+        evaluated === undefined
+          ? anyOf.some(one => this.isValid(one, value))
+          : anyOf.filter(one => this.isValid(one, value, evaluated)).length > 0
+      if (!isAnyValid) return false
+    }
+    if (oneOf !== undefined && oneOf.filter(one => this.isValid(one, value, evaluated)).length !== 1) return false
+    if (not !== undefined && this.isValid(not as unknown as JsonSchema, value)) return false
+    if (condition === undefined) return true
+    const then = this.isValid(condition as unknown as JsonSchema, value, evaluated) ? schema.then : schema.else
+    return then === undefined || this.isValid(then as JsonSchema, value, evaluated)
+  }
+
+  #isValidString({ minLength, maxLength, pattern, format }: SchemaObject, text: string): boolean {
+    if (minLength !== undefined || maxLength !== undefined) {
+      let length = 0
+      for (const _ of text) length++
+      if (length < ((minLength as number) ?? 0) || length > ((maxLength as number) ?? length)) return false
+    }
+    if (pattern !== undefined && !this.pattern(pattern as string).matches(text)) return false
+    return format === undefined || hasFormat(format as string, text)
+  }
+
+  #isValidArray(schema: SchemaObject, list: JsonValue[], evaluated: EvaluatedParts | undefined): boolean {
+    const { minItems = 0, maxItems = list.length } = schema as { minItems?: number; maxItems?: number }
+    if (list.length < minItems || list.length > maxItems) return false
+    const { first, rest } = arrayItems(schema)
+    for (const [nth, item] of list.entries()) {
+      const inner = first[nth] ?? rest
+      if (inner === undefined) continue
+      evaluated?.items.add(nth)
+      if (!this.isValid(inner, item)) return false
+    }
+    if (schema.contains !== undefined) {
+      const { minContains = 1, maxContains = list.length } = schema as { minContains?: number; maxContains?: number }
+      const containedIndexes = list.flatMap((item, nth) =>
+        this.isValid(schema.contains as JsonSchema, item) ? [nth] : [],
+      )
+      if (containedIndexes.length < minContains || containedIndexes.length > maxContains) return false
+      for (const nth of containedIndexes) evaluated?.items.add(nth)
+    }
+    if (schema.uniqueItems === true) {
+      const texts = new Set(list.map(item => this.#canonical(item)))
+      if (texts.size < list.length) return false
+    }
+    if (schema.unevaluatedItems === undefined) return true
+    return list.every((item, nth) => {
+      if (evaluated!.items.has(nth)) return true
+      evaluated!.items.add(nth)
+      return this.isValid(schema.unevaluatedItems as JsonSchema, item)
+    })
+  }
+
+  #isValidObject(
+    schema: SchemaObject,
+    object: { [name: string]: JsonValue },
+    evaluated: EvaluatedParts | undefined,
+  ): boolean {
+    const names = Object.keys(object)
+    const { minProperties = 0, maxProperties = names.length } = schema as Record<string, number>
+    if (names.length < minProperties || names.length > maxProperties) return false
+    if (schema.required !== undefined && !(schema.required as string[]).every(name => Object.hasOwn(object, name))) {
+      return false
+    }
+    for (const name of names) {
+      this.#countSteps(1)
+      const inner = propertySchemas(schema, name, source => this.pattern(source))
+      if (inner.length > 0) evaluated?.names.add(name)
+      if (!inner.every(one => this.isValid(one.schema, object[name]!))) return false
+      const { propertyNames } = schema
+      if (propertyNames !== undefined && !this.isValid(propertyNames as JsonSchema, name)) return false
+    }
+    if (!this.#matchesDependents(schema, object, evaluated)) return false
+    if (schema.unevaluatedProperties === undefined) return true
+    return names.every(name => {
+      if (evaluated!.names.has(name)) return true
+      evaluated!.names.add(name)
+      return this.isValid(schema.unevaluatedProperties as JsonSchema, object[name]!)
+    })
+  }
+
+  #matchesDependents(
+    schema: SchemaObject,
+    object: { [name: string]: JsonValue },
+    evaluated: EvaluatedParts | undefined,
+  ): boolean {
+    return dependentEntries(schema).every(
+      ([name, needs]) =>
+        !Object.hasOwn(object, name) ||
+        (Array.isArray(needs)
+          ? needs.every(one => Object.hasOwn(object, one))
+          : this.isValid(needs as JsonSchema, object, evaluated)),
+    )
+  }
+
+  #isEqual(one: JsonValue, other: JsonValue): boolean {
+    if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
+    return this.#canonical(one) === this.#canonical(other)
+  }
+
+  /** A text that equal values have in common, whatever the order of their properties. */
+  #canonical(value: JsonValue): string {
+    this.#countSteps(1)
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+    if (Array.isArray(value)) return `[${value.map(one => this.#canonical(one)).join()}]`
+    const names = Object.keys(value).sort()
+    return `{${names.map(name => `${JSON.stringify(name)}:${this.#canonical(value[name]!)}`).join()}}`
+  }
+}
+
+/** Whether a value is of a type. */
+function isOfType(type: string, value: JsonValue): boolean {
+  switch (type) {
+    case 'null':
+      return value === null
+    case 'array':
+      return Array.isArray(value)
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    case 'integer':
+      return Number.isInteger(value)
+    default:
+      return typeof value === type
+  }
+}
+
+/** Whether a number fits the keywords of a schema for numbers. */
+function isValidNumber(schema: SchemaObject, value: number): boolean {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = schema as {
+    [keyword: string]: number | undefined
+  }
+  return (
+    !(minimum !== undefined && value < minimum) &&
+    !(maximum !== undefined && value > maximum) &&
+    !(exclusiveMinimum !== undefined && value <= exclusiveMinimum) &&
+    !(exclusiveMaximum !== undefined && value >= exclusiveMaximum) &&
+    !(multipleOf !== undefined && !isMultiple(value, multipleOf)) &&
+    !(format !== undefined && !hasFormat(format as unknown as string, value))
+  )
+}
+
+/** As validators of JSON Schema judge it, by one division: 0.14 is no multiple of 0.01 to them. */
+export function isMultiple(value: number, divisor: number): boolean {
+  const quotient = value / divisor
+  return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
+}
+
+/** Whether a value has a format; one that is unknown says nothing. */
+export function hasFormat(name: string, value: string | number): boolean {
+  const format = Object.hasOwn(fullFormats, name) ? fullFormats[name as keyof typeof fullFormats] : true
+  if (format === true) return true
+  if (format instanceof RegExp) return typeof value !== 'string' || format.test(value)
+  if (typeof format === 'function') return typeof value !== 'string' || format(value)
+  const { type = 'string', validate } = format as { type?: string; validate: RegExp | ((value: unknown) => boolean) }
+  if (typeof value !== type) return true
+  return validate instanceof RegExp ? validate.test(String(value)) : validate(value)
+}
+
+/** What stands at the first places of a list, and at all others; undefined for anything. */
+export function arrayItems(schema: SchemaObject): { first: readonly JsonSchema[]; rest: JsonSchema | undefined } {
+  const { items, prefixItems, additionalItems } = schema
+  // So says draft 7.
+  if (Array.isArray(items)) return { first: items, rest: additionalItems as JsonSchema | undefined }
+  return { first: (prefixItems as JsonSchema[] | undefined) ?? [], rest: items as JsonSchema | undefined }
+}
+
+/** What a schema says of the property of this name, and where. */
+export function propertySchemas(
+  { properties, patternProperties, additionalProperties }: SchemaObject,
+  name: string,
+  patternOf: (source: string) => RegexPattern,
+): { readonly schema: JsonSchema; readonly keyword: string }[] {
+  const schemas: { schema: JsonSchema; keyword: string }[] = []
+  if (properties !== undefined && Object.hasOwn(properties as object, name)) {
+    schemas.push({ schema: (properties as Record<string, JsonSchema>)[name]!, keyword: 'properties' })
+  }
+  for (const [source, schema] of Object.entries((patternProperties ?? {}) as Record<string, JsonSchema>)) {
+    if (patternOf(source).matches(name)) schemas.push({ schema, keyword: 'patternProperties' })
+  }
+  if (schemas.length === 0 && additionalProperties !== undefined) {
+    schemas.push({ schema: additionalProperties as JsonSchema, keyword: 'additionalProperties' })
+  }
+  return schemas
+}
+
+/** Names that bring others with them, or a schema. */
+export function dependentEntries(schema: SchemaObject): [name: string, needs: readonly string[] | JsonSchema][] {
+  const { dependentRequired = {}, dependentSchemas = {}, dependencies = {} } = schema as Record<string, object>
+  return [dependentRequired, dependentSchemas, dependencies].flatMap(map => Object.entries(map))
+}

@@ -1,0 +1,162 @@
+/** A zod schema's complaints in the words of this project: where, what was expected, what to do. */
+import * as z from 'zod'
+import { nearestWord } from './did-you-mean.ts'
+
+/** For what is read once and kept: zod else compiles a parser for each kind of object, which 20,000 of it do not make up for. */
+export const WITHOUT_JIT = Object.freeze({ jitless: true })
+
+/** One thing wrong with a record: where, and `expected …, got …. Fix that value.` */
+export interface Problem {
+  path: readonly PropertyKey[]
+  text: string
+}
+
+/** The problems of a value that a schema refused, in the order of the fields. */
+export function problemsOf(schema: z.ZodType, value: unknown, error: z.ZodError): Problem[] {
+  return error.issues.flatMap(issue => problemsOfIssue(schema, value, issue))
+}
+
+/** `['a', 2, 'b c']` as `$.a[2]["b c"]`. */
+export function jsonPath(path: readonly PropertyKey[]): string {
+  let text = '$'
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else text += /^[A-Za-z_]\w*$/.test(String(step)) ? `.${String(step)}` : `[${JSON.stringify(String(step))}]`
+  }
+  return text
+}
+
+/** A value as an error shows it: short, strings in single quotes. */
+export function formatValue(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}…'` : `'${value}'`
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  if (typeof value === 'function') return 'a function'
+  return String(value)
+}
+
+function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Problem[] {
+  const path = issue.path
+  const received = valueAt(value, path)
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownKeysAt(schema, value, path)
+    return issue.keys.map(key => {
+      const suggestion = nearestWord(key, known)
+      const hint = suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`
+      return { path: [...path, key], text: `unknown field. ${hint}` }
+    })
+  }
+  const expected = describeExpected(issue)
+  if (received === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]
+  const allowedValues = allowedValuesOf(issue)
+  const meant =
+    allowedValues === undefined || typeof received !== 'string' ? undefined : nearestWord(received, allowedValues)
+  const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
+  return [{ path, text: `expected ${expected}, got ${formatValue(received)}.${hint} Fix that value.` }]
+}
+
+function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
+  if (issue.code === 'invalid_value') return issue.values.map(String)
+  if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options))
+    return issue.options.map(String)
+  return undefined
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+function describeExpected(issue: z.core.$ZodIssue): string {
+  const allowedValues = allowedValuesOf(issue)
+  if (allowedValues !== undefined) {
+    const quoted = allowedValues.map(word => `'${word}'`)
+    return quoted.length === 1 ? quoted[0]! : `one of ${quoted.join(', ')}`
+  }
+  switch (issue.code) {
+    case 'invalid_type':
+      return TYPE_NAMES[issue.expected] ?? issue.expected
+    case 'too_small':
+      return describeBound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
+    case 'too_big':
+      return describeBound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
+    case 'invalid_format':
+      return describeFormat(issue)
+    case 'invalid_union':
+      return 'a JSON value'
+    default:
+      return issue.message
+  }
+}
+
+function describeBound(origin: string, relation: string, limit: number | bigint): string {
+  if (origin === 'string') return `${relation} ${limit} character${limit === 1 ? '' : 's'}`
+  if (origin === 'array') return `${relation} ${limit} item${limit === 1 ? '' : 's'}`
+  return `${relation} ${limit}`
+}
+
+function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  if (issue.format === 'datetime') return "a time with an offset like '2025-12-31T08:00:00Z'"
+  if (issue.format === 'starts_with') return `text that starts with '${(issue as { prefix?: string }).prefix}'`
+  // A schema that words its own message says it better than its pattern.
+  if (issue.message.startsWith('text ')) return issue.message
+  if (!issue.message.startsWith('Invalid')) return `text like '${issue.message}'`
+  return issue.pattern === undefined ? issue.format : `text that matches ${issue.pattern}`
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let inner = value
+  for (const step of path) {
+    if (typeof inner !== 'object' || inner === null) return undefined
+    inner = (inner as Record<PropertyKey, unknown>)[step]
+  }
+  return inner
+}
+
+/** The field names a schema knows at a path; a union's are those of the option the value's discriminator picks. */
+function knownKeysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
+  let inner = schema
+  for (const [depth, step] of path.entries()) {
+    const next = stepInto(inner, valueAt(value, path.slice(0, depth)), step)
+    if (next === undefined) return []
+    inner = next
+  }
+  return keysOf(unwrapSchema(inner), valueAt(value, path))
+}
+
+function keysOf(schema: z.ZodType, value: unknown): string[] {
+  if (schema instanceof z.ZodObject) return Object.keys(schema.shape)
+  if (schema instanceof z.ZodDiscriminatedUnion) return keysOf(selectOption(schema, value), value)
+  if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum) return schema.keyType.options.map(String)
+  return []
+}
+
+function stepInto(schema: z.ZodType, value: unknown, step: PropertyKey): z.ZodType | undefined {
+  const unwrapped = unwrapSchema(schema)
+  if (unwrapped instanceof z.ZodArray) return unwrapped.element as z.ZodType
+  if (unwrapped instanceof z.ZodRecord) return unwrapped.valueType as z.ZodType
+  if (unwrapped instanceof z.ZodDiscriminatedUnion) return stepInto(selectOption(unwrapped, value), value, step)
+  if (unwrapped instanceof z.ZodObject) return unwrapped.shape[String(step)] as z.ZodType | undefined
+  return undefined
+}
+
+function selectOption(union: z.ZodDiscriminatedUnion, value: unknown): z.ZodType {
+  const word = valueAt(value, [union.def.discriminator])
+  const options = union.options as readonly z.ZodObject[]
+  return options.find(option => option.shape[union.def.discriminator]?.safeParse(word).success) ?? options[0]!
+}
+
+function unwrapSchema(schema: z.ZodType): z.ZodType {
+  let inner = schema
+  while (inner instanceof z.ZodDefault || inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) {
+    inner = inner.unwrap() as z.ZodType
+  }
+  return inner
+}

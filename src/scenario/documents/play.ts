@@ -1,0 +1,228 @@
+/** Plays a scenario that stands in a YAML or JSON file, by the same means that a script has. */
+
+import { UntilError } from '../../clock/until-error.ts'
+import { formatDuration, micros } from '../../kernel/duration.ts'
+import { COMMANDS } from '../../simulation/operations/commands.ts'
+import { CheckError, differences } from '../check.ts'
+import { type Props, type Scenario, scenario } from '../scenario.ts'
+import type { DocumentStep, ScenarioData } from './parse.ts'
+
+type SavedValues = Map<string, unknown>
+// biome-ignore lint/suspicious/noExplicitAny: what a file names is known only when it is played
+type Dynamic = any
+
+/**
+ * The scenario of a file.
+ *
+ * @param file its path, so that a failure says in which of its lines
+ */
+export function scenarioOf(
+  { title, given, steps, tags, teaches, client, seeds }: ScenarioData,
+  file: string,
+): Scenario {
+  const about = { tags, teaches, client, seeds }
+  const options = { ...given, ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)) }
+  return scenario(title, options as Scenario['options'], props => playSteps(props, steps, new Map(), file))
+}
+
+async function playSteps(
+  props: Props,
+  steps: readonly DocumentStep[],
+  saved: SavedValues,
+  file: string,
+): Promise<void> {
+  for (const step of steps) {
+    try {
+      await playStep(props, step, saved, file)
+    } catch (error) {
+      // Innermost first: what is planned fails in its own line.
+      if (error instanceof Error && !error.stack?.includes(file))
+        error.stack += `\n    at step (${file}:${step.position})`
+      throw error
+    }
+  }
+}
+
+async function playStep(props: Props, step: DocumentStep, saved: SavedValues, file: string): Promise<void> {
+  const { api, clock, check, expectRefusal, at, every } = props
+  const body = fillReferences(step.body, saved) as Dynamic
+  const client = body.token === undefined ? api : api.as(body.token)
+  switch (step.kind) {
+    case 'do': {
+      const { refused } = body
+      if (refused === undefined) save(saved, body.as, await callOperation(client, body.do))
+      else
+        save(
+          saved,
+          body.as,
+          (await expectRefusal(callOperation(client, body.do), refused.status, toPattern(refused.message))).body,
+        )
+      return
+    }
+    case 'expect': {
+      const { get, is, what } = body.expect
+      const found = await runQuery(props, client, get)
+      if ('is' in body.expect) check(found, toPatterns(is), what)
+      save(saved, body.as, found)
+      return
+    }
+    case 'advance':
+      await clock.advance(body.advance)
+      return
+    case 'until': {
+      const { get, where, within } = body.until
+      const expected = toPatterns(where)
+      let found: unknown
+      const isMatch = async () => {
+        found = await runQuery(props, client, get)
+        return differences(found, expected).length === 0
+      }
+      try {
+        await clock.until(isMatch, { within })
+      } catch (error) {
+        if (!(error instanceof UntilError)) throw error
+        // Unlike the condition of a script, this one can say what is lacking.
+        throw new CheckError(
+          `until (within ${formatDuration(micros(within ?? '24h'))})`,
+          differences(found, expected),
+          found,
+        )
+      }
+      return
+    }
+    case 'fault':
+      if ('on' in body.fault) await props.faults.add(body.fault)
+      else await runCommand(props, body.fault)
+      return
+    case 'always': {
+      const { get, is, what } = body.always
+      const wanted = toPatterns(is)
+      props.always(async () => check(await runQuery(props, client, get), wanted), what)
+      return
+    }
+    case 'never': {
+      const { get, is, what } = body.never
+      const unwanted = toPatterns(is)
+      props.never(async () => differences(await runQuery(props, client, get), unwanted).length === 0, what)
+      return
+    }
+    case 'leadsTo': {
+      const { event, to, ...options } = body.leadsTo
+      props.leadsTo(toPatterns(event), toPatterns(to), options)
+      return
+    }
+    case 'countOf': {
+      const { event, range, what } = body.countOf
+      await props.countOf(toPatterns(event), range, what)
+      return
+    }
+    case 'at':
+      for (const [when, steps] of Object.entries(step.nestedSteps)) at(when, () => playSteps(props, steps, saved, file))
+      return
+    case 'every':
+      for (const [interval, steps] of Object.entries(step.nestedSteps)) {
+        every(interval, () => playSteps(props, steps, saved, file), { times: body.times })
+      }
+  }
+}
+
+function callOperation(client: Dynamic, operation: Record<string, unknown>): Promise<unknown> {
+  const [[name, input]] = Object.entries(operation) as [[string, unknown]]
+  return input === null || input === undefined ? client[name]() : client[name](input)
+}
+
+async function runQuery(
+  { cluster, ledger, faults }: Props,
+  client: Dynamic,
+  get: Record<string, Dynamic>,
+): Promise<unknown> {
+  const [[name, input]] = Object.entries(get) as [[string, Dynamic]]
+  switch (name) {
+    case 'balance':
+      return ledger.balance()
+    case 'cost':
+      return ledger.cost(input)
+    case 'rent':
+      return ledger.rent(input)
+    case 'node':
+      return cluster.node(input).view()
+    case 'nodeOf':
+      return cluster.nodeOf(input).view()
+    case 'nodes':
+      return cluster.nodes()
+    case 'fault':
+      return faults.get(input)
+    case 'value':
+      return input
+    default:
+      return callOperation(client, get)
+  }
+}
+
+/** A verb of the control plane's list as a verb of the cluster. */
+async function runCommand({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Dynamic): Promise<void> {
+  const [group, name] = verb.split('.') as [string, string]
+  const { args: declared = {} } = COMMANDS[verb as keyof typeof COMMANDS] as { args?: object }
+  const argumentValues = Object.keys(declared).map(argument => args[argument])
+  const when = at === undefined ? [] : [{ at }]
+  const fleet = cluster as Dynamic
+  if (group === 'node') {
+    await (nodeOf === undefined ? fleet.node(target) : fleet.nodeOf(nodeOf))[name](...argumentValues, ...when)
+  } else if (group === 'gpu') {
+    const slash = String(target).lastIndexOf('/')
+    await fleet.gpu(target.slice(0, slash), Number(target.slice(slash + 1)))[name](...argumentValues, ...when)
+  } else if (group === 'zone' || verb === 'pool.preempt') await fleet[group](target)[name](...argumentValues, ...when)
+  else if (group === 'pool') await fleet[name](target, ...when)
+  else await fleet[group][name](...(target === undefined ? [] : [target]), ...argumentValues, ...when)
+}
+
+function save(saved: SavedValues, name: string | undefined, value: unknown): void {
+  if (name !== undefined) saved.set(name, value)
+}
+
+/** A value with its `${name.field}` filled in: one that is nothing else keeps its type. */
+function fillReferences(value: unknown, saved: SavedValues): unknown {
+  if (typeof value === 'string') {
+    const [, whole] = /^\$\{([^}]*)\}$/.exec(value) ?? []
+    if (whole !== undefined) return getSaved(whole, saved)
+    return value.replace(/\$\{([^}]*)\}/g, (_, path: string) => {
+      const found = getSaved(path, saved)
+      return typeof found === 'string' ? found : JSON.stringify(found)
+    })
+  }
+  if (Array.isArray(value)) return value.map(item => fillReferences(item, saved))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillReferences(item, saved)]))
+}
+
+function getSaved(path: string, saved: SavedValues): unknown {
+  const [name, ...fields] = path
+    .trim()
+    .split(/[.[\]]+/)
+    .filter(part => part !== '')
+  let value = saved.get(name!)
+  for (const field of fields) {
+    const next = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined
+    if (next === undefined) {
+      const available = typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : String(value)
+      throw new Error(
+        `Failed to fill in \${${path}}: '${field}' is not there. There is ${available === '' ? 'nothing' : available}.`,
+      )
+    }
+    value = next
+  }
+  return value
+}
+
+/** `/…/` as a pattern; anything else as it is. */
+function toPattern(text: string | undefined): string | RegExp | undefined {
+  const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
+  return source === undefined ? text : new RegExp(source, flags)
+}
+
+function toPatterns(value: unknown): Dynamic {
+  if (typeof value === 'string') return toPattern(value)
+  if (Array.isArray(value)) return value.map(toPatterns)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPatterns(item)]))
+}

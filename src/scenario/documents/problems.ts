@@ -1,0 +1,194 @@
+/** What is wrong in a scenario that stands in a file: every mistake with its line, its column and the nearest word. */
+import { isMap, type LineCounter, type Node, type Pair, type Document as YamlDocument } from 'yaml'
+import * as z from 'zod'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+
+/** Mistakes in a file, a line each. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError'
+}
+
+export type Path = readonly (string | number)[]
+
+/** What is wrong at a path, and what to do about it. */
+export interface Mistake {
+  readonly path: Path
+  readonly what: string
+  readonly advice: string
+}
+
+/** Most mistakes that are told: whoever has made more has another file in mind. */
+const MAX_LISTED_MISTAKES = 40
+
+/** The mistakes of one file, in the order of its lines. */
+export class MistakeList {
+  readonly #name: string
+  readonly #lines: LineCounter
+  readonly #document: YamlDocument.Parsed
+  #mistakes: readonly { readonly offset: number; readonly text: string }[] = []
+
+  /** @param name what the file is called */
+  constructor(name: string, document: YamlDocument.Parsed, lines: LineCounter) {
+    this.#name = name
+    this.#document = document
+    this.#lines = lines
+  }
+
+  add(...mistakes: readonly Mistake[]): void {
+    for (const { path, what, advice } of mistakes) this.addAt(this.#offsetOf(path), what, advice)
+  }
+
+  addAt(offset: number, what: string, advice: string): void {
+    const { line, col } = this.#lines.linePos(offset)
+    const text = `${this.#name}:${line}:${col}: ${what}. ${advice}${/[?.]$/.test(advice) ? '' : '.'}`
+    this.#mistakes = [...this.#mistakes, { offset, text }]
+  }
+
+  /** @throws DocumentError where there is any */
+  throwIfAny(): void {
+    if (this.#mistakes.length === 0) return
+    const lines = this.#mistakes.toSorted((one, other) => one.offset - other.offset).map(({ text }) => text)
+    const more = lines.length - MAX_LISTED_MISTAKES
+    throw new DocumentError(
+      [...lines.slice(0, MAX_LISTED_MISTAKES), ...(more > 0 ? [`and ${more} more`] : [])].join('\n'),
+    )
+  }
+
+  /** `line:column` */
+  formatPosition(path: Path): string {
+    const { line, col } = this.#lines.linePos(this.#offsetOf(path))
+    return `${line}:${col}`
+  }
+
+  /** Where a path begins: its key where it has one, else the nearest thing around it. */
+  #offsetOf(path: Path): number {
+    for (let length = path.length; length > 0; length--) {
+      const holder = this.#document.getIn(path.slice(0, length - 1), true)
+      const last = path[length - 1]
+      if (isMap(holder)) {
+        const pair = holder.items.find(({ key }) => String((key as { value?: unknown }).value ?? key) === String(last))
+        const key = (pair as Pair<Node> | undefined)?.key
+        if (key?.range) return key.range[0]
+      }
+      const node = this.#document.getIn(path.slice(0, length), true) as Node | undefined
+      if (node?.range) return node.range[0]
+    }
+    return this.#document.contents?.range?.[0] ?? 0
+  }
+}
+
+/** The mistakes that a schema finds in the value at a path. */
+export function findMistakes(
+  schema: z.ZodType,
+  value: unknown,
+  path: Path,
+  issues: readonly z.core.$ZodIssue[],
+): Mistake[] {
+  const unknown = issues.flatMap(issue => unknownKeys(schema, value, path, issue))
+  // A word that is mistyped is lacking as well, and the mistyping is what to mend.
+  const meant = new Set(unknown.map(({ meant }) => meant))
+  return issues.flatMap(issue => {
+    if (issue.code === 'unrecognized_keys' || issue.code === 'invalid_key') {
+      return unknown.filter(one => one.issue === issue)
+    }
+    const isMistyped = valueAt(value, issue.path as Path) === undefined && meant.has(issue.path.join('/'))
+    return isMistyped ? [] : [toMistake(value, path, issue)]
+  })
+}
+
+/** Names that an issue says are not taken, each with the place of the one that was meant. */
+function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.core.$ZodIssue) {
+  const isKey = issue.code === 'invalid_key'
+  if (!isKey && issue.code !== 'unrecognized_keys') return []
+  const parentPath = (isKey ? issue.path.slice(0, -1) : issue.path) as Path
+  const allowed = allowedKeysAt(schema, value, parentPath)
+  const keys = isKey ? [String(issue.path.at(-1))] : issue.keys
+  const presentKeys = Object.keys(Object(valueAt(value, parentPath)))
+  const unusedKeys = allowed.filter(name => !presentKeys.includes(name))
+  return keys.map(key => {
+    const meant = nearestWord(key, unusedKeys) ?? nearestWord(key, allowed)
+    const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
+    const advice = meant ? `Did you mean '${meant}'?` : list
+    const what = `there is no key '${key}' here`
+    return {
+      issue,
+      meant: meant && [...parentPath, meant].join('/'),
+      path: [...path, ...parentPath, key],
+      what,
+      advice,
+    }
+  })
+}
+
+function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake {
+  const inner = issue.path as Path
+  const at = [...path, ...inner]
+  const found = valueAt(value, inner)
+  const allowedValues = allowedValuesOf(issue)
+  if (allowedValues !== undefined && found !== undefined) {
+    const given = typeof found === 'string' ? found : JSON.stringify(found)
+    const meant = nearestWord(given, allowedValues)
+    const what = `'${given}' is none of the words there are`
+    return { path: at, what, advice: meant ? `Did you mean '${meant}'?` : `Words are ${allowedValues.join(', ')}` }
+  }
+  const key = inner.at(-1)
+  if (found === undefined) return { path: at.slice(0, -1), what: `'${String(key)}' is missing`, advice: 'Add it' }
+  const named = key === undefined ? 'the file' : `'${String(key)}'`
+  // A type that is judged by a function is told in the function's own words.
+  if (issue.code === 'custom') return { path: at, what: `${named} is no such value`, advice: `Give ${issue.message}` }
+  return { path: at, what: `${named}: ${describeIssue(issue, found)}`, advice: 'Mend it' }
+}
+
+/** The words that would do, where only words do. */
+function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
+  if (issue.code === 'invalid_value') return issue.values.map(String)
+  const words = issue.code === 'invalid_union' && 'options' in issue ? issue.options : undefined
+  return Array.isArray(words) ? words.map(String) : undefined
+}
+
+/** Names that may stand at a path of a schema. */
+function allowedKeysAt(schema: z.ZodType, value: unknown, path: Path): string[] {
+  let at: unknown = unwrapSchema(schema, value)
+  for (const [i, step] of path.entries()) {
+    at =
+      at instanceof z.ZodObject
+        ? at.shape[String(step)]
+        : at instanceof z.ZodRecord
+          ? at.valueType
+          : at instanceof z.ZodArray
+            ? at.element
+            : undefined
+    at = unwrapSchema(at, valueAt(value, path.slice(0, i + 1)))
+  }
+  if (at instanceof z.ZodObject) return Object.keys(at.shape)
+  return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
+}
+
+/** What stands in a wrapper; of the kinds of a fault, the one that the value names. */
+function unwrapSchema(schema: unknown, value: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapSchema(schema.unwrap(), value)
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
+  const { discriminator } = schema.def
+  const kind = valueAt(value, [discriminator])
+  return schema.options.find(
+    option => option instanceof z.ZodObject && (option.shape[discriminator] as z.ZodType).safeParse(kind).success,
+  )
+}
+
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, step) => (typeof at === 'object' && at !== null ? at[step as keyof typeof at] : undefined),
+    value,
+  )
+}
+
+/** What is wrong; of a value that may be of several types, which these are. */
+function describeIssue(issue: z.core.$ZodIssue, found: unknown): string {
+  const types = issue.code === 'invalid_union' ? issue.errors.map(([only]) => only) : []
+  const names = types.flatMap(only => (only?.code === 'invalid_type' && only.path.length === 0 ? [only.expected] : []))
+  if (names.length > 0 && names.length === types.length) {
+    const received = found === null ? 'null' : Array.isArray(found) ? 'array' : typeof found
+    return `expected ${names.join(' or ')}, received ${received}`
+  }
+  return issue.message.replace(/^Invalid input: /, '')
+}

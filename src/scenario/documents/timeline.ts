@@ -1,0 +1,94 @@
+/** The timeline of a scenario that stands in a YAML or JSON file: what can be played beside a client. */
+
+import type { FaultRule } from '../../faults/rules.ts'
+import { type Micros, micros } from '../../kernel/duration.ts'
+import type { Command } from '../../simulation/operations/commands.ts'
+import type { TimelineAct, TimelinePlan } from '../../simulator/timelines.ts'
+import { type DocumentStep, isRule, type ScenarioData } from './parse.ts'
+
+/** Most rules that a rule which comes again and again is made into. */
+const MAX_RULE_REPEATS = 100
+
+/** What a step stands in. */
+interface StepContext {
+  readonly at: Micros
+  readonly repeat?: { readonly interval: Micros; readonly times: number | undefined }
+}
+
+/**
+ * What of a scenario plays beside a client: its verbs of the world and its rules of faults, each at its moment after the
+ * start. `advance` moves the moments of what stands below it; what the client does is left to the client. After an
+ * `until` nobody knows the moments beforehand, so what stands below one is not played.
+ */
+export function timelineOf({ title, steps }: ScenarioData, name: string): TimelinePlan {
+  const acts: TimelineAct[] = []
+  const problems: string[] = []
+  const clients: string[] = []
+
+  const skip = ({ position: place }: DocumentStep, why: string) => problems.push(`${place}: not played: ${why}.`)
+
+  const fault = (step: DocumentStep, around: StepContext) => {
+    const { fault } = step.body
+    if (/\$\{/.test(JSON.stringify(fault))) skip(step, "it names what the scenario's own client has made")
+    else if (isRule(fault)) rule(step, fault as FaultRule, around)
+    else {
+      const { verb, target, nodeOf, args, at } = fault as { nodeOf?: string; at?: string } & Command
+      if (nodeOf !== undefined) return skip(step, 'nodeOf is chosen when a script comes to it; give a target')
+      const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
+      const moment = around.at + (at === undefined ? 0 : toMicros(at, step))
+      acts.push({ at: moment, command, ...around.repeat })
+    }
+  }
+
+  const rule = (step: DocumentStep, rule: FaultRule, { at, repeat }: StepContext) => {
+    if (repeat === undefined) return acts.push({ at, rule })
+    const { interval, times = Number.POSITIVE_INFINITY } = repeat
+    if (times > MAX_RULE_REPEATS) return skip(step, `a rule in 'every' needs times, ${MAX_RULE_REPEATS} at most`)
+    for (let round = 0; round < times; round++) {
+      const named = rule.name === undefined || round === 0 ? {} : { name: `${rule.name}-${round + 1}` }
+      acts.push({ at: at + round * interval, rule: { ...rule, ...named } })
+    }
+  }
+
+  const walkNested = (step: DocumentStep, around: StepContext) => {
+    for (const [when, planned] of Object.entries(step.nestedSteps)) {
+      if (step.kind === 'at') {
+        if (/^\d{4}-/.test(when)) skip(step, 'a time of the world may have passed; give a duration')
+        else walk(planned, { ...around, at: around.at + toMicros(when, step) })
+      } else if (around.repeat) skip(step, "an 'every' in another one has no end")
+      else {
+        const interval = toMicros(when, step)
+        const times = step.body.times as number | undefined
+        walk(planned, { at: around.at + interval, repeat: { interval, times } })
+      }
+    }
+  }
+
+  const walk = (list: readonly DocumentStep[], around: StepContext) => {
+    let { at } = around
+    let until: DocumentStep | undefined
+    for (const step of list) {
+      const isPlayed = step.kind === 'fault' || step.kind === 'at' || step.kind === 'every'
+      if (isPlayed && until) skip(step, `its moment depends on the 'until' at ${until.position}`)
+      else if (step.kind === 'fault') fault(step, { ...around, at })
+      else if (isPlayed) walkNested(step, { ...around, at })
+      else if (step.kind === 'advance') at += toMicros(step.body.advance as string, step)
+      else {
+        clients.push(step.position)
+        if (step.kind === 'until') until = step
+      }
+    }
+  }
+
+  walk(steps, { at: 0 })
+  if (clients.length > 0) problems.push(`Left to the client: the steps at ${clients.join(', ')}.`)
+  return { name, title, acts, problems }
+}
+
+function toMicros(duration: string | number, { position: place }: DocumentStep): Micros {
+  try {
+    return micros(duration)
+  } catch (error) {
+    throw new RangeError(`${place}: ${(error as Error).message}`)
+  }
+}

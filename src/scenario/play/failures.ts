@@ -1,0 +1,120 @@
+/** What is told of a scenario that failed: the message, where the script was, and what happened last. */
+import { pathToFileURL } from 'node:url'
+import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import { CheckError, type Difference, formatJsonValue } from '../check.ts'
+import { type TraceDifference, toTraceLine } from '../runner/trace.ts'
+import type { ScenarioEnvironment } from './environment.ts'
+
+/** How many events a failure is shown with. */
+export const LAST_EVENTS = 10
+
+/** Why a scenario failed. */
+export interface Failure {
+  /** What was done or expected, and what came instead. */
+  readonly message: string
+  /** Virtual time of it: microseconds since the epoch of the world. */
+  readonly at: Micros
+  /** Where the script was: line and column of its file. */
+  readonly where: { readonly line: number; readonly column: number } | undefined
+  /** Of a check: each path that differs. */
+  readonly differences: readonly Difference[]
+  /** Of a trace: the first line that differs. */
+  readonly trace?: TraceDifference | undefined
+  /** The last events of the things involved, as lines of a trace. */
+  readonly events: readonly string[]
+}
+
+export function bugError(error: unknown): Error {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return new Error(`The simulator has a bug, please report it with this scenario: ${text}`, { cause: error })
+}
+
+export async function createFailure(
+  stage: ScenarioEnvironment,
+  error: unknown,
+  file: string | undefined,
+): Promise<Failure> {
+  const record = await stage.journalEntries()
+  const check = error instanceof CheckError ? error : undefined
+  return {
+    message: failureMessage(error),
+    at: stage.clock.elapsed,
+    where: scriptPosition(error, file),
+    differences: check?.differences ?? [],
+    events: lastEventsOf(record, check?.actual),
+  }
+}
+
+export function failureMessage(error: unknown): string {
+  if (!(error instanceof Error)) return `the script threw ${formatJsonValue(error)}`
+  const isKnownError = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(
+    error.name,
+  )
+  // What happened last stands below, for every failure alike.
+  const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
+  return isKnownError ? message : `${error.name}: ${message}`
+}
+
+/** Where in the script an error came up. */
+function scriptPosition(error: unknown, file: string | undefined): Failure['where'] {
+  if (file === undefined || !(error instanceof Error)) return undefined
+  const line = error.stack?.split('\n').find(text => text.includes(file) || text.includes(pathToFileURL(file).href))
+  const at = /:(\d+):(\d+)\)?\s*$/.exec(line ?? '')
+  return at ? { line: Number(at[1]), column: Number(at[2]) } : undefined
+}
+
+/** The last events of the things a failure is about: those it names, else those last looked at, else all. */
+function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
+  const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
+  const lastRequest = record.findLast(entry => entry.kind === 'request')
+  const namedIds = [...textsOf(actual)].filter(text => subjects.has(text))
+  const requestedIds = decodeURIComponent(lastRequest?.subject ?? '')
+    .split(/[ /?&=]/)
+    .filter(text => subjects.has(text))
+  const involved = namedIds.length > 0 ? namedIds : requestedIds
+  const entries = involved.length > 0 ? withCauses(record, entry => isAbout(entry, involved)) : record
+  return entries.flatMap(entry => toTraceLine(entry) ?? []).slice(-LAST_EVENTS)
+}
+
+/** The entries that are wanted, and what caused them: an instance is lost because a node crashed. */
+function withCauses(record: readonly Entry[], matches: (entry: Entry) => boolean): Entry[] {
+  const bySeq = new Map(record.map(entry => [entry.seq, entry]))
+  const included = new Set<Entry>()
+  for (const first of record.filter(matches)) {
+    let entry: Entry | undefined = first
+    while (entry && !included.has(entry)) {
+      included.add(entry)
+      entry = entry.cause > 0 && entry.cause < entry.seq ? bySeq.get(entry.cause) : undefined
+    }
+  }
+  return record.filter(entry => included.has(entry))
+}
+
+function isAbout(entry: Entry, involved: readonly string[]): boolean {
+  return involved.some(
+    id =>
+      entry.subject === id ||
+      // An instance is named after its deployment.
+      entry.subject.startsWith(`${id}-`) ||
+      Object.values(entry.fields ?? {}).includes(id),
+  )
+}
+
+function idOf(entry: Entry): string {
+  return entry.subject
+}
+
+/** Every text in a value, as deep as it goes. */
+function* textsOf(value: unknown, depth = 0): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'object' && value !== null && depth < 6) {
+    for (const item of Object.values(value)) yield* textsOf(item, depth + 1)
+  }
+}
+
+/** Virtual time for people, with the exact seconds that traces show. */
+export function formatVirtualTime(at: Micros): string {
+  const seconds = Math.floor(at / SECOND)
+  return `${at === 0 ? '0s' : formatDuration(at)} (${seconds}.${String(at - seconds * SECOND).padStart(6, '0')})`
+}

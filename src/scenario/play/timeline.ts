@@ -1,0 +1,161 @@
+/** What a scenario plans for later: steps that run when time has been moved to their moment. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
+import type { ScenarioClock } from './environment.ts'
+
+/** Something planned, until it has run or is stopped. */
+export interface ScheduledStep {
+  /** Takes it off the timeline. */
+  stop(): void
+}
+
+/**
+ * Plans a step: it runs when time is moved to that moment, after what happens in the world then.
+ *
+ * @param moment how long from now, as `at` of the cluster's verbs; or a time of the world, ISO 8601 with offset
+ * @param what names the step in the report of its failure
+ * @example at('5m', () => cluster.nodeOf(deploy_id).crash())
+ */
+export type At = (moment: Duration | Date, act: () => unknown, what?: string) => ScheduledStep
+
+/**
+ * Plans a step again and again, first after one interval, until it is stopped, has run `times` times, or the scenario
+ * ends.
+ *
+ * @example every('1h', async () => check(await ledger.balance() >= 0, true))
+ */
+export type Every = (
+  interval: Duration,
+  act: () => unknown,
+  options?: { readonly times?: number | undefined; readonly what?: string | undefined },
+) => ScheduledStep
+
+/** A step whose moment has come. */
+export interface DueStep {
+  readonly name: string
+  readonly act: () => unknown
+}
+
+/** A step and its moment. */
+export interface TimelineStep extends DueStep {
+  at: Micros
+  /** Time between two runs; undefined for a step that runs once. */
+  readonly interval: Micros | undefined
+  runsLeft: number
+  /** How often it has run. */
+  runs: number
+  /** Where in the script it was planned. */
+  readonly declaredAt: Error
+}
+
+/** What a call of the script's is part of, where it is not the script's own. */
+export interface CallContext {
+  readonly kind: 'step' | 'look'
+  readonly name: string
+  /** Checks that held in it. */
+  checks: number
+  /** What it began may go on after it. */
+  isOver: boolean
+}
+
+/** The step or the look that the present call is part of. */
+export const callContext = new AsyncLocalStorage<CallContext>()
+
+/** The steps that are planned, in the order of their moments; of one moment, in the order in which they were planned. */
+export class Timeline {
+  readonly #clock: ScenarioClock
+  #steps: readonly TimelineStep[] = []
+
+  constructor(clock: ScenarioClock) {
+    this.#clock = clock
+  }
+
+  /** When the next step is due; infinity when none is planned. */
+  get next(): Micros {
+    return this.#steps[0]?.at ?? Number.POSITIVE_INFINITY
+  }
+
+  readonly at: At = (moment, act, what) => {
+    const at = toElapsed(this.#clock, moment)
+    const when =
+      typeof moment === 'number'
+        ? formatDuration(micros(moment))
+        : moment instanceof Date
+          ? moment.toISOString()
+          : moment
+    const name = what === undefined ? `at ${when}` : `at ${when} (${what})`
+    return this.#schedule({ name, at, interval: undefined, runsLeft: 1, runs: 0, act, declaredAt: new Error() })
+  }
+
+  readonly every: Every = (interval, act, { times = Number.POSITIVE_INFINITY, what } = {}) => {
+    const span = micros(interval)
+    const name = `every ${formatDuration(span)}${what === undefined ? '' : ` (${what})`}`
+    if (span === 0) throw new RangeError(`Failed to plan a step: 'every ${interval}' would never let time go on.`)
+    if (times !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(times) && times > 0)) {
+      throw new RangeError(`Failed to plan '${name}': times is ${String(times)}. Give an integer above 0.`)
+    }
+    const at = this.#clock.elapsed + span
+    return this.#schedule({ name, at, interval: span, runsLeft: times, runs: 0, act, declaredAt: new Error() })
+  }
+
+  /** Takes off and returns the next step that is due; undefined when none is. */
+  takeDue(): DueStep | undefined {
+    const [first, ...rest] = this.#steps
+    if (first === undefined || first.at > this.#clock.elapsed) return undefined
+    this.#steps = rest
+    first.runsLeft--
+    first.runs++
+    if (first.interval !== undefined && first.runsLeft > 0) {
+      first.at += first.interval
+      this.#insert(first)
+    }
+    return first
+  }
+
+  /** The first step that time was never moved to, or not as often as it says. */
+  get unreached(): TimelineStep | undefined {
+    return this.#steps.find(({ runs, runsLeft: left }) => runs === 0 || left !== Number.POSITIVE_INFINITY)
+  }
+
+  #schedule(step: TimelineStep): ScheduledStep {
+    if (typeof step.act !== 'function') {
+      throw new TypeError(
+        `Failed to plan '${step.name}': there is nothing to do. Give a function, as in at('5m', () => cluster.hub.down()).`,
+      )
+    }
+    this.#insert(step)
+    return {
+      stop: () => {
+        this.#steps = this.#steps.filter(other => other !== step)
+        step.runsLeft = 0
+      },
+    }
+  }
+
+  #insert(step: TimelineStep): void {
+    const place = this.#steps.findIndex(other => other.at > step.at)
+    this.#steps = place < 0 ? [...this.#steps, step] : this.#steps.toSpliced(place, 0, step)
+  }
+}
+
+/** Microseconds since the epoch of a moment: a duration from now, or a time of the world. */
+function toElapsed(clock: ScenarioClock, moment: Duration | Date): Micros {
+  if (typeof moment === 'number' || (typeof moment === 'string' && !/^\d{4}-/.test(moment))) {
+    return clock.elapsed + micros(moment)
+  }
+  const at = elapsedAt(clock, moment)
+  if (at >= clock.elapsed) return at
+  const text = moment instanceof Date ? moment.toISOString() : moment
+  const why = Number.isNaN(at) ? 'no time with an offset' : `it is ${clock.iso} already`
+  throw new RangeError(`Failed to plan a step at '${text}': ${why}. Give a duration from now, as in at('5m', …).`)
+}
+
+/** Microseconds since the epoch of the world at a time as the wire writes it; NaN for a text that is none. */
+export function elapsedAt(clock: ScenarioClock, moment: string | Date): Micros {
+  const epochMs = clock.now.getTime() - Math.floor(clock.elapsed / 1000)
+  if (moment instanceof Date) return (moment.getTime() - epochMs) * 1000
+  if (!/(Z|[+-]\d\d:?\d\d)$/i.test(moment)) return Number.NaN
+  // A Date knows milliseconds only.
+  const [, extraDigits = ''] = /\.\d{3}(\d{1,3})/.exec(moment) ?? []
+  return (Date.parse(moment) - epochMs) * 1000 + Number(extraDigits.padEnd(3, '0'))
+}

@@ -1,0 +1,250 @@
+/** Finds and loads scenario files. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { register } from 'node:module'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { isScenario, type Scenario } from '../scenario.ts'
+import { bundledScenariosFolder } from './shipped.ts'
+
+/** Scenarios that could not even begin: no such file, nothing in it to play, a mistake in its syntax. */
+export class LoadError extends Error {
+  override readonly name = 'LoadError'
+}
+
+const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
+/** Scenarios as data. A folder is full of other JSON, so there it has to say what it is. */
+const DATA_FILE = /\.(ya?ml|json)$/
+const DISCOVERABLE_FILE = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
+const GLOB_CHARACTERS = /[*?{[]/
+/** A module that makes a scenario was meant to export it. */
+const DECLARES_SCENARIO = /\bscenario\s*(\(|\.each\b)/
+const EXCLUDED_FILE = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
+
+/**
+ * The scenario files that patterns name: files, folders (what lies in them, however deep) and globs (`*`, `**`, `?`,
+ * `{a,b}`, `[ab]`), sorted, each once. `node_modules` is looked through only where a pattern names it.
+ *
+ * @throws LoadError for a pattern that names nothing, with the nearest name
+ */
+export function findScenarioFiles(patterns: readonly string[], folder = process.cwd()): string[] {
+  const found = patterns.flatMap(pattern => {
+    const path = resolve(folder, pattern)
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat?.isFile()) return [path]
+    const files = stat?.isDirectory()
+      ? expandGlob(path, ['**', '*'])
+      : GLOB_CHARACTERS.test(pattern)
+        ? glob(pattern, folder)
+        : undefined
+    if (files === undefined) throw new LoadError(describeMissingFile(pattern, path, folder))
+    const scripts = files.filter(file => DISCOVERABLE_FILE.test(file) && !EXCLUDED_FILE.test(file))
+    if (scripts.length === 0) {
+      throw new LoadError(describeNoScenarios([pattern], folder))
+    }
+    return scripts
+  })
+  return [...new Set(found)].sort()
+}
+
+/**
+ * Loads the scenarios that a file exports as its default.
+ *
+ * @param isDiscovered whether it was come upon in a folder: then it may be a module without any, what scenarios have in common
+ * @throws LoadError when it can not be read as a module or exports no scenario
+ */
+export async function loadScenarios(file: string, folder = process.cwd(), isDiscovered = false): Promise<Scenario[]> {
+  const name = relative(folder, file)
+  if (DATA_FILE.test(file)) return [await loadDataScenario(file, name)]
+  if (!SCRIPT_FILE.test(file)) {
+    throw new LoadError(`Failed to load ${name}: it is no scenario. Give a .ts, .js or .yaml file.`)
+  }
+  let module: Record<string, unknown>
+  try {
+    if (/\.m?ts$/.test(file)) await readTypeScript(file)
+    module = await import(/* @vite-ignore */ pathToFileURL(file).href)
+  } catch (error) {
+    throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
+  }
+  const scenarios = [module.default].flat()
+  if (scenarios.length > 0 && scenarios.every(isScenario)) {
+    requireUniqueTitles(scenarios, name)
+    return scenarios
+  }
+  const otherExport = Object.entries(module).find(([key, value]) => key !== 'default' && isScenario(value))
+  const isHelperModule = isDiscovered && !('default' in module) && otherExport === undefined
+  if (isHelperModule && !DECLARES_SCENARIO.test(readFileSync(file, 'utf8'))) return []
+  throw new LoadError(
+    `Failed to load ${name}: its default export is no scenario. ` +
+      (otherExport
+        ? `Write 'export default' for '${otherExport[0]}'.`
+        : "Write export default scenario('…', { … }, async ({ api, clock, check }) => { … })."),
+  )
+}
+
+async function loadDataScenario(file: string, name: string): Promise<Scenario> {
+  // Loaded when there is something for it to read: most runs have none.
+  const [{ readScenarioDocument: readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
+    import('../documents/parse.ts'),
+    import('../documents/problems.ts'),
+    import('../documents/play.ts'),
+  ])
+  try {
+    return scenarioOf(readDocument(file, name), file)
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    throw new LoadError(`Failed to load ${error.message}`, { cause: error })
+  }
+}
+
+/** Traces of one file are told apart by titles. */
+function requireUniqueTitles(scenarios: readonly Scenario[], name: string): void {
+  const titles = scenarios.map(({ title }) => title)
+  const duplicate = titles.find((title, i) => titles.indexOf(title) !== i)
+  if (duplicate !== undefined) {
+    throw new LoadError(
+      `Failed to load ${name}: two of its scenarios are titled '${duplicate}'. Give each its own title.`,
+    )
+  }
+}
+
+/** What reads TypeScript in this process: put in once, when the first script of that kind is loaded. */
+let typeScriptLoader: Promise<unknown> | undefined
+let isModuleHookRegistered = false
+
+async function readTypeScript(file: string): Promise<void> {
+  // Whoever loaded this module as TypeScript loads the scenario as well.
+  if (!import.meta.url.endsWith('.ts')) {
+    typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
+    await typeScriptLoader
+  }
+  if (isModuleHookRegistered || isModule(file)) return
+  isModuleHookRegistered = true
+  register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
+}
+
+/** In a project without `"type": "module"` a .ts file would be read as CommonJS, which scenarios never are. */
+const MODULE_HOOK_SOURCE = `export const resolve = async (specifier, context, next) => {
+  const found = await next(specifier, context)
+  return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
+}`
+
+function isModule(file: string): boolean {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json')
+    if (existsSync(manifest)) return /"type"\s*:\s*"module"/.test(readFileSync(manifest, 'utf8'))
+    if (folder === dirname(folder)) return false
+  }
+}
+
+function describeLoadError(error: unknown, file: string, name: string, folder: string): string {
+  if (!(error instanceof Error)) return `it threw ${String(error)}. Mend it.`
+  const { code } = error as { code?: string }
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
+    if (/'modelhost-sim(\/|')/.test(error.message)) {
+      return (
+        "it imports 'modelhost-sim', which is not installed beside it. " +
+        'Run npm install --save-dev modelhost-sim in its project.'
+      )
+    }
+    return `${relativePaths(error.message, folder)}. Mend that import.`
+  }
+  const reason = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
+    /\.$/,
+    '',
+  )
+  const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
+  const text = `${error.message}\n${error.stack ?? ''}`
+  const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
+  const what = isSyntax ? `syntax error: ${reason}` : reason
+  return place ? `${name}:${place}: ${what}. Mend that line.` : `${what}. Mend it.`
+}
+
+/** Line and column at which a text of an error names the file. */
+function positionIn(text: string, file: string): string | undefined {
+  const paths = [file, pathToFileURL(file).href].map(escapeRegExp)
+  return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
+}
+
+/** Node tells the line of a syntax error in JavaScript only when it prints the error itself, as in `[stdin]:3`. */
+function syntaxErrorPosition(file: string): string | undefined {
+  const input = readFileSync(file)
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--check', '-'], { input, encoding: 'utf8' })
+  const [, line, indent] = /^\[stdin\]:(\d+)\n.*\n( *)\^/.exec(stderr) ?? []
+  return line && `${line}:${indent!.length + 1}`
+}
+
+function relativePaths(text: string, folder: string): string {
+  return text.replaceAll(`${pathToFileURL(folder).href}/`, '').replaceAll(`${folder}${sep}`, '')
+}
+
+/** That patterns lead to nothing to play, and what to give instead. */
+export function describeNoScenarios(patterns: readonly string[], folder: string): string {
+  const all = patterns.map(pattern => `'${pattern}'`).join(', ')
+  return `Failed to find scenarios: ${all} ${patterns.length === 1 ? 'holds' : 'hold'} no scenario file. ${adviceFor(folder)}`
+}
+
+function adviceFor(folder: string): string {
+  const give = 'Give .ts, .js or .yaml files, folders of them, or globs'
+  const shipped = relative(folder, bundledScenariosFolder())
+  return shipped === 'scenarios' || !existsSync(bundledScenariosFolder())
+    ? `${give}.`
+    : `${give}; those of the package are in '${shipped}'.`
+}
+
+function describeMissingFile(pattern: string, path: string, folder: string): string {
+  const home = dirname(path)
+  const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
+  const hint = nearestWord(basename(path), names) ?? nearestWord(`${basename(path)}.ts`, names)
+  // As the pages of the package name its own.
+  const shipped = join(dirname(bundledScenariosFolder()), pattern)
+  const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
+  return (
+    `Failed to find the scenario '${pattern}': there is no such file. ` +
+    (meant === undefined ? adviceFor(folder) : `Did you mean '${relative(folder, meant)}'?`)
+  )
+}
+
+/** Files that a pattern matches. What a shell leaves unexpanded; Node's own `fs.glob` comes only with 22. */
+function glob(pattern: string, folder: string): string[] {
+  const parts = pattern.split(/[\\/]/)
+  const firstWild = parts.findIndex(part => GLOB_CHARACTERS.test(part))
+  const home = resolve(folder, parts.slice(0, firstWild).join(sep) || (pattern.startsWith('/') ? sep : '.'))
+  return expandGlob(home, parts.slice(firstWild))
+}
+
+function expandGlob(folder: string, parts: readonly string[]): string[] {
+  const [part, ...rest] = parts
+  if (part === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return []
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(
+    entry => entry.name !== 'node_modules' && !entry.name.startsWith('.'),
+  )
+  const folders = entries.filter(entry => entry.isDirectory())
+  if (part === '**') {
+    return [...expandGlob(folder, rest), ...folders.flatMap(entry => expandGlob(join(folder, entry.name), parts))]
+  }
+  const matches = wildcardPattern(part)
+  if (rest.length > 0) {
+    return folders
+      .filter(entry => matches.test(entry.name))
+      .flatMap(entry => expandGlob(join(folder, entry.name), rest))
+  }
+  return entries.filter(entry => entry.isFile() && matches.test(entry.name)).map(entry => join(folder, entry.name))
+}
+
+/** One part of a glob as a pattern for names: `*`, `?`, `{a,b}`, `[abc]`, `[!abc]`. */
+function wildcardPattern(part: string): RegExp {
+  const source = part.replace(/\{[^}]*\}|\[[^\]]+\]|[\s\S]/g, piece => {
+    if (piece === '*') return '.*'
+    if (piece === '?') return '.'
+    if (piece.length > 1 && piece.startsWith('[')) return piece.replace('[!', '[^')
+    if (piece.length > 1) return `(?:${piece.slice(1, -1).split(',').map(escapeRegExp).join('|')})`
+    return escapeRegExp(piece)
+  })
+  return new RegExp(`^${source}$`)
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

@@ -1,0 +1,244 @@
+/** How results are told: for people, for scripts, for a CI server. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { formatDuration, SECOND } from '../../kernel/duration.ts'
+import { type Failure, formatVirtualTime } from '../play/failures.ts'
+import type { FileResult } from './runner.ts'
+
+export const REPORTERS = ['pretty', 'json', 'junit', 'tap'] as const
+export type ReporterName = (typeof REPORTERS)[number]
+
+export interface Reporter {
+  /** A scenario has ended. */
+  result(result: FileResult): void
+  /** All have, after this many real milliseconds. */
+  end(results: readonly FileResult[], wallMs: number): void
+}
+
+export interface ReporterOptions {
+  write(text: string): void
+  readonly color?: boolean | undefined
+  /** What file names are relative to. */
+  readonly folder?: string | undefined
+  /** Each scenario is played with many seeds: one line for all of them. */
+  readonly seeded?: boolean | undefined
+}
+
+export function reporter(name: ReporterName, options: ReporterOptions): Reporter {
+  if (name === 'json') return { result: () => {}, end: (results, ms) => options.write(formatJson(results, ms)) }
+  if (name === 'junit')
+    return { result: () => {}, end: (results, ms) => options.write(formatJunit(results, ms, options)) }
+  if (name === 'tap') return tapReporter(options)
+  return options.seeded ? seeded(options) : prettyReporter(options)
+}
+
+/** The command that plays a scenario again as it was. */
+export function replayCommand({ file, seed, title, isOneOfMany, names, against }: FileResult): string {
+  const filterFlag = isOneOfMany ? ` --filter ${shellQuote(title)}` : ''
+  const againstFlag = against === undefined ? '' : ` --against ${shellQuote(against)}`
+  const namesFlag = names === undefined ? '' : ` --names ${shellQuote(names)}`
+  const seedFlag = seed === undefined ? '' : ` --seed ${shellQuote(seed)}`
+  return `npx modelhost-sim run ${shellQuote(file)}${filterFlag}${seedFlag}${namesFlag}${againstFlag}`
+}
+
+function prettyReporter({ write, color = false, folder = process.cwd() }: ReporterOptions): Reporter {
+  const paint = createPainter(color)
+  return {
+    result(result) {
+      const mark = result.passed ? paint(32, '✓') : paint(31, '✗')
+      const note = result.traceOutcome === 'written' ? ', trace written' : ''
+      const times = paint(2, `${formatVirtualDuration(result)} virtual, ${result.wallMs.toFixed(0)} ms${note}`)
+      write(`${mark} ${result.title}  ${times}\n`)
+      if (result.failure) write(indent(failureText(result, result.failure, folder)))
+    },
+    end(results, ms) {
+      const failed = results.filter(({ passed }) => !passed).length
+      const passed = results.length - failed
+      const took = `${(ms / 1000).toFixed(1)} s`
+      if (failed === 0) write(`\n${formatCount(passed)} passed in ${took}\n`)
+      else write(`\n${paint(31, `${failed} of ${formatCount(results.length)} failed`)} in ${took}\n`)
+    },
+  }
+}
+
+/** As `pretty`, with a line for all the seeds of a scenario. */
+function seeded(options: ReporterOptions): Reporter {
+  const { write, color = false, folder = process.cwd() } = options
+  const paint = createPainter(color)
+  let group: FileResult[] = []
+  const failing: { readonly first: FileResult; readonly seeds: readonly string[] }[] = []
+  const flush = () => {
+    const [one] = group
+    if (one === undefined) return
+    const failed = group.filter(({ passed }) => !passed)
+    const wall = group.reduce((sum, { wallMs }) => sum + wallMs, 0) / group.length
+    const took = paint(2, `${formatCount(group.length, 'seed')}, ${wall.toFixed(0)} ms each`)
+    const [first] = failed
+    if (first === undefined) write(`${paint(32, '✓')} ${one.title}  ${took}\n`)
+    else {
+      const seeds = failed.map(({ seed }) => String(seed))
+      failing.push({ first, seeds })
+      write(`${paint(31, '✗')} ${one.title}  ${failed.length} of ${took}\n`)
+      write(indent(failureText(first, first.failure!, folder)))
+    }
+    group = []
+  }
+  return {
+    result(result) {
+      if (group.length > 0 && (group[0]!.title !== result.title || group[0]!.file !== result.file)) flush()
+      group.push(result)
+    },
+    end(results, ms) {
+      flush()
+      const scenarios = new Set(results.map(({ file, title }) => `${file}\n${title}`)).size
+      const took = `in ${formatCount(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s`
+      if (failing.length === 0) write(`\n${formatCount(scenarios)} passed ${took}\n`)
+      else write(`\n${paint(31, `${failing.length} of ${formatCount(scenarios)} failed`)} ${took}\n`)
+      for (const { first, seeds } of failing) {
+        write(
+          `  ${first.title}: ${formatCount(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
+        )
+      }
+    },
+  }
+}
+
+/** Most seeds that are named of those that fail. */
+const MAX_LISTED_SEEDS = 12
+
+function formatSeeds(seeds: readonly string[]): string {
+  const more = seeds.length - MAX_LISTED_SEEDS
+  return `${seeds.slice(0, MAX_LISTED_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
+}
+
+function tapReporter(options: ReporterOptions): Reporter {
+  const { write, folder = process.cwd() } = options
+  let count = 0
+  return {
+    result(result) {
+      if (count === 0) write('TAP version 13\n')
+      const name = `${++count} - ${formatResultName(result, options).replaceAll('#', '\\#')}`
+      write(`${result.passed ? 'ok' : 'not ok'} ${name}\n`)
+      if (!result.failure) return
+      // A block of YAML whose text is taken as it is.
+      const text = failureText(result, result.failure, folder).replace(/^/gm, '    ')
+      write(`  ---\n  message: |\n${text}\n  ...\n`)
+    },
+    end: results => write(`1..${results.length}\n`),
+  }
+}
+
+/** Of many plays of one scenario a reader of reports would keep the last, were they all called the same. */
+function formatResultName({ title, seed }: FileResult, { seeded }: ReporterOptions): string {
+  return seeded ? `${title} (seed ${seed})` : title
+}
+
+function failureText(result: FileResult, failure: Failure, folder: string): string {
+  const { where } = failure
+  const place = where ? `${result.file}:${where.line}:${where.column}` : result.file
+  const lines = [
+    `${place} at ${formatVirtualTime(failure.at)}${result.seed === undefined ? '' : `, seed ${result.seed}`}`,
+  ]
+  const source = where && sourceLine(resolve(folder, result.file), where.line)
+  if (source) lines.push(`> ${source}`)
+  lines.push(failure.message)
+  if (failure.events.length > 0) lines.push('what happened last:', ...failure.events.map(event => `  ${event}`))
+  lines.push(`play it again: ${replayCommand(result)}`)
+  return lines.join('\n')
+}
+
+function sourceLine(path: string, line: number): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').split('\n')[line - 1]?.trim()
+  } catch {
+    return undefined
+  }
+}
+
+function formatJson(results: readonly FileResult[], ms: number): string {
+  const failed = results.filter(({ passed }) => !passed).length
+  const scenarios = results.map(result => {
+    const { title, file, passed, seed, elapsed, wallMs, checks, digest, traceOutcome: traceWas, failure } = result
+    const failureJson = failure && {
+      message: failure.message,
+      at_s: failure.at / SECOND,
+      where: failure.where ?? null,
+      differences: failure.differences,
+      trace: failure.trace ?? null,
+      events: failure.events,
+      replay: replayCommand(result),
+    }
+    return {
+      title,
+      file,
+      passed,
+      seed: seed ?? null,
+      virtual_s: elapsed / SECOND,
+      wall_ms: Math.round(wallMs),
+      checks,
+      digest,
+      trace: traceWas,
+      failure: failureJson ?? null,
+    }
+  })
+  const summary = { passed: results.length - failed, failed, wall_ms: Math.round(ms), scenarios }
+  return `${JSON.stringify(summary, null, 2)}\n`
+}
+
+function formatJunit(results: readonly FileResult[], ms: number, options: ReporterOptions): string {
+  const { folder = process.cwd() } = options
+  const failed = results.filter(({ passed }) => !passed).length
+  const cases = results.map(result => {
+    const name = xmlAttribute(formatResultName(result, options))
+    const open = `    <testcase classname=${xmlAttribute(result.file)} name=${name} time="${(result.wallMs / 1000).toFixed(3)}"`
+    if (!result.failure) return `${open}/>`
+    const message = xmlAttribute(summaryLine(result.failure.message))
+    const text = escapeXml(failureText(result, result.failure, folder))
+    return `${open}>\n      <failure message=${message}>${text}</failure>\n    </testcase>`
+  })
+  const counts = `tests="${results.length}" failures="${failed}" time="${(ms / 1000).toFixed(3)}"`
+  return (
+    `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ${counts}>\n` +
+    `  <testsuite name="modelhost-sim scenarios" ${counts}>\n${cases.map(text => `${text}\n`).join('')}` +
+    '  </testsuite>\n</testsuites>\n'
+  )
+}
+
+/** What a list of failures shows of one: a first line that ends in a colon says nothing without the next. */
+function summaryLine(message: string): string {
+  const [first, second] = message.split('\n') as [string, string?]
+  return first.endsWith(':') && second !== undefined ? `${first} ${second.trim()}` : first
+}
+
+function xmlAttribute(text: string): string {
+  return `"${escapeXml(text).replace(/"/g, '&quot;').replace(/\n/g, '&#10;')}"`
+}
+
+/** As XML text; characters that XML cannot hold at all are left out. */
+function escapeXml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+}
+
+function formatVirtualDuration({ elapsed }: FileResult): string {
+  return elapsed === 0 ? '0s' : formatDuration(elapsed)
+}
+
+function formatCount(count: number, thing = 'scenario'): string {
+  return count === 1 ? `1 ${thing}` : `${count} ${thing}s`
+}
+
+function createPainter(color: boolean): (code: number, text: string) => string {
+  return (code, text) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '    ').replace(/$/, '\n')
+}
+
+function shellQuote(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,284 @@
+/** Runs scenario files and holds each to the trace beside it. */
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, dirname, relative, resolve } from 'node:path'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { isSnapshotFixture } from '../../simulator/simulator.ts'
+import { type Result, type RunOptions, runScenario } from '../play/run-scenario.ts'
+import { hasFixedSeed, type Scenario } from '../scenario.ts'
+import { resolveRelative } from './beside.ts'
+import { describeNoScenarios, findScenarioFiles, LoadError, loadScenarios } from './files.ts'
+import { TraceFile } from './trace.ts'
+import { defaultWorkerCount, Workers } from './workers.ts'
+
+export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
+  /** Plays each scenario with each of these seeds. A trace is compared only with a scenario's own. */
+  readonly seeds?: readonly string[] | undefined
+  /** Writes the traces instead of comparing with them. */
+  readonly update?: boolean | undefined
+  /** Only scenarios whose title, file name or tag holds this word. */
+  readonly filter?: string | undefined
+  /** Only scenarios with one of these tags. */
+  readonly tags?: readonly string[] | undefined
+  /** Stops at the first failure. */
+  readonly bail?: boolean | undefined
+  /** Processes to play in. Unless given this one alone, or for many plays, where there is an `entry`, one a core. */
+  readonly workers?: number | undefined
+  /** The script of the command line, which a worker is started with. */
+  readonly entry?: string | undefined
+  /** What patterns and file names are relative to; the process's folder unless given. */
+  readonly folder?: string | undefined
+  /** Hears of each file that cannot be played, and the others are; unless given, one such file stops them all. */
+  readonly onLoadError?: ((error: LoadError) => void) | undefined
+  /** Hears of each scenario as it ends, in the order of the files. */
+  readonly onResult?: ((result: FileResult) => void) | undefined
+  /** Hears how many plays are over, and of how many. */
+  readonly onProgress?: ((done: number, of: number) => void) | undefined
+}
+
+/** What became of a scenario of a file. */
+export interface FileResult extends Result {
+  /** Path of the script, relative to the folder of the run. */
+  readonly file: string
+  /** What was done with its trace: nothing with another seed than its own, or when it failed. */
+  readonly traceOutcome: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
+  /** Whether its file holds others beside it. */
+  readonly isOneOfMany?: boolean | undefined
+  /** The server that it was played on. */
+  readonly against?: string | undefined
+  /** The file of names that it was played under. */
+  readonly names?: string | undefined
+}
+
+/** A file and those of its scenarios that are meant. */
+export interface ScenarioFile {
+  readonly file: string
+  /** All of them. */
+  readonly allScenarios: readonly Scenario[]
+  readonly scenarios: readonly Scenario[]
+}
+
+/** One scenario to play with some seeds, as a worker is told. */
+export interface PlayJob extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
+  readonly file: string
+  readonly title: string
+  readonly folder: string
+  /** Undefined for its own. */
+  readonly seeds: readonly (string | undefined)[]
+  /** Stop at the first failure. */
+  readonly bail: boolean
+}
+
+/** Most seeds that one worker is handed at once: few enough that none is left with all the rest. */
+const MAX_SEEDS_PER_JOB = 25
+
+/** See `playing.ts`. */
+export async function runFiles(patterns: readonly string[], options: RunFilesOptions = {}): Promise<FileResult[]> {
+  const files = await loadFiles(patterns, options)
+  const jobs = files.flatMap(({ file, scenarios }) =>
+    scenarios.flatMap(scenario => createJobs(file, scenario, options)),
+  )
+  const total = jobs.reduce((sum, { seeds }) => sum + seeds.length, 0)
+  const results: FileResult[] = []
+  let done = 0
+  const onPlayed = () => options.onProgress?.(++done, total)
+  const { entry, workers = defaultWorkerCount(total) } = options
+  const pool =
+    workers > 1 && jobs.length > 1 && entry !== undefined
+      ? new Workers(entry, Math.min(workers, jobs.length))
+      : undefined
+  try {
+    const pending = pool && jobs.map(job => pool.play(job, onPlayed))
+    // Awaited one after the other, in the order of the files: none may fail unheard meanwhile.
+    for (const promise of pending ?? []) promise.catch(() => {})
+    for (const [i, job] of jobs.entries()) {
+      for (const result of pending ? await pending[i]! : await playJob(job, onPlayed)) {
+        results.push(result)
+        options.onResult?.(result)
+      }
+      if (options.bail && results.some(({ passed }) => !passed)) return results
+    }
+  } finally {
+    pool?.close()
+    if (options.update) for (const { file, allScenarios: all } of files) removeStaleTraces(file, all)
+  }
+  return results
+}
+
+/** The scenarios that patterns name and the words of `filter` and `tags` leave. */
+export async function loadFiles(
+  patterns: readonly string[],
+  options: Pick<RunFilesOptions, 'folder' | 'filter' | 'tags' | 'onLoadError'>,
+): Promise<ScenarioFile[]> {
+  const { folder = process.cwd() } = options
+  const files: ScenarioFile[] = []
+  const named = new Set(patterns.map(pattern => resolve(folder, pattern)))
+  const found = findScenarioFiles(patterns, folder)
+  let helperModules = 0
+  for (const file of found) {
+    try {
+      const all = await loadScenarios(file, folder, !named.has(file))
+      if (all.length === 0) helperModules++
+      else
+        files.push({ file, allScenarios: all, scenarios: all.filter(scenario => isSelected(scenario, file, options)) })
+    } catch (error) {
+      if (!(error instanceof LoadError) || options.onLoadError === undefined) throw error
+      options.onLoadError(error)
+    }
+  }
+  if (helperModules === found.length) throw new LoadError(describeNoScenarios(patterns, folder))
+  requireKnownTags(options.tags ?? [], files)
+  return files
+}
+
+/** @throws LoadError for a tag that no scenario of these files has, with the nearest that one has */
+export function requireKnownTags(tags: readonly string[], files: readonly ScenarioFile[]): void {
+  const known = new Set(files.flatMap(({ allScenarios: all }) => all.flatMap(({ options }) => options.tags ?? [])))
+  const unknownTag = tags.find(tag => !known.has(tag))
+  if (unknownTag === undefined) return
+  const meant = nearestWord(unknownTag, known)
+  const advice = meant === undefined ? "'modelhost-sim scenarios' lists the tags." : `Did you mean '${meant}'?`
+  throw new LoadError(`Failed to find scenarios: none is tagged '${unknownTag}'. ${advice}`)
+}
+
+function createJobs(file: string, { title, options: own }: Scenario, options: RunFilesOptions): PlayJob[] {
+  const { folder = process.cwd(), seed, names, patienceMs, against, check, update, bail = false } = options
+  const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
+  const seeds = hasFixedSeed(own) && options.seeds !== undefined ? [undefined] : asked
+  const jobs: PlayJob[] = []
+  for (let from = 0; from < seeds.length; from += MAX_SEEDS_PER_JOB) {
+    jobs.push({
+      file,
+      title,
+      folder,
+      seeds: seeds.slice(from, from + MAX_SEEDS_PER_JOB),
+      bail,
+      names,
+      patienceMs,
+      against,
+      check,
+      update,
+    })
+  }
+  return jobs
+}
+
+/** Plays one scenario with each of its seeds. */
+export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<FileResult[]> {
+  const { file, title, folder, seeds, names, patienceMs, against, check } = job
+  const scenarios = await loadScenarios(file, folder)
+  const scenario = scenarios.find(one => one.title === title)!
+  const traces = new TraceComparison(file, job)
+  const results: FileResult[] = []
+  for (const seed of seeds) {
+    const runOptions = { seed, names, patienceMs, against, check, file }
+    const result = await runScenario(withResolvedPaths(scenario, dirname(file)), runOptions)
+    const location = {
+      file: relative(folder, file),
+      isOneOfMany: scenarios.length > 1,
+      ...(against !== undefined && { against: typeof against === 'string' ? against : against.url }),
+      ...(typeof names === 'string' && { names }),
+    }
+    results.push(traces.compare(scenario, seed, { ...result, ...location, traceOutcome: 'not compared' }))
+    onPlayed?.()
+    if (job.bail && !results.at(-1)!.passed) break
+  }
+  traces.save()
+  return results
+}
+
+/** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
+export function withResolvedPaths(scenario: Scenario, home: string): Scenario {
+  const { fixtures, profile, names } = scenario.options
+  return {
+    ...scenario,
+    options: {
+      ...scenario.options,
+      ...(fixtures !== undefined && { fixtures: resolveRelative(fixtures, home) }),
+      ...(profile !== undefined && { profile: resolveRelative(profile, home) }),
+      ...(names !== undefined && { names: resolveRelative(names, home) }),
+    },
+  }
+}
+
+/** Where the trace of a script lies. */
+export function tracePath(file: string): string {
+  return file.replace(/\.(m?[jt]s|ya?ml|json)$/, '.trace')
+}
+
+/** The trace file of one script while a scenario of it is played. */
+class TraceComparison {
+  readonly #path: string
+  readonly #update: boolean
+  readonly #file: TraceFile
+  readonly #previousText: string | undefined
+
+  constructor(script: string, { update = false }: Pick<RunFilesOptions, 'update'>) {
+    this.#path = tracePath(script)
+    this.#update = update
+    this.#previousText = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : undefined
+    this.#file = new TraceFile(this.#previousText)
+  }
+
+  compare({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
+    // A world that goes on from a snapshot has come about with the seed of that, or not at all.
+    const ownSeed = seed === undefined || isSnapshotFixture(options.fixtures) || seed === String(options.seed ?? 1)
+    if (!result.passed || !ownSeed) return result
+    if (this.#update) {
+      this.#file.set(title, result.trace)
+      return { ...result, traceOutcome: 'written' }
+    }
+    const at = result.elapsed
+    if (!this.#file.has(title)) {
+      const name = basename(this.#path)
+      const message =
+        `Failed to compare the trace: ${this.#previousText === undefined ? `there is no ${name} yet` : `${name} holds none of '${title}'`}. ` +
+        'Write it with --update, and look through it before you commit it.'
+      const failure = { message, at, where: undefined, differences: [], events: [] }
+      return { ...result, passed: false, traceOutcome: 'missing', failure }
+    }
+    const trace = this.#file.findDifference(title, result.trace)
+    if (trace === undefined) return { ...result, traceOutcome: 'equal' }
+    const message =
+      `the trace differs from ${basename(this.#path)} at line ${trace.line}:\n` +
+      `  expected ${trace.expected ?? 'its end'}\n` +
+      `  found    ${trace.found ?? 'its end'}\n` +
+      'If that is meant, write the trace anew with --update, and look through it before you commit it.'
+    const failure = { message, at, where: undefined, differences: [], trace, events: [] }
+    return { ...result, passed: false, traceOutcome: 'different', failure }
+  }
+
+  save(): void {
+    if (this.#update) writeTraceFile(this.#path, this.#file.text, this.#previousText)
+  }
+}
+
+/** Drops from a trace file what is of scenarios that the script has no more. */
+function removeStaleTraces(script: string, scenarios: readonly Scenario[]): void {
+  const path = tracePath(script)
+  if (!existsSync(path)) return
+  const before = readFileSync(path, 'utf8')
+  const file = new TraceFile(before)
+  file.retain(scenarios.map(({ title }) => title))
+  writeTraceFile(path, file.text, before)
+}
+
+function writeTraceFile(path: string, text: string, before: string | undefined): void {
+  if (text === '' || text === before) return
+  // Half a trace would be compared with ever after: write beside it, then put it in place.
+  const draft = `${path}.new`
+  writeFileSync(draft, text)
+  renameSync(draft, path)
+}
+
+/** Whether a scenario is among those that the words of `filter` and `tags` leave. */
+export function isSelected(
+  { title, options }: Scenario,
+  file: string,
+  { filter, tags }: Pick<RunFilesOptions, 'filter' | 'tags'>,
+): boolean {
+  const ownTags = options.tags ?? []
+  if (tags !== undefined && !tags.some(tag => ownTags.includes(tag))) return false
+  if (filter === undefined) return true
+  const lowerFilter = filter.toLowerCase()
+  return [title, basename(file), ...ownTags].some(text => text.toLowerCase().includes(lowerFilter))
+}

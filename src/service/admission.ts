@@ -1,0 +1,44 @@
+/** What every request that asks for GPUs is held to, in the order of its refusals. */
+
+import type { GpuType } from '../data/records/records.ts'
+import type { World } from '../simulation/world.ts'
+import { refuse } from './endpoint.ts'
+
+/** Where a simulated world stops; far beyond any account's limit. */
+const MAX_RENTALS = 100_000
+
+/** 402: nothing new starts on an account that has no funds or is suspended. */
+export function requireFunds({ ledger }: World): void {
+  const { suspensionReason: suspended } = ledger
+  if (suspended === undefined) return
+  refuse(
+    402,
+    suspended === 'balance'
+      ? 'no funds: add some with POST /payment/funds'
+      : `the account is suspended (${suspended}): funds do not end that`,
+  )
+}
+
+/** 403: what is asked for must fit beside what the account holds or has asked for. */
+export function requireGpuQuota(world: World, gpu: GpuType, requestedGpus: number): void {
+  if (requestedGpus === 0 || gpu === 'other') return
+  const limit = world.gpuQuotas.get(gpu)
+  if (limit === null) return
+  const held = world.gpuQuotas.held(gpu)
+  if (held + requestedGpus > limit) {
+    refuse(
+      403,
+      `over the GPU limit: this asks for ${requestedGpus} ${gpu}, ${held} ${held === 1 ? 'is' : 'are'} held or asked for, and the ` +
+        `limit is ${limit}; ` +
+        'ask for more with POST /v1/me/gpu_limit/request',
+    )
+  }
+}
+
+/** 429: a world holds so many rentals, the deleted included. */
+export function requireRentalCapacity({ rentals }: World): void {
+  if (rentals.count < MAX_RENTALS) return
+  refuse(429, `this world holds ${MAX_RENTALS} hosted instances and containers, which is its limit`, {
+    'retry-after': '3600',
+  })
+}

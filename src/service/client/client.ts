@@ -1,0 +1,175 @@
+/** The typed client, derived from the declarations: a method an operation, named as its export. */
+import type * as z from 'zod'
+import { parseJsonOrText } from '../../lib/json-text.ts'
+import {
+  type AnyEndpoint,
+  type Endpoint,
+  type FieldSchemas,
+  type Operations,
+  type RouteParamNames,
+  routeParamNames,
+} from '../endpoint.ts'
+import { NAMES_HEADER } from '../http/request-context.ts'
+import { operations } from '../index.ts'
+import { Refusal } from './refusal.ts'
+
+/** The content of a file to upload; a string is sent as UTF-8. */
+export type FileContent = string | Uint8Array | Blob
+
+// biome-ignore lint/suspicious/noExplicitAny: only `any` is bivariant enough to infer from every declaration
+type Any = any
+
+type Simplify<T> = { [K in keyof T]: T[K] } & {}
+type FieldInputs<F> = keyof F extends never
+  ? unknown
+  : F extends FieldSchemas
+    ? z.input<z.ZodObject<{ -readonly [K in keyof F]: F[K] }>>
+    : unknown
+
+type PathInput<Route extends string, Params> = {
+  [Name in RouteParamNames<Route>]: Name extends keyof Params
+    ? Params[Name] extends z.ZodType
+      ? z.input<Params[Name]>
+      : string
+    : string
+}
+
+/** What a caller gives to an endpoint: the fields of path, query and body in one object. */
+export type RequestFor<E> =
+  E extends Endpoint<Any, infer Route, infer Params, infer Query, infer Body, infer Form, Any>
+    ? Simplify<
+        PathInput<Route, Params> &
+          FieldInputs<Query> &
+          (Body extends z.ZodType ? z.input<Body> : unknown) &
+          (Form extends FieldSchemas ? FieldInputs<Form> & { file: FileContent; filename?: string } : unknown)
+      >
+    : never
+
+/** What an endpoint answers. */
+export type ResponseFor<E> = E extends Endpoint<Any, Any, Any, Any, Any, Any, infer Returns> ? z.output<Returns> : never
+
+export type OperationName = keyof typeof operations
+/** @example RequestOf<'createLlmDeployment'> */
+export type RequestOf<Name extends OperationName> = RequestFor<(typeof operations)[Name]>
+/** @example ResponseOf<'getDeployment'> */
+export type ResponseOf<Name extends OperationName> = ResponseFor<(typeof operations)[Name]>
+
+type Arguments<Request> = keyof Request extends never
+  ? []
+  : Record<never, never> extends Request
+    ? [request?: Request]
+    : [request: Request]
+
+export type ClientOf<Served extends Operations> = {
+  [Name in keyof Served]: (...args: Arguments<RequestFor<Served[Name]>>) => Promise<ResponseFor<Served[Name]>>
+} & {
+  /** The same client with another token; without one, no Authorization is sent. */
+  as(token: string | undefined): ClientOf<Served>
+  /**
+   * Sends a request of your own, below the same base address and with the same token unless it has one. In a world with
+   * a names profile it is answered in the names of that world; every other method speaks the neutral words.
+   */
+  raw(request: Request): Promise<Response>
+}
+
+export type Client = ClientOf<typeof operations>
+
+export interface ClientOptions {
+  /** Address that paths are appended to; a trailing slash does not matter. */
+  baseUrl: string
+  token?: string | undefined
+}
+
+export type SendRequest = (request: Request) => Response | Promise<Response>
+
+/**
+ * A typed client of the service.
+ *
+ * @param send hands a request to the service: `sim.fetch`, `fetch`
+ * @throws Refusal from every method when the answer is not a success
+ * @example
+ * const api = createClient(sim.fetch, { baseUrl: 'http://sim', token })
+ * const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo } })
+ */
+export function createClient(send: SendRequest, options: ClientOptions): Client {
+  return createClientFor(operations, send, options)
+}
+
+/** A typed client of other operations than the service's own: the control plane's. */
+export function createClientFor<Served extends Operations>(
+  served: Served,
+  send: SendRequest,
+  { baseUrl, token }: ClientOptions,
+): ClientOf<Served> {
+  const base = baseUrl.replace(/\/+$/, '')
+  // Whatever names the world has, what is typed is neutral.
+  const headers = { [NAMES_HEADER]: 'neutral', ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+  const methods = Object.entries(served).map(([operation, endpoint]) => [
+    operation,
+    async (request: Record<string, unknown> = {}) => {
+      const response = await send(encodeRequest(endpoint as AnyEndpoint, base, headers, request))
+      return decodeResponse(operation, endpoint as AnyEndpoint, response)
+    },
+  ])
+  return {
+    ...Object.fromEntries(methods),
+    as: (otherToken: string | undefined) => createClientFor(served, send, { baseUrl, token: otherToken }),
+    raw: async (request: Request) => {
+      if (token !== undefined && !request.headers.has('authorization')) {
+        request.headers.set('authorization', `Bearer ${token}`)
+      }
+      return send(request)
+    },
+  } as ClientOf<Served>
+}
+
+function encodeRequest(
+  endpoint: AnyEndpoint,
+  base: string,
+  headers: Readonly<Record<string, string>>,
+  request: Record<string, unknown>,
+): Request {
+  const unsentFields: Record<string, unknown> = { ...request }
+  let path = endpoint.path
+  for (const name of routeParamNames(endpoint.path)) {
+    path = path.replace(`{${name}}`, encodeURIComponent(String(unsentFields[name])))
+    delete unsentFields[name]
+  }
+  const query = new URLSearchParams()
+  for (const name of Object.keys(endpoint.query)) {
+    const value = unsentFields[name]
+    if (value !== undefined && value !== null) query.set(name, String(value))
+    delete unsentFields[name]
+  }
+  const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
+  const { method } = endpoint
+  if (endpoint.upload !== undefined)
+    return new Request(url, { method, headers, body: encodeUpload(unsentFields, endpoint.upload.part) })
+  if (endpoint.body === undefined) return new Request(url, { method, headers })
+  if (endpoint.consumes === 'form') return new Request(url, { method, headers, body: encodeForm(unsentFields) })
+  const jsonHeaders = { ...headers, 'content-type': 'application/json' }
+  return new Request(url, { method, headers: jsonHeaders, body: JSON.stringify(unsentFields) })
+}
+
+function encodeForm(fields: Record<string, unknown>): URLSearchParams {
+  const definedFields = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(definedFields.map(([name, value]) => [name, String(value)]))
+}
+
+function encodeUpload({ file, filename, ...fields }: Record<string, unknown>, part = 'file'): FormData {
+  const data = new FormData()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) data.set(name, String(value))
+  if (file !== undefined) {
+    const blob = file instanceof Blob ? file : new Blob([file as string | Uint8Array<ArrayBuffer>])
+    data.set(part, blob, typeof filename === 'string' ? filename : 'file.jsonl')
+  }
+  return data
+}
+
+async function decodeResponse(operation: string, endpoint: AnyEndpoint, response: Response): Promise<unknown> {
+  const text = await response.text()
+  if (response.ok && endpoint.produces !== 'application/json') return text
+  const body = parseJsonOrText(text)
+  if (!response.ok) throw new Refusal(operation, response.status, body, response.headers)
+  return body
+}

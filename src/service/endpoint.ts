@@ -1,0 +1,399 @@
+/**
+ * The declaration of an endpoint: everything about it that anybody asks, in one object.
+ *
+ * Types, validation, routing, the OpenAPI document, the typed client, the endpoint table and the name in faults and
+ * journal are derived from it and from nothing else.
+ */
+import type * as z from 'zod'
+import type { ApiToken } from '../data/records/records.ts'
+import type { Micros } from '../kernel/duration.ts'
+import type { InferenceHandle } from '../simulation/inference/request-row.ts'
+import type { PolledResource } from '../simulation/reporting/progress.ts'
+import type { World } from '../simulation/world.ts'
+import type { TextProtocol } from './openai/generation.ts'
+import type { ScriptedAnswer } from './openai/scripted-answers.ts'
+
+/** Whether the interface document says it, a neighbour completes it, or it is ours. */
+export type Provenance = 'documented' | 'neighbour' | 'assumed'
+
+/** `token`: an API token is required; `optional`: judged when it is sent; `none`: not looked at. */
+export type AuthRule = 'token' | 'optional' | 'none'
+
+/** Shape of refusals: `{"error": m}`, `{"detail": m}` or `{"detail": {"error": m}}`. */
+export type ErrorShape = 'simple' | 'detail' | 'wrapped'
+
+/** What must be loaded before the request takes its place among the others. */
+export type Prerequisite = 'tokenizer'
+
+export type FieldSchemas = Readonly<Record<string, z.ZodType>>
+type NoFields = Readonly<Record<never, never>>
+
+/** The names in braces of a route. */
+export type RouteParamNames<Route extends string> = Route extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | RouteParamNames<Rest>
+  : never
+
+type Simplify<T> = { [K in keyof T]: T[K] }
+
+/** The path parameters as `handle` gets them: strings unless declared otherwise. */
+export type ParamsOf<Route extends string, Params> = {
+  [Name in RouteParamNames<Route>]: Name extends keyof Params
+    ? Params[Name] extends z.ZodType
+      ? z.output<Params[Name]>
+      : string
+    : string
+}
+
+// Zod types an object without fields as a map to never, which would swallow every other field beside it.
+type FieldOutputs<F> = keyof F extends never
+  ? NoFields
+  : F extends FieldSchemas
+    ? z.output<z.ZodObject<{ -readonly [K in keyof F]: F[K] }>>
+    : never
+
+/** The file of an upload, complete, in the pieces in which it came. */
+export interface UploadedFile {
+  /** `''` when the part names none. */
+  filename: string
+  chunks: Uint8Array[]
+  bytes: number
+  /** 16 hexadecimal digits of the content. */
+  hash: string
+}
+
+/** A limit on the size of a file, and what the 413 says. */
+export interface SizeLimit {
+  bytes: number
+  refusal: string
+}
+
+/** A multipart form with a file, or several of one name, and text fields beside it. */
+export interface UploadRules<Scope, Form> {
+  /** Name of the part that is the file: `file` unless said. */
+  part?: string
+  fields: Form
+  /** The limit before anything of the form is known; a file that goes over it is cut at once. */
+  limit(scope: Scope): SizeLimit
+  /** The limit once the text fields are known; they may follow the file. */
+  limitFor?(fields: Readonly<Record<string, string>>): SizeLimit | undefined
+}
+
+export interface EndpointInput<Route extends string, Params, Query, Body, Form> {
+  params: ParamsOf<Route, Params>
+  query: FieldOutputs<Query>
+  body: Body extends z.ZodType ? z.output<Body> : undefined
+  upload: Form extends FieldSchemas
+    ? Simplify<FieldOutputs<Form> & { file: UploadedFile; files: readonly UploadedFile[] }>
+    : undefined
+  /** The request itself; its body is read already. */
+  request: Request
+}
+
+/** An answer whose JSON text exists already, so that lists of unchanged things are joined, not serialised. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** A JSON array of texts. */
+  static list(texts: readonly string[]): JsonText {
+    return new JsonText(`[${texts.join(',')}]`)
+  }
+}
+
+/** An answer of raw bytes, in pieces. */
+export class Bytes {
+  readonly chunks: readonly Uint8Array[]
+  constructor(chunks: readonly Uint8Array[]) {
+    this.chunks = chunks
+  }
+}
+
+/** An answer of server-sent events, sent as they come. */
+export class ServerSentEvents {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
+  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
+    this.body = body
+  }
+}
+
+/** How a door's client waits for an answer that takes time. */
+export interface ResponseWaiter {
+  /** Answers come as soon as an instance works on them; otherwise in the time that they take. */
+  readonly isInstant: boolean
+  /** Simulated microseconds that the client's clock shows. */
+  now(): Micros
+  /**
+   * Waits on that clock; rejects when `signal` is aborted, or the world is gone.
+   *
+   * @param part of the answer: its turn with an instance, for which it looks again when `delay` is over; its head,
+   *   without which the request is in flight; or its body
+   * @param call what is waited for, for whoever wonders why no answer comes
+   */
+  wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void>
+}
+
+/** A part of an answer that its client may have to wait for. */
+export type AnswerPart = 'turn' | 'head' | 'body'
+
+/**
+ * An answer that has to be waited for. The request has entered its world, in one step as ever; what comes of it is known
+ * when the world's time has come, or at once where nobody waits.
+ */
+export class DeferredResult<Value> {
+  readonly resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>
+  /** @param resolve what the client gets; throws `Refused` where it gets nothing */
+  constructor(resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>) {
+    this.resolve = resolve
+  }
+}
+
+export type HandlerResult<Value> = Value | JsonText | Bytes | ServerSentEvents
+
+/** What the service refuses; anything else thrown by a handler is a bug of ours. */
+export class RefusalError extends Error {
+  override readonly name = 'RefusalError'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>> | undefined
+  /** The whole body, where the endpoint's error shape does not apply. */
+  readonly body: unknown
+  /** The message is the user's own, to the letter. */
+  readonly isQuoted: boolean
+  constructor(
+    status: number,
+    message: string,
+    headers?: Readonly<Record<string, string>>,
+    body?: unknown,
+    isQuoted = false,
+  ) {
+    super(message)
+    this.isQuoted = isQuoted
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
+/**
+ * Ends the request with a refusal in the endpoint's error shape. Nothing may have been changed before.
+ *
+ * @example world.deployments.get(id) ?? refuse(404, `no deployment ${id}`)
+ */
+export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
+  throw new RefusalError(status, message, headers)
+}
+
+/** Ends the request with a 422 about one field, for rules that need more than the body to judge. */
+export class InvalidInputError extends Error {
+  override readonly name = 'InvalidInputError'
+  readonly loc: readonly string[]
+  readonly type: string
+  constructor(loc: readonly string[], message: string, type: string) {
+    super(message)
+    this.loc = loc
+    this.type = type
+  }
+}
+
+/** @example invalid(['body', 'hub'], 'no weights for acme/x: name a repository', 'value_error') */
+export function rejectInput(loc: readonly string[], message: string, type = 'value_error'): never {
+  throw new InvalidInputError(loc, message, type)
+}
+
+/**
+ * A request that shows how an endpoint is asked, and that succeeds in the default world: the documents show it, and
+ * whoever drives every operation sends it.
+ */
+export interface Example {
+  /** Path and query, where the path alone is not enough. A `{name}` in it is that field of the answers to `after`. */
+  readonly target?: string
+  readonly body?: unknown
+  /** What is uploaded. */
+  readonly form?: {
+    readonly fields: Readonly<Record<string, string>>
+    readonly filename: string
+    readonly content: string
+  }
+  /** Operations whose examples are asked before. */
+  readonly prerequisites?: readonly string[]
+}
+
+export interface Declaration<Scope, Route extends string, Params, Query, Body, Form, Returns, Outcome> {
+  /** Method and path, `{name}` for a parameter: `POST /deploy/{deploy_id}/start`. `{model_name}` may hold a slash. */
+  route: Route
+  summary: string
+  provenance: Provenance
+  /** What the interface document leaves open and this endpoint answers all the same. */
+  assumptions: readonly string[]
+  /** Refusals by status and what brings them about. All are assumed: the document shows no status codes. */
+  refusals?: Readonly<Record<number, string>>
+  /** The document marks the endpoint as taking `alt-api-key`. */
+  acceptsKeyHeader?: boolean
+  auth?: AuthRule
+  errorShape?: ErrorShape
+  params?: Params
+  query?: Query
+  body?: Body
+  /** How the body is sent: as JSON unless said, or its fields as a form. */
+  consumes?: 'json' | 'form'
+  /** Most bytes of a JSON body. Default: 64 MiB. */
+  maxBodyBytes?: number
+  upload?: UploadRules<Scope, Form>
+  returns: Returns
+  /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
+  isMirrored?: boolean
+  /** Content type of a success; JSON unless said. */
+  produces?: string
+  /** One event of a success that the caller asks to be streamed. */
+  streamEvent?: z.ZodType
+  needs?: readonly Prerequisite[]
+  /** The things whose progress it looks at: what a clock that moves on polls goes by. */
+  findPolledResource?: (params: Readonly<Record<string, string>>) => PolledResource
+  /** How a line of a batch is answered, where batches may run it: as a request is. */
+  batchProtocol?: TextProtocol<Body extends z.ZodType ? z.output<Body> : never, string, unknown>
+  example?: Example
+  handle: (input: EndpointInput<Route, Params, Query, Body, Form> & Scope) => Outcome
+}
+
+export interface Endpoint<
+  Scope = unknown,
+  Route extends string = string,
+  Params = FieldSchemas,
+  Query = FieldSchemas,
+  Body = z.ZodType | undefined,
+  Form = FieldSchemas | undefined,
+  Returns extends z.ZodType = z.ZodType,
+> {
+  readonly route: Route
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly provenance: Provenance
+  readonly assumptions: readonly string[]
+  readonly refusals: Readonly<Record<number, string>>
+  readonly acceptsKeyHeader: boolean
+  readonly auth: AuthRule
+  readonly errorShape: ErrorShape
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly consumes: 'json' | 'form'
+  readonly maxBodyBytes: number | undefined
+  readonly upload: UploadRules<Scope, Form> | undefined
+  readonly returns: Returns
+  readonly produces: string
+  readonly streamEvent: z.ZodType | undefined
+  /** The other path under which it is served. */
+  readonly mirror: string | undefined
+  readonly needs: readonly Prerequisite[]
+  readonly findPolledResource: ((params: Readonly<Record<string, string>>) => PolledResource) | undefined
+  readonly batchProtocol: TextProtocol<Body extends z.ZodType ? z.output<Body> : never, string, unknown> | undefined
+  readonly example: Example
+  /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
+  handle(input: EndpointInput<Route, Params, Query, Body, Form> & Scope): unknown
+}
+
+/** Any endpoint of a scope, where its own input does not matter. */
+export type AnyEndpoint<Scope = never> = Endpoint<
+  Scope,
+  string,
+  FieldSchemas,
+  FieldSchemas,
+  z.ZodType | undefined,
+  FieldSchemas | undefined
+>
+
+/** Declarations by operation id. */
+export type Operations<Scope = never> = Readonly<Record<string, AnyEndpoint<Scope>>>
+
+/** A synchronous handler keeps a request one step of its world; the control plane's may wait. */
+type OutcomeFor<Value, IsAsync> = IsAsync extends true
+  ? HandlerResult<Value> | Promise<HandlerResult<Value>>
+  : HandlerResult<Value> | DeferredResult<Value>
+
+/**
+ * Makes the function that declares endpoints of one kind: what `handle` gets besides its input is `Scope`.
+ *
+ * @example
+ * export const endpoint = endpointsOf<{ world: World }>()
+ * export const control = endpointsOf<{ sim: Simulator }, true>() // handlers may return a promise
+ */
+export function createEndpointFactory<Scope extends object, IsAsync extends boolean = false>() {
+  return function endpoint<
+    const Route extends string,
+    Returns extends z.ZodType,
+    Params extends { readonly [Name in RouteParamNames<Route>]?: z.ZodType } = NoFields,
+    Query extends FieldSchemas = NoFields,
+    Body extends z.ZodType | undefined = undefined,
+    Form extends FieldSchemas | undefined = undefined,
+  >(
+    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeFor<z.input<Returns>, IsAsync>>,
+  ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
+    const { route } = declaration
+    const space = route.indexOf(' ')
+    const path = route.slice(space + 1)
+    const paramNames = routeParamNames(path)
+    for (const name of Object.keys(declaration.params ?? {})) {
+      if (!paramNames.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
+    }
+    return {
+      route,
+      method: route.slice(0, space),
+      path,
+      summary: declaration.summary,
+      provenance: declaration.provenance,
+      assumptions: declaration.assumptions,
+      refusals: declaration.refusals ?? {},
+      acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,
+      auth: declaration.auth ?? 'token',
+      errorShape: declaration.errorShape ?? 'simple',
+      params: (declaration.params ?? {}) as Params,
+      query: (declaration.query ?? {}) as Query,
+      body: declaration.body as Body,
+      consumes: declaration.consumes ?? 'json',
+      maxBodyBytes: declaration.maxBodyBytes,
+      upload: declaration.upload,
+      returns: declaration.returns,
+      produces: declaration.produces ?? 'application/json',
+      streamEvent: declaration.streamEvent,
+      mirror: declaration.isMirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
+      needs: declaration.needs ?? [],
+      findPolledResource: declaration.findPolledResource,
+      batchProtocol: declaration.batchProtocol,
+      example: declaration.example ?? {},
+      handle: declaration.handle,
+    }
+  }
+}
+
+/** What handlers of the service's API get besides their input. */
+export interface ApiScope {
+  world: World
+  /** The caller's token; undefined where the endpoint asks for none. */
+  token: ApiToken | undefined
+  /** What is answered in place of a model; undefined where nothing is scripted. */
+  findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
+}
+
+/** Declares an endpoint of the service's API; its export name is its operation id. */
+export const endpoint = createEndpointFactory<ApiScope>()
+
+/** By path, then method: loaders disagree about the order of a module's exports, and the documents must not. */
+export function sortByPath<Served extends Readonly<Record<string, { readonly path: string; readonly method: string }>>>(
+  served: Served,
+): Served {
+  const sortKey = (name: string) => `${served[name]!.path} ${served[name]!.method}`
+  const names = Object.keys(served).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  return Object.fromEntries(names.map(name => [name, served[name]])) as Served
+}
+
+/** The paths of an endpoint: its own, and that of its mirror. */
+export function endpointPaths({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirror'>): readonly string[] {
+  return mirror === undefined ? [path] : [path, mirror]
+}
+
+/** The parameters of a path, in order. */
+export function routeParamNames(path: string): string[] {
+  return Array.from(path.matchAll(/\{([^}]+)\}/g), found => found[1]!)
+}

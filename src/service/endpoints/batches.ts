@@ -1,0 +1,109 @@
+import * as z from 'zod'
+import { requireFunds } from '../admission.ts'
+import { endpoint, JsonText, refuse } from '../endpoint.ts'
+import { queryInteger, stringMap, text } from '../fields.ts'
+import { paginate } from '../pagination.ts'
+import { BatchRecord, listSchema } from '../records.ts'
+
+export const createBatch = endpoint({
+  route: 'POST /v1/batches',
+  isMirrored: true,
+  summary: 'Run the requests of an uploaded file',
+  provenance: 'documented',
+  assumptions: [
+    'metadata may be absent or null; at most 16 pairs of strings, keys to 64 and values to 512 characters',
+    'timestamps in Unix seconds; expires_at is created_at + 86,400',
+    'errors, request_counts and the file ids are null until they are known',
+    'a line is held to the declaration of its endpoint, and answered as a request is, whole where it asks for a stream',
+    'one that would be refused stands in the error file, in the words of the refusal: invalid_request, rate_limit_exceeded (429) or server_error (5xx)',
+  ],
+  refusals: {
+    402: 'no funds, or the account is suspended',
+    404: 'unknown input_file_id',
+    429: 'as many batches are under way as the profile allows (limits.batches_under_way, 100)',
+  },
+  acceptsKeyHeader: true,
+  errorShape: 'wrapped',
+  body: z.object({
+    input_file_id: text(),
+    endpoint: z.enum(['/v1/chat/completions', '/v1/completions']),
+    completion_window: z.enum(['24h']),
+    metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+  }),
+  returns: BatchRecord,
+  example: {
+    body: {
+      input_file_id: 'file_HSCZDQPBeSpnXB5vXxnzQcds',
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: { team: 'search' },
+    },
+  },
+  handle: ({ body, world }) => {
+    requireFunds(world)
+    if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
+    const { batchesUnderWay } = world.profile.limits
+    if (world.batches.activeCount >= batchesUnderWay) {
+      refuse(429, `${world.batches.activeCount} batches are under way: wait for one to end`, { 'retry-after': '60' })
+    }
+    return new JsonText(world.batches.create({ ...body, metadata: body.metadata ?? null }).toJson())
+  },
+})
+
+export const getBatch = endpoint({
+  route: 'GET /v1/batches/{batch_id}',
+  isMirrored: true,
+  summary: 'One batch',
+  provenance: 'neighbour',
+  assumptions: [
+    'output_file_id and error_file_id are both set once lines have run; the file is empty where none succeeded or failed',
+  ],
+  refusals: { 404: 'unknown batch' },
+  errorShape: 'wrapped',
+  returns: BatchRecord,
+  findPolledResource: ({ batch_id }) => ({ kind: 'batches', id: batch_id! }),
+  example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE' },
+  handle: ({ params, world }) => {
+    const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
+    return new JsonText(batch.toJson())
+  },
+})
+
+export const listBatches = endpoint({
+  route: 'GET /v1/batches',
+  isMirrored: true,
+  summary: 'List batches, a page at a time',
+  provenance: 'neighbour',
+  assumptions: [
+    'newest first',
+    'limit from 1 to 100, 20 unless given',
+    'after is the id of the last entry of the page before',
+    'first_id and last_id are null where data is empty',
+  ],
+  refusals: { 404: 'after names no batch' },
+  errorShape: 'wrapped',
+  query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
+  returns: listSchema(BatchRecord, 'BatchList'),
+  example: { target: '/v1/batches?limit=10' },
+  handle: ({ query, world }) => paginate(world.batches.list().reverse(), query, batch => batch.toRecord()),
+})
+
+export const cancelBatch = endpoint({
+  route: 'POST /v1/batches/{batch_id}/cancel',
+  isMirrored: true,
+  summary: 'Cancel a batch; what is finished stays in its output file',
+  provenance: 'neighbour',
+  assumptions: [
+    'the status is cancelling, then cancelled',
+    'cancelling it again changes nothing; one that is finalizing ends completed',
+  ],
+  refusals: { 404: 'unknown batch', 400: 'completed, failed, expired or cancelled already' },
+  errorShape: 'wrapped',
+  returns: BatchRecord,
+  example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE/cancel' },
+  handle: ({ params: { batch_id }, world }) => {
+    const batch = world.batches.get(batch_id) ?? refuse(404, 'batch not found')
+    if (!batch.cancel()) refuse(400, `batch ${batch_id} is ${batch.status} already`)
+    return new JsonText(batch.toJson())
+  },
+})

@@ -1,0 +1,257 @@
+import * as z from 'zod'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES } from '../../data/records/records.ts'
+import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
+import type { World } from '../../simulation/world.ts'
+import { requireFunds, requireGpuQuota } from '../admission.ts'
+import { endpoint, JsonText, refuse, rejectInput } from '../endpoint.ts'
+import { integer, text, words } from '../fields.ts'
+import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
+import { DeployId, DeploymentRecord } from '../records.ts'
+
+/** Where a simulated world stops; far beyond any account's limit. */
+const MAX_INSTANCES = 10_000
+const MAX_DEPLOYMENTS = 100_000
+
+const ScaleSettings = z
+  .object({
+    min_instances: integer({ min: 0, max: MAX_INSTANCES }).default(1),
+    max_instances: integer({ min: 1, max: MAX_INSTANCES }).default(1),
+  })
+  .check(({ value, issues }) => {
+    if (value.max_instances >= value.min_instances) return
+    issues.push({
+      code: 'custom',
+      path: ['max_instances'],
+      message: `max_instances (${value.max_instances}) should not be below min_instances (${value.min_instances})`,
+      input: value,
+    })
+  })
+
+export const createLlmDeployment = endpoint({
+  route: 'POST /deploy/llm',
+  summary: 'Deploy a language model on GPUs of its own',
+  provenance: 'documented',
+  assumptions: [
+    "a bare model_name gets the account's owner prefix",
+    'weights: hub.repo, else base_model, else a hub repository named like model_name, else 422 on hub',
+    'hub.repo is required inside hub; revision defaults to main, token to none',
+    "config.weights.token answers '' when none was given, else ********",
+    'settings default to 1 and 1; min_instances from 0, max_instances from 1 and from min_instances, both to 10,000',
+    'model_name is letters, digits, dot, dash and underscore, with one slash at most',
+    'an engine exits on extra_args that it does not know, is started again, and in the end fails (policies.unknown_engine_args); an image of its own takes any',
+  ],
+  refusals: {
+    402: 'no funds, or the account is suspended',
+    400: 'an owner prefix that is not the account, or gpu "other"',
+    404: 'unknown base_model',
+    403: 'over the GPU limit of the account: num_gpus × min_instances and what it holds or has asked for',
+    409: 'a live deployment has the name',
+    429: 'the world holds 100,000 deployments',
+  },
+  acceptsKeyHeader: true,
+  body: z.object({
+    model_name: ModelName,
+    gpu: z.enum(GPU_TYPES),
+    num_gpus: integer({ min: 1, max: 8 }).default(1),
+    max_batch_size: integer({ min: 1, max: 256 }).default(96),
+    hub: z.object({ repo: text({ min: 1 }), revision: text().default('main'), token: text().default('') }).optional(),
+    base_model: text().nullable().optional(),
+    container_image: text().nullable().optional(),
+    settings: ScaleSettings.prefault({}),
+    extra_args: z.array(text()).nullable().optional(),
+  }),
+  returns: DeploymentRecord,
+  example: { body: { model_name: 'acme/search', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } },
+  handle: ({ body, world }) => {
+    const { gpu, num_gpus, base_model, settings } = body
+    const model_name = qualifyModelName(world, body.model_name)
+    const hubModel = world.store.hub.get(model_name)
+    if (body.hub === undefined && base_model == null && hubModel === undefined) {
+      rejectInput(['body', 'hub'], `Value error, no weights for ${model_name}: give hub.repo or base_model`)
+    }
+    requireFunds(world)
+    if (isForeignModelName(world, model_name)) {
+      refuse(400, `model_name ${model_name} should start with ${world.store.account.display_name}/`)
+    }
+    if (gpu === 'other') refuse(400, "gpu 'other' cannot be deployed on: it has no pool and no price")
+    if (base_model != null && !world.store.models.has(base_model)) refuse(404, `no base_model ${base_model}`)
+    requireGpuQuota(world, gpu, num_gpus * settings.min_instances)
+    if (world.deployments.findLive(model_name) !== undefined) {
+      refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)
+    }
+    if (world.deployments.countInstance >= MAX_DEPLOYMENTS) {
+      refuse(429, `this world holds ${MAX_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
+    }
+    const weights =
+      body.hub ??
+      (base_model == null && hubModel ? { repo: hubModel.repo, revision: hubModel.revision, token: '' } : undefined)
+    const created = world.deployments.createLlm({
+      model_name,
+      gpu,
+      num_gpus,
+      max_batch_size: body.max_batch_size,
+      weights,
+      ...(base_model != null && { base_model }),
+      ...(body.container_image != null && { container_image: body.container_image }),
+      ...(body.extra_args != null && { extra_args: body.extra_args }),
+      ...settings,
+    })
+    return new JsonText(created.toJson())
+  },
+})
+
+export const listDeployments = endpoint({
+  route: 'GET /deploy/list',
+  summary: 'List deployments',
+  provenance: 'documented',
+  assumptions: [
+    'a bare array, oldest first',
+    'without a filter, or with an empty one: everything but deleted',
+    'spaces around commas are trimmed',
+  ],
+  refusals: { 400: 'unknown status in the filter' },
+  acceptsKeyHeader: true,
+  query: { status: z.string().optional() },
+  returns: z.array(DeploymentRecord),
+  findPolledResource: () => ({ kind: 'deployments' }),
+  example: { target: '/deploy/list?status=running,deploying' },
+  handle: ({ query, world }) => {
+    const requestedStatuses = words(query.status ?? '')
+    const unknownStatus = requestedStatuses.find(word => !isStatus(word))
+    if (unknownStatus !== undefined) {
+      refuse(400, `unknown status '${unknownStatus}': status is a list of ${DEPLOYMENT_STATUSES.join(', ')}`)
+    }
+    const statuses = requestedStatuses.length > 0 ? new Set(requestedStatuses as DeploymentStatus[]) : undefined
+    return JsonText.list(world.deployments.list(statuses).map(deployment => deployment.toJson()))
+  },
+})
+
+export const getDeployment = endpoint({
+  route: 'GET /deploy/{deploy_id}',
+  summary: 'One deployment',
+  provenance: 'neighbour',
+  assumptions: ['a deleted deployment still answers, with its status'],
+  refusals: { 404: 'unknown deployment' },
+  acceptsKeyHeader: true,
+  returns: DeploymentRecord,
+  findPolledResource: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
+  handle: ({ params, world }) => new JsonText(requireDeployment(world, params.deploy_id).toJson()),
+})
+
+export const startDeployment = endpoint({
+  route: 'POST /deploy/{deploy_id}/start',
+  summary: 'Start a stopped deployment; its instances come back through the autoscaler',
+  provenance: 'documented',
+  assumptions: [
+    'the next state is initializing; a model of the catalog runs in the same moment, on GPUs of the provider',
+    'a failed deployment starts only where the profile says so (policies.failed_may_start), with all its tries',
+  ],
+  refusals: {
+    404: 'unknown deployment',
+    400: 'not stopped, or an adapter whose base is not there',
+    402: 'no funds, or the account is suspended',
+    403: 'over the GPU limit of the account',
+  },
+  returns: DeployId,
+  example: { target: '/deploy/ZULBVvLkUPftB8Mo/start' },
+  handle: ({ params: { deploy_id }, world }) => {
+    const deployment = requireDeployment(world, deploy_id)
+    const mayStart = deployment.status === 'failed' && world.profile.policies.failedMayStart
+    if (deployment.status !== 'stopped' && !mayStart) {
+      refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
+    }
+    const blockedReason = deployment.blockedReason
+    if (blockedReason !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blockedReason}`)
+    requireFunds(world)
+    // An adapter runs on the GPUs of its base, and a model of the catalog on those of the provider.
+    const requestedGpus = deployment.type === 'llm' ? deployment.num_gpus * deployment.min_instances : 0
+    requireGpuQuota(world, deployment.gpu, requestedGpus)
+    deployment.start()
+    return { deploy_id }
+  },
+})
+
+export const updateDeployment = endpoint({
+  route: 'PUT /deploy/{deploy_id}',
+  summary: 'Change how many instances a deployment has at least and at most; scaling follows at once',
+  provenance: 'neighbour',
+  assumptions: [
+    'a field of settings that is left out keeps its value',
+    'one that is stopped or failed takes the settings up when it starts',
+  ],
+  refusals: {
+    404: 'unknown deployment',
+    400: 'deleted, an adapter, or a reference to the catalog',
+    402: 'no funds, or the account is suspended, where a bound is raised of a deployment that is not stopped or failed',
+    403: 'over the GPU limit of the account: num_gpus × the instances that min_instances asks for beyond those it has',
+  },
+  body: z.object({
+    settings: z.object({
+      min_instances: integer({ min: 0, max: MAX_INSTANCES }).optional(),
+      max_instances: integer({ min: 1, max: MAX_INSTANCES }).optional(),
+    }),
+  }),
+  returns: DeployId,
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh', body: { settings: { max_instances: 3 } } },
+  handle: ({ params: { deploy_id }, body: { settings }, world }) => {
+    const deployment = requireDeployment(world, deploy_id)
+    const { min_instances = deployment.min_instances, max_instances = deployment.max_instances } = settings
+    if (deployment.type !== 'llm') {
+      refuse(400, `deployment ${deploy_id} is of the type ${deployment.type}: it has no instances of its own`)
+    }
+    if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted`)
+    if (max_instances < min_instances) {
+      rejectInput(
+        ['body', 'settings', 'max_instances'],
+        `Value error, max_instances (${max_instances}) should not be below min_instances (${min_instances})`,
+      )
+    }
+    const isRaised = min_instances > deployment.min_instances || max_instances > deployment.max_instances
+    if (isRaised && !isTerminal(deployment.status)) requireFunds(world)
+    const addedInstances = isTerminal(deployment.status) ? 0 : Math.max(0, min_instances - deployment.liveInstances)
+    requireGpuQuota(world, deployment.gpu, deployment.num_gpus * addedInstances)
+    deployment.resize(min_instances, max_instances)
+    return { deploy_id }
+  },
+})
+
+export const stopDeployment = endpoint({
+  route: 'POST /deploy/{deploy_id}/stop',
+  summary: 'Stop a deployment and let its GPUs go',
+  provenance: 'neighbour',
+  assumptions: [],
+  refusals: { 404: 'unknown deployment', 400: 'stopped, failed or deleted already' },
+  returns: DeployId,
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh/stop' },
+  handle: ({ params: { deploy_id }, world }) => {
+    const deployment = requireDeployment(world, deploy_id)
+    if (isTerminal(deployment.status)) refuse(400, `deployment ${deploy_id} is ${deployment.status} already`)
+    deployment.stop()
+    return { deploy_id }
+  },
+})
+
+export const deleteDeployment = endpoint({
+  route: 'DELETE /deploy/{deploy_id}',
+  summary: 'Delete a deployment; its row stays listable under the status deleted',
+  provenance: 'neighbour',
+  assumptions: [],
+  refusals: { 404: 'unknown deployment', 400: 'deleted already' },
+  returns: DeployId,
+  example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
+  handle: ({ params: { deploy_id }, world }) => {
+    const deployment = requireDeployment(world, deploy_id)
+    if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted already`)
+    deployment.delete()
+    return { deploy_id }
+  },
+})
+
+function isStatus(word: string): word is DeploymentStatus {
+  return (DEPLOYMENT_STATUSES as readonly string[]).includes(word)
+}
+
+function requireDeployment(world: World, deploy_id: string) {
+  return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+}

@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import type { FileHandle } from '../../simulation/batches/files.ts'
+import type { World } from '../../simulation/world.ts'
+import { Bytes, endpoint, refuse, type SizeLimit } from '../endpoint.ts'
+import { queryInteger } from '../fields.ts'
+import { paginate } from '../pagination.ts'
+import { FileRecord, listSchema } from '../records.ts'
+
+const MIB = 1_048_576
+const FILE_SIZE_LIMIT: SizeLimit = { bytes: 512 * MIB, refusal: 'file is larger than 512 MB' }
+const BATCH_INPUT_SIZE_LIMIT: SizeLimit = {
+  bytes: 200 * MIB,
+  refusal: "file is larger than 200 MB, the limit of purpose 'batch'",
+}
+
+export const uploadFile = endpoint({
+  route: 'POST /v1/files',
+  isMirrored: true,
+  summary: 'Upload a file of batch requests',
+  provenance: 'documented',
+  assumptions: [
+    '200 with id, object, bytes, created_at, filename, purpose, expires_at',
+    "purpose is only 'batch'",
+    'expires_at is 30 days after created_at',
+    'the content is not looked at here: validation of a batch finds what is wrong with it',
+    'the order of the parts is free',
+  ],
+  refusals: { 413: 'over 512 MB, over 200 MB for a batch, or over the storage of the account; nothing is stored' },
+  errorShape: 'wrapped',
+  upload: {
+    fields: { purpose: z.enum(['batch']) },
+    limit: ({ world }) => {
+      const freeBytes = world.maxStorageBytes - world.files.storedBytes
+      return freeBytes < FILE_SIZE_LIMIT.bytes
+        ? { bytes: Math.max(0, freeBytes), refusal: storageFullMessage(world.maxStorageBytes) }
+        : FILE_SIZE_LIMIT
+    },
+    limitFor: ({ purpose }) => (purpose === 'batch' ? BATCH_INPUT_SIZE_LIMIT : undefined),
+  },
+  returns: FileRecord,
+  example: {
+    form: {
+      fields: { purpose: 'batch' },
+      filename: 'requests.jsonl',
+      content:
+        '{"custom_id":"one","method":"POST","url":"/v1/chat/completions","body":{"model":"aurora-labs/aurora-8b-instruct",' +
+        '"messages":[{"role":"user","content":"Hello"}]}}\n',
+    },
+  },
+  handle: ({ upload: { purpose, file }, world }) => {
+    // Another upload may have been stored while this one came in.
+    if (world.files.storedBytes + file.bytes > world.maxStorageBytes)
+      refuse(413, storageFullMessage(world.maxStorageBytes))
+    const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose })
+    return toFileRecord(world, stored)
+  },
+})
+
+export const listFiles = endpoint({
+  route: 'GET /v1/files',
+  isMirrored: true,
+  summary: 'List files, a page at a time',
+  provenance: 'neighbour',
+  assumptions: [
+    'newest first, or with order=asc oldest first',
+    'limit from 1 to 10,000, 10,000 unless given',
+    'after is the id of the last entry of the page before',
+    'the output and error files of batches are in it, with the purpose batch_output',
+    'first_id and last_id are null where data is empty',
+  ],
+  refusals: { 404: 'after names no file of the list' },
+  errorShape: 'wrapped',
+  query: {
+    after: z.string().optional(),
+    limit: queryInteger({ min: 1, max: 10_000 }).default(10_000),
+    order: z.enum(['asc', 'desc']).default('desc'),
+    purpose: z.string().optional(),
+  },
+  returns: listSchema(FileRecord, 'FileList'),
+  example: { target: '/v1/files?purpose=batch&order=asc' },
+  handle: ({ query: { order, purpose, ...page }, world }) => {
+    const files = world.files.list().filter(file => purpose === undefined || file.purpose === purpose)
+    return paginate(order === 'asc' ? files : files.reverse(), page, file => toFileRecord(world, file))
+  },
+})
+
+export const getFile = endpoint({
+  route: 'GET /v1/files/{file_id}',
+  isMirrored: true,
+  summary: 'One file, without its bytes',
+  provenance: 'neighbour',
+  assumptions: [],
+  refusals: { 404: 'unknown file' },
+  errorShape: 'wrapped',
+  returns: FileRecord,
+  example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
+  handle: ({ params, world }) => toFileRecord(world, world.files.get(params.file_id) ?? refuse(404, 'file not found')),
+})
+
+export const deleteFile = endpoint({
+  route: 'DELETE /v1/files/{file_id}',
+  isMirrored: true,
+  summary: 'Delete a file',
+  provenance: 'neighbour',
+  assumptions: ['a batch that was created for it goes on'],
+  refusals: { 404: 'unknown file' },
+  errorShape: 'wrapped',
+  returns: z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
+  example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds' },
+  handle: ({ params: { file_id }, world }) => {
+    if (!world.files.delete(file_id)) refuse(404, 'file not found')
+    return { id: file_id, object: 'file' as const, deleted: true as const }
+  },
+})
+
+export const getFileContent = endpoint({
+  route: 'GET /v1/files/{file_id}/content',
+  isMirrored: true,
+  summary: 'The bytes of a file',
+  provenance: 'neighbour',
+  assumptions: ['raw bytes as application/octet-stream'],
+  refusals: { 404: 'unknown file' },
+  errorShape: 'wrapped',
+  returns: z.string(),
+  produces: 'application/octet-stream',
+  example: { target: '/v1/files/file_HSCZDQPBeSpnXB5vXxnzQcds/content' },
+  handle: ({ params, world }) => {
+    const file = world.files.get(params.file_id) ?? refuse(404, 'file not found')
+    return new Bytes(file.chunks())
+  },
+})
+
+function toFileRecord({ clock }: World, file: FileHandle): z.input<typeof FileRecord> {
+  return {
+    id: file.id,
+    object: 'file',
+    bytes: file.bytes,
+    created_at: clock.unix(file.createdAt),
+    filename: file.filename,
+    purpose: file.purpose,
+    expires_at: clock.unix(file.expiresAt),
+  }
+}
+
+function storageFullMessage(limit: number): string {
+  return `file does not fit: the files of the account may hold ${limit} bytes (--max-storage)`
+}

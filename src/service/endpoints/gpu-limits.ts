@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { endpoint, refuse } from '../endpoint.ts'
+import { integer, text } from '../fields.ts'
+import { EmptyRecord } from '../records.ts'
+
+export const requestGpuLimit = endpoint({
+  route: 'POST /v1/me/gpu_limit/request',
+  summary: "Ask for a higher limit of the account's GPUs of a type",
+  provenance: 'documented',
+  assumptions: ['200 {}: the decision comes later', 'all three fields required', 'reason at most 2,048 characters'],
+  refusals: {
+    404: 'unknown gpu_type',
+    400: 'requested_limit is not above the present limit',
+    403: 'a request for this type is pending',
+  },
+  body: z.object({ gpu_type: text(), requested_limit: integer(), reason: text({ max: 2048 }) }),
+  returns: EmptyRecord,
+  example: { body: { gpu_type: 'H100-80GB', requested_limit: 8, reason: 'more traffic' } },
+  handle: ({ body: { gpu_type, requested_limit, reason }, world }) => {
+    if (!isLimitedGpuType(gpu_type))
+      refuse(404, `no GPU type '${gpu_type}': gpu_type is one of ${LIMITED_GPU_TYPES.join(', ')}`)
+    const limit = world.gpuQuotas.get(gpu_type)
+    if (limit === null) refuse(400, `the account has no limit for ${gpu_type}: nothing to raise`)
+    if (requested_limit <= limit) {
+      refuse(400, `requested_limit ${requested_limit} is not above the present limit of ${limit} for ${gpu_type}`)
+    }
+    if (world.gpuQuotas.hasPendingRequest(gpu_type)) refuse(403, `a request for more ${gpu_type} is pending already`)
+    world.gpuQuotas.fileRequest(gpu_type, requested_limit, reason)
+    return {}
+  },
+})
+
+const CountByGpuType = z.record(z.string(), z.int())
+
+export const getGpuLimits = endpoint({
+  route: 'GET /v1/me/gpu_limit',
+  summary: "The limits of the account's GPUs by type, and what it has asked for",
+  provenance: 'neighbour',
+  assumptions: ['a type without a limit is left out', 'pending_requests is null where none is pending'],
+  returns: z.object({ limits: CountByGpuType, pending_requests: CountByGpuType.nullable() }),
+  handle: ({ world }) => {
+    const limits: Record<string, number> = {}
+    const pending: Record<string, number> = {}
+    for (const gpu of GPU_TYPES.filter(isLimitedGpuType)) {
+      const limit = world.gpuQuotas.get(gpu)
+      const requested = world.gpuQuotas.pendingQuota(gpu)
+      if (limit !== null) limits[gpu] = limit
+      if (requested !== undefined) pending[gpu] = requested
+    }
+    return { limits, pending_requests: Object.keys(pending).length > 0 ? pending : null }
+  },
+})
+
+type LimitedGpuType = Exclude<GpuType, 'other'>
+const LIMITED_GPU_TYPES: readonly string[] = GPU_TYPES.filter(type => type !== 'other')
+
+function isLimitedGpuType(type: string): type is LimitedGpuType {
+  return LIMITED_GPU_TYPES.includes(type)
+}

@@ -1,0 +1,190 @@
+import * as z from 'zod'
+import { GPU_TYPES } from '../../data/records/records.ts'
+import type { World } from '../../simulation/world.ts'
+import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
+import { endpoint, refuse } from '../endpoint.ts'
+import { integer, text } from '../fields.ts'
+import { EmptyRecord, HostedRecord } from '../records.ts'
+
+const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
+const Name = text({ min: 1, max: 64 })
+
+export const createHosted = endpoint({
+  route: 'POST /v1/hosted',
+  summary: 'Rent a machine with GPUs and storage of its own',
+  provenance: 'neighbour',
+  assumptions: [
+    'name, gpu, num_gpus and storage_gb, named as in deployments and in the records; names need not differ',
+    'storage_gb from 20 to 512, 20 unless given; storage has no price',
+    'it is creating until a node has its GPUs, then starting while the machine boots, then running; billed while running, until its GPUs are given back',
+    'without GPUs for 10 minutes (timings.rental_capacity_wait) a new one fails; fail_reason says so',
+    'with its machine it has failed, or starts again on another: a policy of the profile',
+    'there is no address: nothing listens on it',
+  ],
+  refusals: {
+    402: 'no funds, or the account is suspended',
+    400: 'gpu "other"',
+    403: 'over the GPU limit of the account',
+    429: 'the world holds 100,000 hosted instances and containers',
+  },
+  body: z.object({
+    name: Name,
+    gpu: z.enum(GPU_TYPES),
+    num_gpus: integer({ min: 1, max: 8 }).default(1),
+    storage_gb: integer({ min: 20, max: 512 }).default(20),
+  }),
+  returns: InstanceId,
+  example: { body: { name: 'evaluation', gpu: 'L40S-48GB', storage_gb: 100 } },
+  handle: ({ body, world }) => {
+    requireFunds(world)
+    if (body.gpu === 'other') refuse(400, "gpu 'other' cannot be rented: it has no pool and no price")
+    requireGpuQuota(world, body.gpu, body.num_gpus)
+    requireRentalCapacity(world)
+    return { instance_id: world.hostedInstances.create(body).instance_id }
+  },
+})
+
+export const listHosted = endpoint({
+  route: 'GET /v1/hosted',
+  summary: 'List hosted instances',
+  provenance: 'neighbour',
+  assumptions: ['a bare array, oldest first, of everything but deleted'],
+  returns: z.array(HostedRecord),
+  findPolledResource: () => ({ kind: 'hosted' }),
+  handle: ({ world }) => world.hostedInstances.list().map(instance => instance.toRecord()),
+})
+
+export const getHosted = endpoint({
+  route: 'GET /v1/hosted/{instance_id}',
+  summary: 'One hosted instance',
+  provenance: 'neighbour',
+  assumptions: [
+    'timestamps in Unix seconds',
+    'expanding_to_gb is null unless an expansion is under way',
+    'a deleted one still answers, with its state',
+  ],
+  refusals: { 404: 'unknown instance' },
+  returns: HostedRecord,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
+  findPolledResource: ({ instance_id }) => ({ kind: 'hosted', id: instance_id! }),
+  handle: ({ params, world }) => requireHosted(world, params.instance_id).toRecord(),
+})
+
+export const startHosted = endpoint({
+  route: 'POST /v1/hosted/{instance_id}/start',
+  summary: 'Start a stopped hosted instance; its storage is as it was',
+  provenance: 'neighbour',
+  assumptions: [
+    'it looks for GPUs anew; without any for 10 minutes (timings.rental_capacity_wait) it is stopped again, and fail_reason says why',
+    'a failed one starts only where the profile says so (policies.failed_may_start)',
+  ],
+  refusals: {
+    404: 'unknown instance',
+    400: 'not stopped',
+    402: 'no funds, or the account is suspended',
+    403: 'over the GPU limit of the account',
+  },
+  returns: InstanceId,
+  example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3H/start' },
+  handle: ({ params: { instance_id }, world }) => {
+    const instance = requireHosted(world, instance_id)
+    const { state, gpu, num_gpus } = instance
+    const mayStart = state === 'failed' && world.profile.policies.failedMayStart
+    if (state !== 'stopped' && !mayStart) refuse(400, `hosted instance ${instance_id} is ${state}, not stopped`)
+    requireFunds(world)
+    requireGpuQuota(world, gpu, num_gpus)
+    instance.start()
+    return { instance_id }
+  },
+})
+
+export const stopHosted = endpoint({
+  route: 'POST /v1/hosted/{instance_id}/stop',
+  summary: 'Stop a hosted instance: its GPUs are given back, its storage stays',
+  provenance: 'neighbour',
+  assumptions: [
+    'one that runs is stopping for 30 s (timings.rental_shutdown), billed meanwhile; one that does not run yet is stopped at once',
+  ],
+  refusals: { 404: 'unknown instance', 400: 'stopping, stopped, failed or deleted already' },
+  returns: InstanceId,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/stop' },
+  handle: ({ params: { instance_id }, world }) => {
+    const instance = requireHosted(world, instance_id)
+    const { state } = instance
+    if (state === 'stopping' || state === 'stopped' || state === 'failed' || state === 'deleted') {
+      refuse(400, `hosted instance ${instance_id} is ${state} already`)
+    }
+    instance.stop()
+    return { instance_id }
+  },
+})
+
+export const deleteHosted = endpoint({
+  route: 'DELETE /v1/hosted/{instance_id}',
+  summary: 'Delete a hosted instance and its storage',
+  provenance: 'neighbour',
+  assumptions: ['one that runs is stopping first; one that is stopping is deleted in place of stopped'],
+  refusals: { 404: 'unknown instance', 400: 'deleted already, or about to be' },
+  returns: InstanceId,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
+  handle: ({ params: { instance_id }, world }) => {
+    const instance = requireHosted(world, instance_id)
+    if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted already`)
+    if (instance.deleting) refuse(400, `hosted instance ${instance_id} is being deleted already`)
+    instance.delete()
+    return { instance_id }
+  },
+})
+
+export const renameHosted = endpoint({
+  route: 'PATCH /v1/hosted/{instance_id}',
+  summary: 'Rename a hosted instance',
+  provenance: 'documented',
+  assumptions: ['name is required; its length counts code points', '200 {}'],
+  refusals: { 404: 'unknown instance', 400: 'deleted' },
+  body: z.object({ name: Name }),
+  returns: EmptyRecord,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw', body: { name: 'workbench' } },
+  handle: ({ params, body, world }) => {
+    requireUndeletedHosted(world, params.instance_id).rename(body.name)
+    return {}
+  },
+})
+
+export const expandHostedStorage = endpoint({
+  route: 'POST /v1/hosted/{instance_id}/expand_storage',
+  summary: 'Give a hosted instance more storage',
+  provenance: 'documented',
+  assumptions: ['the new size holds after 60 s, in whatever state the instance is', '200 {}'],
+  refusals: {
+    404: 'unknown instance',
+    409: 'an expansion is under way',
+    400: 'not larger than the current size, or the instance is deleted',
+  },
+  body: z.object({ new_size_gb: integer({ min: 21, max: 512 }) }),
+  returns: EmptyRecord,
+  example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/expand_storage', body: { new_size_gb: 200 } },
+  handle: ({ params: { instance_id }, body: { new_size_gb }, world }) => {
+    const instance = requireUndeletedHosted(world, instance_id)
+    if (instance.expanding) refuse(409, `storage of ${instance_id} is being expanded already`)
+    if (new_size_gb <= instance.storage_gb) {
+      refuse(
+        400,
+        `new_size_gb ${new_size_gb} is not larger than the current ${instance.storage_gb} GB of ${instance_id}`,
+      )
+    }
+    instance.expand(new_size_gb)
+    return {}
+  },
+})
+
+function requireHosted(world: World, instance_id: string) {
+  return world.hostedInstances.get(instance_id) ?? refuse(404, `no hosted instance ${instance_id}`)
+}
+
+/** One that is not deleted: what is gone can not be changed. */
+function requireUndeletedHosted(world: World, instance_id: string) {
+  const instance = requireHosted(world, instance_id)
+  if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted`)
+  return instance
+}

@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { endpoint, refuse, rejectInput } from '../endpoint.ts'
+import { integer, queryInteger } from '../fields.ts'
+import { EmptyRecord, RentUsage } from '../records.ts'
+
+/** Cents that one payment or rule may name: far beyond any card, and far within what integers count exactly. */
+const MAX_CENTS = 1_000_000_000
+/** Micro-cents that an account may hold, so that every sum stays an exact integer. */
+const MAX_FUNDS = 4_000_000_000_000_000
+
+export const setTopup = endpoint({
+  route: 'POST /payment/topup',
+  summary: 'Set the automatic top-up: amount is added when the balance falls below threshold',
+  provenance: 'documented',
+  assumptions: [
+    'amount and threshold are integer cents from 0 to 1,000,000,000; each field optional (0, 0, true)',
+    'one charge a crossing, also where amount does not reach threshold; enabled: false never fires',
+    '200 {}',
+  ],
+  body: z.object({
+    amount: integer({ min: 0, max: MAX_CENTS }).default(0),
+    threshold: integer({ min: 0, max: MAX_CENTS }).default(0),
+    enabled: z.boolean().default(true),
+  }),
+  returns: EmptyRecord,
+  example: { body: { amount: 5000, threshold: 1000 } },
+  handle: ({ body, world }) => {
+    world.ledger.setTopupRule(body)
+    return {}
+  },
+})
+
+export const addFunds = endpoint({
+  route: 'POST /payment/funds',
+  summary: 'Add prepaid funds from the card on file',
+  provenance: 'documented',
+  assumptions: ['amount in integer cents, required, from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
+  refusals: { 402: 'the card is declined', 400: 'the account would hold more than 40 million dollars' },
+  body: z.object({ amount: integer({ above: 0, max: MAX_CENTS }) }),
+  returns: EmptyRecord,
+  example: { body: { amount: 2500 } },
+  handle: ({ body, world }) => {
+    if (world.ledger.balance + body.amount * 1_000_000 > MAX_FUNDS) {
+      refuse(400, `amount ${body.amount} is too much: the account may hold ${MAX_FUNDS / 1_000_000} cents`)
+    }
+    if (!world.ledger.addFunds(body.amount)) refuse(402, `the card was declined: ${body.amount} cents were not added`)
+    return {}
+  },
+})
+
+export const getRentUsage = endpoint({
+  route: 'GET /payment/usage/rent',
+  summary: 'Seconds for which rented things ran within a period',
+  provenance: 'documented',
+  assumptions: [
+    'the parameters are named from (required) and to (default: now)',
+    'from above to is 422 when both are given; from later than now gives an empty map',
+    'ids of containers, hosted instances and deployments; instance seconds, floored once',
+  ],
+  query: { from: queryInteger(), to: queryInteger().optional() },
+  returns: RentUsage,
+  example: { target: '/payment/usage/rent?from=1767139200' },
+  handle: ({ query: { from, to }, world }) => {
+    if (to !== undefined && from > to) {
+      rejectInput(['query', 'from'], `Value error, from (${from}) should not be later than to (${to})`)
+    }
+    return { id_to_duration: world.ledger.secondsBilled(from, to ?? Number.MAX_SAFE_INTEGER) }
+  },
+})

@@ -1,0 +1,94 @@
+import * as z from 'zod'
+import type { World } from '../../simulation/world.ts'
+import { endpoint, refuse, rejectInput, type SizeLimit } from '../endpoint.ts'
+import { text } from '../fields.ts'
+import { EmptyRecord, VoiceRecord } from '../records.ts'
+
+const SAMPLES_SIZE_LIMIT: SizeLimit = { bytes: 25 * 1_048_576, refusal: 'files are larger than 25 MB' }
+const Name = text({ min: 1, max: 100 })
+const Description = text({ max: 1_000 })
+
+export const listVoices = endpoint({
+  route: 'GET /v1/voices',
+  summary: 'The voices of the authenticated user',
+  provenance: 'documented',
+  assumptions: ['timestamps in Unix seconds'],
+  returns: z.object({ voices: z.array(VoiceRecord) }),
+  handle: ({ world }) => ({ voices: [...world.store.voices.all()] }),
+})
+
+export const getVoice = endpoint({
+  route: 'GET /v1/voices/{voice_id}',
+  summary: 'One voice',
+  provenance: 'documented',
+  assumptions: ['timestamps in Unix seconds'],
+  refusals: { 404: 'unknown voice' },
+  returns: VoiceRecord,
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
+  handle: ({ params, world }) => ({ ...requireVoice(world, params.voice_id) }),
+})
+
+export const addVoice = endpoint({
+  route: 'POST /v1/voices/add',
+  summary: 'Make a voice from samples',
+  provenance: 'neighbour',
+  assumptions: [
+    'multipart: name of 1 to 100 characters, description to 1,000, and one or more parts files with a sample each',
+    'the voice is there at once, and what the samples sound like is not looked at; names need not differ',
+    'voice_id is voice_ and 24 characters',
+    'a sample without bytes is 422',
+  ],
+  refusals: { 413: 'samples of more than 25 MB together; nothing is stored' },
+  upload: {
+    part: 'files',
+    fields: { name: Name, description: Description.default('') },
+    limit: () => SAMPLES_SIZE_LIMIT,
+  },
+  returns: VoiceRecord,
+  example: {
+    form: { fields: { name: 'Night desk', description: 'Slow and kind.' }, filename: 'sample.wav', content: 'RIFF' },
+  },
+  handle: ({ upload: { name, description, files }, world }) => {
+    if (files.some(({ bytes }) => bytes === 0))
+      rejectInput(['body', 'files'], 'Value error, a sample should have bytes')
+    return { ...world.voices.create({ name, description, samples: files.map(({ hash }) => hash) }) }
+  },
+})
+
+export const editVoice = endpoint({
+  route: 'POST /v1/voices/{voice_id}/edit',
+  summary: 'Change the name and the description of a voice',
+  provenance: 'neighbour',
+  assumptions: [
+    'a form, url-encoded or multipart, of which files are ignored',
+    'a field that is left out keeps its value; the record as it is then',
+  ],
+  refusals: { 404: 'unknown voice' },
+  consumes: 'form',
+  body: z.object({ name: Name.optional(), description: Description.optional() }),
+  returns: VoiceRecord,
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp/edit', body: { name: 'Evening narrator' } },
+  handle: ({ params, body, world }) => {
+    const voice = requireVoice(world, params.voice_id)
+    const { name = voice.name, description = voice.description } = body
+    return { ...world.voices.edit(voice, { name, description }) }
+  },
+})
+
+export const deleteVoice = endpoint({
+  route: 'DELETE /v1/voices/{voice_id}',
+  summary: 'Delete a voice',
+  provenance: 'neighbour',
+  assumptions: ['200 {}'],
+  refusals: { 404: 'unknown voice' },
+  returns: EmptyRecord,
+  example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
+  handle: ({ params, world }) => {
+    world.voices.delete(requireVoice(world, params.voice_id))
+    return {}
+  },
+})
+
+function requireVoice(world: World, voice_id: string) {
+  return world.store.voices.get(voice_id) ?? refuse(404, `no voice ${voice_id}`)
+}

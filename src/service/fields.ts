@@ -1,0 +1,101 @@
+/** The building blocks of requests: what the wire allows, with bounds that also show in the OpenAPI document. */
+import * as z from 'zod'
+import { NOT_AN_INTEGER } from './http/validation-errors.ts'
+
+/** A string whose length is counted in code points, so that an emoji is one. */
+export function text(bounds: { min?: number; max?: number } = {}) {
+  const { min = 0, max } = bounds
+  if (min === 0 && max === undefined) return z.string()
+  return z
+    .string()
+    .check(context => {
+      const length = countCodePoints(context.value)
+      if (length < min) {
+        context.issues.push({
+          code: 'too_small',
+          origin: 'string',
+          minimum: min,
+          inclusive: true,
+          input: context.value,
+        })
+      }
+      if (max !== undefined && length > max) {
+        context.issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: context.value })
+      }
+    })
+    .meta({ ...(min > 0 && { minLength: min }), ...(max !== undefined && { maxLength: max }) })
+}
+
+/** Length of a text in code points. */
+export function countCodePoints(value: string): number {
+  let length = 0
+  for (const _ of value) length++
+  return length
+}
+
+/**
+ * An integer with inclusive bounds, or `above` an exclusive one. A JSON string is none, `2.0` is.
+ *
+ * Zod reports a wrong type as `number` here too; the message is what tells an integer from a number afterwards.
+ */
+export function integer(bounds: { min?: number; max?: number; above?: number } = {}) {
+  let schema = z.int({ error: NOT_AN_INTEGER })
+  if (bounds.above !== undefined) schema = schema.gt(bounds.above)
+  if (bounds.min !== undefined) schema = schema.min(bounds.min)
+  if (bounds.max !== undefined) schema = schema.max(bounds.max)
+  return schema
+}
+
+/**
+ * An object whose further fields are kept as they came, though nothing reads them. Whoever is strict about what clients
+ * send refuses them; everybody else takes them.
+ */
+export function looseObject<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.looseObject(shape).meta({ 'x-unread': true })
+}
+
+/** Map of strings to strings with bounds on the number of pairs, and on keys and values in code points. */
+export function stringMap(bounds: { max: number; key: number; value: number }) {
+  return z
+    .record(text({ max: bounds.key }), text({ max: bounds.value }))
+    .check(context => {
+      if (Object.keys(context.value).length > bounds.max) {
+        context.issues.push({
+          code: 'too_big',
+          origin: 'object',
+          maximum: bounds.max,
+          inclusive: true,
+          input: context.value,
+        })
+      }
+    })
+    .meta({ maxProperties: bounds.max })
+}
+
+/** An integer in a query string; absent where the parameter is. A client may give a number. */
+export function queryInteger(bounds: { min?: number; max?: number } = {}): z.ZodType<number, number | string> {
+  return z.preprocess(
+    value => (typeof value === 'string' && /^\s*[+-]?\d+\s*$/.test(value) ? Number(value) : value),
+    integer(bounds),
+  ) as unknown as z.ZodType<number, number | string>
+}
+
+/** A truth value in a query string: `true`, `false`, `1`, `0`. */
+export function queryFlag(): z.ZodType<boolean, boolean | string> {
+  const splitCommaList: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false }
+  return z.preprocess(
+    value =>
+      typeof value === 'string' && Object.hasOwn(splitCommaList, value.toLowerCase())
+        ? splitCommaList[value.toLowerCase()]
+        : value,
+    z.boolean(),
+  ) as unknown as z.ZodType<boolean, boolean | string>
+}
+
+/** A comma-separated list as the words in it, spaces trimmed, empty ones dropped. */
+export function words(value: string): string[] {
+  return value
+    .split(',')
+    .map(word => word.trim())
+    .filter(word => word !== '')
+}

@@ -1,0 +1,86 @@
+/** The body of a request, read and not yet looked at. */
+
+import { type FieldSchemas, RefusalError } from '../endpoint.ts'
+import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
+import { createHeaderReader, type RequestContext } from './request-context.ts'
+
+/** Largest JSON body in bytes, where an endpoint declares no other. */
+export const MAX_JSON_BYTES = 64 * 1_048_576
+
+export type RawBody =
+  | { text: string }
+  | { fields: Record<string, string> }
+  | { refused: RefusalError }
+  | UploadResult
+  | undefined
+
+/** Reads the body of a request, as its endpoint takes it. */
+export async function readBody(context: RequestContext, scope: unknown): Promise<RawBody> {
+  const { request } = context
+  const { endpoint } = context.operation
+  const header = createHeaderReader(context)
+  const encoding = header('content-encoding') ?? 'identity'
+  if (encoding !== 'identity') {
+    const message = 'Unsupported Media Type: send the body as it is, not compressed'
+    return { refused: createDetailRefusal(415, message, { 'accept-encoding': 'identity' }) }
+  }
+  const contentType = header('content-type')
+  if (endpoint.upload !== undefined) {
+    const { part, fields, limit, limitFor } = endpoint.upload
+    const required = requiredFields((fields ?? {}) as FieldSchemas)
+    return readUpload(request, contentType, { part, required, limit: limit(scope as never), limitFor })
+  }
+  if (endpoint.consumes === 'form') return readForm(request, contentType)
+  if (/^\s*(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType ?? '')) {
+    return { refused: createUnsupportedMediaType(['application/json']) }
+  }
+  const { maxBodyBytes = MAX_JSON_BYTES } = endpoint
+  if (Number(header('content-length') ?? 0) > maxBodyBytes)
+    return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
+  try {
+    // Only a chunked body can be longer than it says.
+    if (header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
+    const text = await request.text()
+    // A request that never crossed a wire has no content-length.
+    if (bytesOf(text, maxBodyBytes) > maxBodyBytes)
+      return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
+    return { text }
+  } catch {
+    return { refused: createDetailRefusal(400, 'There was an error parsing the body') }
+  }
+}
+
+function requiredFields(fields: FieldSchemas): string[] {
+  return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
+}
+
+/** Returns how many bytes a text takes in UTF-8, or 0 if they are fewer than `most` in any case. */
+function bytesOf(text: string, most: number): number {
+  return text.length * 3 <= most ? 0 : new TextEncoder().encode(text).length
+}
+
+async function readLimited(request: Request, maxBytes: number): Promise<RawBody> {
+  const reader = request.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    bytes += value.length
+    if (bytes > maxBytes) {
+      reader.cancel().catch(() => {})
+      return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+  return { text: text + decoder.decode() }
+}
+
+function createDetailRefusal(
+  status: number,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+): RefusalError {
+  return new RefusalError(status, message, headers, { detail: message })
+}

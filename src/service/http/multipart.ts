@@ -1,0 +1,290 @@
+/** Reading forms: uploads, streamed at a constant cost in memory beside the files themselves, and forms of texts alone. */
+import { ByteHash } from '../../kernel/random.ts'
+import { RefusalError, type SizeLimit, type UploadedFile } from '../endpoint.ts'
+import type { ValidationDetail } from './validation-errors.ts'
+
+/** Parts of a form, file and fields together; nobody sends more in earnest. */
+const MAX_PARTS = 100
+/** Bytes of one text field. */
+const MAX_FIELD_BYTES = 1_048_576
+/** Bytes of files that come with a form and that nobody wants. */
+const MAX_IGNORED_BYTES = 32 * MAX_FIELD_BYTES
+/** What boundaries, part headers and text fields may add to a file before Content-Length alone refuses it. */
+const MAX_FRAMING_BYTES = 2 * MAX_FIELD_BYTES
+
+export interface UploadForm {
+  fields: Record<string, string>
+  /** The files of the upload, in order; the last of them is the one where there should be one. */
+  files: UploadedFile[]
+  file: UploadedFile | undefined
+  /** The file came as a plain text field. */
+  fileAsText: boolean
+}
+
+export type UploadResult = { form: UploadForm } | { refused: RefusalError } | { issues: ValidationDetail[] }
+
+export interface UploadLimits {
+  /** Name of the part that is the file: `file` unless given. */
+  part?: string | undefined
+  /** Text fields that have to be there, for what is told of a body that is no form. */
+  required?: readonly string[] | undefined
+  limit: SizeLimit
+  limitFor?: ((fields: Readonly<Record<string, string>>) => SizeLimit | undefined) | undefined
+}
+
+/** Reads the form. What is refused is cut off where it is noticed: nothing of it is kept. */
+export async function readUpload(
+  request: Request,
+  contentType: string | null,
+  limits: UploadLimits,
+): Promise<UploadResult> {
+  if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
+    return {
+      issues: [
+        ...notMultipartDetails(contentType),
+        ...missingFieldDetails([...(limits.required ?? []), filePartName(limits)]),
+      ],
+    }
+  }
+  if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + MAX_FRAMING_BYTES) {
+    return { refused: createTooLarge(limits.limit) }
+  }
+  try {
+    const form = isNode() ? await readStreamed(request, contentType!, limits) : await readBuffered(request, limits)
+    return { form }
+  } catch (error) {
+    if (error instanceof RefusalError) return { refused: error }
+    if (error instanceof ParserNotLoadedError) throw error
+    const message = error instanceof Error ? error.message : String(error)
+    return { issues: [{ loc: ['body'], msg: `Multipart decode error: ${message}`, type: 'value_error' }] }
+  }
+}
+
+/** A form of texts: url-encoded, or multipart, whose files nobody wants; without a body it is empty. */
+export async function readForm(
+  request: Request,
+  contentType: string | null,
+): Promise<{ fields: Record<string, string> } | Exclude<UploadResult, { form: UploadForm }>> {
+  if (/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
+    const limit = { bytes: MAX_IGNORED_BYTES, refusal: 'Request Entity Too Large' }
+    const upload = await readUpload(request, contentType, { part: '', limit })
+    return 'form' in upload ? { fields: upload.form.fields } : upload
+  }
+  const fields = emptyForm().fields
+  if (contentType === null && request.body === null) return { fields }
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
+    return { refused: createUnsupportedMediaType(['application/x-www-form-urlencoded', 'multipart/form-data']) }
+  }
+  const text = await request.text()
+  if (text.length > MAX_FIELD_BYTES) {
+    return {
+      refused: new RefusalError(413, 'Request Entity Too Large', undefined, { detail: 'Request Entity Too Large' }),
+    }
+  }
+  for (const [name, value] of new URLSearchParams(text)) fields[name] = value
+  return { fields }
+}
+
+/** The refusal of a body of a content type that is not read, which names those that are. */
+export function createUnsupportedMediaType(types: readonly string[]): RefusalError {
+  const detail = `Unsupported Media Type: send ${types.join(' or ')}`
+  return new RefusalError(415, detail, { accept: types.join(', ') }, { detail })
+}
+
+function filePartName({ part = 'file' }: UploadLimits): string {
+  return part
+}
+
+function createTooLarge(limit: SizeLimit): RefusalError {
+  return new RefusalError(413, limit.refusal)
+}
+
+function notMultipartDetails(contentType: string | null): ValidationDetail[] {
+  const actualType = contentType === null ? 'none' : `'${contentType}'`
+  const msg = `Value error, the content type should be multipart/form-data, got ${actualType}`
+  return [{ loc: ['header', 'content-type'], msg, type: 'value_error' }]
+}
+
+function missingFieldDetails(names: readonly string[]): ValidationDetail[] {
+  return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
+}
+
+/** A package in CommonJS: loaded by Node it has its names, from a bundle in parts they stand on its default alone. */
+async function loadParserClass(): Promise<typeof import('@fastify/busboy').Busboy> {
+  const loaded = await import('@fastify/busboy')
+  const parser = loaded.Busboy ?? (loaded.default as unknown as typeof loaded | undefined)?.Busboy
+  if (typeof parser !== 'function') throw new ParserNotLoadedError('the multipart parser has no class Busboy')
+  return parser
+}
+
+/** A fault of ours: never the client's 422. */
+class ParserNotLoadedError extends Error {}
+
+function isNode(): boolean {
+  return typeof globalThis.process?.versions?.node === 'string'
+}
+
+async function readStreamed(request: Request, contentType: string, limits: UploadLimits): Promise<UploadForm> {
+  const Busboy = await loadParserClass()
+  const form = emptyForm()
+  const part = filePartName(limits)
+  const parser = new Busboy({
+    headers: { 'content-type': contentType },
+    // No part fills its buffer: one without a name that does so as it ends would never be let go of.
+    fileHwm: 2 ** 30,
+    limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES },
+    isPartAFile: (_name, _type, filename) => filename !== undefined,
+  })
+  let failure: unknown
+  const done = new Promise<void>(resolve => {
+    const fail = (error: unknown) => {
+      failure ??= error
+      resolve()
+    }
+    let bytes = 0
+    let { limit } = limits
+    const checkLimit = () => {
+      if (bytes > limit.bytes) fail(createTooLarge(limit))
+    }
+    parser.on('error', fail)
+    parser.on('finish', resolve)
+    parser.on('partsLimit', () => fail(new Error(`more than ${MAX_PARTS} parts`)))
+    parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
+      if (valueTruncated) fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${MAX_FIELD_BYTES} bytes`))
+      addField(form, part, name, value)
+      limit = effectiveLimit(limits, form)
+      checkLimit()
+    })
+    parser.on('file', (name, stream, filename) => {
+      const content = new FileAccumulator()
+      stream.on('error', fail)
+      stream.on('data', (chunk: Uint8Array) => {
+        bytes += chunk.length
+        checkLimit()
+        if (failure === undefined && name === part) content.add(chunk)
+      })
+      stream.on('end', () => {
+        if (name === part) addFile(form, content.close(filename))
+      })
+    })
+  })
+
+  const reader = request.body?.getReader()
+  let writtenBytes = 0
+  try {
+    while (reader !== undefined && failure === undefined) {
+      const { done: isEnd, value } = await reader.read()
+      if (isEnd) break
+      if (!parser.write(value)) await waitForDrain(parser, () => failure !== undefined)
+      writtenBytes += value.length
+      if (writtenBytes >= LARGE_CHUNK_BYTES) {
+        writtenBytes = 0
+        // The parts hand on what they hold in ticks, which a body that is here already would not let happen.
+        await new Promise<void>(resolve => process.nextTick(resolve))
+      }
+    }
+    if (failure === undefined) {
+      parser.end()
+      await done
+    }
+  } finally {
+    if (failure !== undefined) {
+      parser.destroy()
+      // The rest of the body is of no use; a client that does not take the hint is the door's business.
+      reader?.cancel().catch(() => {})
+    }
+  }
+  if (failure !== undefined) throw failure
+  return form
+}
+
+function waitForDrain(
+  parser: { once(event: 'drain' | 'error' | 'close', listener: () => void): unknown },
+  hasFailed: () => boolean,
+) {
+  return new Promise<void>(resolve => {
+    if (hasFailed()) resolve()
+    parser.once('drain', resolve)
+    parser.once('error', resolve)
+    parser.once('close', resolve)
+  })
+}
+
+/** In a browser's worker: the platform's parser, which holds the whole body. */
+async function readBuffered(request: Request, limits: UploadLimits): Promise<UploadForm> {
+  const form = emptyForm()
+  const part = filePartName(limits)
+  let parts = 0
+  for (const [name, value] of await request.formData()) {
+    if (++parts > MAX_PARTS) throw new Error(`more than ${MAX_PARTS} parts`)
+    if (typeof value === 'string') addField(form, part, name, value)
+    else if (name === part) {
+      const content = new FileAccumulator()
+      content.add(new Uint8Array(await value.arrayBuffer()))
+      addFile(form, content.close(value.name))
+    }
+    const limit = effectiveLimit(limits, form)
+    if (form.files.reduce((sum, { bytes }) => sum + bytes, 0) > limit.bytes) throw createTooLarge(limit)
+  }
+  return form
+}
+
+/** The limit as far as the form is known. */
+function effectiveLimit({ limit, limitFor }: UploadLimits, { fields }: UploadForm): SizeLimit {
+  const fieldLimit = limitFor?.(fields)
+  return fieldLimit !== undefined && fieldLimit.bytes < limit.bytes ? fieldLimit : limit
+}
+
+function emptyForm(): UploadForm {
+  // Without a prototype, so that a field named `constructor` is only a field.
+  return { fields: Object.create(null) as Record<string, string>, files: [], file: undefined, fileAsText: false }
+}
+
+function addFile(form: UploadForm, file: UploadedFile): void {
+  form.files.push(file)
+  form.file = file
+}
+
+function addField(form: UploadForm, part: string, name: string, value: string): void {
+  if (name === part) form.fileAsText = true
+  else form.fields[name] = value
+}
+
+const BLOCK_BYTES = 65_536
+const LARGE_CHUNK_BYTES = 16_384
+
+/** The content of a file as it comes: large pieces are kept as they are, small ones gathered into blocks. */
+class FileAccumulator {
+  readonly #chunks: Uint8Array[] = []
+  readonly #hash = new ByteHash()
+  #bytes = 0
+  #block: Uint8Array | undefined
+  #used = 0
+
+  add(chunk: Uint8Array): void {
+    this.#hash.update(chunk)
+    this.#bytes += chunk.length
+    if (chunk.length >= LARGE_CHUNK_BYTES) {
+      this.#flush()
+      this.#chunks.push(chunk)
+      return
+    }
+    if (this.#block === undefined || this.#used + chunk.length > BLOCK_BYTES) {
+      this.#flush()
+      this.#block = new Uint8Array(BLOCK_BYTES)
+    }
+    this.#block.set(chunk, this.#used)
+    this.#used += chunk.length
+  }
+
+  close(filename: string | undefined): UploadedFile {
+    this.#flush()
+    return { filename: filename ?? '', chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
+  }
+
+  #flush(): void {
+    if (this.#block !== undefined && this.#used > 0) this.#chunks.push(this.#block.slice(0, this.#used))
+    this.#block = undefined
+    this.#used = 0
+  }
+}

@@ -1,0 +1,135 @@
+/** What comes of requests, as responses: at the time of the world and in its words. */
+
+import { Bytes, type ErrorShape, InvalidInputError, JsonText, RefusalError, ServerSentEvents } from '../endpoint.ts'
+import type { QuotableInput, RequestContext } from './request-context.ts'
+import type { ValidationDetail } from './validation-errors.ts'
+
+const EVENT_STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+} as const
+
+export interface ResponsesOptions<Backend> {
+  /** Milliseconds since 1970 of the context's time, for the `Date` header. */
+  time(backend: Backend): number
+  /** Hears of what no handler should throw; the caller gets a 500. */
+  onBug?(error: unknown, operation: string): void
+}
+
+/** The responses of one pipeline. */
+export class Responses<Backend> {
+  readonly #options: ResponsesOptions<Backend>
+  #cachedSecond = Number.NaN
+  #cachedDate = ''
+
+  constructor(options: ResponsesOptions<Backend>) {
+    this.#options = options
+  }
+
+  /** What an endpoint returned. */
+  success({ backend, operation: { endpoint, responseMapping } }: RequestContext<Backend>, value: unknown): Response {
+    if (value instanceof JsonText)
+      return this.json(backend, 200, responseMapping?.returns.toVendorJson(value.text) ?? value.text)
+    if (value instanceof ServerSentEvents) {
+      return new Response(value.body, { headers: { ...EVENT_STREAM_HEADERS, date: this.#formatDate(backend) } })
+    }
+    if (value instanceof Bytes) {
+      return createBytesResponse(value, { 'content-type': endpoint.produces, date: this.#formatDate(backend) })
+    }
+    return this.json(
+      backend,
+      200,
+      JSON.stringify(responseMapping === undefined ? value : responseMapping.returns.toVendor(value)),
+    )
+  }
+
+  /** A 422. */
+  invalid(
+    { backend, operation: { responseMapping } }: RequestContext<Backend>,
+    issues: readonly ValidationDetail[],
+    quotable: QuotableInput,
+  ): Response {
+    const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues, quotable)
+    return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }))
+  }
+
+  /** What an endpoint threw: a refusal, or a bug of ours. */
+  failure(context: RequestContext<Backend>, error: unknown, quotable: QuotableInput): Response {
+    const { backend, operation } = context
+    if (error instanceof RefusalError) {
+      const body = error.body ?? toErrorBody(operation.endpoint.errorShape, error.message)
+      const vendorBody =
+        operation.responseMapping === undefined || error.isQuoted
+          ? body
+          : operation.responseMapping.toVendorRefusal(body, quotable)
+      return this.json(backend, error.status, JSON.stringify(vendorBody), error.headers)
+    }
+    if (error instanceof InvalidInputError) {
+      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }], quotable)
+    }
+    this.#options.onBug?.(error, operation.operationId)
+    const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }
+    return this.json(backend, 500, JSON.stringify({ detail: 'Internal Server Error' }), headers)
+  }
+
+  json(backend: Backend, status: number, text: string, extraHeaders?: Readonly<Record<string, string>>): Response {
+    const headers = { 'content-type': 'application/json', date: this.#formatDate(backend) }
+    return new Response(text, {
+      status,
+      headers: extraHeaders === undefined ? headers : { ...headers, ...extraHeaders },
+    })
+  }
+
+  /** A text that is no JSON. */
+  text(backend: Backend, status: number, text: string, contentType: string): Response {
+    return new Response(text, { status, headers: { 'content-type': contentType, date: this.#formatDate(backend) } })
+  }
+
+  #formatDate(backend: Backend): string {
+    const second = Math.floor(this.#options.time(backend) / 1000)
+    if (second !== this.#cachedSecond) {
+      this.#cachedSecond = second
+      this.#cachedDate = new Date(second * 1000).toUTCString()
+    }
+    return this.#cachedDate
+  }
+}
+
+/** What a method gets of an answer: HEAD its head. */
+export function omitBodyForHead(method: string, response: Response): Response {
+  return method === 'HEAD' ? new Response(null, { status: response.status, headers: response.headers }) : response
+}
+
+/** The service's 422 lists what is wrong field by field; every other refusal has the endpoint's shape. */
+export function createFaultRefusal(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> | undefined,
+): RefusalError {
+  const body = status === 422 ? { detail: [{ loc: ['body'], msg: message, type: 'value_error' }] } : undefined
+  return new RefusalError(status, message, headers, body)
+}
+
+function toErrorBody(shape: ErrorShape, message: string): unknown {
+  if (shape === 'simple') return { error: message }
+  return { detail: shape === 'detail' ? message : { error: message } }
+}
+
+function createBytesResponse(answer: Bytes, headers: Record<string, string>): Response {
+  const { chunks } = answer
+  if (chunks.length < 2) return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers })
+  let next = 0
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (next < chunks.length) controller.enqueue(chunks[next++]!)
+      else controller.close()
+    },
+  })
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  return new Response(stream, { headers: { ...headers, 'content-length': String(length) } })
+}
+
+/** Header values are printable ASCII. */
+function toHeaderValue(message: string): string {
+  return message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}

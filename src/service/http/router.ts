@@ -1,0 +1,95 @@
+/** From method and path to the operation, on Hono's router class and without the rest of Hono. */
+import { RegExpRouter } from 'hono/router/reg-exp-router'
+import { routeParamNames } from '../endpoint.ts'
+
+export interface Route {
+  method: string
+  /** `/deploy/{deploy_id}/start` */
+  path: string
+}
+
+export type Match<Target> =
+  | { target: Target; params: Readonly<Record<string, string>> }
+  /** The path exists under other methods. */
+  | { allow: readonly string[] }
+  | undefined
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
+
+/**
+ * Lazy on purpose: `/models/chat/versions` is the versions of `chat`, not a model named `chat/versions`, and
+ * `/models/acme/chat/versions` still the versions of `acme/chat`.
+ */
+const MODEL_NAME_PATTERN = ':model_name{[^/]+?(?:/[^/]+)??}'
+
+export class Router<Target> {
+  /** Paths without a parameter; they win over paths with one, as the literal word does everywhere. */
+  readonly #literalPaths = new Map<string, Map<string, Target>>()
+  readonly #patterns = new RegExpRouter<Target>()
+  readonly #methods = new Set<string>()
+
+  constructor(routes: Iterable<readonly [Route, Target]>) {
+    for (const [route, target] of routes) {
+      this.#methods.add(route.method)
+      if (routeParamNames(route.path).length > 0) {
+        this.#patterns.add(route.method, toRouterPattern(route.path), target)
+        continue
+      }
+      const byMethod = this.#literalPaths.get(route.path) ?? new Map<string, Target>()
+      byMethod.set(route.method, target)
+      this.#literalPaths.set(route.path, byMethod)
+    }
+  }
+
+  /**
+   * The operation of a request. HEAD is answered as GET; a trailing slash does not count; a broken percent-encoding
+   * matches nothing.
+   *
+   * @param pathname as it came, still percent-encoded, without the query
+   */
+  match(method: string, pathname: string): Match<Target> {
+    const path = toCanonicalPath(pathname)
+    if (path === undefined) return undefined
+    const lookupMethod = method === 'HEAD' ? 'GET' : method
+    const match = this.#find(lookupMethod, path)
+    if (match !== undefined) return match
+    const allow = [...this.#methods].filter(other => this.#find(other, path) !== undefined)
+    if (allow.length === 0) return undefined
+    if (allow.includes('GET')) allow.push('HEAD')
+    return { allow: allow.sort() }
+  }
+
+  #find(method: string, path: string): { target: Target; params: Readonly<Record<string, string>> } | undefined {
+    const literal = this.#literalPaths.get(path)?.get(method)
+    if (literal !== undefined) return { target: literal, params: NO_PARAMS }
+    const [handlers, values] = this.#patterns.match(method, path) as [[Target, Record<string, number>][], string[]]
+    const first = handlers[0]
+    if (first === undefined) return undefined
+    const params: Record<string, string> = {}
+    for (const [name, index] of Object.entries(first[1])) params[name] = decodeParam(values[index]!)
+    return { target: first[0], params }
+  }
+}
+
+/** Without its trailing slash, and with every escape resolved but those of `/`, `%` and other reserved characters. */
+function toCanonicalPath(pathname: string): string | undefined {
+  const path = pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname
+  if (!path.includes('%')) return path
+  try {
+    return decodeURI(path.replaceAll('%25', '%2525'))
+  } catch {
+    return undefined
+  }
+}
+
+/** What `canonical` left are escapes of reserved characters: always well-formed. */
+function decodeParam(value: string): string {
+  return value.includes('%') ? decodeURIComponent(value) : value
+}
+
+function toRouterPattern(path: string): string {
+  return path.replaceAll('{model_name}', MODEL_NAME_PATTERN).replaceAll(/\{([^}]+)\}/g, (whole, name: string) =>
+    // The braces of a regular expression inside :model_name{…} are not names.
+    /^\w+$/.test(name) ? `:${name}` : whole,
+  )
+}

@@ -1,0 +1,102 @@
+/** What a client sends that nothing reads: for worlds that are strict about it. */
+import type { AnyEndpoint } from '../endpoint.ts'
+import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
+import type { EndpointMapping } from '../naming/translation.ts'
+import { parseJsonBody } from './json-body.ts'
+import { Details, explainExtraField } from './validation-errors.ts'
+
+/** What nothing reads, by place. */
+export interface UnknownFields {
+  readonly query: Details
+  readonly body: Details
+}
+
+/** A request, as far as there is something to read. */
+export interface UnparsedInput {
+  readonly search: string
+  readonly text?: string | undefined
+  readonly form?: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * Query parameters and fields of the body that no declaration names, each with the name that was meant. What is free
+ * by its declaration, `metadata` and schemas of tools, has no strangers.
+ *
+ * @param mapping names that the world has for some: both are known, and a neutral one beside its own is as if it were not there
+ */
+export function findUnknownFields(
+  endpoint: AnyEndpoint,
+  input: UnparsedInput,
+  mapping: EndpointMapping | undefined,
+): UnknownFields {
+  const { fields: names } = mapping?.names ?? { fields: NO_VENDOR_NAMES }
+  const queryNames = listAcceptedNames(Object.keys(endpoint.query), names)
+  const unknownFields = { query: new Details(), body: new Details() }
+  for (const name of new Set(new URLSearchParams(input.search).keys())) {
+    if (!queryNames.includes(name)) addUnknownField(unknownFields.query, ['query', name], queryNames)
+  }
+  if (input.form !== undefined) {
+    const formNames = listAcceptedNames(Object.keys(endpoint.upload?.fields ?? {}), names)
+    for (const name of Object.keys(input.form)) {
+      if (!formNames.includes(name)) addUnknownField(unknownFields.body, ['body', name], [...formNames, 'file'])
+    }
+    return unknownFields
+  }
+  if (input.text === undefined || endpoint.body === undefined) return unknownFields
+  const parsed = parseJsonBody(input.text)
+  if ('value' in parsed) addFromBody(unknownFields.body, inputShape(endpoint.body), parsed.value, ['body'], names)
+  return unknownFields
+}
+
+/** Adds the fields of a body in the neutral words that no declaration names. */
+export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value: unknown): void {
+  if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
+}
+
+const NO_VENDOR_NAMES: ReadonlyMap<string, string> = new Map()
+
+function addFromBody(
+  into: Details,
+  shape: SchemaShape,
+  value: unknown,
+  loc: readonly string[],
+  names: ReadonlyMap<string, string>,
+): void {
+  if (Array.isArray(value)) {
+    const { items } = shape
+    if (items === undefined) return
+    for (const [i, entry] of value.entries()) addFromBody(into, items, entry, [...loc, String(i)], names)
+    return
+  }
+  if (typeof value !== 'object' || value === null || (shape.fields.size === 0 && shape.additional === undefined)) return
+  const fields = new Map<string, SchemaShape>()
+  for (const [name, inner] of shape.fields) {
+    const vendorName = names.get(name)
+    if (vendorName !== undefined) fields.set(vendorName, inner)
+    if (vendorName === undefined || !Object.hasOwn(value, vendorName)) fields.set(name, inner)
+  }
+  const acceptedNames = listAcceptedNames([...shape.fields.keys()], names, true)
+  for (const [name, inner] of Object.entries(value)) {
+    const field = fields.get(name) ?? shape.additional
+    const isReplacedByVendorName = shape.fields.has(name)
+    if (field !== undefined) addFromBody(into, field, inner, [...loc, name], names)
+    else if (!shape.allowsOtherFields && !isReplacedByVendorName) addUnknownField(into, [...loc, name], acceptedNames)
+  }
+}
+
+/** The names that a place takes: those of the world, and the neutral ones beside them unless only they are wanted. */
+function listAcceptedNames(
+  fields: readonly string[],
+  names: ReadonlyMap<string, string>,
+  vendorOnly = false,
+): string[] {
+  return fields.flatMap(name => {
+    const vendorName = names.get(name)
+    if (vendorName === undefined) return [name]
+    return vendorOnly ? [vendorName] : [vendorName, name]
+  })
+}
+
+function addUnknownField(into: Details, loc: string[], taken: readonly string[]): void {
+  into.add(loc, () => explainExtraField(loc.at(-1)!, taken))
+}

@@ -1,0 +1,158 @@
+/** The input of an endpoint, from the path, the query and the body of a request: or every issue with them. */
+import * as z from 'zod'
+import type { FieldSchemas } from '../endpoint.ts'
+import type { RawBody } from './body.ts'
+import type { CompiledOperation } from './compiled-operation.ts'
+import { parseJsonBody } from './json-body.ts'
+import type { UploadResult } from './multipart.ts'
+import { createHeaderReader, type RequestContext } from './request-context.ts'
+import { findUnknownFields, type UnknownFields } from './unknown-fields.ts'
+import { Details, explainAll, explainExtraField, type InputLocation } from './validation-errors.ts'
+
+/** The input of `handle`, or every issue: path, query, body. */
+export function validateInput(
+  { operation, params, search }: RequestContext,
+  rawBody: RawBody,
+  strictQuery: boolean,
+): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
+  const { inputSchemas } = operation
+  const issues = new Details()
+  let typedParams: unknown = params
+  if (inputSchemas.params !== undefined) {
+    typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues) as object) }
+  }
+  let query: unknown = EMPTY_QUERY
+  if (strictQuery && search !== '') addUnknownParameters(issues, search, operation.endpoint.query)
+  if (inputSchemas.query !== undefined) {
+    query =
+      search === '' && inputSchemas.emptyQuery !== undefined
+        ? inputSchemas.emptyQuery
+        : parseValue('query', inputSchemas.query, readQuery(search, operation), issues)
+  }
+  let body: unknown
+  let upload: unknown
+  if (rawBody !== undefined) {
+    if ('refused' in rawBody) throw rawBody.refused
+    if ('issues' in rawBody) {
+      for (const { loc, ...said } of rawBody.issues) issues.add(loc, () => said)
+    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues)
+    else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues)
+    else body = parseBodyText(operation, rawBody.text, issues)
+  }
+  return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
+}
+
+/** All that a client sent and nothing reads. */
+export function findUnreadInput(context: RequestContext, rawBody: RawBody): UnknownFields {
+  const { operation, request, search } = context
+  const fields = rawBody !== undefined && 'fields' in rawBody ? JSON.stringify(rawBody.fields) : undefined
+  const text = rawBody !== undefined && 'text' in rawBody ? rawBody.text : fields
+  const form = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
+  const unreadFields = findUnknownFields(operation.endpoint, { search, text, form }, operation.requestMapping)
+  if (operation.readsBody || request.method === 'GET' || request.method === 'HEAD') return unreadFields
+  if (hasBody(request, createHeaderReader(context))) {
+    unreadFields.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
+  }
+  return unreadFields
+}
+
+function hasBody(request: Request, header: (name: string) => string | null): boolean {
+  const length = header('content-length')
+  if (length !== null) return Number(length) > 0
+  // What came over a connection has a host, and announces its body; the server has a body for every POST all the same.
+  return header('host') === null ? request.body !== null : header('transfer-encoding') !== null
+}
+
+/** A body with fields that nothing reads is refused; what else is not read is only told of. */
+export function rejectUnknownFields(
+  input: ReturnType<typeof validateInput>,
+  { body }: UnknownFields,
+  { readsBody }: CompiledOperation,
+): typeof input {
+  if (!readsBody || body.count === 0) return input
+  if (!(input instanceof Details)) return body
+  input.take(body)
+  return input
+}
+
+/** `body hub.repo`, by the names that the client has. */
+export function toVendorLocation([place, ...steps]: readonly string[], { responseMapping }: CompiledOperation): string {
+  const vendorSteps =
+    place === 'body' && responseMapping !== undefined
+      ? (responseMapping.body?.toVendorFieldPath(steps) ?? steps)
+      : steps
+  return [place, ...(vendorSteps.length > 0 ? [vendorSteps.join('.')] : [])].join(' ')
+}
+
+const EMPTY_QUERY = Object.freeze({})
+
+/** @param parser takes the same as `schema`, and may be faster */
+function parseValue(
+  place: InputLocation,
+  schema: z.ZodType,
+  value: unknown,
+  issues: Details,
+  parser = schema,
+): unknown {
+  try {
+    const result = parser.safeParse(value)
+    if (result.success) return result.data
+    // Reporting the input costs; only a refusal needs it.
+    const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+    explainAll(issues, place, zodIssues, schema)
+  } catch (error) {
+    if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
+    // zod hands the issues of a value to `push` as arguments, of which the stack takes some 120,000.
+    issues.add([place], () => ({ msg: 'There are more errors than can be listed', type: 'too_many_errors' }))
+  }
+  return undefined
+}
+
+function parseBodyText(operation: CompiledOperation, text: string, issues: Details): unknown {
+  const parsed = parseJsonBody(text)
+  if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues)
+  const { loc, ...said } = parsed.issue
+  issues.add(loc, () => said)
+  return undefined
+}
+
+/** The body that a value is; undefined, and why, where it is none. */
+export function parseBodyValue(operation: CompiledOperation, rawValue: unknown, issues: Details): unknown {
+  const { endpoint, requestMapping } = operation
+  const value = requestMapping === undefined ? rawValue : requestMapping.body!.toInternal(rawValue)
+  return parseValue('body', endpoint.body!, value, issues, operation.bodyParser())
+}
+
+function parseForm(
+  { endpoint, requestMapping }: CompiledOperation,
+  form: Extract<UploadResult, { form: unknown }>['form'],
+  issues: Details,
+): unknown {
+  const fields = requestMapping === undefined ? form.fields : requestMapping.form!.toInternal(form.fields)
+  const values = parseValue('body', z.object(endpoint.upload!.fields as FieldSchemas), fields, issues)
+  if (form.file !== undefined) return Object.assign({}, values, { file: form.file, files: form.files })
+  const { part = 'file' } = endpoint.upload!
+  const msg = 'Value error, the part should be a file: give it a filename'
+  issues.add(['body', part], () =>
+    form.fileAsText ? { msg, type: 'value_error' } : { msg: 'Field required', type: 'missing' },
+  )
+  return undefined
+}
+
+/** The declared parameters; of one that is given twice the last counts. */
+function readQuery(search: string, { endpoint, requestMapping }: CompiledOperation): unknown {
+  const query: Record<string, string> = {}
+  const fields = endpoint.query
+  if (requestMapping === undefined) {
+    for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
+    return query
+  }
+  return requestMapping.query.toInternal(Object.fromEntries(new URLSearchParams(search)))
+}
+
+function addUnknownParameters(issues: Details, search: string, fields: FieldSchemas): void {
+  const known = Object.keys(fields)
+  for (const name of new Set(new URLSearchParams(search).keys())) {
+    if (!known.includes(name)) issues.add(['query', name], () => explainExtraField(name, known))
+  }
+}

@@ -1,0 +1,338 @@
+/**
+ * How a world with a names profile hears and speaks: every place of every endpoint where a neutral word stands, found
+ * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
+ */
+import { parseJsonText } from '../../lib/json-text.ts'
+import { type AnyEndpoint, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
+import type { QuotableInput } from '../http/request-context.ts'
+import type { ValidationDetail } from '../http/validation-errors.ts'
+import { createNamesError, type Names } from './names-profile.ts'
+import { inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
+
+/** What to do at a place of a body; undefined where nothing below it has to be done. */
+interface MappingStep {
+  /** Fields that have another name, or something below them: by their names as they come. */
+  readonly fields: ReadonlyMap<string, { readonly name: string; readonly turn: MappingStep | undefined }>
+  /** Names that fall away where the key beside them stands in the same object. */
+  readonly replacedBy: ReadonlyMap<string, string>
+  readonly additional: MappingStep | undefined
+  readonly items: MappingStep | undefined
+  readonly values: ReadonlyMap<string, string>
+  readonly translateText: ((text: string) => string) | undefined
+}
+
+/** One place where bodies go in or out. */
+export class SchemaMapping {
+  readonly #shape: SchemaShape
+  readonly #names: Names
+  readonly #internalStep: MappingStep | undefined
+  readonly #vendorStep: MappingStep | undefined
+
+  constructor(shape: SchemaShape, names: Names) {
+    this.#shape = shape
+    this.#names = names
+    this.#internalStep = createStep(shape, names, 'in')
+    this.#vendorStep = createStep(shape, names, 'out')
+  }
+
+  /** In neutral words; a neutral word gives way to the user's where both are there. */
+  toInternal(value: unknown): unknown {
+    return applyStep(this.#internalStep, value)
+  }
+
+  /** In the user's words. */
+  toVendor(value: unknown): unknown {
+    return applyStep(this.#vendorStep, value)
+  }
+
+  /** The JSON text of something in the user's words. */
+  toVendorJson(text: string): string {
+    return this.#vendorStep === undefined ? text : JSON.stringify(this.toVendor(JSON.parse(text)))
+  }
+
+  /** A place in the user's words: fields and positions, from the outside in. */
+  toVendorFieldPath(steps: readonly string[]): string[] {
+    let currentShape: SchemaShape | undefined = this.#shape
+    return steps.map(step => {
+      const field: SchemaShape | undefined = currentShape?.fields.get(step)
+      currentShape =
+        field ??
+        (/^\d+$|^\[\]$/.test(step) ? (currentShape?.items ?? currentShape?.additional) : currentShape?.additional)
+      return field === undefined ? step : (this.#names.fields.get(step) ?? step)
+    })
+  }
+
+  /** Texts of a body in neutral words that are the user's own. */
+  findUserTexts(value: unknown): string[] {
+    return dataIn(this.#shape, value)
+  }
+}
+
+/** How one endpoint hears and speaks. */
+export class EndpointMapping {
+  readonly body: SchemaMapping | undefined
+  readonly returns: SchemaMapping
+  readonly query: SchemaMapping
+  readonly params: SchemaMapping
+  readonly form: SchemaMapping | undefined
+  readonly names: Names
+
+  constructor({ body, returns, query, params, upload, path }: AnyEndpoint, names: Names) {
+    this.names = names
+    this.body = body && new SchemaMapping(inputShape(body), names)
+    this.returns = new SchemaMapping(outputShape(returns), names)
+    this.query = new SchemaMapping(createFieldsShape(query), names)
+    const free = Object.fromEntries(routeParamNames(path).map(name => [name, undefined]))
+    this.params = new SchemaMapping(createFieldsShape({ ...free, ...params }), names)
+    this.form = upload && new SchemaMapping(createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query']), names)
+  }
+  /** Every issue of a 422: its place, and what is said about it. */
+  toVendorDetails(issues: readonly ValidationDetail[], quotable: QuotableInput): ValidationDetail[] {
+    const userTexts = this.#findUserTexts(quotable)
+    return issues.map(({ loc: [location, ...steps], msg, type }) => ({
+      loc: [location!, ...this.#toVendorFieldPath(location!, steps)],
+      msg: this.names.translateProse(msg, userTexts),
+      type,
+    }))
+  }
+
+  /** The body of a refusal. */
+  toVendorRefusal(body: unknown, quotable: QuotableInput): unknown {
+    const userTexts = this.#findUserTexts(quotable)
+    const translate = (value: unknown): unknown => {
+      if (typeof value === 'string') return this.names.translateProse(value, userTexts)
+      if (Array.isArray(value)) return value.map(translate)
+      if (typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, translate(inner)]))
+    }
+    return translate(body)
+  }
+
+  #toVendorFieldPath(location: string, steps: readonly string[]): readonly string[] {
+    if (location === 'header') return steps.map(name => this.names.toVendorHeader(name))
+    if (location === 'query') return this.query.toVendorFieldPath(steps)
+    return location === 'body' ? ((this.body ?? this.form)?.toVendorFieldPath(steps) ?? steps) : steps
+  }
+
+  /** What the client sent and a message may quote. */
+  #findUserTexts({ params, search, text }: QuotableInput): string[] {
+    const body = text === undefined ? undefined : parseJsonText(text)
+    return [
+      ...this.params.findUserTexts(params),
+      ...this.query.findUserTexts(Object.fromEntries(new URLSearchParams(search))),
+      ...(body !== undefined && 'value' in body
+        ? (this.body?.findUserTexts(this.body.toInternal(body.value)) ?? [])
+        : []),
+    ]
+  }
+}
+
+/** The paths, and with them the endpoints, of some operations in the words of a profile. */
+export class VendorMapping {
+  readonly names: Names
+  readonly #operations: Operations
+  readonly #endpointMappings = new WeakMap<AnyEndpoint, EndpointMapping>()
+
+  /** @throws RangeError when a word of the profile has a meaning already where it would stand */
+  constructor(names: Names, operations: Operations) {
+    this.names = names
+    this.#operations = operations
+    const problems = [...this.#findPathProblems(), ...this.#findFieldProblems()]
+    if (problems.length > 0) throw createNamesError(names.label, [...new Set(problems)])
+  }
+
+  forEndpoint(endpoint: AnyEndpoint): EndpointMapping {
+    const cachedMapping = this.#endpointMappings.get(endpoint)
+    if (cachedMapping !== undefined) return cachedMapping
+    const endpointMapping = new EndpointMapping(endpoint, this.names)
+    this.#endpointMappings.set(endpoint, endpointMapping)
+    return endpointMapping
+  }
+
+  /** Every path that leads to what is served under this one. */
+  servedPaths(path: string): string[] {
+    return [...new Set([path, this.names.toVendorPath(path)])]
+  }
+
+  /** A path as it came, in neutral words. */
+  toInternalPath(path: string, endpoint: Pick<AnyEndpoint, 'path' | 'mirror'>): string {
+    // A mirror has a word more than what it mirrors.
+    const length = path.split('/').filter(segment => segment !== '').length
+    const declaredPath =
+      endpointPaths(endpoint).find(candidate => candidate.split('/').length === length + 1) ?? endpoint.path
+    const vendorPath = this.names.toVendorPath(declaredPath)
+    if (vendorPath === declaredPath) return path
+    const [from, to] = [vendorPath.split('/'), declaredPath.split('/')]
+    return path
+      .split('/')
+      .map((segment, i) => (segment === from[i] ? to[i] : segment))
+      .join('/')
+  }
+
+  /** Header names in the user's words, and their neutral ones beside them. */
+  translateHeaderReader(readHeader: (name: string) => string | null): (name: string) => string | null {
+    const { headers } = this.names
+    return name => {
+      const vendorName = headers.get(name.toLowerCase())
+      return vendorName === undefined ? readHeader(name) : (readHeader(vendorName) ?? readHeader(name))
+    }
+  }
+
+  /** Whether every path still leads where it did, and no path leads to two things. */
+  #findPathProblems(): string[] {
+    const paths = [
+      ...new Set(
+        Object.values(this.#operations as Operations<unknown>).flatMap(one => endpointPaths(one as AnyEndpoint)),
+      ),
+    ]
+    return paths.flatMap(path => {
+      const vendorPath = this.names.toVendorPath(path)
+      if (vendorPath === path) return []
+      const conflictingPath = paths.find(
+        other =>
+          !doPathsOverlap(path, other) && this.servedPaths(other).some(spelled => doPathsOverlap(vendorPath, spelled)),
+      )
+      if (conflictingPath === undefined) return []
+      const word = [...this.names.paths.keys()].find(one => path.split('/').includes(one))!
+      const target = this.names.paths.get(word)
+      return [
+        `paths.${word}: '${target}' makes ${path} into ${vendorPath}, which is ${conflictingPath} already. Give it another.`,
+      ]
+    })
+  }
+
+  /** Whether every field and every value still is told from those beside it. */
+  #findFieldProblems(): string[] {
+    return Object.entries(this.#operations as Operations<unknown>).flatMap(([operation, one]) => {
+      const endpoint = one as AnyEndpoint
+      return listEndpointShapes(endpoint).flatMap(shape => this.#findShapeProblems(shape, operation))
+    })
+  }
+
+  #findShapeProblems(shape: SchemaShape, operation: string): string[] {
+    const { fields, values, variants } = this.names
+    const problems: string[] = []
+    for (const name of shape.fields.keys()) {
+      const vendorName = fields.get(name)
+      if (vendorName !== undefined && shape.fields.has(vendorName)) {
+        problems.push(`fields.${name}: '${vendorName}' is a field beside it in ${operation} already. Give it another.`)
+      }
+    }
+    for (const word of shape.allowedWords) {
+      const named = values.get(word) ?? variants.get(word)
+      if (named === undefined || !shape.allowedWords.some(other => other === named)) continue
+      const location = values.has(word) ? `values.${word}` : `variants.${word.slice(0, word.indexOf('-') + 1)}`
+      problems.push(`${location}: '${named}' is a value beside it in ${operation} already. Give it another.`)
+    }
+    const innerShapes = [...shape.fields.values(), shape.additional, shape.items]
+    return [
+      ...problems,
+      ...innerShapes.flatMap(inner => (inner === undefined ? [] : this.#findShapeProblems(inner, operation))),
+    ]
+  }
+}
+
+/** Whether there is an address that both paths stand for. */
+function doPathsOverlap(first: string, other: string): boolean {
+  const pattern = (path: string) =>
+    path
+      .split('/')
+      .map(step => {
+        if (step === '{model_name}') return '[^/]+(?:/[^/]+)?'
+        return step.startsWith('{') ? '[^/]+' : step.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+      })
+      .join('/')
+  const sample = (path: string) => path.replaceAll(/\{\w+\}/g, 'any')
+  return new RegExp(`^${pattern(first)}$`).test(sample(other)) || new RegExp(`^${pattern(other)}$`).test(sample(first))
+}
+
+function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
+  const { body, returns, query, params } = endpoint
+  return [
+    ...(body === undefined ? [] : [inputShape(body)]),
+    outputShape(returns),
+    createFieldsShape(query),
+    createFieldsShape(params),
+  ]
+}
+
+type MaybeFields = Readonly<Record<string, AnyEndpoint['returns'] | undefined>>
+
+/** Query, path and form: texts by name. */
+function createFieldsShape(fields: MaybeFields): SchemaShape {
+  const shapes = Object.entries(fields).map(
+    ([name, schema]) => [name, schema ? outputShape(schema) : TEXT_SHAPE] as const,
+  )
+  return { ...TEXT_SHAPE, fields: new Map(shapes) }
+}
+
+const TEXT_SHAPE: SchemaShape = {
+  fields: new Map(),
+  allowsOtherFields: false,
+  additional: undefined,
+  items: undefined,
+  allowedWords: [],
+  textRole: undefined,
+}
+
+function createStep(shape: SchemaShape, names: Names, direction: 'in' | 'out'): MappingStep | undefined {
+  const fields = new Map<string, { name: string; turn: MappingStep | undefined }>()
+  const yields = new Map<string, string>()
+  for (const [neutral, inner] of shape.fields) {
+    const turn = createStep(inner, names, direction)
+    const vendorName = names.fields.get(neutral)
+    if (vendorName === undefined) {
+      if (turn !== undefined) fields.set(neutral, { name: neutral, turn })
+    } else if (direction === 'out') fields.set(neutral, { name: vendorName, turn })
+    else {
+      fields.set(vendorName, { name: neutral, turn })
+      if (turn !== undefined) fields.set(neutral, { name: neutral, turn })
+      yields.set(neutral, vendorName)
+    }
+  }
+  const values = new Map<string, string>()
+  for (const word of shape.allowedWords) {
+    const named = names.toVendorValue(word)
+    if (named !== word) values.set(direction === 'out' ? word : named, direction === 'out' ? named : word)
+  }
+  const rest = shape.additional && createStep(shape.additional, names, direction)
+  const items = shape.items && createStep(shape.items, names, direction)
+  const text = direction === 'out' ? createTextTranslator(shape, names) : undefined
+  const isIdentity = fields.size === 0 && values.size === 0 && !rest && !items && !text
+  return isIdentity ? undefined : { fields, replacedBy: yields, additional: rest, items, values, translateText: text }
+}
+
+function createTextTranslator({ textRole: holds }: SchemaShape, names: Names): ((text: string) => string) | undefined {
+  if (holds === 'path') return text => names.toVendorPath(text)
+  return holds === 'message' ? text => names.translateProse(text) : undefined
+}
+
+function applyStep(step: MappingStep | undefined, value: unknown): unknown {
+  if (step === undefined) return value
+  if (typeof value === 'string') return step.translateText?.(value) ?? step.values.get(value) ?? value
+  if (Array.isArray(value)) return step.items === undefined ? value : value.map(entry => applyStep(step.items, entry))
+  if (typeof value !== 'object' || value === null) return value
+  const entries: [string, unknown][] = []
+  for (const [key, inner] of Object.entries(value)) {
+    const vendorName = step.replacedBy.get(key)
+    if (vendorName !== undefined && Object.hasOwn(value, vendorName)) continue
+    const field = step.fields.get(key)
+    entries.push(
+      field === undefined ? [key, applyStep(step.additional, inner)] : [field.name, applyStep(field.turn, inner)],
+    )
+  }
+  // Whatever a key is called, it becomes a field of its own.
+  return Object.fromEntries(entries)
+}
+
+function dataIn(shape: SchemaShape | undefined, value: unknown): string[] {
+  // What is no word where one is wanted is quoted by nobody.
+  if (typeof value === 'string') return shape !== undefined && shape.allowedWords.length > 0 ? [] : [value]
+  if (Array.isArray(value)) return value.flatMap(entry => dataIn(shape?.items, entry))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const field = shape?.fields.get(key)
+    // The name of a field that nobody declares is the user's own.
+    return field === undefined ? [key, ...dataIn(shape?.additional, inner)] : dataIn(field, inner)
+  })
+}

@@ -1,0 +1,207 @@
+/** Lines of batches, held to the same declarations as requests, and answered by the same rules. */
+
+import type { Chance } from '../../kernel/random.ts'
+import type { BatchEndpoint } from '../../simulation/batches/input-lines.ts'
+import type {
+  LineAnswer,
+  LineAnswerer,
+  LineError,
+  OutputLine,
+  ResolvedLine,
+} from '../../simulation/batches/line-answering.ts'
+import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
+import type { World } from '../../simulation/world.ts'
+import { InvalidInputError, RefusalError } from '../endpoint.ts'
+import { type CompiledOperation, getRouter } from '../http/compiled-operation.ts'
+import { MAX_NESTING } from '../http/json-body.ts'
+import { addUnknownBodyFields } from '../http/unknown-fields.ts'
+import { parseBodyValue } from '../http/validate-input.ts'
+import { Details, type ValidationDetail } from '../http/validation-errors.ts'
+import { operations } from '../index.ts'
+import { DrawnReply } from './answers.ts'
+import {
+  createReplies,
+  MIN_ANSWER_TOKENS,
+  type PromptInput,
+  sumTokens,
+  toChoices,
+  toTextAnswer,
+  toUsage,
+} from './generation.ts'
+import { requireContextLength } from './request-lifecycle.ts'
+import { ScriptedAnswers } from './scripted-answers.ts'
+import { getTokenCounter } from './tokenizer.ts'
+
+type LineBody = Readonly<Record<string, unknown>>
+
+/** A body as its endpoint has it, and what it asks. */
+interface ParsedBody {
+  readonly value: never
+  readonly prompt: PromptInput
+}
+
+/** The answers of a simulator to lines of batches: those that are scripted, else those that are drawn. */
+export class BatchLineAnswerer implements LineAnswerer {
+  readonly #scripted: ScriptedAnswers
+  readonly #isStrict: boolean
+
+  /** @param isStrict whether fields that no declaration names are refused */
+  constructor(scripted: ScriptedAnswers, isStrict: boolean) {
+    this.#scripted = scripted
+    this.#isStrict = isStrict
+  }
+
+  get isReady(): boolean {
+    return getTokenCounter() !== undefined
+  }
+
+  fork(): BatchLineAnswerer {
+    const scripted = new ScriptedAnswers()
+    scripted.restore(this.#scripted.state)
+    return new BatchLineAnswerer(scripted, this.#isStrict)
+  }
+
+  adopt(fork: BatchLineAnswerer): void {
+    this.#scripted.restore(fork.#scripted.state)
+  }
+
+  validate(endpoint: BatchEndpoint, body: LineBody): LineError | undefined {
+    return catchLineError(() => void parsed(endpoint, body, this.#isStrict)) as LineError | undefined
+  }
+
+  parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | LineError {
+    return parseLine(endpoint, body, false)
+  }
+
+  answer(world: World, { endpoint, model, target, body, parsed: parseLineBody }: ResolvedLine): LineAnswer | LineError {
+    // What is read for every world is read as one that is not strict.
+    const reusableBody = this.#isStrict ? undefined : (parseLineBody as ParsedBody | LineError | undefined)
+    const parsedBody = reusableBody ?? parseLine(endpoint, body, this.#isStrict)
+    return 'code' in parsedBody
+      ? parsedBody
+      : catchLineError(() => this.#answerBody(world, endpoint, model, target, parsedBody))
+  }
+
+  #answerBody(
+    world: World,
+    endpoint: BatchEndpoint,
+    model: string,
+    target: ModelTarget,
+    { value, prompt }: ParsedBody,
+  ): LineAnswer {
+    const { createRequest, format } = getTextProtocol(endpoint)
+    const findScriptedAnswer = (modelName: string, words: string) => this.#scripted.takeAnswer(modelName, words)
+    const textRequest = createRequest(value, prompt, { world, findScriptedAnswer, name: target.name })
+    const replies = createReplies(
+      textRequest,
+      requireContextLength(world, target, model, textRequest.longestPromptTokens, MIN_ANSWER_TOKENS),
+    )
+    const [first] = replies
+    const isDrawn = replies.length === 1 && first!.isDrawn && textRequest.leads === undefined
+    return {
+      promptTokens: textRequest.promptTokens,
+      answerTokens: sumTokens(replies),
+      key: isDrawn ? textRequest.keys[0] : undefined,
+      isCut: isDrawn && first!.finish_reason === 'length',
+      choices: isDrawn ? undefined : JSON.stringify(toChoices(format, replies, textRequest.leads)),
+    }
+  }
+
+  body(chance: Chance, line: OutputLine): unknown {
+    const { endpoint, model, suffix, created, promptTokens, answerTokens, key, isCut, choices } = line
+    const { format } = getTextProtocol(endpoint)
+    const choiceList =
+      key === undefined
+        ? (JSON.parse(choices!) as unknown[])
+        : toChoices(format, [new DrawnReply(chance, key, answerTokens, isCut)], undefined)
+    return toTextAnswer(
+      format,
+      { id: `${format.idPrefix}${suffix}`, created, model },
+      choiceList,
+      toUsage(promptTokens, answerTokens),
+    )
+  }
+}
+
+function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): ParsedBody | LineError {
+  return catchLineError(() => {
+    const value = parsed(endpoint, body, isStrict)
+    return { value, prompt: getTextProtocol(endpoint).parsePrompt(value) }
+  })
+}
+
+/** The body as its endpoint has it. */
+function parsed(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): never {
+  const operation = getCompiledOperation(endpoint)
+  if (isNestedDeeper(body, MAX_NESTING)) {
+    const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
+    throw new InvalidLineBodyError([{ loc: ['body'], msg, type: 'json_invalid' }])
+  }
+  const issues = new Details()
+  const value = parseBodyValue(operation, body, issues)
+  if (isStrict) addUnknownBodyFields(issues, operation.endpoint, body)
+  if (issues.count > 0) throw new InvalidLineBodyError(issues.list())
+  return value as never
+}
+
+/** A body that its endpoint would answer with 422. */
+class InvalidLineBodyError extends Error {
+  readonly issues: readonly ValidationDetail[]
+  constructor(issues: readonly ValidationDetail[]) {
+    super('unfit')
+    this.issues = issues
+  }
+}
+
+function getCompiledOperation(endpoint: BatchEndpoint): CompiledOperation {
+  // Shared with the requests, so that what was compiled for one is there for the other.
+  const match = getRouter(operations, undefined).match('POST', endpoint)
+  return (match as { readonly target: CompiledOperation }).target
+}
+
+function getTextProtocol(endpoint: BatchEndpoint) {
+  return getCompiledOperation(endpoint).endpoint.batchProtocol!
+}
+
+/** What is made of a body, or why a request with it would be refused. */
+function catchLineError<Value>(make: () => Value): Value | LineError {
+  try {
+    return make()
+  } catch (error) {
+    return toLineError(error)
+  }
+}
+
+/** What a request would be refused with, as a line has it. Throws what is no refusal. */
+function toLineError(error: unknown): LineError {
+  if (error instanceof InvalidLineBodyError) return toInvalidLineError(error.issues)
+  if (error instanceof InvalidInputError)
+    return toInvalidLineError([{ loc: [...error.loc], msg: error.message, type: error.type }])
+  if (error instanceof RefusalError) return { code: toErrorCode(error.status), message: cut(error.message) }
+  throw error
+}
+
+function toInvalidLineError(issues: readonly ValidationDetail[]): LineError {
+  return { code: 'invalid_request', message: cut(issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')) }
+}
+
+/** The most characters of the message of a line; a file has many lines. */
+const LONGEST_MESSAGE = 4_000
+
+function cut(message: string): string {
+  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE)}…`
+}
+
+function toErrorCode(status: number): string {
+  if (status === 429) return 'rate_limit_exceeded'
+  return status < 500 ? 'invalid_request' : 'server_error'
+}
+
+/** Whether arrays and objects are nested deeper than so many. */
+function isNestedDeeper(value: unknown, maxDepth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (maxDepth === 0) return true
+  if (Array.isArray(value)) return value.some(inner => isNestedDeeper(inner, maxDepth - 1))
+  for (const name in value) if (isNestedDeeper((value as Record<string, unknown>)[name], maxDepth - 1)) return true
+  return false
+}

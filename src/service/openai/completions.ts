@@ -1,0 +1,121 @@
+import * as z from 'zod'
+import { endpoint, rejectInput } from '../endpoint.ts'
+import { integer, text } from '../fields.ts'
+import { createDrawnReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
+import { generateText, type TextProtocol, Usage } from './generation.ts'
+import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
+import { SamplingFields } from './sampling.ts'
+import { countTokens, decodeTokens } from './tokenizer.ts'
+
+const MAX_PROMPTS = 128
+
+const Tokens = z.array(integer({ min: 0 })).min(1)
+
+const Choice = z.object({
+  index: z.int(),
+  text: z.string(),
+  logprobs: z.null(),
+  finish_reason: z.enum(['stop', 'length']),
+})
+
+const commonFields = { id: z.string(), object: z.literal('text_completion'), created: z.int(), model: z.string() }
+
+const Completion = z.object({ ...commonFields, choices: z.array(Choice), usage: Usage }).meta({ id: 'Completion' })
+
+const CompletionChunk = z
+  .object({
+    ...commonFields,
+    choices: z.array(Choice.extend({ finish_reason: Choice.shape.finish_reason.nullable() })),
+    usage: Usage.nullable().optional(),
+  })
+  .meta({ id: 'CompletionChunk' })
+
+const CompletionBody = z.object({
+  model: text({ min: 1 }),
+  prompt: z.union([text(), z.array(text()).min(1).max(MAX_PROMPTS), Tokens, z.array(Tokens).min(1).max(MAX_PROMPTS)]),
+  ...SamplingFields,
+  echo: z.boolean().nullable().optional(),
+  suffix: text().nullable().optional(),
+  best_of: SamplingFields.n,
+  logprobs: z.null().optional(),
+})
+type CompletionBody = z.output<typeof CompletionBody>
+
+const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
+  parsePrompt: ({ prompt }) => {
+    // Tokens that are sent are counted as they are.
+    const tokenCounts = toPrompts(prompt).map(one =>
+      typeof one === 'string' ? countTokens(one) : requireKnownTokens(one).length,
+    )
+    const promptTokens = tokenCounts.reduce((sum, count) => sum + count, 0)
+    return { prompt: JSON.stringify(prompt), promptTokens, longestPromptTokens: Math.max(...tokenCounts) }
+  },
+  createRequest: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, findScriptedAnswer, name }) => {
+    const prompts = toPrompts(prompt).map(one => (typeof one === 'string' ? one : decodeTokens(one)!))
+    const answersPerPrompt = n ?? 1
+    const keys = prompts.flatMap(one =>
+      Array.from({ length: answersPerPrompt }, (_, answerIndex) =>
+        replyKey(world.chance, name, JSON.stringify(one), answerIndex),
+      ),
+    )
+    const replies = (bounds: ReplyBounds) => {
+      const scriptedAnswer = findScriptedAnswer(model, prompts.at(-1)!)
+      return keys.map(key =>
+        scriptedAnswer === undefined || 'toolCall' in scriptedAnswer
+          ? createDrawnReply(world.chance, key, bounds)
+          : createScriptedReply(world.chance, key, scriptedAnswer, bounds),
+      )
+    }
+    return {
+      ...{ ...read, model, keys, limit, stop, replies },
+      ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / answersPerPrompt)]!) }),
+    }
+  },
+  format: {
+    idPrefix: 'cmpl-',
+    objectNames: { whole: 'text_completion', event: 'text_completion' },
+    toChoice: (reply, index, lead) => ({
+      ...{ index, text: lead + reply.text, logprobs: null },
+      finish_reason: reply.finish_reason as 'stop' | 'length',
+    }),
+    chunkField: 'text',
+    toOpening: (_, lead) => (lead === '' ? undefined : JSON.stringify(lead)),
+    toPieces: reply => reply.pieces().map(piece => JSON.stringify(piece)),
+    closing: '""',
+  },
+}
+
+export const createCompletion = endpoint({
+  route: 'POST /v1/completions',
+  isMirrored: true,
+  summary: 'Go on with a text',
+  provenance: 'neighbour',
+  assumptions: [
+    'model as in POST /v1/chat/completions; the same prompt has the same answer, whole, streamed and in a batch',
+    `prompt is a text, tokens, or up to ${MAX_PROMPTS} of either: n answers to the first, then n to the second`,
+    'tokens are those of o200k_base, and answered as the text that they stand for; what is none of them is 422',
+    'echo puts the prompt before its answer; suffix, best_of and what POST /v1/chat/completions lists change nothing',
+    'logprobs are not offered: a number is 422',
+  ],
+  refusals: INFERENCE_REFUSALS,
+  acceptsKeyHeader: true,
+  needs: ['tokenizer'],
+  body: CompletionBody,
+  returns: Completion,
+  streamEvent: CompletionChunk,
+  example: { body: { model: 'acme/assistant', prompt: 'Once upon a time' } },
+  batchProtocol: COMPLETION_PROTOCOL,
+  handle: ({ body, ...scope }) => generateText(scope, body, COMPLETION_PROTOCOL),
+})
+
+function toPrompts(prompt: CompletionBody['prompt']): readonly (string | number[])[] {
+  if (typeof prompt === 'string') return [prompt]
+  return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])
+}
+
+/** Ends the request with 422 where one of the tokens is none. */
+function requireKnownTokens(tokens: readonly number[]): readonly number[] {
+  if (decodeTokens(tokens) !== undefined) return tokens
+  const unknownToken = tokens.find(token => decodeTokens([token]) === undefined)
+  rejectInput(['body', 'prompt'], `Value error, ${unknownToken} is no token of o200k_base: send the text itself`)
+}

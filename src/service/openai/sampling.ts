@@ -1,0 +1,29 @@
+/** What bounds and shapes an answer, of chat and plain completions alike. */
+import * as z from 'zod'
+import { integer, looseObject, text } from '../fields.ts'
+
+/** The most answers to one request. */
+const MAX_CHOICES = 128
+
+export const SamplingFields = {
+  max_tokens: integer({ min: 1 }).nullable().optional(),
+  n: integer({ min: 1, max: MAX_CHOICES }).nullable().optional(),
+  stop: z
+    .union([text(), z.array(text()).max(4)])
+    .nullable()
+    .optional(),
+  stream: z.boolean().nullable().optional(),
+  stream_options: looseObject({
+    include_usage: z.boolean().nullable().optional(),
+    include_obfuscation: z.boolean().nullable().optional(),
+  })
+    .nullable()
+    .optional(),
+  temperature: z.number().min(0).max(2).nullable().optional(),
+  top_p: z.number().min(0).max(1).nullable().optional(),
+  presence_penalty: z.number().min(-2).max(2).nullable().optional(),
+  frequency_penalty: z.number().min(-2).max(2).nullable().optional(),
+  logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullable().optional(),
+  seed: integer().nullable().optional(),
+  user: text().nullable().optional(),
+}

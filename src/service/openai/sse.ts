@@ -1,0 +1,142 @@
+/** Answers as server-sent events, each when its token is there. */
+
+import { type EntityKey, normalQuantile, purpose } from '../../kernel/random.ts'
+import { createConnectionClosedError } from '../../lib/connection-closed.ts'
+import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
+import type { World } from '../../simulation/world.ts'
+import { type ResponseWaiter, ServerSentEvents } from '../endpoint.ts'
+import { type AbortSource, waitForChange } from './request-lifecycle.ts'
+
+const JITTER_DRAW = purpose('answer.jitter')
+/** A token keeps its place among the others: none comes more than this share of a token's time early or late. */
+const MAX_JITTER = 0.45
+/** Bytes of events that are sent in one piece where many are due. */
+const CHUNK_CHARACTERS = 16_384
+
+/** An event and the token that it brings: -1 for what opens the answer. */
+export interface SseFrame {
+  readonly token: number
+  /** JSON, or `[DONE]`. */
+  readonly data: string
+}
+
+interface EventStreamOptions {
+  readonly world: World
+  readonly handle: InferenceHandle
+  /** What the times of its tokens are drawn from. */
+  readonly key: EntityKey
+  /** Tokens of the longest answer. */
+  readonly longestAnswer: number
+  readonly waiter: ResponseWaiter
+  readonly client: AbortSource
+  /** Events in order; made as they are sent. */
+  readonly frames: Iterator<SseFrame>
+}
+
+/**
+ * The answer to a request that an instance works on. Whoever stops reading, or leaves, gives its place back; when the
+ * instance is lost, the body ends as a connection does that was cut.
+ */
+export function createEventStream({
+  world,
+  handle,
+  key,
+  longestAnswer,
+  waiter,
+  client,
+  frames,
+}: EventStreamOptions): ServerSentEvents {
+  const { signal } = client
+  const encoder = new TextEncoder()
+  const tokenTimeAt = createTokenTimes(world, handle, key, longestAnswer)
+  let next = frames.next()
+  let sentTokens = 0
+  let isEnded = false
+  let abort = () => {}
+  const end = () => {
+    isEnded = true
+    signal.removeEventListener('abort', abort)
+  }
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      start(controller) {
+        abort = () => {
+          if (isEnded) return
+          end()
+          waiter.now()
+          handle.abandon(sentTokens)
+          // A server cancels the body in the same breath, and must not take this for a failure of its own.
+          queueMicrotask(() => controller.error(signal.reason))
+        }
+        signal.addEventListener('abort', abort, { once: true })
+      },
+      async pull(controller) {
+        if (!next.done && !waiter.isInstant) {
+          try {
+            const dueTime = tokenTimeAt(next.value.token)
+            for (let now = waiter.now(); now < dueTime && isInProgress(handle); now = waiter.now()) {
+              await waitForChange(handle, waiter, dueTime - now, client, 'body')
+            }
+          } catch (error) {
+            if (isEnded) return
+            end()
+            throw error
+          }
+          if (isEnded) return
+        }
+        if (handle.state === 'broken' || handle.state === 'cutOff' || handle.state === 'turnedAway') {
+          end()
+          controller.error(createConnectionClosedError(handle.reason))
+          return
+        }
+        const now = waiter.isInstant ? undefined : waiter.now()
+        let text = ''
+        while (
+          !next.done &&
+          text.length < CHUNK_CHARACTERS &&
+          (now === undefined || tokenTimeAt(next.value.token) <= now)
+        ) {
+          text += `data: ${next.value.data}\n\n`
+          sentTokens = next.value.token + 1
+          next = frames.next()
+        }
+        controller.enqueue(encoder.encode(text))
+        if (!next.done) return
+        end()
+        handle.complete()
+        controller.close()
+      },
+      cancel() {
+        if (isEnded) return
+        end()
+        waiter.now()
+        handle.abandon(sentTokens)
+      },
+    },
+    // Nothing is made before somebody reads.
+    { highWaterMark: 0 },
+  )
+  return new ServerSentEvents(body)
+}
+
+function isInProgress(handle: InferenceHandle): boolean {
+  return handle.state === 'running' || handle.state === 'served'
+}
+
+/** When each token comes: evenly, but for the jitter of the profile; the last comes when the answer ends. */
+function createTokenTimes(
+  world: World,
+  handle: InferenceHandle,
+  key: EntityKey,
+  longestAnswer: number,
+): (token: number) => number {
+  const sigma = world.profile.timings.tokenJitter / Math.SQRT2
+  return token => {
+    if (token <= 0) return handle.firstTokenAt
+    const position = Math.min(token, longestAnswer - 1)
+    const drawnJitter =
+      position === longestAnswer - 1 ? 0 : sigma * normalQuantile(world.chance.unit(key, JITTER_DRAW, token))
+    const jitter = Math.max(-MAX_JITTER, Math.min(MAX_JITTER, drawnJitter))
+    return handle.firstTokenAt + Math.ceil((position + jitter) * handle.tokenTime)
+  }
+}

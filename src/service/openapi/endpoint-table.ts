@@ -1,0 +1,30 @@
+/** The endpoint table as data: for the CLI, the docs and whoever wants to know what may be relied on. */
+import type { Operations, Provenance } from '../endpoint.ts'
+import type { Names } from '../naming/names-profile.ts'
+import { listAssumptions } from './openapi.ts'
+
+export interface EndpointRow {
+  method: string
+  path: string
+  operation: string
+  provenance: Provenance
+  summary: string
+  assumed: string[]
+}
+
+/** A row a path of an operation, by path and method, in neutral words or those of a profile. */
+export function endpointTable(operations: Operations, names?: Names): EndpointRow[] {
+  const translateText = (text: string) => names?.translateProse(text) ?? text
+  const translatePath = (path: string) => names?.toVendorPath(path) ?? path
+  return Object.entries(operations).flatMap(([operation, endpoint]) => {
+    const { method, path, mirror, provenance, summary } = endpoint
+    const assumed = listAssumptions(endpoint).map(translateText)
+    const row = { method, path: translatePath(path), operation, provenance, summary: translateText(summary), assumed }
+    if (mirror === undefined) return [row]
+    const mirrorSummary = `The same as ${method} ${translatePath(path)}`
+    return [
+      row,
+      { ...row, path: translatePath(mirror), provenance: 'neighbour' as const, summary: mirrorSummary, assumed: [] },
+    ]
+  })
+}

@@ -1,0 +1,289 @@
+/** The OpenAPI 3.1 document, from the declarations alone. */
+import * as z from 'zod'
+import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../endpoint.ts'
+
+export interface OpenapiInfo {
+  title?: string
+  version?: string
+  description?: string
+  /** Where the service is; at the address of the document unless given. */
+  url?: string
+}
+
+type Json = Record<string, unknown>
+
+/**
+ * Describes operations as OpenAPI 3.1. `x-provenance` says what the interface document holds, `x-assumed` what is ours.
+ *
+ * @example openapi(operations).paths['/deploy/llm'].post.operationId // 'createLlmDeployment'
+ */
+export function createOpenapiDocument(operations: Operations, info: OpenapiInfo = {}) {
+  const components: Json = { ...ERROR_SCHEMAS }
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const [operationId, endpoint] of Object.entries(operations)) {
+    const pathItem = { [endpoint.method.toLowerCase()]: describeOperation(operationId, endpoint, components) }
+    paths[endpoint.path] = { ...paths[endpoint.path], ...pathItem }
+    if (endpoint.mirror === undefined) continue
+    const method = endpoint.method.toLowerCase()
+    const mirrorOperation = {
+      ...pathItem[method],
+      operationId: `compat${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`,
+      summary: `The same as ${endpoint.method} ${endpoint.path}`,
+      'x-provenance': 'neighbour',
+      'x-mirror-of': operationId,
+    }
+    paths[endpoint.mirror] = { ...paths[endpoint.mirror], [method]: mirrorOperation }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: info.title ?? 'modelhost-sim',
+      version: info.version ?? '0.1.0',
+      description:
+        info.description ??
+        'A simulated model-hosting service. x-provenance: documented, neighbour (not in the document, needed to ' +
+          'follow what it starts) or assumed. x-assumed: what the document leaves open and this service answers. ' +
+          'x-open: the document shows these values and says that there may be others. x-mirror-of: the operation that is ' +
+          'served a second time here. ' +
+          'A path that does not exist is 404, a method that a path does not take 405, both in the shape of DetailError.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: info.url ?? '/' }],
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        'alt-api-key': { type: 'apiKey', in: 'header', name: 'alt-api-key' },
+      },
+    },
+  }
+}
+
+/** Everything assumed about an endpoint, its refusals among it: the document shows no status codes. */
+export function listAssumptions(endpoint: AnyEndpoint): string[] {
+  const refusals = Object.entries(endpoint.refusals).map(([status, reason]) => `${status}: ${reason}`)
+  return [...endpoint.assumptions, ...refusals]
+}
+
+function describeOperation(operationId: string, endpoint: AnyEndpoint, components: Json): Json {
+  const parameters = [
+    ...routeParamNames(endpoint.path).map(name => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: toJsonSchema(endpoint.params[name] ?? z.string(), 'output', components),
+    })),
+    ...Object.entries(endpoint.query).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: !isOptional(schema),
+      schema: toJsonSchema(schema, 'output', components),
+    })),
+    ...(endpoint.acceptsKeyHeader
+      ? [{ name: 'alt-api-key', in: 'header', required: false, schema: { type: ['string', 'null'] } }]
+      : []),
+  ]
+  const requestBody = describeRequestBody(endpoint, components)
+  return {
+    operationId,
+    summary: endpoint.summary,
+    tags: [toTag(endpoint.path)],
+    'x-provenance': endpoint.provenance,
+    'x-assumed': listAssumptions(endpoint),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: describeResponses(endpoint, components),
+    security: describeSecurity(endpoint),
+  }
+}
+
+function describeRequestBody(endpoint: AnyEndpoint, components: Json): Json | undefined {
+  if (endpoint.upload !== undefined) {
+    const { part = 'file' } = endpoint.upload
+    const form = toJsonSchema(z.object((endpoint.upload.fields ?? {}) as FieldSchemas), 'input', components)
+    const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+    const schema = {
+      ...form,
+      properties: { ...(form.properties as Json), [part]: file },
+      required: [...((form.required as string[] | undefined) ?? []), part],
+    }
+    return { required: true, content: { 'multipart/form-data': { schema } } }
+  }
+  if (endpoint.body === undefined) return undefined
+  const schema = toJsonSchema(endpoint.body, 'input', components)
+  const { body: example } = endpoint.example
+  const mediaType = example === undefined ? { schema } : { schema, example }
+  return {
+    required: !isOptional(endpoint.body),
+    content: Object.fromEntries(MEDIA_TYPES[endpoint.consumes].map(media => [media, mediaType])),
+  }
+}
+
+function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
+  const responses: Json = {
+    200: {
+      description: 'Success',
+      'x-provenance': endpoint.provenance,
+      content: {
+        [endpoint.produces]: { schema: toJsonSchema(endpoint.returns, 'output', components) },
+        ...(endpoint.streamEvent && {
+          'text/event-stream': { schema: toJsonSchema(endpoint.streamEvent, 'output', components) },
+        }),
+      },
+    },
+  }
+  const refusals: Record<string, string> = { ...endpoint.refusals }
+  // Who is judged before the endpoint is told in one shape, whatever the endpoint's own.
+  if (endpoint.auth !== 'none') {
+    for (const [status, [reason, schema]] of Object.entries(AUTH_REFUSALS))
+      responses[status] = describeRefusal(reason, schema)
+  }
+  for (const [status, reason] of Object.entries(refusals)) {
+    const authRefusal =
+      responses[status] === undefined ? undefined : AUTH_REFUSALS[Number(status) as keyof typeof AUTH_REFUSALS]
+    const refusalObject = describeRefusal(reason, SCHEMA_OF_SHAPE[endpoint.errorShape], authRefusal)
+    responses[status] =
+      status === '429' || status === '503' ? { ...refusalObject, headers: RETRY_AFTER_HEADER } : refusalObject
+  }
+  const takesInput =
+    endpoint.body !== undefined ||
+    endpoint.upload !== undefined ||
+    Object.keys(endpoint.params).length > 0 ||
+    Object.keys(endpoint.query).length > 0
+  if (takesInput) responses[422] = describeRefusal('what was sent is not valid', 'ValidationError')
+  const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
+  if (endpoint.body !== undefined || endpoint.upload !== undefined)
+    responses[415] = describeRefusal(mediaReason, 'DetailError')
+  // Whatever else an endpoint takes, a method that it does not take it refuses.
+  if (Object.keys(responses).length === 1)
+    responses[405] = describeRefusal('the path does not take the method', 'DetailError')
+  return responses
+}
+
+const UNSUPPORTED_MEDIA_REASONS = {
+  json: 'the body is a form or compressed: send application/json',
+  form: 'the body is no form, or compressed: send application/x-www-form-urlencoded',
+  upload: 'the body is compressed: send it as it is',
+} as const
+
+const MEDIA_TYPES = {
+  json: ['application/json'],
+  form: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+} as const
+
+const AUTH_REFUSALS = {
+  401: ['no token, or an unknown one', 'AuthenticationError'],
+  403: ['the token is not allowed from this address', 'SimpleError'],
+} as const
+
+const RETRY_AFTER_HEADER = {
+  'Retry-After': {
+    description: 'Seconds after which another try may have better luck',
+    schema: { type: 'integer', minimum: 0 },
+  },
+} as const
+
+const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
+
+/** The document shows no status codes: every refusal is assumed. */
+function describeRefusal(
+  reason: string,
+  schema: string,
+  authRefusal?: readonly [reason: string, schema: string],
+): Json {
+  const references = [...new Set([...(authRefusal === undefined ? [] : [authRefusal[1]]), schema])].map(name => ({
+    $ref: `#/components/schemas/${name}`,
+  }))
+  const description = authRefusal === undefined ? reason : `${authRefusal[0]}; ${reason}`
+  const content = { 'application/json': { schema: references.length === 1 ? references[0] : { anyOf: references } } }
+  return { description, 'x-provenance': 'assumed', content }
+}
+
+function describeSecurity(endpoint: AnyEndpoint): Json[] {
+  if (endpoint.auth === 'none') return []
+  const either = [{ bearer: [] }, { 'alt-api-key': [] }]
+  return endpoint.auth === 'optional' ? [{}, ...either] : either
+}
+
+function isOptional(schema: z.ZodType): boolean {
+  return schema.safeParse(undefined).success
+}
+
+/** Named schemas go to `components`, the rest stands in place. */
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const {
+    $schema: _,
+    $defs,
+    ...jsonSchema
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // An integer without a bound of its own; the safe range goes without saying.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+      // More fields are never a breach: requests ignore them, answers may grow.
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+      // Where our own words stand is for names profiles, and nobody else's business.
+      delete jsonSchema['x-holds']
+      delete jsonSchema['x-unread']
+    },
+  }) as Json
+  const { id, ...inPlace } = jsonSchema
+  for (const [name, definition] of Object.entries(($defs ?? {}) as Json))
+    components[name] = rewriteReferences(definition)
+  if (typeof id !== 'string') return rewriteReferences(inPlace) as Json
+  components[id] = rewriteReferences(inPlace)
+  return { $ref: `#/components/schemas/${id}` }
+}
+
+function rewriteReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rewriteReferences)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, inner]) => !(key === 'id' && typeof inner === 'string'))
+      .map(([key, inner]) => [
+        key,
+        key === '$ref' && typeof inner === 'string'
+          ? inner.replace('#/$defs/', '#/components/schemas/')
+          : rewriteReferences(inner),
+      ]),
+  )
+}
+
+/** The first word of a path that is neither a version nor a parameter. */
+function toTag(path: string): string {
+  return path.split('/').find(word => word !== '' && !/^v\d+$/.test(word) && !word.startsWith('{')) ?? 'other'
+}
+
+const STRING_SCHEMA = { type: 'string' }
+const ERROR_SCHEMAS: Json = {
+  ValidationError: {
+    type: 'object',
+    required: ['detail'],
+    properties: {
+      detail: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['loc', 'msg', 'type'],
+          properties: { loc: { type: 'array', items: STRING_SCHEMA }, msg: STRING_SCHEMA, type: STRING_SCHEMA },
+        },
+      },
+    },
+  },
+  SimpleError: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } },
+  DetailError: { type: 'object', required: ['detail'], properties: { detail: STRING_SCHEMA } },
+  WrappedError: {
+    type: 'object',
+    required: ['detail'],
+    properties: { detail: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } } },
+  },
+  AuthenticationError: {
+    type: 'object',
+    required: ['detail'],
+    properties: { detail: { anyOf: [STRING_SCHEMA, { type: 'object', properties: { error: STRING_SCHEMA } }] } },
+  },
+}

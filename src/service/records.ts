@@ -1,0 +1,304 @@
+/** The records that the service answers with, field by field as part 2 of the interface document has them. */
+import * as z from 'zod'
+import {
+  BATCH_STATUSES,
+  CONTAINER_STATES,
+  DEPLOYMENT_STATUSES,
+  DEPLOYMENT_TYPES,
+  GPU_TYPES,
+  HOSTED_STATES,
+  VARIANT_KEYS,
+} from '../data/records/records.ts'
+
+/** The document shows a value or two of the field, and says that there may be others. */
+const OPEN_ENUM = { 'x-open': true } as const
+
+/** Our own prose: a world with a names profile says it in its words. */
+export const MESSAGE_TEXT = { 'x-holds': 'message' } as const
+/** The path of an endpoint, as the world has it. */
+const ENDPOINT_PATH = { 'x-holds': 'path' } as const
+
+const unixSeconds = z.int()
+const isoTime = z.iso.datetime({ offset: true })
+const anyJson = z.unknown()
+const jsonObject = z.record(z.string(), anyJson)
+
+/** A success that says nothing. */
+export const EmptyRecord = z.object({}).meta({ id: 'Empty' })
+
+export const ApiTokenRecord = z
+  .object({
+    token: z.string(),
+    created_at: unixSeconds,
+    name: z.string(),
+    token_id: z.string(),
+    allowed_ips: z.array(z.string()),
+  })
+  .meta({ id: 'ApiToken' })
+
+export const RentUsage = z
+  .object({ id_to_duration: z.record(z.string(), z.int()).describe('Seconds by id') })
+  .meta({ id: 'RentUsage' })
+
+export const FileRecord = z
+  .object({
+    id: z.string(),
+    object: z.literal('file'),
+    bytes: z.int(),
+    created_at: unixSeconds,
+    filename: z.string(),
+    purpose: z.string(),
+    expires_at: unixSeconds,
+  })
+  .meta({ id: 'File' })
+
+/** A page of a list; the ids are those of its first and last entry, null when it has none. */
+export function listSchema<Entry extends z.ZodType>(entry: Entry, id: string) {
+  return z
+    .object({
+      object: z.literal('list'),
+      data: z.array(entry),
+      has_more: z.boolean(),
+      first_id: z.string().nullable(),
+      last_id: z.string().nullable(),
+    })
+    .meta({ id })
+}
+
+const usd = z.number().describe('US dollars')
+
+export const PaymentChecklist = z
+  .object({
+    account_balance: usd.describe('US dollars owed: prepaid credit is negative'),
+    recent: usd.describe('US dollars spent so far'),
+    limit: usd.nullable(),
+    suspended: z.boolean(),
+    suspend_reason: z.string().nullable(),
+    topup: z.boolean(),
+    topup_amount: usd,
+    topup_threshold: usd,
+    topup_failed: z.boolean(),
+  })
+  .meta({ id: 'PaymentChecklist' })
+
+const optionalTime = unixSeconds.nullable().optional()
+
+export const BatchRecord = z
+  .object({
+    id: z.string(),
+    object: z.literal('batch'),
+    endpoint: z.string().meta(ENDPOINT_PATH),
+    input_file_id: z.string(),
+    completion_window: z.string(),
+    status: z.enum(BATCH_STATUSES),
+    created_at: unixSeconds,
+    expires_at: unixSeconds,
+    errors: z
+      .object({
+        object: z.literal('list'),
+        data: z.array(
+          z.object({
+            code: z.string(),
+            line: z.int().nullable(),
+            message: z.string().meta(MESSAGE_TEXT),
+            param: z.string().nullable(),
+          }),
+        ),
+      })
+      .nullable()
+      .optional(),
+    output_file_id: z.string().nullable().optional(),
+    error_file_id: z.string().nullable().optional(),
+    in_progress_at: optionalTime,
+    completed_at: optionalTime,
+    failed_at: optionalTime,
+    finalizing_at: optionalTime,
+    expired_at: optionalTime,
+    cancelled_at: optionalTime,
+    cancelling_at: optionalTime,
+    request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }).nullable().optional(),
+    metadata: z.record(z.string(), z.string()).nullable().optional(),
+  })
+  .meta({ id: 'Batch' })
+
+export const DeploymentRecord = z
+  .object({
+    deploy_id: z.string(),
+    model_name: z.string(),
+    version: z.string(),
+    task: z.string(),
+    status: z.enum(DEPLOYMENT_STATUSES),
+    fail_reason: z.string().meta(MESSAGE_TEXT),
+    created_at: isoTime,
+    updated_at: isoTime,
+    type: z.enum(DEPLOYMENT_TYPES).default('legacy'),
+    instances: z.object({ running: z.int(), pending: z.int() }).optional(),
+    config: z
+      .object({
+        gpu: z.enum(GPU_TYPES),
+        num_gpus: z.int(),
+        max_batch_size: z.int(),
+        weights: z.object({ repo: z.string(), revision: z.string(), token: z.string() }),
+      })
+      .partial()
+      .optional(),
+    settings: z.object({ min_instances: z.int(), max_instances: z.int() }).optional(),
+  })
+  .meta({ id: 'Deployment' })
+
+export const LoraRecord = DeploymentRecord.extend({
+  lora_name: z.string(),
+  base_model: z.string(),
+  source: z.object({ type: z.literal('modelhub').meta(OPEN_ENUM), modelhub_url: z.string() }),
+  private: z.boolean(),
+  description: z.string().default(''),
+}).meta({ id: 'Lora' })
+
+export const LoraStatus = DeploymentRecord.pick({
+  deploy_id: true,
+  status: true,
+  fail_reason: true,
+  updated_at: true,
+  instances: true,
+}).meta({ id: 'LoraStatus' })
+
+export const DeployId = z.object({ deploy_id: z.string() }).meta({ id: 'DeployId' })
+
+const Pricing = z.object({
+  type: z.literal('time').meta(OPEN_ENUM),
+  cents_per_sec: z.number(),
+  short: z.string(),
+  full: z.string(),
+  table: z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.string())) }),
+})
+
+export const ModelEntry = z
+  .object({
+    model_name: z.string(),
+    type: z.string(),
+    reported_type: z.string(),
+    pricing: Pricing,
+    description: z.string().default(''),
+    cover_img_url: z.string().default(''),
+    tags: z.array(z.string()).optional(),
+    max_tokens: z.int().nullable().optional(),
+    replaced_by: z.string().nullable().optional(),
+    deprecated: unixSeconds.nullable().optional(),
+    quantization: z.string().nullable().optional(),
+    mmlu: z.number().nullable().optional(),
+    expected: z.string().nullable().optional(),
+    private: z.int().default(0),
+    is_partner: z.boolean().default(false),
+  })
+  .meta({ id: 'Model' })
+
+export const ModelDetail = ModelEntry.extend({ version: z.string() }).meta({ id: 'ModelDetail' })
+
+export const ModelVersion = z
+  .object({ version: z.string(), deploy_ids: z.array(z.string()) })
+  .meta({ id: 'ModelVersion' })
+
+const FieldDescription = z.object({
+  name: z.string(),
+  ftype: z.string(),
+  parent: z.string().optional(),
+  description: z.string().optional(),
+  allowed: z.array(anyJson).optional(),
+  default: anyJson.optional(),
+  examples: z.array(anyJson).optional(),
+  minimum: z.number().optional(),
+  exclusiveMinimum: z.number().optional(),
+  maximum: z.number().optional(),
+  exclusiveMaximum: z.number().optional(),
+})
+
+export const ModelSchemaRecord = z
+  .object({
+    variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) }),
+    fields_in: z.array(FieldDescription),
+    schema_in: jsonObject.optional(),
+    schema_out: jsonObject.optional(),
+    schema_stream: jsonObject.optional(),
+  })
+  .meta({ id: 'ModelSchema' })
+
+export const HardwareRecord = z
+  .discriminatedUnion('type', [
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      type: z.literal('serverless').meta(OPEN_ENUM),
+      pricing: z.object({ cents_per_million_input_tokens: z.number(), cents_per_million_output_tokens: z.number() }),
+    }),
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      type: z.literal('dedicated').meta(OPEN_ENUM),
+      pricing: z.object({ cents_per_minute: z.number() }),
+    }),
+  ])
+  .meta({ id: 'Hardware' })
+
+export const AggregatorEntry = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    created: unixSeconds,
+    input_modalities: z.array(z.string()),
+    output_modalities: z.array(z.string()),
+    quantization: z.string(),
+    context_length: z.int(),
+    max_output_length: z.int(),
+    pricing: z.object({
+      prompt: z.string(),
+      completion: z.string(),
+      input_cache_read: z.string().default('0'),
+    }),
+    supported_sampling_parameters: z.array(z.string()),
+    supported_features: z.array(z.string()),
+    datacenters: z.array(z.object({ country_code: z.string() })),
+    hub_id: z.string().default(''),
+    description: z.string(),
+    deprecation_date: z.string(),
+    aggregator: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'AggregatorModel' })
+
+export const HostedRecord = z
+  .object({
+    instance_id: z.string(),
+    name: z.string(),
+    state: z.enum(HOSTED_STATES),
+    fail_reason: z.string().describe('Why it failed, or stopped without being asked to; empty otherwise'),
+    gpu: z.enum(GPU_TYPES),
+    num_gpus: z.int(),
+    storage_gb: z.int(),
+    expanding_to_gb: z.int().nullable().describe('Storage that it will have when the expansion under way is done'),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'HostedInstance' })
+
+export const ContainerRecord = z
+  .object({
+    container_id: z.string(),
+    name: z.string(),
+    state: z.enum(CONTAINER_STATES),
+    fail_reason: z.string().describe('Why it failed, or was shut down without being asked to; empty otherwise'),
+    gpu_config: z.string(),
+    container_image: z.string(),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'Container' })
+
+export const VoiceRecord = z
+  .object({
+    user_id: z.string(),
+    voice_id: z.string(),
+    name: z.string(),
+    description: z.string().default(''),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'Voice' })

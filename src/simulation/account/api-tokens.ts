@@ -1,0 +1,124 @@
+import type { ApiToken } from '../../data/records/records.ts'
+import type { Archive } from '../../kernel/archive.ts'
+import type { EntryFields } from '../../kernel/journal.ts'
+import { purpose } from '../../kernel/random.ts'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { CommandError } from '../operations/commands.ts'
+import type { World } from '../world.ts'
+
+const ID = purpose('token.id')
+const VALUE = purpose('token.value')
+
+/** The account's API tokens: what its owner makes and deletes, and what is done to them by hand, by id or name. */
+export class ApiTokens {
+  readonly #world: World
+  /** Tokens that were revoked and can be restored. Replaced, never edited. */
+  #revoked: ReadonlyMap<string, ApiToken>
+  /** Values of tokens that were deleted. Replaced, never edited. */
+  #deleted: ReadonlySet<string>
+
+  constructor(world: World, from?: ApiTokens) {
+    this.#world = world
+    this.#revoked = from ? from.#revoked : new Map()
+    this.#deleted = from ? from.#deleted : new Set()
+  }
+
+  archive(archive: Archive): void {
+    this.#revoked = archive.value(this.#revoked)
+    this.#deleted = archive.value(this.#deleted)
+  }
+
+  /** The token of this id or name, revoked or not. Throws CommandError for an unknown one. */
+  require(idOrName: string): ApiToken {
+    const tokens = [...this.#world.store.tokens.all(), ...this.#revoked.values()]
+    const token = tokens.find(one => one.token_id === idOrName || one.name === idOrName)
+    if (token) return token
+    const hint = nearestWord(
+      idOrName,
+      tokens.map(one => one.name),
+    )
+    throw new CommandError(
+      `Failed to find the token '${idOrName}': the account has none of that id or name. ` +
+        (hint ? `Did you mean '${hint}'?` : `Names are ${tokens.map(one => one.name).join(', ')}.`),
+    )
+  }
+
+  /** Ids of the tokens that were revoked and can be restored. */
+  get revokedIds(): string[] {
+    return [...this.#revoked.keys()]
+  }
+
+  revoke(idOrName: string): void {
+    const token = this.require(idOrName)
+    if (this.#revoked.has(token.token_id)) return
+    this.#revoked = new Map(this.#revoked).set(token.token_id, token)
+    this.#world.store.tokens.delete(token.token_id)
+    this.#recordCommand('token.revoked', token)
+  }
+
+  restore(idOrName: string): void {
+    const token = this.require(idOrName)
+    if (!this.#revoked.has(token.token_id)) return
+    this.#revoked = new Map([...this.#revoked].filter(([id]) => id !== token.token_id))
+    this.#world.store.tokens.put(token)
+    this.#recordCommand('token.restored', token)
+  }
+
+  setAllowedAddresses(idOrName: string, addresses: readonly string[]): void {
+    const token = { ...this.require(idOrName), allowed_ips: [...addresses] }
+    if (this.#revoked.has(token.token_id)) this.#revoked = new Map(this.#revoked).set(token.token_id, token)
+    else this.#world.store.tokens.put(token)
+    this.#recordCommand('token.allowed', token, addresses.join(','))
+  }
+
+  /** Values that were tokens of the account and were taken away. */
+  get formerValues(): string[] {
+    return [...this.#deleted, ...[...this.#revoked.values()].map(({ token }) => token)]
+  }
+
+  /** Whether somebody has this name, or would have it again. */
+  isNameTaken(name: string): boolean {
+    return [...this.#world.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
+  }
+
+  /** A token of a new value, which is good at once. */
+  create(name: string): ApiToken {
+    const { chance, clock, store } = this.#world
+    const key = this.#world.newKey('token', name)
+    const token = store.tokens.put({
+      token: chance.letters(32, key, VALUE),
+      token_id: `token_${chance.letters(24, key, ID)}`,
+      name,
+      created_at: clock.unix(),
+      allowed_ips: [],
+    })
+    this.#recordRequest('token.created', token, { name })
+    return token
+  }
+
+  /** By its id or its value; undefined for an unknown one, or one that was revoked. */
+  find(idOrValue: string): ApiToken | undefined {
+    const { tokens } = this.#world.store
+    return tokens.get(idOrValue) ?? tokens.getByUnique(idOrValue)
+  }
+
+  /** Deletes a token for good. */
+  delete(token: ApiToken): void {
+    this.#deleted = new Set(this.#deleted).add(token.token)
+    this.#world.store.tokens.delete(token.token_id)
+    this.#recordRequest('token.deleted', token)
+  }
+
+  /** Something a request did, not the user of the simulator. */
+  #recordRequest(kind: string, { token_id }: ApiToken, fields: EntryFields = {}): void {
+    this.#world.record(this.#world.ledger.account, kind, { token_id, ...fields })
+    this.#world.markVisibleChange()
+  }
+
+  #recordCommand(kind: string, token: ApiToken, addresses?: string): void {
+    this.#world.recordCommand(this.#world.ledger.account, kind, {
+      token_id: token.token_id,
+      ...(addresses !== undefined && { addresses }),
+    })
+  }
+}

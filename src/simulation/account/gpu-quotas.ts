@@ -1,0 +1,182 @@
+import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import type { Archive } from '../../kernel/archive.ts'
+import { type Generation, Row, Table } from '../../kernel/table.ts'
+import type { EventName } from '../events.ts'
+import { gpuIndex } from '../load/gpu-throughput.ts'
+import type { World } from '../world.ts'
+
+/** A request for a higher GPU limit, decided after a review. */
+export class QuotaRequestRow extends Row {
+  readonly gpu: GpuType
+  readonly requested: number
+  readonly reason: string
+  decision: 'pending' | 'approved' | 'denied' = 'pending'
+  /** The end of its review. */
+  reviewEvent = 0
+
+  constructor(generation: Generation, id: string, gpu: GpuType, requested: number, reason: string) {
+    super(generation, id)
+    this.gpu = gpu
+    this.requested = requested
+    this.reason = reason
+  }
+
+  copy(generation: Generation): QuotaRequestRow {
+    const copy = new QuotaRequestRow(generation, this.id, this.gpu, this.requested, this.reason)
+    copy.decision = this.decision
+    copy.reviewEvent = this.reviewEvent
+    return copy.takeHash(this)
+  }
+}
+
+/** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
+export class GpuQuotas {
+  readonly #world: World
+  readonly #table: Table<QuotaRequestRow>
+  /** By type; -1 means no limit. */
+  #quotas: Int32Array
+  #held: Int32Array
+  /** Types for which somebody was held back, as bits. */
+  #waitingTypes: number
+
+  constructor(world: World, from?: { table: Table<QuotaRequestRow>; origin: GpuQuotas }) {
+    this.#world = world
+    this.#table = from?.table ?? new Table(world.generation)
+    this.#quotas = from
+      ? from.origin.#quotas.slice()
+      : new Int32Array(GPU_TYPES.length).fill(world.profile.limits.defaultGpuLimit ?? -1)
+    this.#held = from ? from.origin.#held.slice() : new Int32Array(GPU_TYPES.length)
+    this.#waitingTypes = from ? from.origin.#waitingTypes : 0
+  }
+
+  fork(world: World, originGeneration: Generation): GpuQuotas {
+    return new GpuQuotas(world, { table: this.#table.fork(originGeneration, world.generation), origin: this })
+  }
+
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
+    this.#quotas = archive.value(this.#quotas)
+    this.#held = archive.value(this.#held)
+    this.#waitingTypes = archive.value(this.#waitingTypes)
+  }
+
+  /** The limit of a type; null means none. */
+  get(gpu: GpuType): number | null {
+    const quota = this.#quotas[gpuIndex(gpu)]!
+    return quota < 0 ? null : quota
+  }
+
+  /** GPUs of a type that the account holds or has asked for. */
+  held(gpu: GpuType): number {
+    return this.#held[gpuIndex(gpu)]!
+  }
+
+  /** Whether the account may have this many more; asking changes nothing. */
+  hasRoom(gpu: GpuType, gpus: number): boolean {
+    const quota = this.get(gpu)
+    return quota === null || this.held(gpu) + gpus <= quota
+  }
+
+  /** Whether the account may have this many more. Who is told no here is told when some are given back. */
+  hasRoomOrWaits(gpu: GpuType, gpus: number): boolean {
+    if (this.hasRoom(gpu, gpus)) return true
+    this.#waitingTypes |= 1 << gpuIndex(gpu)
+    return false
+  }
+
+  acquire(gpu: GpuType, gpus: number): void {
+    const index = gpuIndex(gpu)
+    this.#held[index] = this.#held[index]! + gpus
+  }
+
+  release(gpu: GpuType, gpus: number): void {
+    const index = gpuIndex(gpu)
+    this.#held[index] = this.#held[index]! - gpus
+    if (this.#waitingTypes & (1 << index)) this.#scheduleFreed(index)
+  }
+
+  /** Sets the limit of a type; null means none. */
+  set(gpu: GpuType, quota: number | null): void {
+    const index = gpuIndex(gpu)
+    this.#quotas[index] = quota ?? -1
+    if (this.#waitingTypes & (1 << index)) this.#scheduleFreed(index)
+  }
+
+  /** The same, by the user of the simulator: a fault or its repair. */
+  setByCommand(gpu: GpuType, limit: number | null): void {
+    this.#world.recordCommand(this.#world.ledger.account, 'limit.set', { gpu, limit })
+    this.set(gpu, limit)
+  }
+
+  /** The requests for higher limits, in the order in which they were filed. */
+  requests(): Generator<[number, Readonly<QuotaRequestRow>]> {
+    return this.#table.entries()
+  }
+
+  hasPendingRequest(gpu: GpuType): boolean {
+    return this.pendingQuota(gpu) !== undefined
+  }
+
+  /** The limit that a pending request asks for. */
+  pendingQuota(gpu: GpuType): number | undefined {
+    for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return row.requested
+    return undefined
+  }
+
+  /** Files a request; the review decides it later. */
+  fileRequest(gpu: GpuType, requested: number, reason: string): void {
+    const world = this.#world
+    const key = world.newKey('limit', gpu)
+    const id = `limit_${world.chance.letters(24, key, 0)}`
+    const row = new QuotaRequestRow(this.#table.generation, id, gpu, requested, reason)
+    const ordinal = this.#table.add(row)
+    world.record(row, 'limit.requested', { gpu, requested_limit: requested })
+    const { limitReview, limitPolicy } = world.profile.reviews
+    if (limitPolicy !== 'manual') row.reviewEvent = world.schedule(limitReview, 'limit.decided', ordinal)
+    world.markVisibleChange()
+  }
+
+  onEvent(event: EventName, subject: number): void {
+    if (event === 'limit.decided') this.#decideByPolicy(subject)
+    else this.#onFreed(subject)
+  }
+
+  /** Decides the pending request for a type by hand; false when there is none. */
+  decideByCommand(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
+    for (const [ordinal, row] of this.#table.entries()) {
+      if (row.gpu !== gpu || row.decision !== 'pending') continue
+      this.#world.cancel(row.reviewEvent)
+      this.#applyDecision(this.#table.writable(ordinal), decision)
+      return true
+    }
+    return false
+  }
+
+  #decideByPolicy(ordinal: number): void {
+    const { limitApprovedUpTo, limitPolicy } = this.#world.profile.reviews
+    const row = this.#table.writable(ordinal)
+    const approved = limitPolicy === 'approve' && row.requested <= limitApprovedUpTo
+    this.#applyDecision(row, approved ? 'approved' : 'denied')
+  }
+
+  #applyDecision(row: QuotaRequestRow, decision: 'approved' | 'denied'): void {
+    const world = this.#world
+    row.reviewEvent = 0
+    row.decision = decision
+    world.record(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
+    const currentQuota = this.get(row.gpu)
+    if (row.decision === 'approved' && currentQuota !== null && row.requested > currentQuota)
+      this.set(row.gpu, row.requested)
+    world.markVisibleChange()
+  }
+
+  #onFreed(index: number): void {
+    this.#waitingTypes &= ~(1 << index)
+    this.#world.deployments.onQuotaAvailable(GPU_TYPES[index]!)
+  }
+
+  #scheduleFreed(index: number): void {
+    this.#waitingTypes &= ~(1 << index)
+    this.#world.schedule(0, 'limit.freed', index)
+  }
+}

@@ -1,0 +1,666 @@
+import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import type { Archive } from '../../kernel/archive.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
+import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
+import { NumberLog } from '../../kernel/number-log.ts'
+import { type Generation, Table } from '../../kernel/table.ts'
+import type { EventName } from '../events.ts'
+import { gpuIndex } from '../load/gpu-throughput.ts'
+import type { World } from '../world.ts'
+import { Accrual } from './accrual.ts'
+import { AccountRow, MeterRow } from './ledger-row.ts'
+import {
+  type BilledInterval,
+  gpuTimeCost,
+  gpuTimeWeight,
+  MICROCENTS_PER_CENT,
+  type Microcents,
+  overlap,
+  tokenCost,
+  tokenWeight,
+} from './money.ts'
+
+export interface TopupRule {
+  /** Cents that are added. */
+  readonly amount: number
+  /** Balance in cents below which they are. */
+  readonly threshold: number
+  readonly enabled: boolean
+}
+
+/** A posting, or, with `open`, what ran and is not posted yet. */
+export interface LedgerEntry {
+  /** Microseconds since the epoch of the world. */
+  readonly time: Micros
+  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens'
+  /** Wire id of what was billed; the account's for funds. */
+  readonly subject: string
+  /** Positive is money in, negative money out. */
+  readonly microcents: Microcents
+  readonly open?: true
+}
+
+/** What the ledger keeps, each sum beside the postings that it should be the sum of. */
+export interface LedgerTotals {
+  /** Funds at the epoch and all that was paid in since. */
+  readonly funds: Microcents
+  /** What tokens have cost. */
+  readonly tokens: Microcents
+  readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
+}
+
+/** What one thing ran and cost between two moments. */
+export interface MeteredUsage {
+  readonly id: string
+  readonly kind: MeterRow['kind']
+  readonly gpu: GpuType
+  readonly microcents: Microcents
+  /** GPU-microseconds that were billed. */
+  readonly gpuMicros: number
+}
+
+/** Why an account is suspended. */
+export type SuspensionReason = 'balance' | 'payment-method' | 'overdue-invoices' | 'limit-reached' | 'admin' | 'bad-cc'
+
+/**
+ * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is
+ * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
+ */
+export class Ledger {
+  readonly #world: World
+  readonly #meters: Table<MeterRow>
+  readonly #accounts: Table<AccountRow>
+  readonly #entries: AppendLog<LedgerEntry>
+  /** Stretches of time in which a constant number of units ran: the one before of the same meter, from, to, units, price. */
+  readonly #intervals: NumberLog
+  /** Micro-cents per hour of one GPU, by type. */
+  #prices: Float64Array
+  /** Tokens of live requests by model: Σ tokens × price in force, and what of it is posted. */
+  readonly #tokenMeters: LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>
+  /** Funds at the world's epoch. */
+  #openingFunds: Microcents = 0
+  #funds: Microcents = 0
+  #tokens: Microcents = 0
+  /** All meters together, not floored: what the next crossing is planned by. */
+  #totalRate = 0
+  #totalAccrued = new Accrual()
+  #totalAccruedAt: Micros = 0
+  #topupRule: TopupRule = { amount: 0, threshold: 0, enabled: false }
+  /** Whether the next crossing of the threshold fires the rule. */
+  #isTopupArmed = false
+  #isCardAccepted = true
+  #hasTopupFailed = false
+  /** The charge that is planned: the first of a crossing, or a further try of one that was declined. */
+  #chargeEvent = 0
+  /** When the threshold was crossed, and how long the first charge takes without what a verb adds. */
+  #pendingTopup: { readonly since: Micros; readonly takes: Micros } | undefined
+  /** How much longer first charges take, by a verb. */
+  #topupDelay: Micros = 0
+  /** Charges begun since the world did: the index of their draws. */
+  #chargeCount = 0
+  /** Why somebody suspended the account; that it is out of funds stands apart, so that neither ends the other. */
+  #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
+  #isOutOfFunds = false
+  #crossingEvent = 0
+  #graceEvent = 0
+  /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
+  #isCutOff = false
+
+  constructor(world: World, from?: { meters: Table<MeterRow>; accounts: Table<AccountRow>; ledger: Ledger }) {
+    this.#world = world
+    this.#meters = from?.meters ?? new Table(world.generation)
+    this.#accounts = from?.accounts ?? new Table(world.generation)
+    this.#entries = from ? from.ledger.#entries.fork() : new AppendLog()
+    this.#intervals = from ? from.ledger.#intervals.fork() : new NumberLog(5)
+    this.#tokenMeters = from ? from.ledger.#tokenMeters.fork() : new LayeredMap()
+    this.#prices = from
+      ? from.ledger.#prices.slice()
+      : Float64Array.from(GPU_TYPES, gpu =>
+          gpu === 'other' ? 0 : Math.round(world.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
+        )
+    if (!from) return
+    const { ledger } = from
+    this.#openingFunds = ledger.#openingFunds
+    this.#funds = ledger.#funds
+    this.#tokens = ledger.#tokens
+    this.#totalRate = ledger.#totalRate
+    this.#totalAccrued = ledger.#totalAccrued.copy()
+    this.#totalAccruedAt = ledger.#totalAccruedAt
+    this.#topupRule = ledger.#topupRule
+    this.#isTopupArmed = ledger.#isTopupArmed
+    this.#isCardAccepted = ledger.#isCardAccepted
+    this.#hasTopupFailed = ledger.#hasTopupFailed
+    this.#chargeEvent = ledger.#chargeEvent
+    this.#pendingTopup = ledger.#pendingTopup
+    this.#topupDelay = ledger.#topupDelay
+    this.#chargeCount = ledger.#chargeCount
+    this.#imposedReason = ledger.#imposedReason
+    this.#isOutOfFunds = ledger.#isOutOfFunds
+    this.#crossingEvent = ledger.#crossingEvent
+    this.#graceEvent = ledger.#graceEvent
+    this.#isCutOff = ledger.#isCutOff
+  }
+
+  fork(world: World, originGeneration: Generation): Ledger {
+    return new Ledger(world, {
+      meters: this.#meters.fork(originGeneration, world.generation),
+      accounts: this.#accounts.fork(originGeneration, world.generation),
+      ledger: this,
+    })
+  }
+
+  archive(archive: Archive): void {
+    this.#meters.archive(archive)
+    this.#accounts.archive(archive)
+    this.#entries.archive(archive)
+    this.#intervals.archive(archive)
+    this.#tokenMeters.archive(archive)
+    this.#prices = archive.value(this.#prices)
+    this.#openingFunds = archive.value(this.#openingFunds)
+    this.#funds = archive.value(this.#funds)
+    this.#tokens = archive.value(this.#tokens)
+    this.#totalRate = archive.value(this.#totalRate)
+    this.#totalAccrued = archive.value(this.#totalAccrued)
+    this.#totalAccruedAt = archive.value(this.#totalAccruedAt)
+    this.#topupRule = archive.value(this.#topupRule)
+    this.#isTopupArmed = archive.value(this.#isTopupArmed)
+    this.#isCardAccepted = archive.value(this.#isCardAccepted)
+    this.#hasTopupFailed = archive.value(this.#hasTopupFailed)
+    this.#chargeEvent = archive.value(this.#chargeEvent)
+    this.#pendingTopup = archive.value(this.#pendingTopup)
+    this.#topupDelay = archive.value(this.#topupDelay)
+    this.#chargeCount = archive.value(this.#chargeCount)
+    this.#imposedReason = archive.value(this.#imposedReason)
+    this.#isOutOfFunds = archive.value(this.#isOutOfFunds)
+    this.#crossingEvent = archive.value(this.#crossingEvent)
+    this.#graceEvent = archive.value(this.#graceEvent)
+    this.#isCutOff = archive.value(this.#isCutOff)
+  }
+
+  /** Opens the account with its funds at the world's epoch. */
+  openAccount(uid: string, fundsCents: number, rule: TopupRule, isCardAccepted: boolean): void {
+    this.#accounts.add(new AccountRow(this.#accounts.generation, uid))
+    this.#openingFunds = fundsCents * MICROCENTS_PER_CENT
+    this.#funds = this.#openingFunds
+    this.#topupRule = rule
+    this.#isCardAccepted = isCardAccepted
+    this.#isTopupArmed = this.#isTopupEnabled
+    if (this.#funds <= this.#emptyBalance) {
+      this.#isOutOfFunds = true
+      this.#beginGrace()
+    }
+    this.#scheduleCrossing()
+  }
+
+  /** The account's wire id. */
+  get uid(): string {
+    return this.#accounts.read(0).id
+  }
+
+  /** The account's row, to record what happens to it. */
+  get account(): AccountRow {
+    return this.#accounts.writable(0)
+  }
+
+  /** Why the account is suspended; what somebody imposed comes before an empty balance, for funds do not end it. */
+  get suspensionReason(): SuspensionReason | undefined {
+    return this.#imposedReason ?? (this.#isOutOfFunds ? 'balance' : undefined)
+  }
+
+  /** Whether charges to the card go through. */
+  get isCardAccepted(): boolean {
+    return this.#isCardAccepted
+  }
+
+  /** Whether the last top-up was declined and nothing has made up for it since. */
+  get hasTopupFailed(): boolean {
+    return this.#hasTopupFailed
+  }
+
+  get topupRule(): TopupRule {
+    return this.#topupRule
+  }
+
+  /** Whether anything new may be started: not suspended, for which there must be funds. */
+  canSpend(): boolean {
+    return this.suspensionReason === undefined
+  }
+
+  /** Funds at the world's epoch: balance = opening + the sum of all entries. */
+  get openingFunds(): Microcents {
+    return this.#openingFunds
+  }
+
+  /** Whether the grace of a suspension is over. */
+  get isCutOff(): boolean {
+    return this.#isCutOff
+  }
+
+  /** Remaining funds, computed to now. */
+  get balance(): Microcents {
+    return this.#funds - this.#tokens - this.#totalRent()
+  }
+
+  priceCentsPerHour(gpu: GpuType): number {
+    return this.#prices[gpuIndex(gpu)]! / MICROCENTS_PER_CENT
+  }
+
+  /** Adds prepaid funds by card; false when the card is declined. */
+  addFunds(cents: number): boolean {
+    if (!this.#isCardAccepted) return false
+    this.#addMoney('funds', cents)
+    return true
+  }
+
+  /** A new rule takes the place of the old one and of everything that was under way by it. */
+  setTopupRule(rule: TopupRule): void {
+    this.#cancelCharge()
+    this.#topupRule = rule
+    this.#isTopupArmed = this.#isTopupEnabled
+    this.#hasTopupFailed = false
+    this.#world.record(this.account, 'topup.set', { ...rule })
+    this.#scheduleCrossing()
+  }
+
+  /** The card goes through, or does not: a fault and its repair. A repair makes up for a declined top-up at once. */
+  setCardAccepted(isAccepted: boolean): void {
+    if (this.#isCardAccepted === isAccepted && !(isAccepted && this.#hasTopupFailed)) return
+    this.#isCardAccepted = isAccepted
+    this.#world.recordCommand(this.account, isAccepted ? 'card.accepted' : 'card.declined')
+    if (!isAccepted || !this.#hasTopupFailed) return
+    this.#cancelCharge()
+    this.#addMoney('topup', this.#topupRule.amount)
+  }
+
+  /** Top-ups take this much longer from now on, those under way included; 0 for their usual time. */
+  setTopupDelay(delay: Micros): void {
+    if (this.#topupDelay === delay) return
+    this.#topupDelay = delay
+    if (delay > 0) this.#world.recordCommand(this.account, 'topup.delayed', { by_us: delay })
+    else this.#world.recordCommand(this.account, 'topup.normal')
+    if (this.#pendingTopup) this.#scheduleCharge(this.#pendingTopup)
+  }
+
+  /** Suspends the account: creates are refused, and what runs stops when the grace is over. */
+  suspend(reason: Exclude<SuspensionReason, 'balance'>): void {
+    if (this.#imposedReason !== undefined) return
+    const wasSuspended = this.#isOutOfFunds
+    this.#imposedReason = reason
+    this.#world.recordCommand(this.account, 'account.suspended', { reason })
+    if (wasSuspended) this.#world.markVisibleChange()
+    else this.#beginGrace()
+  }
+
+  /** Ends what somebody imposed; false when only funds can end the suspension. */
+  resume(): boolean {
+    if (this.#imposedReason === undefined) return !this.#isOutOfFunds
+    this.#imposedReason = undefined
+    if (this.#isOutOfFunds) {
+      this.#world.recordCommand(this.account, 'account.suspended', { reason: 'balance' })
+      this.#world.markVisibleChange()
+      return true
+    }
+    this.#world.recordCommand(this.account, 'account.resumed')
+    this.#endSuspension()
+    return true
+  }
+
+  #beginGrace(): void {
+    const world = this.#world
+    this.#graceEvent = world.schedule(world.profile.policies.suspensionGrace, 'account.graceEnded')
+    world.markVisibleChange()
+  }
+
+  #endSuspension(): void {
+    const world = this.#world
+    world.cancel(this.#graceEvent)
+    this.#graceEvent = 0
+    if (this.#isCutOff) {
+      this.#isCutOff = false
+      world.batches.rescheduleAll()
+    }
+    world.deployments.onSuspensionEnded()
+    world.deployments.onFundsReturned()
+    world.rentals.onFundsReturned()
+    world.markVisibleChange()
+  }
+
+  /** Opens the meter of a thing that can be billed. */
+  openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
+    const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
+    row.since = this.#world.clock.now
+    return this.#meters.add(row)
+  }
+
+  /** Says how many units of a thing run from now on. */
+  setUnits(meter: number, units: number): void {
+    const { now } = this.#world.clock
+    const currentRow = this.#meters.read(meter)
+    if (currentRow.units === units) return
+    const row = this.#meters.writable(meter)
+    this.#accrueTotal(now)
+    this.#closeInterval(row, now)
+    this.#totalRate += (units - row.units) * row.gpusPerUnit * this.#priceOf(row)
+    row.units = units
+    this.#postRent(row, now)
+    this.#scheduleCrossing()
+  }
+
+  /** Sets the price of a GPU type from now on: what ran before keeps its price. */
+  setPrice(gpu: GpuType, centsPerHour: number): void {
+    const { now } = this.#world.clock
+    this.#accrueTotal(now)
+    for (const [ordinal, currentRow] of this.#meters.entries()) {
+      if (currentRow.gpu !== gpu || currentRow.units === 0) continue
+      const row = this.#meters.writable(ordinal)
+      this.#totalRate -= this.#rateOf(row)
+      this.#closeInterval(row, now)
+    }
+    this.#prices[gpuIndex(gpu)] = Math.round(centsPerHour * MICROCENTS_PER_CENT)
+    for (const [, row] of this.#meters.entries()) {
+      if (row.gpu === gpu) this.#totalRate += this.#rateOf(row)
+    }
+    this.#world.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
+    this.#scheduleCrossing()
+  }
+
+  /** Charges tokens: `microcents` more for this subject. */
+  chargeTokens(subject: string, microcents: Microcents): void {
+    if (microcents === 0) return
+    this.#tokens += microcents
+    this.#entries.push({ time: this.#world.clock.now, kind: 'tokens', subject, microcents: -microcents })
+    this.#scheduleCrossing()
+  }
+
+  /** Charges the tokens of a request to a model of the catalog, at a share of its price: one floor for each model. */
+  chargeRequestTokens(model: string, share: number, promptTokens: number, answerTokens: number): void {
+    const serverless = this.#world.store.hardware.get(model)?.hardware.find(one => one.type === 'serverless')
+    if (serverless?.type !== 'serverless') return
+    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    const { weighted, charged } = this.#tokenMeters.get(model) ?? { weighted: 0n, charged: 0 }
+    const sum = weighted + tokenWeight(promptTokens, input * share) + tokenWeight(answerTokens, output * share)
+    const total = tokenCost(sum)
+    this.#tokenMeters.set(model, { weighted: sum, charged: total })
+    this.chargeTokens(model, total - charged)
+  }
+
+  /** Whole seconds that each thing ran between two Unix times, summed over its instances and floored once. */
+  secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
+    const { clock } = this.#world
+    const from = clock.fromUnix(fromUnix)
+    const to = Math.min(clock.fromUnix(toUnix), clock.now)
+    const seconds: [string, number][] = []
+    for (const [, row] of this.#meters.entries()) {
+      let total = row.units > 0 ? overlap(row.since, clock.now, from, to) * row.units : 0
+      const log = this.#intervals
+      for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
+        total += overlap(log.at(index, 1), log.at(index, 2), from, to) * log.at(index, 3)
+      }
+      if (total > 0) seconds.push([row.id, Math.floor(total / 1_000_000)])
+    }
+    return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /**
+   * What each thing ran and cost between two moments, neither of them to come. A cost is what would have been posted by
+   * `to` less what would have been posted by `from`: a difference of two floors, so adjoining windows add up.
+   */
+  meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
+    const { now } = this.#world.clock
+    const usages: MeteredUsage[] = []
+    for (const [ordinal, row] of this.#meters.entries()) {
+      let weighted = row.accrued.exact
+      let within = 0n
+      let gpuMicros = 0
+      for (const interval of this.intervalsOf(ordinal)) {
+        if (interval.isOpen) weighted += gpuTimeWeight(interval, interval.from, interval.to)
+        else if (interval.to <= from) break
+        weighted -= gpuTimeWeight(interval, to, now)
+        within += gpuTimeWeight(interval, from, to)
+        gpuMicros += overlap(interval.from, interval.to, from, to) * interval.gpus
+      }
+      const microcents = gpuTimeCost(weighted) - gpuTimeCost(weighted - within)
+      usages.push({ id: row.id, kind: row.kind, gpu: row.gpu, microcents, gpuMicros })
+    }
+    return usages
+  }
+
+  /** When a meter ran, the newest stretch first. */
+  *intervalsOf(meter: number): Generator<BilledInterval> {
+    const row = this.#meters.read(meter)
+    const { units, since, gpusPerUnit } = row
+    if (units > 0) {
+      const price = this.#prices[gpuIndex(row.gpu)]!
+      yield { from: since, to: this.#world.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
+    }
+    const log = this.#intervals
+    for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
+      const gpus = log.at(index, 3) * gpusPerUnit
+      yield { from: log.at(index, 1), to: log.at(index, 2), gpus, price: log.at(index, 4), isOpen: false }
+    }
+  }
+
+  /** A stretch of a meter that is over, as it is kept; `before` is the one before it, -1 for none. */
+  closedInterval(index: number): {
+    readonly previous: number
+    readonly from: Micros
+    readonly to: Micros
+    readonly units: number
+  } {
+    const log = this.#intervals
+    return { previous: log.at(index, 0), from: log.at(index, 1), to: log.at(index, 2), units: log.at(index, 3) }
+  }
+
+  /** Postings between two moments, and what runs and is not posted yet, computed to now. */
+  entries(from: Micros = Number.NEGATIVE_INFINITY, to: Micros = Number.POSITIVE_INFINITY): LedgerEntry[] {
+    const { now } = this.#world.clock
+    const entries: LedgerEntry[] = []
+    for (const entry of this.#entries) if (entry.time >= from && entry.time <= to) entries.push(entry)
+    if (now < from || now > to) return entries
+    const open: LedgerEntry[] = []
+    for (const [, row] of this.#meters.entries()) {
+      const unposted = this.#unposted(row, now)
+      if (unposted > 0) open.push({ time: now, kind: 'rent', subject: row.id, microcents: -unposted, open: true })
+    }
+    return [...entries, ...open.sort((a, b) => (a.subject < b.subject ? -1 : 1))]
+  }
+
+  /** The books as they are kept, for whoever checks them. */
+  get totals(): LedgerTotals {
+    return { funds: this.#funds, tokens: this.#tokens, postings: this.#entries }
+  }
+
+  /** Every meter with its ordinal. */
+  meters(): Generator<[number, Readonly<MeterRow>]> {
+    return this.#meters.entries()
+  }
+
+  onEvent(event: EventName): void {
+    if (event === 'account.crossing') this.#onCrossing()
+    else if (event === 'account.topupDue') this.#chargeCard()
+    else this.#onGraceEnded()
+  }
+
+  /** The balance may have reached the top-up threshold or zero. */
+  #onCrossing(): void {
+    const world = this.#world
+    this.#crossingEvent = 0
+    const { balance } = this
+    if (this.#isTopupArmed && balance < this.#topupRule.threshold * MICROCENTS_PER_CENT) this.#beginTopup()
+    if (this.balance <= this.#emptyBalance && !this.#isOutOfFunds) {
+      const wasSuspended = this.#imposedReason !== undefined
+      this.#isOutOfFunds = true
+      world.record(this.account, 'account.suspended', { reason: 'balance' })
+      if (!wasSuspended) this.#beginGrace()
+    }
+    this.#scheduleCrossing()
+  }
+
+  /** The grace is over: what runs stops. */
+  #onGraceEnded(): void {
+    const world = this.#world
+    this.#graceEvent = 0
+    world.record(this.account, 'account.graceEnded')
+    for (const deployment of world.deployments.list()) {
+      if (deployment.type === 'llm' || deployment.type === 'lora') world.deployments.stopForFunds(deployment.ordinal)
+    }
+    const reason = `the account was suspended (${this.suspensionReason})`
+    world.rentals.stopForFunds(reason)
+    // Before it is cut off: what was made until now is charged.
+    world.inferenceRequests.onAccountCutOff(reason)
+    this.#isCutOff = true
+    world.batches.rescheduleAll()
+  }
+
+  /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
+  get #emptyBalance(): Microcents {
+    return -this.#world.profile.policies.overdraftCents * MICROCENTS_PER_CENT
+  }
+
+  get #isTopupEnabled(): boolean {
+    return this.#topupRule.enabled && this.#topupRule.amount > 0 && this.#topupRule.threshold > 0
+  }
+
+  /** The threshold was crossed: one charge, now or when it comes through. */
+  #beginTopup(): void {
+    const world = this.#world
+    this.#isTopupArmed = false
+    const takes = world.profile.timings.topupDelay + world.weather.topupDelay(this.#chargeCount)
+    if (takes + this.#topupDelay === 0) {
+      this.#chargeCard()
+      return
+    }
+    world.record(this.account, 'topup.begun', { cents: this.#topupRule.amount })
+    this.#pendingTopup = { since: world.clock.now, takes }
+    this.#scheduleCharge(this.#pendingTopup)
+  }
+
+  #scheduleCharge({ since, takes }: { readonly since: Micros; readonly takes: Micros }): void {
+    const world = this.#world
+    world.cancel(this.#chargeEvent)
+    this.#chargeEvent = world.scheduleAt(
+      Math.max(world.clock.now, since + takes + this.#topupDelay),
+      'account.topupDue',
+    )
+  }
+
+  #chargeCard(): void {
+    const world = this.#world
+    this.#chargeEvent = 0
+    this.#pendingTopup = undefined
+    const index = this.#chargeCount++
+    if (this.#isCardAccepted && !world.weather.declinesTopup(index)) {
+      this.#addMoney('topup', this.#topupRule.amount)
+      return
+    }
+    this.#hasTopupFailed = true
+    this.#chargeEvent = world.schedule(world.profile.timings.topupRetry, 'account.topupDue')
+    world.record(this.account, 'topup.declined', { cents: this.#topupRule.amount })
+    world.markVisibleChange()
+  }
+
+  #cancelCharge(): void {
+    this.#world.cancel(this.#chargeEvent)
+    this.#chargeEvent = 0
+    this.#pendingTopup = undefined
+  }
+
+  /** Money comes in: what waited for it goes on. */
+  #addMoney(kind: 'funds' | 'topup', cents: number): void {
+    const world = this.#world
+    const microcents = cents * MICROCENTS_PER_CENT
+    this.#funds += microcents
+    this.#entries.push({ time: world.clock.now, kind, subject: this.uid, microcents })
+    world.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
+    const { balance } = this
+    if (kind === 'topup') this.#hasTopupFailed = false
+    if (balance >= this.#topupRule.threshold * MICROCENTS_PER_CENT) {
+      // The threshold is reached without the charge that was planned: it would be one without a crossing.
+      if (this.#chargeEvent !== 0) world.record(this.account, 'topup.calledOff')
+      this.#cancelCharge()
+      this.#hasTopupFailed = false
+      this.#isTopupArmed = this.#isTopupEnabled
+    }
+    if (this.#isOutOfFunds && balance > 0) {
+      this.#isOutOfFunds = false
+      if (this.#imposedReason === undefined) {
+        world.record(this.account, 'account.resumed')
+        this.#endSuspension()
+      }
+    }
+    world.markVisibleChange()
+    this.#scheduleCrossing()
+  }
+
+  #priceOf(row: Readonly<MeterRow>): Microcents {
+    return this.#prices[gpuIndex(row.gpu)]!
+  }
+
+  /** Micro-cents an hour of what runs. */
+  #rateOf(row: Readonly<MeterRow>): Microcents {
+    return row.units * row.gpusPerUnit * this.#priceOf(row)
+  }
+
+  #totalRent(): Microcents {
+    const { now } = this.#world.clock
+    let sum = 0
+    for (const [, row] of this.#meters.entries()) sum += row.posted + this.#unposted(row, now)
+    return sum
+  }
+
+  /** What has run since it was posted last. */
+  #unposted(row: Readonly<MeterRow>, now: Micros): Microcents {
+    if (row.units === 0) return 0
+    return row.accrued.wholeMicrocentsAfter(this.#rateOf(row), now - row.since) - row.posted
+  }
+
+  /** Brings a meter to now. */
+  #closeInterval(row: MeterRow, now: Micros): void {
+    if (row.units > 0 && now > row.since) {
+      row.accrued.add(this.#rateOf(row), now - row.since)
+      const price = this.#prices[gpuIndex(row.gpu)]!
+      row.newestInterval = this.#intervals.push([row.newestInterval, row.since, now, row.units, price])
+    }
+    row.since = now
+  }
+
+  #postRent(row: MeterRow, now: Micros): void {
+    const total = row.accrued.wholeMicrocents
+    if (total === row.posted) return
+    this.#entries.push({ time: now, kind: 'rent', subject: row.id, microcents: row.posted - total })
+    row.posted = total
+  }
+
+  #accrueTotal(now: Micros): void {
+    this.#totalAccrued.add(this.#totalRate, now - this.#totalAccruedAt)
+    this.#totalAccruedAt = now
+  }
+
+  /**
+   * Plans the moment at which the balance reaches the next level that matters. The sum of all meters without floors
+   * reaches it no later than the floored one, so at that moment `crossed` looks and, if need be, plans again.
+   */
+  #scheduleCrossing(): void {
+    const world = this.#world
+    world.cancel(this.#crossingEvent)
+    this.#crossingEvent = 0
+    const { now } = world.clock
+    this.#accrueTotal(now)
+    let at = Number.POSITIVE_INFINITY
+    // Below the threshold is one micro-cent under it; empty is at zero.
+    if (this.#isTopupArmed)
+      at = Math.min(at, this.#whenBalanceReaches(this.#topupRule.threshold * MICROCENTS_PER_CENT - 1))
+    if (!this.#isOutOfFunds) at = Math.min(at, this.#whenBalanceReaches(this.#emptyBalance))
+    if (at < Number.POSITIVE_INFINITY) this.#crossingEvent = world.scheduleAt(Math.max(at, now), 'account.crossing')
+  }
+
+  #whenBalanceReaches(level: Microcents): Micros {
+    const { now } = this.#world.clock
+    const left = this.#totalAccrued.timeUntil(this.#funds - this.#tokens - level, this.#totalRate)
+    if (left > 0) return now + left
+    const exact = this.balance - level
+    // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
+    if (exact <= 0 || this.#totalRate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
+    return now + Math.floor((exact * HOUR) / this.#totalRate) + 1
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The classes of what a snapshot of a world holds. Rows are kept by their own fields, so a field that is added to one is
+ * kept as it stands; a class that is added has to be named here, and a test says so.
+ */
+
+import type { OfferedLoad } from '../data/offered-load.ts'
+import { Chance } from '../kernel/random.ts'
+import { Generation } from '../kernel/table.ts'
+import { Accrual } from './account/accrual.ts'
+import { QuotaRequestRow } from './account/gpu-quotas.ts'
+import { AccountRow, MeterRow } from './account/ledger-row.ts'
+import { BatchRow } from './batches/batch-row.ts'
+import { FileRow } from './batches/files.ts'
+import { DeploymentRow } from './deployments/deployment-row.ts'
+import { InstanceTimeline } from './deployments/instance-timeline.ts'
+import { InstanceRow } from './deployments/instances.ts'
+import { AccountModelRow } from './deployments/model-versions.ts'
+import { NodeRow } from './fleet/nodes.ts'
+import { InferenceRow } from './inference/request-row.ts'
+import { type CurveRandomness, LoadCurve } from './load/load-curve.ts'
+import { ScheduledCommandRow } from './operations/commands.ts'
+import { WeatherSourceRow } from './operations/weather.ts'
+import { RentalRow } from './rentals/rental-row.ts'
+
+/** Rows and what else has nothing but fields. */
+export const CLASSES_ARCHIVED_BY_FIELDS = {
+  AccountRow,
+  BatchRow,
+  ScheduledCommandRow,
+  DeploymentRow,
+  FileRow,
+  InferenceRow,
+  InstanceRow,
+  InstanceTimeline,
+  QuotaRequestRow,
+  MeterRow,
+  NodeRow,
+  AccountModelRow,
+  RentalRow,
+  WeatherSourceRow,
+} as const
+
+/** What is taken apart and put together again. */
+export const CLASSES_ARCHIVED_BY_PARTS = {
+  Accrual: {
+    of: Accrual,
+    take: ({ wholeMicrocents: whole, remainder: rest }: Accrual): readonly unknown[] => [whole, rest],
+    make: ([whole, rest]: readonly unknown[]): Accrual => new Accrual(whole as number, rest as number),
+  },
+  Chance: {
+    of: Chance,
+    take: (chance: Chance): readonly unknown[] => [chance.seed],
+    make: ([seed]: readonly unknown[]): Chance => new Chance(seed as string),
+  },
+  // Whose a row was does not matter to whoever puts it back, only that it is nobody's there.
+  Generation: {
+    of: Generation,
+    take: (): readonly unknown[] => [],
+    make: (): Generation => new Generation(),
+  },
+  // Compiled anew: what it was compiled from takes a hundredth of the room.
+  LoadCurve: {
+    of: LoadCurve,
+    take: ({ load, randomness: by }: LoadCurve): readonly unknown[] => [load, by],
+    make: ([load, by]: readonly unknown[]): LoadCurve => new LoadCurve(load as OfferedLoad, by as CurveRandomness),
+  },
+} as const

@@ -1,0 +1,175 @@
+import type { BatchStatus } from '../../data/records/records.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
+import type { EntityKey } from '../../kernel/random.ts'
+import { type Generation, Row } from '../../kernel/table.ts'
+import { type LiveLoad, spareSeconds } from '../load/throughput.ts'
+import type { FileContent } from './files.ts'
+import type { BatchEndpoint, BatchError } from './input-lines.ts'
+import type { LineError } from './line-answering.ts'
+
+/** A batch as the API asks for it, checked. */
+export interface BatchSpec {
+  readonly input_file_id: string
+  readonly endpoint: BatchEndpoint
+  readonly completion_window: '24h'
+  readonly metadata: Readonly<Record<string, string>> | null
+}
+
+/** The batch record of the interface document (2.2). */
+export interface BatchRecord {
+  id: string
+  object: 'batch'
+  endpoint: BatchEndpoint
+  input_file_id: string
+  completion_window: string
+  status: BatchStatus
+  created_at: number
+  expires_at: number
+  errors: { object: 'list'; data: BatchError[] } | null
+  output_file_id: string | null
+  error_file_id: string | null
+  in_progress_at: number | null
+  completed_at: number | null
+  failed_at: number | null
+  finalizing_at: number | null
+  expired_at: number | null
+  cancelled_at: number | null
+  cancelling_at: number | null
+  request_counts: { total: number; completed: number; failed: number } | null
+  metadata: Readonly<Record<string, string>> | null
+}
+
+export type TimestampedStatus =
+  | 'in_progress'
+  | 'completed'
+  | 'failed'
+  | 'finalizing'
+  | 'expired'
+  | 'cancelled'
+  | 'cancelling'
+
+/** A line as it is kept until it is written. */
+export interface BatchLine {
+  readonly customId: string
+  /** What its words are drawn from; undefined where `choices` has them, or nothing is said. */
+  readonly key: EntityKey | undefined
+  readonly choices: string | undefined
+  readonly error: LineError | undefined
+}
+
+/** What there is to run: made once, by validation, and never changed, so forks share it. */
+export interface BatchWork {
+  readonly model: string
+  readonly lines: readonly BatchLine[]
+  /** Tokens of all lines before each, and of all of them: what capacity is spent on. A line that fails takes one. */
+  readonly tokensBefore: Float64Array
+  /** Prompt tokens and answer tokens before each, which are charged, and lines that fail. */
+  readonly promptBefore: Float64Array
+  readonly answerBefore: Float64Array
+  readonly failedBefore: Int32Array
+  readonly answerTokens: Int32Array
+  readonly isCut: Uint8Array
+}
+
+/** How fast the lines of a batch run from a moment on. */
+export interface BatchRate {
+  /** Tokens/s while nobody goes before it; 0 while it stands still. */
+  readonly tokensPerSecond: number
+  /** The live load of its deployment, which does. */
+  readonly liveLoad: LiveLoad | undefined
+}
+
+const STOPPED: BatchRate = { tokensPerSecond: 0, liveLoad: undefined }
+
+export class BatchRow extends Row {
+  readonly spec: BatchSpec
+  readonly key: EntityKey
+  readonly createdAt: Micros
+  status: BatchStatus = 'validating'
+  statusTimes: Readonly<Partial<Record<TimestampedStatus, Micros>>> = {}
+  errors: readonly BatchError[] | undefined
+  work: BatchWork | undefined
+  /** Lines that were over when they were counted last: at a step's end, a change of pace, an end. */
+  doneLines = 0
+  /** Up to which line the step under way goes; 0 before the first. */
+  stepEnd = 0
+  /** Tokens done at `since`, those to be run again before it goes on, and the pace from then on. */
+  doneTokens = 0
+  retryTokens = 0
+  progressAt: Micros = 0
+  rate: BatchRate = STOPPED
+  /** Until when it waits for shared capacity. */
+  waitsUntil: Micros = 0
+  /** The adapter that its lines keep in the slots of instances; -1 for none. */
+  heldAdapter = -1
+  next = 0
+  expiryEvent = 0
+  /** Σ tokens × price in force when they were charged, in millionths of a micro-cent; and what of it is posted. */
+  unroundedCharge = 0n
+  chargedMicrocents = 0
+  /** What it was created for: the file may expire before it is read. */
+  inputChunks: readonly Uint8Array[] = []
+  filesWritten = false
+  pendingOutput: { readonly output: FileContent; readonly error: FileContent } | undefined
+
+  constructor(generation: Generation, id: string, spec: BatchSpec, key: EntityKey, createdAt: Micros) {
+    super(generation, id)
+    this.spec = spec
+    this.key = key
+    this.createdAt = createdAt
+  }
+
+  copy(generation: Generation): BatchRow {
+    const copy = new BatchRow(generation, this.id, this.spec, this.key, this.createdAt)
+    copy.status = this.status
+    copy.statusTimes = this.statusTimes
+    copy.errors = this.errors
+    copy.work = this.work
+    copy.doneLines = this.doneLines
+    copy.stepEnd = this.stepEnd
+    copy.doneTokens = this.doneTokens
+    copy.retryTokens = this.retryTokens
+    copy.progressAt = this.progressAt
+    copy.rate = this.rate
+    copy.waitsUntil = this.waitsUntil
+    copy.heldAdapter = this.heldAdapter
+    copy.next = this.next
+    copy.expiryEvent = this.expiryEvent
+    copy.unroundedCharge = this.unroundedCharge
+    copy.chargedMicrocents = this.chargedMicrocents
+    copy.inputChunks = this.inputChunks
+    copy.filesWritten = this.filesWritten
+    copy.pendingOutput = this.pendingOutput
+    return copy.takeHash(this)
+  }
+
+  /** The batch stands still from now on. */
+  stop(): void {
+    this.rate = STOPPED
+  }
+}
+
+/** How far a batch has come at a moment, and what of it is to be run again; reading changes nothing. */
+export function progressOf(
+  row: Readonly<BatchRow>,
+  now: Micros,
+): { readonly doneTokens: number; readonly retryTokens: number } {
+  const { tokensPerSecond, liveLoad } = row.rate
+  if (tokensPerSecond === 0 || now === row.progressAt) return row
+  const seconds = liveLoad ? spareSeconds(liveLoad, row.progressAt, now) : (now - row.progressAt) / SECOND
+  const tokens = tokensPerSecond * seconds
+  const again = Math.max(0, row.retryTokens - tokens)
+  return { doneTokens: row.doneTokens + tokens - (row.retryTokens - again), retryTokens: again }
+}
+
+/** Lines whose tokens are all done at a position. */
+export function doneLinesAt({ tokensBefore, lines }: BatchWork, position: number): number {
+  let low = 0
+  let high = lines.length
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (tokensBefore[middle]! <= position) low = middle
+    else high = middle - 1
+  }
+  return low
+}

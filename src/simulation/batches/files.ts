@@ -1,0 +1,173 @@
+import type { Archive } from '../../kernel/archive.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { LayeredMap } from '../../kernel/layered-map.ts'
+import { purpose } from '../../kernel/random.ts'
+import { type Generation, Row, Table } from '../../kernel/table.ts'
+import type { World } from '../world.ts'
+
+const ID = purpose('file.id')
+
+/** Bytes of a file as they came: never changed, so forks share them. */
+export interface FileContent {
+  readonly chunks: readonly Uint8Array[]
+  readonly bytes: number
+  /** Names the content: part of the file's identity. */
+  readonly hash: string
+}
+
+export class FileRow extends Row {
+  readonly filename: string
+  readonly purpose: string
+  readonly createdAt: Micros
+  readonly expiresAt: Micros
+  /** Undefined once the file has expired or was deleted. */
+  content: FileContent | undefined
+  readonly bytes: number
+  /** The event that ends it. */
+  expiryEvent = 0
+
+  constructor(
+    generation: Generation,
+    id: string,
+    initial: { filename: string; purpose: string; createdAt: Micros; expiresAt: Micros; bytes: number },
+    content: FileContent | undefined,
+  ) {
+    super(generation, id)
+    this.filename = initial.filename
+    this.purpose = initial.purpose
+    this.createdAt = initial.createdAt
+    this.expiresAt = initial.expiresAt
+    this.bytes = initial.bytes
+    this.content = content
+  }
+
+  copy(generation: Generation): FileRow {
+    const copy = new FileRow(generation, this.id, this, this.content)
+    copy.expiryEvent = this.expiryEvent
+    return copy.takeHash(this)
+  }
+}
+
+/** A file to read. */
+export interface FileHandle {
+  readonly id: string
+  readonly filename: string
+  readonly purpose: string
+  readonly bytes: number
+  /** Microseconds since the epoch of the world. */
+  readonly createdAt: Micros
+  readonly expiresAt: Micros
+  chunks(): readonly Uint8Array[]
+}
+
+export interface NewFile extends FileContent {
+  readonly filename: string
+  readonly purpose: string
+  /** Given by fixtures and batches; drawn otherwise. */
+  readonly id?: string
+  readonly createdAt?: Micros
+  readonly expiresAt?: Micros
+}
+
+/** Uploaded files and the files that batches write. A file is gone at its `expires_at`. */
+export class Files {
+  readonly #world: World
+  readonly #table: Table<FileRow>
+  readonly #byId: LayeredMap<number>
+  #storedBytes: number
+
+  constructor(world: World, from?: { table: Table<FileRow>; files: Files }) {
+    this.#world = world
+    this.#table = from?.table ?? new Table(world.generation)
+    this.#byId = from ? from.files.#byId.fork() : new LayeredMap()
+    this.#storedBytes = from ? from.files.#storedBytes : 0
+  }
+
+  fork(world: World, originGeneration: Generation): Files {
+    return new Files(world, { table: this.#table.fork(originGeneration, world.generation), files: this })
+  }
+
+  archive(archive: Archive): void {
+    this.#table.archive(archive)
+    this.#byId.archive(archive)
+    this.#storedBytes = archive.value(this.#storedBytes)
+  }
+
+  /** Bytes of all files that are there. */
+  get storedBytes(): number {
+    return this.#storedBytes
+  }
+
+  get(id: string): FileHandle | undefined {
+    const ordinal = this.#byId.get(id)
+    return ordinal === undefined ? undefined : toHandle(this.#table.read(ordinal))
+  }
+
+  /** Every file that is there, the oldest first. */
+  list(): FileHandle[] {
+    return [...this.#table.entries()]
+      .flatMap(([, row]) => toHandle(row) ?? [])
+      .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+  }
+
+  create(file: NewFile): FileHandle {
+    const world = this.#world
+    const { filename, chunks, bytes, hash } = file
+    const id = file.id ?? `file_${world.chance.letters(24, world.newKey('file', `${filename}\u0000${hash}`), ID)}`
+    const createdAt = file.createdAt ?? world.clock.now
+    const expiresAt = file.expiresAt ?? createdAt + world.profile.timings.fileLife
+    const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
+    const row = new FileRow(this.#table.generation, id, initial, { chunks, bytes, hash })
+    const ordinal = this.#table.add(row)
+    this.#byId.set(id, ordinal)
+    this.#storedBytes += bytes
+    world.record(row, 'file.created', { filename, bytes, hash })
+    row.expiryEvent = world.scheduleAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
+    world.markVisibleChange()
+    return this.get(id)!
+  }
+
+  expire(ordinal: number): void {
+    this.#end(ordinal, 'file.expired')
+  }
+
+  /** Deletes a file; a batch that was created for it has its bytes all the same. False when there is none. */
+  delete(id: string): boolean {
+    const ordinal = this.#byId.get(id)
+    if (ordinal === undefined || !this.#table.read(ordinal).content) return false
+    this.#world.cancel(this.#table.read(ordinal).expiryEvent)
+    this.#end(ordinal, 'file.deleted')
+    return true
+  }
+
+  #end(ordinal: number, kind: string): void {
+    const row = this.#table.writable(ordinal)
+    this.#storedBytes -= row.bytes
+    row.content = undefined
+    row.expiryEvent = 0
+    this.#world.record(row, kind)
+    this.#world.markVisibleChange()
+  }
+}
+
+function toHandle(row: Readonly<FileRow>): FileHandle | undefined {
+  const { content, id, filename, purpose, bytes, createdAt, expiresAt } = row
+  return content && { id, filename, purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
+}
+
+/** The lines of a file without their line ends, decoded as UTF-8; an empty last line does not count. */
+export function* decodeLines(chunks: readonly Uint8Array[]): Generator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (const chunk of chunks) {
+    const text = rest + decoder.decode(chunk, { stream: true })
+    let start = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      yield text.charCodeAt(end - 1) === 13 ? text.slice(start, end - 1) : text.slice(start, end)
+      start = end + 1
+    }
+    rest = text.slice(start)
+  }
+  rest += decoder.decode()
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,66 @@
+/** The files of a fixture: what they say is the same in every world that begins with it, so it is read once. */
+
+import type { FileSeed } from '../../data/records/records.ts'
+import { ByteHash } from '../../kernel/random.ts'
+import { decodeLines, type FileContent } from './files.ts'
+import { type BatchEndpoint, type InputSummary, type LineRequest, type OnLine, readBatchLines } from './input-lines.ts'
+
+interface ParsedInput extends InputSummary {
+  readonly endpoint: BatchEndpoint
+  readonly requests: readonly LineRequest[]
+  /** Whether the bodies were read, too: not as long as a world is only made, which waits for nothing. */
+  readonly hasParsedBodies: boolean
+}
+
+/** By the frozen record. */
+const contentCache = new WeakMap<FileSeed, FileContent>()
+/** By the chunks of such a content, which never change. */
+const parsedInputCache = new WeakMap<readonly Uint8Array[], readonly ParsedInput[]>()
+
+/** The bytes of a file of a fixture; undefined where it says none. */
+export function fixtureFileContent(seed: FileSeed): FileContent | undefined {
+  if (seed.content === undefined) return undefined
+  const cached = contentCache.get(seed)
+  if (cached !== undefined) return cached
+  const bytes = new TextEncoder().encode(seed.content)
+  const hash = new ByteHash()
+  hash.update(bytes)
+  const content = { chunks: [bytes], bytes: bytes.length, hash: hash.digest() }
+  contentCache.set(seed, content)
+  parsedInputCache.set(content.chunks, [])
+  return content
+}
+
+/**
+ * Reads the input of a batch: a file that was uploaded anew, and none of its lines is kept.
+ *
+ * @param parseBody what a body asks, in whatever world it is; undefined where that is left for later
+ */
+export function readInput(
+  input: readonly Uint8Array[],
+  endpoint: BatchEndpoint,
+  onLine: OnLine,
+  parseBody?: (body: LineRequest['body']) => unknown,
+): InputSummary {
+  const cached = parsedInputCache.get(input)
+  if (cached === undefined) return readBatchLines(decodeLines(input), endpoint, onLine)
+  let parsedInput = cached.find(one => one.endpoint === endpoint)
+  if (parsedInput === undefined || (parseBody !== undefined && !parsedInput.hasParsedBodies)) {
+    parsedInput = parseFixtureInput(input, endpoint, parseBody)
+    parsedInputCache.set(input, [...cached.filter(one => one.endpoint !== endpoint), parsedInput])
+  }
+  for (const request of parsedInput.requests) onLine(request, parsedInput.model)
+  return parsedInput
+}
+
+function parseFixtureInput(
+  input: readonly Uint8Array[],
+  endpoint: BatchEndpoint,
+  parseBody: ((body: LineRequest['body']) => unknown) | undefined,
+): ParsedInput {
+  const requests: LineRequest[] = []
+  const summary = readBatchLines(decodeLines(input), endpoint, ({ customId, body }) =>
+    requests.push({ customId, body, parsed: parseBody?.(body) }),
+  )
+  return { ...summary, endpoint, requests, hasParsedBodies: parseBody !== undefined }
+}

@@ -1,0 +1,42 @@
+/** Lines of a file: counted, and written. */
+import { ByteHash } from '../../kernel/random.ts'
+import type { FileContent } from './files.ts'
+
+export function countLines(chunks: readonly Uint8Array[]): number {
+  let lines = 0
+  let lastByte = 10
+  for (const chunk of chunks) {
+    for (let index = chunk.indexOf(10); index >= 0; index = chunk.indexOf(10, index + 1)) lines++
+    lastByte = chunk.at(-1) ?? lastByte
+  }
+  // The last line counts without a line feed as well.
+  return lastByte === 10 ? lines : lines + 1
+}
+
+/** Collects lines into chunks of bytes, hashed on the way. */
+export class JsonlWriter {
+  readonly #encoder = new TextEncoder()
+  readonly #hash = new ByteHash()
+  readonly #chunks: Uint8Array[] = []
+  #text = ''
+  #bytes = 0
+
+  push(line: string): void {
+    this.#text += `${line}\n`
+    if (this.#text.length > 65_536) this.#flush()
+  }
+
+  finish(): FileContent {
+    this.#flush()
+    return { chunks: this.#chunks, bytes: this.#bytes, hash: this.#hash.digest() }
+  }
+
+  #flush(): void {
+    if (this.#text === '') return
+    const chunk = this.#encoder.encode(this.#text)
+    this.#hash.update(chunk)
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    this.#text = ''
+  }
+}

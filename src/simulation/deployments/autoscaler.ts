@@ -1,0 +1,193 @@
+import type { Micros } from '../../kernel/duration.ts'
+import { advanceFlow, maxRateFor, requiredInstances, toWholeRequests } from '../load/throughput.ts'
+import type { World } from '../world.ts'
+import { type DeploymentRow, isTerminal } from './deployment-row.ts'
+
+const NEVER = Number.POSITIVE_INFINITY
+/** A queue shorter than this is what sums leave over: nobody waits in it. */
+const NEGLIGIBLE_BACKLOG = 1e-6
+
+/**
+ * Holds `min_instances … max_instances` by a concurrency target, with delays up and down. It never polls: the load is a
+ * curve, so the next moment at which a decision can change is known, and only then it wakes.
+ */
+export class Autoscaler {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** How many instances the load wants now, within the deployment's settings. */
+  desiredInstances(row: Readonly<DeploymentRow>): number {
+    const { load, minInstances, maxInstances, desired } = row
+    const requestRate = this.#requestRate(row)
+    if (!load) {
+      const neededByRequests =
+        requestRate > 0
+          ? requiredInstances(
+              requestRate,
+              this.#world.inferenceRequests.speedOfInstance(row),
+              this.#concurrencyTarget(row),
+            )
+          : 0
+      // The last one goes by idling alone.
+      return Math.min(maxInstances, Math.max(minInstances, neededByRequests, desired > 0 ? 1 : 0))
+    }
+    const rate = load.curve.rateAt(this.#world.clock.now) + requestRate
+    const neededByLoad = requiredInstances(rate, load.speed, this.#concurrencyTarget(row))
+    // Whoever waits at a deployment that sleeps wakes it; only then is it worth looking through the batches.
+    const needed = neededByLoad === 0 && this.#hasWork(row) ? 1 : neededByLoad
+    return Math.min(maxInstances, Math.max(minInstances, needed))
+  }
+
+  /**
+   * The share of a sound instance's requests at which each is held. On slow hardware a request takes longer, so the same
+   * concurrency is reached at fewer of them (Little's law).
+   */
+  #concurrencyTarget(row: Readonly<DeploymentRow>): number {
+    return this.#world.profile.timings.concurrencyTarget / row.meanSlowdown
+  }
+
+  /**
+   * Requests in flight, as the rate of an offered load that would keep as many in work (Little's law): one figure for
+   * whatever asks for instances.
+   */
+  #requestRate(row: Readonly<DeploymentRow>): number {
+    const { deployments, inferenceRequests } = this.#world
+    if (inferenceRequests.inFlightCount === 0) return 0
+    const { runningOnInstance, waitingCount } = inferenceRequests.countsOfDeployment(deployments.ordinalOf(row.id)!)
+    return (runningOnInstance + waitingCount) / inferenceRequests.speedOfInstance(row).requestTime
+  }
+
+  /**
+   * A request came (1) or went (-1): looks again where that could change what is wanted. Where more have been asked for, a
+   * client that has one answer and not yet asked for the next is no lull; whether it lasted is judged when the delay is over.
+   */
+  onRequestCountChanged(ordinal: number, change: 1 | -1): void {
+    const row = this.#world.deployments.read(ordinal)
+    if (change < 0 && row.scaleDirection > 0) return
+    if (row.minInstances === row.maxInstances && row.load === undefined) return
+    if (row.scaleDirection !== 0 || this.desiredInstances(row) !== row.desired) this.evaluate(ordinal)
+  }
+
+  /** What serves a deployment became slower or faster: the next look is now, once the present step is over. */
+  scheduleEvaluation(row: DeploymentRow, ordinal: number): void {
+    this.#world.cancel(row.scaleEvent)
+    this.#scheduleAt(ordinal, row, this.#world.clock.now)
+  }
+
+  #hasWork(row: Readonly<DeploymentRow>): boolean {
+    const { batches, deployments } = this.#world
+    return this.#backlog(row) > NEGLIGIBLE_BACKLOG || batches.hasWorkFor(deployments.ordinalOf(row.id)!)
+  }
+
+  /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
+  evaluate(ordinal: number): void {
+    const world = this.#world
+    // Who waits is part of what is wanted, so the queue must be that of now.
+    this.updateFlow(ordinal)
+    const row = world.deployments.writable(ordinal)
+    world.cancel(row.scaleEvent)
+    row.scaleEvent = 0
+    if (!row.wasReady || world.environment.autoscalerFrozen || isTerminal(row.status)) return
+    const { now } = world.clock
+    const desired = this.desiredInstances(row)
+    const direction = Math.sign(desired - row.desired)
+    if (direction !== row.scaleDirection) {
+      row.scaleDirection = direction
+      row.scaleDirectionSince = now
+    }
+    if (direction === 0) {
+      this.#scheduleAt(ordinal, row, this.#nextCrossing(row, desired))
+      return
+    }
+    const decisionAt = row.scaleDirectionSince + this.#scaleDelay(row, desired)
+    if (now < decisionAt) {
+      this.#scheduleAt(ordinal, row, Math.min(decisionAt, this.#nextCrossing(row, desired)))
+      return
+    }
+    const previousDesired = row.desired
+    row.desired = desired
+    row.scaleDirection = 0
+    world.record(row, desired > previousDesired ? 'deployment.scaledUp' : 'deployment.scaledDown', {
+      from: previousDesired,
+      to: desired,
+    })
+    if (desired > previousDesired) world.deployments.replenish(ordinal)
+    else if (desired === 0) world.deployments.onScaledToZero(ordinal)
+    else world.deployments.releaseExcess(ordinal)
+    // Going to zero may have left requests waiting.
+    this.#scheduleAt(ordinal, row, this.#nextCrossing(row, desired === 0 ? this.desiredInstances(row) : desired))
+  }
+
+  /** The autoscaler was frozen and is free again: everything it missed is looked at now. */
+  evaluateAll(): void {
+    const { deployments } = this.#world
+    for (const deployment of deployments.list()) {
+      if (deployment.type !== 'llm') continue
+      deployments.replenish(deployment.ordinal)
+      this.evaluate(deployment.ordinal)
+    }
+  }
+
+  /** Lets the load of a deployment flow up to now: before what serves it changes, and when somebody reads it. */
+  updateFlow(ordinal: number): void {
+    const { clock, deployments } = this.#world
+    const currentRow = deployments.read(ordinal)
+    if (!currentRow.load || currentRow.flowAt === clock.now) return
+    const row = deployments.writable(ordinal)
+    row.flow = this.#flowAt(row, clock.now)
+    row.flowAt = clock.now
+  }
+
+  /** What became of the requests of a deployment up to now, in whole requests; reading changes nothing. */
+  wholeRequests(row: Readonly<DeploymentRow>): ReturnType<typeof toWholeRequests> {
+    return toWholeRequests(this.#flowAt(row, this.#world.clock.now))
+  }
+
+  #flowAt(row: Readonly<DeploymentRow>, to: Micros): DeploymentRow['flow'] {
+    if (!row.load || to <= row.flowAt) return row.flow
+    const { load } = row
+    const queueLimit = this.#world.profile.limits.queuePerDeployment
+    return advanceFlow(row.flow, load.curve, load.speed, row.effectiveInstances, queueLimit, row.flowAt, to)
+  }
+
+  #scaleDelay(row: Readonly<DeploymentRow>, desired: number): Micros {
+    const { scaleUpDelay, scaleDownDelay, idleToZero } = this.#world.profile.timings
+    if (desired > row.desired) return row.desired === 0 ? 0 : scaleUpDelay
+    return desired === 0 ? idleToZero : scaleDownDelay
+  }
+
+  /** The next moment at which the load wants another number of instances than it does now. */
+  #nextCrossing(row: Readonly<DeploymentRow>, desired: number): Micros {
+    const { load, minInstances, maxInstances } = row
+    if (!load) return NEVER
+    const { clock } = this.#world
+    const requestRate = this.#requestRate(row)
+    const rateAtCapacity = (instances: number) =>
+      maxRateFor(instances, load.speed, this.#concurrencyTarget(row)) - requestRate
+    const high = desired < maxInstances ? rateAtCapacity(desired) : NEVER
+    const low = desired > minInstances ? rateAtCapacity(desired - 1) : -NEVER
+    // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.
+    const isHeldByWork = load.curve.rateAt(clock.now) <= low
+    if (!isHeldByWork) return load.curve.firstOutside(low, high, clock.now)
+    return Math.min(load.curve.firstAbove(high, clock.now, NEVER), this.#whenQueueDrained(row))
+  }
+
+  #backlog(row: Readonly<DeploymentRow>): number {
+    return this.#flowAt(row, this.#world.clock.now).backlog
+  }
+
+  /** When the queue is empty at the present rate; never while nobody serves it, or when it is. */
+  #whenQueueDrained(row: Readonly<DeploymentRow>): Micros {
+    const backlog = this.#backlog(row)
+    const capacity = row.effectiveInstances * (row.load?.speed.requestsPerSecond ?? 0)
+    if (backlog <= NEGLIGIBLE_BACKLOG || capacity === 0) return NEVER
+    return this.#world.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
+  }
+
+  #scheduleAt(ordinal: number, row: DeploymentRow, at: Micros): void {
+    if (at < NEVER) row.scaleEvent = this.#world.scheduleAt(at, 'deployment.scaleDue', ordinal)
+  }
+}

@@ -1,0 +1,107 @@
+import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../../data/records/records.ts'
+import type { World } from '../world.ts'
+import type { DeploymentRecord, DeploymentRow } from './deployment-row.ts'
+
+/** A deployment as code outside the simulation holds it: reads the present row each time. */
+export class Deployment {
+  readonly #world: World
+  readonly ordinal: number
+
+  constructor(world: World, ordinal: number) {
+    this.#world = world
+    this.ordinal = ordinal
+  }
+
+  get #row(): Readonly<DeploymentRow> {
+    return this.#world.deployments.read(this.ordinal)
+  }
+
+  get deploy_id(): string {
+    return this.#row.id
+  }
+  get model_name(): string {
+    return this.#row.plan.modelName
+  }
+  get version(): string {
+    return this.#row.plan.version
+  }
+  get task(): ModelTask {
+    return this.#row.plan.task
+  }
+  get type(): DeploymentType {
+    return this.#row.plan.type
+  }
+  get status(): DeploymentStatus {
+    return this.#row.status
+  }
+  get fail_reason(): string {
+    return this.#row.failReason
+  }
+  get gpu(): GpuType {
+    return this.#row.gpu
+  }
+  get num_gpus(): number {
+    return this.#row.numGpus
+  }
+  get min_instances(): number {
+    return this.#row.minInstances
+  }
+  get max_instances(): number {
+    return this.#row.maxInstances
+  }
+  /** Instances that serve or are coming. */
+  get liveInstances(): number {
+    return this.#world.deployments.liveInstances(this.ordinal)
+  }
+  get is_private(): boolean {
+    return this.#row.isPrivate
+  }
+  get description(): string {
+    return this.#row.description
+  }
+  /** Adapters: the model they stand on, by name. */
+  get base_model(): string {
+    return this.#row.plan.baseModel
+  }
+  /** Adapters: where they come from. */
+  get modelhub_url(): string {
+    return this.#row.plan.modelhubUrl
+  }
+  /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
+  get blockedReason(): string | undefined {
+    return this.#world.loraAdapters.blockedReason(this.ordinal)
+  }
+
+  /** The wire's record. */
+  toRecord(): DeploymentRecord {
+    return this.#world.deployments.toRecord(this.ordinal)
+  }
+
+  /** The wire's record as JSON text, kept until it changes. */
+  toJson(): string {
+    return this.#world.deployments.toJson(this.ordinal)
+  }
+
+  start(): void {
+    if (this.type === 'lora') this.#world.loraAdapters.start(this.ordinal)
+    else this.#world.deployments.start(this.ordinal)
+  }
+
+  /** Gives it other bounds on its instances. */
+  resize(minInstances: number, maxInstances: number): void {
+    this.#world.deployments.resize(this.ordinal, minInstances, maxInstances)
+  }
+
+  /** Adapters: says something else of it. */
+  describe(isPrivate: boolean, description: string): void {
+    this.#world.loraAdapters.update(this.ordinal, isPrivate, description)
+  }
+
+  stop(): void {
+    this.#world.deployments.stop(this.ordinal)
+  }
+
+  delete(): void {
+    this.#world.deployments.delete(this.ordinal)
+  }
+}

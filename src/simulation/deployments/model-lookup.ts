@@ -1,0 +1,58 @@
+import type { ModelTask } from '../../data/records/records.ts'
+import type { World } from '../world.ts'
+
+interface TargetBase {
+  /** The whole name of what is asked for, however the request spells it. */
+  readonly name: string
+  readonly task: ModelTask
+  /** Ordinal of the row that answers for it: it has to run. Undefined for a model of the catalog by its name. */
+  readonly row: number | undefined
+}
+
+/** What requests for a model run on: capacity that is shared, or a deployment of the account's own. */
+export type ModelTarget =
+  | (TargetBase & {
+      readonly kind: 'catalog'
+      readonly model: string
+      /** What its tokens cost, as a share of the model's own price. */
+      readonly priceShare: number
+      /** Ordinal of the adapter that is named; undefined for none. */
+      readonly adapter: number | undefined
+    })
+  | (TargetBase & {
+      readonly kind: 'own'
+      /** Ordinal of the deployment whose instances serve. */
+      readonly deployment: number
+      readonly adapter: number | undefined
+    })
+
+const DEPLOY_ID_PREFIX = 'deploy_id:'
+
+/**
+ * What a model name means now: an own deployment by name or as `deploy_id:<id>`, an adapter's base, or a current model of
+ * the catalog, by its name or by the id of the account's reference to it. Undefined for a name that nothing has, and for
+ * what is deleted.
+ */
+export function findModelTarget({ deployments, store, profile }: World, model: string): ModelTarget | undefined {
+  const isId = model.startsWith(DEPLOY_ID_PREFIX)
+  const deployment = isId
+    ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))
+    : (deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`))
+  if (deployment?.status === 'deleted') return undefined
+  if (deployment && deployment.type !== 'legacy' && deployment.type !== 'tts') {
+    const { task, ordinal, model_name: name } = deployment
+    const common = { name, task, row: ordinal }
+    if (deployment.type !== 'lora') return { kind: 'own', ...common, deployment: ordinal, adapter: undefined }
+    const { base, baseModel } = deployments.read(ordinal).plan
+    // An adapter on a model of the catalog costs half as much again as the model.
+    return base >= 0
+      ? { kind: 'own', ...common, deployment: base, adapter: ordinal }
+      : { kind: 'catalog', ...common, model: baseModel, priceShare: profile.prices.adapterFactor, adapter: ordinal }
+  }
+  const catalogModel = store.models.get(deployment?.model_name ?? model)
+  if (catalogModel === undefined || catalogModel.deprecated !== null) return undefined
+  const { model_name: name, type: task } = catalogModel
+  // By its own name it is there for everybody, whatever becomes of a reference to it.
+  const row = isId ? deployment?.ordinal : undefined
+  return { kind: 'catalog', name, task, row, model: name, priceShare: 1, adapter: undefined }
+}

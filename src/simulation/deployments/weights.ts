@@ -1,0 +1,155 @@
+import type { CatalogModel, GpuType, Hub, HubRepository } from '../../data/records/records.ts'
+import type { RepositoryState } from '../fleet/environment.ts'
+import { gpuSpec } from '../load/gpu-throughput.ts'
+
+/** Weights as the simulation sees them: how much to download, hold and compute. */
+export interface ModelWeights {
+  readonly bytes: number
+  /** Billions of parameters. */
+  readonly parametersB: number
+  /** Longest context in tokens. */
+  readonly context: number
+}
+
+/** Why the hub refuses a repository; `undefined` when it does not. */
+export type HubRefusal = { readonly status: 401 | 404; readonly reason: string }
+
+const BYTES_PER_PARAMETER: Readonly<Record<string, number>> = {
+  fp32: 4,
+  bf16: 2,
+  fp16: 2,
+  fp8: 1,
+  int8: 1,
+  mxfp8: 1.031,
+  fp4: 0.5,
+  int4: 0.5,
+  awq: 0.5,
+  gptq: 0.5,
+  nvfp4: 0.5,
+  mxfp4: 0.531,
+}
+/** A repository whose name tells no size counts as one of 8 billion parameters. */
+const UNKNOWN_PARAMETERS_B = 8
+
+/** Bytes of weights: parameters × bytes of the format (Machine Learning Engineering Open Book, S. Bekman). */
+export function weightBytes(parametersB: number, quantization: string | null): number {
+  return Math.round(parametersB * 1e9 * (BYTES_PER_PARAMETER[quantization?.toLowerCase() ?? 'bf16'] ?? 2))
+}
+
+/**
+ * Weights of a repository that no fixture knows, from its name.
+ *
+ * @example estimateWeights('someone/mixer-8x7b-fp8').parametersB === 56
+ */
+export function estimateWeights(repo: string): ModelWeights {
+  const name = repo.toLowerCase()
+  const experts = /(?<![a-z0-9.])(\d+)x(\d+(?:\.\d+)?)b(?![a-z0-9])/.exec(name)
+  const billions = /(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])/.exec(name)
+  const millions = /(?<![a-z0-9.])(\d+(?:\.\d+)?)m(?![a-z0-9])/.exec(name)
+  const parametersB = experts
+    ? Number(experts[1]) * Number(experts[2])
+    : billions
+      ? Number(billions[1])
+      : millions
+        ? Number(millions[1]) / 1000
+        : UNKNOWN_PARAMETERS_B
+  const format = Object.keys(BYTES_PER_PARAMETER).find(word => name.includes(word)) ?? 'bf16'
+  const size = parametersB > 0 && parametersB <= 10_000 ? parametersB : UNKNOWN_PARAMETERS_B
+  return { bytes: weightBytes(size, format), parametersB: size, context: 8192 }
+}
+
+/** Weights of a repository, listed or not. */
+export function repositoryWeights(repository: HubRepository | undefined, repo: string): ModelWeights {
+  if (!repository) return estimateWeights(repo)
+  return { bytes: repository.bytes, parametersB: repository.parameters_b, context: repository.context }
+}
+
+/** Weights of a model of the catalog. */
+export function catalogWeights({ parameters_b, quantization, max_tokens }: CatalogModel): ModelWeights {
+  return { bytes: weightBytes(parameters_b, quantization), parametersB: parameters_b, context: max_tokens ?? 8192 }
+}
+
+/** `registry/name:tag`, `name@sha256:…` and what else names an image (the grammar of the distribution project). */
+const IMAGE_REFERENCE =
+  /^(?:[a-zA-Z0-9.-]+(?::\d+)?\/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
+
+/** Why a container image can not be pulled; undefined for one that can, and for none. */
+export function invalidImageReason(image: string): string | undefined {
+  return image === '' || IMAGE_REFERENCE.test(image)
+    ? undefined
+    : `image pull failed: ${JSON.stringify(image)} names no image`
+}
+
+/** Whether the hub hands a repository out to this token. */
+export function hubRefusal(
+  repository: HubRepository | undefined,
+  policy: Hub['policy'],
+  reference: { repo: string; revision: string; token: string },
+  override?: RepositoryState,
+): HubRefusal | undefined {
+  const { repo, revision, token } = reference
+  if (override === 'missing') return { status: 404, reason: `hub repository ${repo} not found (404)` }
+  if (override === 'gated' && token === '') {
+    return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
+  }
+  if (!repository) {
+    return policy === 'refuse' ? { status: 404, reason: `hub repository ${repo} not found (404)` } : undefined
+  }
+  if (revision !== repository.revision && revision !== 'main' && revision !== '') {
+    return { status: 404, reason: `hub repository ${repo} has no revision ${revision} (404)` }
+  }
+  if (!repository.gated || override === 'open') return undefined
+  if (token === '') return { status: 401, reason: `hub repository ${repo} is gated and no token was given (401)` }
+  if (repository.tokens.length > 0 && !repository.tokens.includes(token)) {
+    return { status: 401, reason: `hub repository ${repo} is gated and refused the token (401)` }
+  }
+  return undefined
+}
+
+/**
+ * Key-value cache of one token in bytes: 128 KiB for 8B, 320 KiB for 70B, 1 MiB for 405B at fp16 (llm-d inference
+ * simulator), between and beyond by parameters.
+ */
+export function kvCacheBytesPerToken(parametersB: number): number {
+  const known: readonly (readonly [number, number])[] = [
+    [0, 0],
+    [8, 128 * 1024],
+    [70, 320 * 1024],
+    [405, 1024 * 1024],
+  ]
+  let lower = known[0]!
+  for (const upper of known.slice(1)) {
+    if (parametersB <= upper[0] || upper === known[known.length - 1]) {
+      return Math.round(lower[1] + ((parametersB - lower[0]) * (upper[1] - lower[1])) / (upper[0] - lower[0]))
+    }
+    lower = upper
+  }
+  return lower[1]
+}
+
+/**
+ * Why weights do not fit the GPUs of one instance, or undefined when they do.
+ *
+ * `weights × 1.05 + 1.5 GB × GPUs + cache(max_batch_size × min(context, 1,024)) ≤ 0.90 × memory × GPUs`. A client meets
+ * it while the engine loads, not when it creates the deployment.
+ */
+export function memoryShortage(
+  weights: ModelWeights,
+  gpu: GpuType,
+  gpus: number,
+  maxBatchSize: number,
+): string | undefined {
+  const cache = kvCacheBytesPerToken(weights.parametersB) * Math.min(weights.context, 1024) * maxBatchSize
+  const overhead = weights.bytes * 0.05 + 1.5e9 * gpus
+  const needed = weights.bytes + overhead + cache
+  const usable = 0.9 * gpuSpec(gpu).memoryBytes * gpus
+  if (needed <= usable) return undefined
+  return (
+    `CUDA out of memory: the model needs ${formatGigabytes(needed)} (weights ${formatGigabytes(weights.bytes)}, ` +
+    `overhead ${formatGigabytes(overhead)}, cache ${formatGigabytes(cache)} at max_batch_size ${maxBatchSize}), ${gpus}x${gpu} offers ${formatGigabytes(usable)}`
+  )
+}
+
+function formatGigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`
+}

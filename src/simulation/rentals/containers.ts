@@ -1,0 +1,83 @@
+import { type ContainerState, formatGpuConfig, type GpuType } from '../../data/records/records.ts'
+import type { World } from '../world.ts'
+import { Rental } from './rental.ts'
+import type { RentalState } from './rental-row.ts'
+
+/** A container as the API asks for it, checked. */
+export interface ContainerSpec {
+  readonly name: string
+  readonly gpu: GpuType
+  readonly num_gpus: number
+  readonly container_image: string
+}
+
+/** A container on the wire. */
+export interface ContainerRecord {
+  container_id: string
+  name: string
+  state: ContainerState
+  fail_reason: string
+  gpu_config: string
+  container_image: string
+  created_at: number
+  updated_at: number
+}
+
+/** `active` is whatever has GPUs or waits for some, `inactive` what is over. */
+export type ContainerActivity = 'active' | 'inactive'
+
+const INACTIVE_STATES: ReadonlySet<RentalState> = new Set(['failed', 'deleted'])
+
+/** A container of the account. */
+export class Container extends Rental<ContainerState> {
+  get container_id(): string {
+    return this.row.id
+  }
+
+  /** The wire's record. */
+  toRecord(): ContainerRecord {
+    const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.row
+    const { clock } = this.world
+    return {
+      container_id: id,
+      name,
+      state: this.state,
+      fail_reason: failReason,
+      gpu_config: formatGpuConfig(gpu, numGpus),
+      container_image: plan.image,
+      created_at: clock.unix(plan.createdAt),
+      updated_at: clock.unix(updatedAt),
+    }
+  }
+}
+
+/** The containers of the account: each runs an image on GPUs of one node, once, until it is deleted or its machine goes. */
+export class Containers {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** The container with this id, a deleted one too. */
+  get(containerId: string): Container | undefined {
+    const { rentals } = this.#world
+    const ordinal = rentals.ordinalOf(containerId)
+    if (ordinal === undefined || rentals.read(ordinal).kind !== 'container') return undefined
+    return new Container(this.#world, ordinal)
+  }
+
+  /** Those that are active or are not, by creation, then id. Without a word: all but the deleted. */
+  list(activity?: ContainerActivity): Container[] {
+    const ordinals = this.#world.rentals.list('container', state =>
+      activity === undefined ? state !== 'deleted' : INACTIVE_STATES.has(state) === (activity === 'inactive'),
+    )
+    return ordinals.map(ordinal => new Container(this.#world, ordinal))
+  }
+
+  create({ name, gpu, num_gpus, container_image }: ContainerSpec): Container {
+    const { rentals } = this.#world
+    const ordinal = rentals.create({ kind: 'container', name, gpu, numGpus: num_gpus, image: container_image })
+    return new Container(this.#world, ordinal)
+  }
+}

@@ -1,0 +1,227 @@
+/** Logs in words, as an engine and who runs it would write them: a level, and what happened. */
+import { formatDuration, MINUTE, type Micros } from '../../kernel/duration.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { requestsInProgress } from '../load/request-totals.ts'
+import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
+import type { World } from '../world.ts'
+import { CONTROLLER, type LogLine } from './deployment-logs.ts'
+import type { ServingSegment } from './history.ts'
+import { type ServingFigures, servingFigures } from './time-series.ts'
+
+/** How often a controller counts requests: at whole multiples since the epoch of the world. */
+const COUNT_INTERVAL: Micros = 5 * MINUTE
+
+/** A line as it is read. */
+export interface LogMessage {
+  readonly at: Micros
+  /** `<deploy_id>-<nth>`, or `<deploy_id>-controller`. */
+  readonly pod: string
+  readonly text: string
+}
+
+export interface LogWindow {
+  readonly from: Micros
+  readonly to: Micros
+  /** The newest so many. */
+  readonly limit: number
+}
+
+/** The newest lines of a deployment between two moments, oldest first. */
+export function logMessages(world: World, deployment: number, { from, to, limit }: LogWindow): LogMessage[] {
+  const row = world.deployments.read(deployment)
+  const messages: LogMessage[] = []
+  const lastLines = new Map<number, LogLine>()
+  for (const line of world.deploymentLogs.linesOf(deployment)) {
+    if (line.at > to) break
+    if (line.at >= from)
+      messages.push({
+        at: line.at,
+        pod: podName(row, line.instanceIndex),
+        text: formatMessage(world, row, line, lastLines.get(line.instanceIndex)),
+      })
+    lastLines.set(line.instanceIndex, line)
+  }
+  const countMessages = requestCountMessages(world, row, { from, to, limit })
+  // What happened at one moment stands in its order, and a count after it.
+  return [...messages, ...countMessages].sort((a, b) => a.at - b.at).slice(-limit)
+}
+
+function podName({ id }: Readonly<DeploymentRow>, instanceIndex: number): string {
+  return instanceIndex === CONTROLLER ? `${id}-controller` : `${id}-${instanceIndex}`
+}
+
+/** Requests up to a moment: those of the load, and those that clients made. */
+interface RequestCounters {
+  readonly served: number
+  readonly refused: number
+  readonly failed: number
+  readonly left: number
+  readonly waiting: number
+}
+
+/** The requests, counted at regular moments while there are any. */
+function requestCountMessages(
+  world: World,
+  row: Readonly<DeploymentRow>,
+  { from, to, limit }: LogWindow,
+): LogMessage[] {
+  const { history } = world
+  // Read backwards, chapter by chapter, because only the newest lines are asked for.
+  const segments = history.servingSegments(row)
+  let segment: ServingSegment | undefined = segments.next().value ?? undefined
+  const offeredAt = (at: Micros): RequestFlow => {
+    while (segment !== undefined && segment.at > at) segment = segments.next().value ?? undefined
+    return segment === undefined ? EMPTY_FLOW : history.totalsWithin(segment, at).served
+  }
+  const pod = podName(row, CONTROLLER)
+  const messages: LogMessage[] = []
+  const countersBefore = requestCountersAt(
+    world,
+    row,
+    from - COUNT_INTERVAL,
+    history.totalsAt(row, from - COUNT_INTERVAL).served,
+  )
+  let end = to - (to % COUNT_INTERVAL)
+  let offered = offeredAt(end)
+  let counters = requestCountersAt(world, row, end, offered)
+  while (
+    end >= from &&
+    end > 0 &&
+    messages.length < limit &&
+    (counters.waiting > 0 || endedRequests(counters) > endedRequests(countersBefore))
+  ) {
+    const figures = segment && servingFigures(segment, offered, end)
+    const start = end - COUNT_INTERVAL
+    offered = offeredAt(start)
+    const earlier = requestCountersAt(world, row, start, offered)
+    const text = formatCounters(earlier, counters)
+    if (text !== undefined) messages.push({ at: end, pod, text: `${text}${figures ? formatServing(figures) : ''}` })
+    end = start
+    counters = earlier
+  }
+  return messages.reverse()
+}
+
+function requestCountersAt(
+  { history }: World,
+  row: Readonly<DeploymentRow>,
+  at: Micros,
+  offered: RequestFlow,
+): RequestCounters {
+  const loadTotals = toWholeRequests(offered)
+  // A count at a moment has what happened at that moment; before the world nothing did.
+  const clientTotals = history.requestTotalsAt(row, at <= 0 ? -1 : at)
+  return {
+    served: loadTotals.served + clientTotals.served,
+    refused: loadTotals.refused + clientTotals.refused,
+    failed: clientTotals.failed,
+    left: clientTotals.left,
+    waiting: loadTotals.backlog + requestsInProgress(clientTotals),
+  }
+}
+
+function endedRequests({ served, refused, failed, left }: RequestCounters): number {
+  return served + refused + failed + left
+}
+
+/** Undefined for a stretch without requests. */
+function formatCounters(before: RequestCounters, after: RequestCounters): string | undefined {
+  const served = after.served - before.served
+  const refused = after.refused - before.refused
+  const failed = after.failed - before.failed
+  const left = after.left - before.left
+  if (served + refused + failed + left + after.waiting === 0) return undefined
+  const level = refused + failed > 0 ? 'WARNING' : 'INFO'
+  const failedText = failed > 0 ? `, ${failed} cut off` : ''
+  const leftText = left > 0 ? `, ${left} left before their turn` : ''
+  return `${level} last ${formatDuration(COUNT_INTERVAL)}: ${served} requests served, ${refused} refused${failedText}${leftText}, ${after.waiting} waiting`
+}
+
+function formatServing(figures: ServingFigures): string {
+  const { concurrency, time_to_first_token_seconds: first, tokens_per_second } = figures
+  const firstToken = first === null ? 'no instance is ready' : `first token after ${first.toFixed(2)} s`
+  return `; ${Math.round(concurrency)} in work, ${firstToken}, ${Math.round(tokens_per_second)} tokens/s`
+}
+
+function formatMessage(
+  world: World,
+  row: Readonly<DeploymentRow>,
+  line: LogLine,
+  previousLine: LogLine | undefined,
+): string {
+  const { kind, fields = {}, at } = line
+  const { plan, weights, numGpus, gpu } = row
+  const repo = weights.repo || plan.modelName
+  const image = plan.containerImage === '' ? "the provider's image" : `image ${plan.containerImage}`
+  const gigabytes = `${(weights.bytes / 1e9).toFixed(1)} GB`
+  const durationAfter = (...kinds: string[]) =>
+    previousLine !== undefined && previousLine.at < at && kinds.includes(previousLine.kind)
+      ? ` after ${formatDuration(at - previousLine.at)}`
+      : ''
+  // What a fixture has is older than the world.
+  const created = plan.createdAt === at ? 'created' : `created at ${world.clock.iso(plan.createdAt)}`
+  switch (kind) {
+    case 'instance.pending':
+      return `INFO waiting for ${numGpus} ${gpu} on one node`
+    case 'instance.placed':
+      return `INFO placed on ${fields.node} with ${fields.gpus} of its GPUs${durationAfter('instance.pending')}`
+    case 'instance.pulling':
+      return fields.image === 'cached' ? `INFO ${image} is on the node` : `INFO pulling ${image}`
+    case 'instance.imagePulled':
+      return `INFO container started${durationAfter('instance.pulling')}; ${
+        fields.weights === 'cached' ? `weights of ${repo} are on the node` : `downloading ${gigabytes} of ${repo}`
+      }`
+    case 'instance.loading':
+      return `INFO weights complete${durationAfter('instance.imagePulled')}; loading ${gigabytes} into the memory of ${numGpus} ${gpu}`
+    case 'instance.warming':
+      return `INFO weights loaded${durationAfter('instance.loading')}; warming up for max_batch_size ${row.maxBatchSize}`
+    case 'instance.ready':
+      return `INFO ready${durationAfter('instance.warming')}; serving ${plan.modelName}`
+    case 'instance.draining':
+      return 'INFO draining: no new requests; those in work are finished'
+    case 'instance.gone':
+      return 'INFO stopped'
+    case 'instance.outOfMemory':
+    case 'instance.refused':
+    case 'instance.crashed':
+      return `ERROR ${fields.reason}`
+    case 'instance.lost':
+      return `ERROR lost while ${fields.state}: ${fields.reason}`
+    case 'node.preemptionNoticed':
+      return `WARNING ${fields.node} is taken back in ${formatDuration(Number(fields.notice_seconds) * 1e6)}`
+    case 'node.drained':
+      return `WARNING ${fields.node} is being drained`
+    case 'deployment.created':
+      if (plan.type === 'legacy' || plan.type === 'tts') {
+        return `INFO ${created}: ${plan.modelName} of the catalog, on GPUs of the provider`
+      }
+      return `INFO ${created}: ${plan.modelName} on ${numGpus} ${gpu} an instance`
+    case 'deployment.failed':
+      return `ERROR failed: ${fields.reason}`
+    case 'deployment.limited':
+      return fields.suspended === undefined
+        ? `WARNING an instance is not asked for: the limit of the account for ${fields.gpu} is reached`
+        : `WARNING an instance is not asked for: the account is suspended (${fields.suspended})`
+    case 'deployment.resized':
+      return `INFO min_instances ${fields.min_instances}, max_instances ${fields.max_instances}`
+    case 'deployment.scaledUp':
+    case 'deployment.scaledDown':
+      return `INFO scaled from ${fields.from} to ${fields.to} instances`
+    case 'deployment.idled':
+      return 'INFO nobody has asked for a while: down to zero instances'
+    case 'deployment.woken':
+      return 'INFO work has come: an instance is asked for'
+    case 'adapter.created':
+      return `INFO ${created}: adapter ${plan.modelName} on ${fields.base}`
+    case 'adapter.resident':
+      return `INFO loaded on ${fields.instance}`
+    case 'adapter.evicted':
+      return `INFO left its slot on ${fields.instance} to another adapter`
+    case 'batch.linesRetried':
+      return `WARNING ${fields.lines} lines of ${fields.batch} are run again`
+    default: {
+      const [thing, status] = kind.split('.')
+      return thing === 'batch' ? `INFO batch ${fields.batch} is ${status}` : `INFO status ${status}`
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import type { World } from '../world.ts'
+import type { ReportWindow } from './report.ts'
+
+/** A moment: microseconds since the epoch of the world, ISO 8601 with an offset, or a Date. */
+export type TimeInput = Micros | string | Date
+
+export interface ReportOptions {
+  /** The start of the world unless given. */
+  readonly from?: TimeInput | undefined
+  /** Now unless given. */
+  readonly to?: TimeInput | undefined
+  /** A row a deployment so often, as `series`; none unless given. */
+  readonly step?: Duration | undefined
+}
+
+/** Rows that a series has at most: beyond, a step was meant to be longer. */
+export const MAX_SERIES_ROWS = 1_000_000
+
+/**
+ * The window that is asked for.
+ *
+ * @throws RangeError for a moment that is none, lies before the world or is to come, for ends in the wrong order, and for
+ * a step of no time or of more rows than `mostRows`
+ */
+export function parseReportWindow(world: World, options: ReportOptions, maxRows = MAX_SERIES_ROWS): ReportWindow {
+  const from = options.from === undefined ? 0 : parseTime(world, 'from', options.from)
+  const to = options.to === undefined ? world.clock.now : parseTime(world, 'to', options.to)
+  if (from > to) {
+    throw new RangeError(
+      `Failed to report from ${world.clock.iso(from)} to ${world.clock.iso(to)}: it ends before it begins. Swap the two.`,
+    )
+  }
+  if (options.step === undefined) return { from, to }
+  const step = parseStep(options.step)
+  const tooLong = excessOf(world, to - from, step, maxRows)
+  if (tooLong !== undefined) {
+    throw new RangeError(
+      `Failed to report every ${String(options.step)}: that makes ${tooLong}. Give a longer step, or a shorter window.`,
+    )
+  }
+  return { from, to, step }
+}
+
+/**
+ * Returns how many rows a series of that length would have, and the most, as in `2,000 rows, and 1,000 are the most`.
+ * Returns undefined for a series that is short enough. A step counts as a row where the account has no deployments.
+ */
+export function excessOf({ deployments: { countInstance: count } }: World, length: Micros, step: Micros, most: number) {
+  const rows = Math.ceil(length / step) * Math.max(1, count)
+  if (rows <= most) return undefined
+  return `${rows.toLocaleString('en')} ${count > 0 ? 'rows' : 'steps'}, and ${most.toLocaleString('en')} are the most`
+}
+
+/** Microseconds of a step. Throws RangeError for a duration that is none, and for no time. */
+export function parseStep(step: Duration): Micros {
+  const value = micros(step)
+  if (value > 0) return value
+  throw new RangeError("Failed to report by steps: a step of no time has no end. Give one, as in '5m'.")
+}
+
+function parseTime({ clock }: World, name: string, input: TimeInput): Micros {
+  const time =
+    typeof input === 'number'
+      ? input
+      : input instanceof Date
+        ? Math.round((input.getTime() - clock.epochMs) * 1000)
+        : clock.fromIso(input)
+  const formattedInput = input instanceof Date && !Number.isNaN(time) ? input.toISOString() : String(input)
+  if (!Number.isInteger(time)) {
+    throw new RangeError(
+      `Failed to report ${name} '${formattedInput}': no moment. Give ISO 8601 with an offset as in '2026-01-01T00:00:00Z', a Date, ` +
+        'or whole microseconds since the start of the world.',
+    )
+  }
+  if (time < 0) {
+    throw new RangeError(
+      `Failed to report ${name} '${formattedInput}': the world began at ${clock.iso(0)}. Give a moment since then, or leave it out.`,
+    )
+  }
+  if (time > clock.now) {
+    throw new RangeError(
+      `Failed to report ${name} '${formattedInput}': it is ${clock.iso()}, and what is to come is not known. Give a moment that has passed.`,
+    )
+  }
+  return time
+}

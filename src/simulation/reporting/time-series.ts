@@ -1,0 +1,226 @@
+import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/records.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { type BilledInterval, gpuTimeCost, gpuTimeWeight } from '../account/money.ts'
+import type { Deployment } from '../deployments/deployment.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { estimateServing, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
+import type { World } from '../world.ts'
+import type { ServingSegment } from './history.ts'
+
+/** How a deployment serves at one moment. Slow instances count by their speed. */
+export interface ServingFigures {
+  /** Requests in work. */
+  readonly concurrency: number
+  /** Seconds from a request's arrival then to its first token; null while no instance is ready. */
+  readonly time_to_first_token_seconds: number | null
+  /** Output tokens/s of all its instances together. */
+  readonly tokens_per_second: number
+}
+
+/** Nobody asks it. */
+export const NO_SERVING: ServingFigures = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
+
+/** How a deployment serves its load at a moment of that chapter; undefined without a load. */
+export function servingFigures(segment: ServingSegment, served: RequestFlow, at: Micros): ServingFigures | undefined {
+  const { load, effectiveInstances } = segment
+  if (!load) return undefined
+  const current = estimateServing(load.curve.rateAt(at), load.speed, effectiveInstances, served.backlog)
+  return {
+    concurrency: current.concurrency,
+    time_to_first_token_seconds: Number.isFinite(current.timeToFirstToken) ? current.timeToFirstToken : null,
+    tokens_per_second: current.tokensPerSecond,
+  }
+}
+
+/** A deployment at the end of a step, and what it did in that step. */
+export interface ReportStep extends ServingFigures {
+  /** The end of the step, ISO 8601. */
+  readonly time: string
+  readonly deploy_id: string
+  readonly deployment: string
+  readonly status: DeploymentStatus
+  /** Instances that are ready, and that are on their way there. */
+  readonly ready: number
+  readonly pending: number
+  /** Requests/s that are offered. */
+  readonly arrival_rate: number
+  /** Requests in this step. */
+  readonly served: number
+  readonly refused: number
+  /** Of clients, as a report counts them: cut off, and left before their turn. */
+  readonly failed: number
+  readonly left: number
+  /** Requests that wait. */
+  readonly backlog: number
+  /** Mean of this step, a share of what the ready instances could do; null while none was ready. */
+  readonly utilisation: number | null
+  /** Rent of this step. */
+  readonly cost_microcents: number
+}
+
+/** The columns of a series, in order. */
+export const STEP_COLUMNS = [
+  'time',
+  'deploy_id',
+  'deployment',
+  'status',
+  'ready',
+  'pending',
+  'arrival_rate',
+  'served',
+  'refused',
+  'failed',
+  'left',
+  'backlog',
+  'utilisation',
+  'concurrency',
+  'time_to_first_token_seconds',
+  'tokens_per_second',
+  'cost_microcents',
+] as const satisfies readonly (keyof ReportStep)[]
+
+/**
+ * A row a step and deployment, by time, then creation. The steps are counted from the start of the window; the last one
+ * may be shorter. What was deleted has no rows from the step after its deletion on. All deployments unless some are given.
+ */
+export function* reportSeries(
+  world: World,
+  { from, to, step }: { readonly from: Micros; readonly to: Micros; readonly step: Micros },
+  deployments: readonly Deployment[] = world.deployments.list(new Set(DEPLOYMENT_STATUSES)),
+): Generator<ReportStep> {
+  const cursors = deployments.map(({ ordinal }) => new DeploymentCursor(world, world.deployments.read(ordinal), from))
+  for (let end = from + step, start = from; start < to; start = end, end += step) {
+    const at = Math.min(end, to)
+    for (const cursor of cursors) {
+      const row = cursor.advanceTo(at)
+      if (row) yield row
+    }
+  }
+}
+
+/** The past of one deployment, read forwards. */
+class DeploymentCursor {
+  readonly #world: World
+  readonly #row: Readonly<DeploymentRow>
+  readonly #statusReader: ForwardReader<{ at: Micros; status: DeploymentStatus }>
+  readonly #countReader: ForwardReader<{ at: Micros; ready: number; pending: number }>
+  readonly #segmentReader: ForwardReader<ServingSegment>
+  readonly #costReader: ForwardReader<BilledInterval & { at: Micros; before: bigint }>
+  #previousTotals: {
+    served: number
+    refused: number
+    failed: number
+    left: number
+    able: number
+    used: number
+    cost: number
+  }
+
+  constructor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
+    this.#world = world
+    this.#row = row
+    this.#statusReader = new ForwardReader([...world.history.statuses(row)].reverse())
+    this.#countReader = new ForwardReader(instanceCounts(world, row))
+    this.#segmentReader = new ForwardReader([...world.history.servingSegments(row)].reverse())
+    this.#costReader = new ForwardReader(billedIntervals(world, row))
+    this.#previousTotals = this.#totalsAt(from)
+  }
+
+  /** The row of the step that ends then; undefined for what is not there. */
+  advanceTo(at: Micros): ReportStep | undefined {
+    const status = this.#statusReader.readAt(at)?.status
+    const totals = this.#totalsAt(at)
+    const { ready = 0, pending = 0 } = this.#countReader.readAt(at) ?? {}
+    const previous = this.#previousTotals
+    this.#previousTotals = totals
+    const cost = totals.cost - previous.cost
+    if (status === undefined || (status === 'deleted' && cost === 0)) return undefined
+    const able = totals.able - previous.able
+    return {
+      time: this.#world.clock.iso(at),
+      deploy_id: this.#row.id,
+      deployment: this.#row.plan.modelName,
+      status,
+      ready,
+      pending,
+      arrival_rate: this.#segmentReader.readAt(at)?.load?.curve.rateAt(at) ?? 0,
+      served: totals.served - previous.served,
+      refused: totals.refused - previous.refused,
+      failed: totals.failed - previous.failed,
+      left: totals.left - previous.left,
+      backlog: totals.backlog,
+      utilisation: able > 0 ? (totals.used - previous.used) / able : null,
+      ...totals.figures,
+      cost_microcents: cost,
+    }
+  }
+
+  #totalsAt(at: Micros) {
+    const segment = this.#segmentReader.readAt(at)
+    const interval = this.#costReader.readAt(at)
+    const cost = interval
+      ? gpuTimeCost(interval.before + gpuTimeWeight(interval, interval.from, Math.min(at, interval.to)))
+      : 0
+    const { history } = this.#world
+    const clientTotals = history.requestTotalsAt(this.#row, at === 0 ? -1 : at)
+    const { failed, left } = clientTotals
+    if (!segment) {
+      const { served, refused } = clientTotals
+      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, figures: NO_SERVING }
+    }
+    const { served, capacityTime: able, usedTime: used } = history.totalsWithin(segment, at)
+    const { served: done, refused, backlog } = toWholeRequests(served)
+    const figures = servingFigures(segment, served, at) ?? NO_SERVING
+    return {
+      served: done + clientTotals.served,
+      refused: refused + clientTotals.refused,
+      ...{ failed, left },
+      ...{ backlog, able, used, cost, figures },
+    }
+  }
+}
+
+/** Lines in order of time, of which the newest that holds is asked for at ever later moments. */
+class ForwardReader<Line extends { readonly at: Micros }> {
+  readonly #lines: readonly Line[]
+  #next = 0
+
+  constructor(lines: readonly Line[]) {
+    this.#lines = lines
+  }
+
+  readAt(at: Micros): Line | undefined {
+    while (this.#next < this.#lines.length && this.#lines[this.#next]!.at <= at) this.#next++
+    return this.#lines[this.#next - 1]
+  }
+}
+
+/** How many instances were ready and on their way, from each moment on at which that changed. */
+function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
+  const changes: { at: Micros; ready: number; pending: number }[] = []
+  for (const timeline of world.history.instanceTimelines(row)) {
+    const pendingEnd = timeline.ready >= 0 ? timeline.ready : timeline.end
+    changes.push({ at: timeline.pending, ready: 0, pending: 1 }, { at: pendingEnd, ready: 0, pending: -1 })
+    if (timeline.ready < 0) continue
+    changes.push({ at: timeline.ready, ready: 1, pending: 0 })
+    changes.push({ at: timeline.draining >= 0 ? timeline.draining : timeline.end, ready: -1, pending: 0 })
+  }
+  changes.sort((a, b) => a.at - b.at)
+  let [ready, pending] = [0, 0]
+  return changes.map(change => {
+    ready += change.ready
+    pending += change.pending
+    return { at: change.at, ready, pending }
+  })
+}
+
+/** The stretches of its meter, and what all before each weigh together. */
+function billedIntervals(world: World, row: Readonly<DeploymentRow>) {
+  if (row.meter < 0) return []
+  let weightBefore = 0n
+  return [...world.ledger.intervalsOf(row.meter)].reverse().map(ran => {
+    const interval = { ...ran, at: ran.from, before: weightBefore }
+    weightBefore += gpuTimeWeight(ran, ran.from, ran.to)
+    return interval
+  })
+}

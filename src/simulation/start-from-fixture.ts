@@ -1,0 +1,236 @@
+import { FixtureError } from '../data/fixtures/load.ts'
+import {
+  type BatchSeed,
+  type ContainerSeed,
+  type DeploymentSeed,
+  type Fixture,
+  type GpuType,
+  type HostedSeed,
+  parseGpuConfig,
+} from '../data/records/records.ts'
+import { fixtureFileContent } from './batches/fixture-content.ts'
+import type { FixtureIdentity } from './deployments/deployment-row.ts'
+import type { InstanceState } from './deployments/instances.ts'
+import { invalidImageReason, memoryShortage } from './deployments/weights.ts'
+import type { World } from './world.ts'
+
+/** The furthest instance that each status shows. */
+const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
+  initializing: 'pending',
+  downloading: 'pulling',
+  deploying: 'loading',
+  running: 'ready',
+}
+
+/**
+ * Settles a new world with the living things of a fixture: for each status what makes it true, that is instances, their
+ * nodes, and what happens next.
+ *
+ * @throws FixtureError for what can not be, such as a running deployment without a free GPU; it names file and position.
+ */
+export function startFromFixture(world: World, fixture: Fixture): void {
+  const problems: string[] = []
+  const { account } = fixture
+  world.ledger.openAccount(account.uid, account.funds_cents, account.topup, account.card === 'good')
+  world.nodes.buildFleet(fixture.nodes.pools)
+  world.weather.start()
+  for (const [gpu, limit] of Object.entries(account.gpu_limits)) {
+    if (limit !== undefined) world.gpuQuotas.set(gpu as GpuType, limit)
+  }
+  for (const [i, seed] of fixture.files.entries()) {
+    const content = fixtureFileContent(seed)
+    if (content === undefined) {
+      problems.push(`files: $[${i}] (${seed.filename}): expected the file's content. Give 'path' or 'content'.`)
+      continue
+    }
+    world.files.create({
+      id: seed.id,
+      filename: seed.filename,
+      purpose: seed.purpose,
+      ...content,
+      createdAt: world.clock.fromUnix(seed.created_at),
+      ...(seed.expires_at === undefined ? {} : { expiresAt: world.clock.fromUnix(seed.expires_at) }),
+    })
+  }
+  // Adapters come after what they stand on.
+  const orderedDeployments = [...fixture.deployments.entries()].sort(
+    ([a, one], [b, other]) => Number(one.type === 'lora') - Number(other.type === 'lora') || a - b,
+  )
+  for (const [i, seed] of orderedDeployments) {
+    const problem = seed.type === 'lora' ? startAdapter(world, seed) : startDeployment(world, seed)
+    if (problem) problems.push(`deployments: $[${i}] (${seed.model_name}): ${problem}`)
+  }
+  for (const [i, seed] of fixture.hosted.entries()) {
+    const problem = startHostedInstance(world, seed)
+    if (problem) problems.push(`hosted.json: $[${i}]: ${problem}`)
+  }
+  for (const [i, seed] of fixture.containers.entries()) {
+    const problem = startContainer(world, seed)
+    if (problem) problems.push(`containers.json: $[${i}]: ${problem}`)
+  }
+  for (const [i, seed] of fixture.batches.entries()) {
+    const problem = startBatch(world, seed)
+    if (problem) problems.push(`batches: $[${i}] (${seed.id}): ${problem}`)
+  }
+  if (problems.length > 0) {
+    const shownProblems = problems.slice(0, 10).map(problem => `\n  ${problem}`)
+    const more = problems.length > shownProblems.length ? `\n  and ${problems.length - shownProblems.length} more` : ''
+    throw new FixtureError(`Failed to settle the fixture:${shownProblems.join('')}${more}`, problems)
+  }
+}
+
+function fixtureIdentity(world: World, seed: DeploymentSeed): FixtureIdentity {
+  const { clock } = world
+  return {
+    deploy_id: seed.deploy_id,
+    version: seed.version,
+    created_at: seed.created_at === undefined ? undefined : clock.fromIso(seed.created_at),
+    updated_at: seed.updated_at === undefined ? undefined : clock.fromIso(seed.updated_at),
+    task: seed.task,
+    type: seed.type,
+  }
+}
+
+function startDeployment(world: World, seed: DeploymentSeed): string | undefined {
+  const { deployments, instances } = world
+  const identity = fixtureIdentity(world, seed)
+  const ordinal = deployments.add(
+    {
+      model_name: seed.model_name,
+      gpu: seed.gpu,
+      num_gpus: seed.num_gpus,
+      max_batch_size: seed.max_batch_size,
+      weights: seed.weights,
+      base_model: seed.base_model,
+      container_image: seed.container_image,
+      extra_args: seed.extra_args,
+      min_instances: seed.settings.min_instances,
+      max_instances: seed.settings.max_instances,
+    },
+    identity,
+  )
+  if (seed.load && seed.type === 'llm') deployments.setLoad(ordinal, seed.load)
+  const state = seed.type === 'llm' ? INSTANCE_STATE_BY_STATUS[seed.status] : undefined
+  if (state === undefined) {
+    applyFinalStatus(world, ordinal, seed)
+    return undefined
+  }
+  if (state === 'loading' || state === 'ready') {
+    const { weights } = deployments.read(ordinal)
+    const shortage = memoryShortage(weights, seed.gpu, seed.num_gpus, seed.max_batch_size)
+    const badArguments = deployments.engineArgsProblem(deployments.read(ordinal))
+    if (badArguments) return `it can not be ${seed.status}: its engine exits with ${badArguments}. Mend extra_args.`
+    if (shortage)
+      return `it can not be ${seed.status}: ${shortage}. Give it more GPUs, or the status 'failed' with a fail_reason.`
+  }
+  const instanceCount = Math.max(1, seed.settings.min_instances)
+  deployments.writable(ordinal).desired = instanceCount
+  for (let i = 0; i < instanceCount; i++) {
+    instances.request(ordinal, 0)
+    const instance = deployments.read(ordinal).instances[i]!
+    if (!instances.startInState(instance, state)) {
+      return (
+        `no node has ${seed.num_gpus} free ${seed.gpu} for ${seed.model_name}, so it can not be ${seed.status}. ` +
+        "Add nodes, or give it the status 'stopped'."
+      )
+    }
+  }
+  deployments.updateStatus(ordinal)
+  deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
+  return undefined
+}
+
+function startAdapter(world: World, seed: DeploymentSeed): string | undefined {
+  const identity = fixtureIdentity(world, seed)
+  if (seed.base_model === undefined) return "an adapter needs 'base_model'."
+  if (!world.deployments.findLive(seed.base_model) && !world.store.models.has(seed.base_model)) {
+    return `base_model ${seed.base_model} is neither a deployment nor a model of the catalog.`
+  }
+  const ordinal = world.loraAdapters.add(
+    {
+      model_name: seed.model_name,
+      base_model: seed.base_model,
+      modelhub_url: seed.source?.modelhub_url ?? '',
+      private: seed.private,
+      description: seed.description,
+    },
+    identity,
+  )
+  if (seed.status === 'initializing' || seed.status === 'downloading' || seed.status === 'deploying') {
+    world.loraAdapters.start(ordinal)
+  } else {
+    applyFinalStatus(world, ordinal, seed)
+    if (seed.status === 'running') world.loraAdapters.slots.loadFromFixture(ordinal)
+  }
+  return undefined
+}
+
+/** Gives a row a status that needs nothing to make it true. */
+function applyFinalStatus(world: World, ordinal: number, seed: DeploymentSeed): void {
+  const { deployments } = world
+  if (seed.status === 'deleted') deployments.delete(ordinal)
+  else {
+    deployments.setStatus(ordinal, seed.status, seed.fail_reason)
+    // What is stopped or failed wants no instances.
+    deployments.writable(ordinal).desired = 0
+  }
+  const identity = fixtureIdentity(world, seed)
+  deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
+}
+
+function startHostedInstance(world: World, seed: HostedSeed): string | undefined {
+  const { instance_id: id, name, gpu, num_gpus, storage_gb, state, fail_reason, created_at } = seed
+  const isPlaced = world.rentals.addFromFixture(
+    { kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb },
+    { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
+  )
+  return isPlaced ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or stop it.`
+}
+
+function startContainer(world: World, seed: ContainerSeed): string | undefined {
+  const { container_id: id, name, gpu_config, container_image: image, state, fail_reason, created_at } = seed
+  const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
+  const invalidImage = invalidImageReason(image)
+  if (invalidImage !== undefined && (state === 'running' || state === 'shutting_down')) {
+    return `it can not be ${state}: ${invalidImage}. Mend container_image.`
+  }
+  const isPlaced = world.rentals.addFromFixture(
+    { kind: 'container', name, gpu, numGpus: num_gpus, image },
+    { id, state, failReason: fail_reason, createdAt: world.clock.fromUnix(created_at) },
+  )
+  return isPlaced
+    ? undefined
+    : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or give it the state 'creating'.`
+}
+
+function startBatch(world: World, seed: BatchSeed): string | undefined {
+  const { batches, clock } = world
+  const created_at = clock.fromUnix(seed.created_at)
+  const ordinal = batches.add(
+    {
+      input_file_id: seed.input_file_id,
+      endpoint: seed.endpoint,
+      completion_window: seed.completion_window,
+      metadata: seed.metadata,
+    },
+    { id: seed.id, created_at },
+  )
+  if (seed.status === 'validating') {
+    batches.startValidation(ordinal)
+    return undefined
+  }
+  const timeOr = (unix: number | undefined) => (unix === undefined ? created_at : clock.fromUnix(unix))
+  const statusTimes =
+    seed.status === 'in_progress'
+      ? { in_progress: timeOr(seed.in_progress_at) }
+      : {
+          in_progress: timeOr(seed.in_progress_at),
+          finalizing: timeOr(seed.finalizing_at),
+          completed: timeOr(seed.completed_at),
+        }
+  const [error] = batches.restoreFromFixture(ordinal, seed.status, statusTimes)
+  if (!error) return undefined
+  // People count lines from 1, as their editors do; the wire counts from 0.
+  const position = error.line === null ? '' : `line ${error.line + 1} of it: `
+  return `its input ${seed.input_file_id} can not be run: ${position}${error.message}. Mend the file.`
+}

@@ -1,0 +1,77 @@
+/** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
+import type { FaultView } from '../faults/faults.ts'
+import { type Entry, formatSeconds, formatTraceLine } from '../kernel/journal.ts'
+import { formatJsonValue } from '../scenario/check.ts'
+import type { ReceivedRequest } from '../simulator/request-log.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+
+const LAST_REQUESTS = 10
+const LAST_EVENTS = 30
+
+/** Where a test stands. */
+export interface TestLocation {
+  /** Its name, after those of the suites around it. */
+  readonly test: string
+  readonly file: string
+}
+
+/**
+ * The last requests, the story of the deployments and batches that the client touched, the seed, and how to run the test
+ * again.
+ */
+export function formatFailureReport(sim: Simulator, { test, file }: TestLocation): string {
+  const received = sim.requests
+  const entries = sim.journal.entries()
+  const requests = received.slice(-LAST_REQUESTS)
+  const touchedIds = touchedSubjects(sim, received, entries)
+  const events = entries
+    .filter(
+      ({ kind, subject }) =>
+        kind !== 'request' && [...touchedIds].some(id => subject === id || subject.startsWith(`${id}-`)),
+    )
+    .slice(-LAST_EVENTS)
+  const faults = sim.faults.list().filter(({ hits }) => hits > 0)
+  const lines = [
+    `The simulator of '${test}' at ${sim.clock.iso}, seed ${JSON.stringify(sim.seed)}:`,
+    '  what the client asked last, at which second of its world:',
+    ...(requests.length === 0
+      ? ['    nothing']
+      : requests.map(
+          ({ at, method, path, status, body }) =>
+            `    ${formatSeconds(sim.world.clock.fromIso(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`,
+        )),
+    ...(faults.length === 0 ? [] : [`  faults that struck: ${faults.map(formatHits).join('; ')}`]),
+    ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${formatTraceLine(entry)}`)]),
+    `  again: npx vitest run ${shellQuote(file)} -t ${shellQuote(escapeRegExp(test))}`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function formatHits({ id, rule, hits }: FaultView): string {
+  return `${id} (${rule.fault.kind}), ${hits === 1 ? 'once' : `${hits} times`}`
+}
+
+/** As a shell takes it, whatever is in it. */
+function shellQuote(text: string): string {
+  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** The runner takes a name for a pattern. */
+function escapeRegExp(name: string): string {
+  return name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
+/** Wire ids of deployments and batches that requests made or named. */
+function touchedSubjects(
+  { world }: Simulator,
+  received: readonly ReceivedRequest[],
+  entries: readonly Entry[],
+): ReadonlySet<string> {
+  const pathParts = new Set(received.flatMap(({ path }) => path.split(/[/?&=]/)))
+  const requests = new Set(entries.filter(({ kind }) => kind === 'request').map(({ seq }) => seq))
+  const created = entries
+    .filter(({ kind, cause }) => /^(deployment|adapter|batch)\.created$/.test(kind) && requests.has(cause))
+    .map(({ subject }) => subject)
+  const isKnown = (id: string) => world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined
+  return new Set([...created, ...[...pathParts].filter(isKnown)])
+}

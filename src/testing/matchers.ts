@@ -1,0 +1,236 @@
+/** What a test can demand of a simulator. They look and change nothing; the world may go on after them. */
+
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { differences, formatJsonValue } from '../scenario/check.ts'
+import type { OperationName, RequestOf } from '../service/client/client.ts'
+import { operations } from '../service/index.ts'
+import type { LedgerEntry } from '../simulation/account/ledger.ts'
+import { countsAgainstQuota } from '../simulation/rentals/rental-row.ts'
+import type { ReceivedRequest } from '../simulator/request-log.ts'
+import type { Simulator } from '../simulator/simulator.ts'
+
+/** Of a request that should have come: how often, answered how, with which fields in its body. */
+export interface ReceivedPattern<Name extends OperationName = OperationName> {
+  /** At least once unless given. */
+  readonly times?: number
+  /** 0 where a fault of the wire left the client without an answer. */
+  readonly status?: number
+  /** Fields that the body must have; others do not matter. Text may be given as a RegExp, anything as `expect.any(…)`. */
+  readonly body?: BodyPattern<RequestOf<Name>> & { readonly [field: string]: unknown }
+}
+
+/**
+ * What of a body is looked at: some of its fields, each as it should be or as a pattern of its text. Words that are known
+ * are completed, and others taken: a client may send anything.
+ */
+type BodyPattern<Body> = Body extends string
+  ? Body | (string & {}) | RegExp
+  : Body extends readonly (infer Item)[]
+    ? readonly BodyPattern<Item>[]
+    : Body extends object
+      ? { readonly [Field in keyof Body]?: BodyPattern<Body[Field]> }
+      : Body
+
+export interface CostPattern {
+  /** Dollars at least and at most, since the world began. */
+  readonly min?: number
+  readonly max?: number
+  /** Wire id of what was billed; everything unless given. */
+  readonly of?: string
+}
+
+export interface SimulatorMatchers<R = unknown> {
+  /**
+   * The client has called an operation. When it has not, near misses are shown: the same operation with another body.
+   *
+   * @example expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
+   */
+  toHaveReceived<Name extends OperationName>(operation: Name, pattern?: ReceivedPattern<Name>): R
+  /** Nothing runs on the account and nothing is billed: no instance, no batch under way, no hosted instance, no container. */
+  toBeQuiet(): R
+  /**
+   * What has been spent, in dollars.
+   *
+   * @example expect(sim).toHaveCost({ max: 5 })
+   */
+  toHaveCost(pattern: CostPattern): R
+}
+
+interface Verdict {
+  readonly pass: boolean
+  message(): string
+}
+
+/** For `expect.extend` of vitest and Jest alike. */
+export const matchers = {
+  toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
+    assertSimulator(sim, 'toHaveReceived(operation)')
+    assertKnownFields('toHaveReceived', pattern, ['times', 'status', 'body'])
+    if (!Object.hasOwn(operations, operation)) {
+      const suggestion = nearestWord(operation, Object.keys(operations))
+      throw new RangeError(
+        `Failed to look for '${operation}': there is no such operation. ` +
+          (suggestion ? `Did you mean '${suggestion}'?` : 'docs/endpoints.md lists them.'),
+      )
+    }
+    const calls = sim.requests.filter(request => request.operation === operation)
+    const matching = calls.filter(request => mismatches(request, pattern).length === 0)
+    const { times } = pattern
+    const pass = times === undefined ? matching.length > 0 : matching.length === times
+    return {
+      pass,
+      message: () => {
+        const expectedTimes = times === undefined ? 'at least once' : formatTimes(times)
+        const hasNoPattern = pattern.status === undefined && pattern.body === undefined
+        const foundTimes = `it was called ${formatTimes(calls.length)}${hasNoPattern ? '' : `, ${matching.length} of them as expected`}`
+        // Too many of the right ones are as telling as the wrong ones.
+        const nearMisses = (
+          matching.length > (times ?? 0) ? matching : calls.filter(one => !matching.includes(one))
+        ).slice(-3)
+        const nearMissLines = nearMisses.map(
+          request => `\n  ${formatRequest(request)}${mismatches(request, pattern).join('')}`,
+        )
+        const lastRequests = calls.length > 0 ? '' : formatLastRequests(sim)
+        return `expected ${operation} ${pass ? 'not to be called' : 'to be called'} ${expectedTimes}: ${foundTimes}${nearMissLines.join('')}${lastRequests}`
+      },
+    }
+  },
+
+  toBeQuiet(sim: Simulator): Verdict {
+    assertSimulator(sim, 'toBeQuiet()')
+    const running = listRunning(sim)
+    return {
+      pass: running.length === 0,
+      message: () =>
+        running.length === 0
+          ? 'expected something to run: nothing does, and nothing is billed'
+          : `expected nothing to run and nothing to be billed:${running.map(one => `\n  ${one}`).join('')}`,
+    }
+  },
+
+  toHaveCost(sim: Simulator, pattern: CostPattern): Verdict {
+    assertSimulator(sim, 'toHaveCost({ max: 5 })')
+    assertKnownFields('toHaveCost', pattern, ['min', 'max', 'of'])
+    const { min, max, of } = pattern
+    const range = formatRange(pattern)
+    if (range === '' || Number.isNaN(min) || Number.isNaN(max) || min! > max!) {
+      const problem = range === '' ? 'no range is given' : `${range} is no range`
+      throw new RangeError(`Failed to look at the cost: ${problem}. Give min, max or both, as in { max: 5 }.`)
+    }
+    assertBilled(sim, of)
+    const postings = sim.ledger
+      .entries()
+      .filter(({ kind, subject }) => (kind === 'rent' || kind === 'tokens') && (of === undefined || subject === of))
+    const dollars = postings.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    const pass = dollars >= (min ?? 0) && dollars <= (max ?? Number.POSITIVE_INFINITY)
+    return {
+      pass,
+      message: () =>
+        `expected ${of ?? 'the account'} ${pass ? 'not ' : ''}to have cost ${range}: it cost $${dollars.toFixed(6)}` +
+        costsBySubject(postings)
+          .map(([subject, microcents]) => `\n  $${(microcents / 1e8).toFixed(6)} ${formatSubject(sim, subject)}`)
+          .slice(0, 10)
+          .join(''),
+    }
+  },
+}
+
+/** A matcher that passes because of a typo is worse than none. */
+function assertSimulator(sim: Simulator, example: string): void {
+  if (typeof sim === 'object' && sim !== null && 'clock' in sim && 'ledger' in sim) return
+  throw new TypeError(
+    `Failed to look at ${formatJsonValue(sim)}: it is no simulator. Give one, as in expect(sim).${example}.`,
+  )
+}
+
+function formatRange({ min, max }: CostPattern): string {
+  const least = min === undefined ? [] : [`at least $${min}`]
+  const most = max === undefined ? [] : [`at most $${max}`]
+  return [...least, ...most].join(' and ')
+}
+
+function assertKnownFields(matcher: string, pattern: object, known: readonly string[]): void {
+  if (typeof pattern !== 'object' || pattern === null) {
+    throw new RangeError(
+      `Failed to look: ${matcher} is given ${formatJsonValue(pattern)}. Give an object of ${known.join(', ')}.`,
+    )
+  }
+  const unknownField = Object.keys(pattern).find(name => !known.includes(name))
+  if (unknownField === undefined) return
+  const suggestion = nearestWord(unknownField, known)
+  throw new RangeError(
+    `Failed to look: ${matcher} takes no '${unknownField}'. ${suggestion ? `Did you mean '${suggestion}'?` : `It takes ${known.join(', ')}.`}`,
+  )
+}
+
+/** What is not there costs nothing, and would cost nothing for ever. */
+function assertBilled({ world, ledger }: Simulator, id: string | undefined): void {
+  if (id === undefined || world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined) return
+  const billed = [...new Set(ledger.entries().map(({ subject }) => subject))]
+  if (billed.includes(id)) return
+  const suggestion = nearestWord(id, billed)
+  throw new RangeError(
+    `Failed to look at the cost of '${id}': there is no such thing, and nothing of that id was billed. ` +
+      (suggestion
+        ? `Did you mean '${suggestion}'?`
+        : 'Give the id of a deployment, a batch or whatever the ledger has.'),
+  )
+}
+
+function mismatches(request: ReceivedRequest, { status, body }: ReceivedPattern): string[] {
+  const problems: string[] = []
+  if (status !== undefined && request.status !== status)
+    problems.push(`\n    status: expected ${status}, found ${request.status}`)
+  if (body === undefined) return problems
+  return [
+    ...problems,
+    ...differences(request.body, body, 'body').map(
+      one => `\n    ${one.path}: expected ${one.expected}, found ${one.found}`,
+    ),
+  ]
+}
+
+function formatTimes(count: number): string {
+  return `${count} ${count === 1 ? 'time' : 'times'}`
+}
+
+/** What each thing has cost in micro-cents, the dearest first. */
+function costsBySubject(postings: readonly LedgerEntry[]): [subject: string, microcents: number][] {
+  const bySubject = new Map<string, number>()
+  for (const { subject, microcents } of postings) bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
+  return [...bySubject].sort(([, one], [, other]) => other - one)
+}
+
+/** The model of what was billed, where it has one: ids alone say little. */
+function formatSubject({ world }: Simulator, id: string): string {
+  const deployment = world.deployments.get(id)
+  return deployment === undefined ? id : `${id} (${deployment.model_name})`
+}
+
+function formatRequest({ method, path, status, body }: ReceivedRequest): string {
+  return `${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`
+}
+
+function formatLastRequests(sim: Simulator): string {
+  const last = sim.requests.slice(-5)
+  return last.length === 0
+    ? '\n  the client asked nothing'
+    : `\n  it asked last:${last.map(one => `\n    ${formatRequest(one)}`).join('')}`
+}
+
+function listRunning({ world }: Simulator): string[] {
+  const lines: string[] = []
+  for (const [, row] of world.instances.entries()) {
+    lines.push(`instance ${row.id} of ${world.deployments.read(row.deployment).plan.modelName} is ${row.state}`)
+  }
+  for (const [, row] of world.batches.entries()) {
+    if (['validating', 'in_progress', 'finalizing', 'cancelling'].includes(row.status)) {
+      lines.push(`batch ${row.id} is ${row.status}`)
+    }
+  }
+  for (const [, row] of world.rentals.entries()) {
+    const label = row.kind === 'hosted' ? 'hosted instance' : 'container'
+    if (countsAgainstQuota(row.state)) lines.push(`${label} ${row.id} is ${row.state}`)
+  }
+  return lines.sort()
+}

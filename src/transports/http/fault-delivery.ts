@@ -1,0 +1,155 @@
+/** What becomes of a broken answer at a socket. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { truncateBody } from '../../faults/body-streams.ts'
+import { chunkSchedule, isEventStream, transferTime, type WireFaultResponse } from '../../faults/broken-response.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { delayUnlessAborted } from '../../lib/real-time.ts'
+
+interface DeliveryOptions {
+  /** Simulated seconds in a real one; undefined where nobody waits. */
+  readonly pace: number | undefined
+  /** Connections on which nothing will ever come. */
+  readonly hangingSockets: Set<Socket>
+  /** Told of what the client has to wait for. */
+  readonly trackWait: <Value>(wait: Promise<Value>) => Promise<Value>
+}
+
+/** Does to the connection what the fault says. What a client would have to wait for says so in a header where it comes at once. */
+export async function deliverFaultToSocket(
+  answer: WireFaultResponse,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { pace, hangingSockets, trackWait }: DeliveryOptions,
+): Promise<Response> {
+  const { outcome } = answer
+  const { socket } = incoming
+  switch (outcome.kind) {
+    case 'reset':
+    case 'refused':
+      // A connection that was taken cannot be refused any more: the nearest to it is one that ends at once.
+      socket.resetAndDestroy()
+      return RESPONSE_ALREADY_SENT
+    case 'hang':
+      if (pace === undefined && incoming.headers['x-sim-client'] === 'scenario') {
+        return new Response(null, { status: 204, headers: { 'x-sim-hang': '1' } })
+      }
+      hangingSockets.add(socket)
+      void trackWait(new Promise<void>(onClose => outgoing.once('close', onClose))).then(() =>
+        hangingSockets.delete(socket),
+      )
+      return RESPONSE_ALREADY_SENT
+    case 'delayed': {
+      if (pace === undefined) return withDelayHeader(answer, outcome.delay)
+      await trackWait(delayUnlessAborted(outcome.delay / 1000 / pace, abortedOnClose(outgoing)))
+      return answer.withoutFault
+    }
+    case 'cut': {
+      if (isEventStream(answer)) {
+        await sendChunks(outgoing, answer, truncateBody(answer.body!, outcome.after), piece => outgoing.write(piece))
+        // Of a chunk that is announced nothing comes.
+        if (outcome.chunked) socket.write('400\r\n')
+        socket.destroySoon()
+        return RESPONSE_ALREADY_SENT
+      }
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      const framing = outcome.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': bytes.length }
+      const part = bytes.subarray(0, outcome.after)
+      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...framing })
+      outgoing.flushHeaders()
+      if (outcome.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
+      if (part.length > 0) socket.write(part)
+      socket.destroySoon()
+      return RESPONSE_ALREADY_SENT
+    }
+    case 'slow': {
+      if (isEventStream(answer)) {
+        if (pace === undefined) return answer.withoutFault
+        const signal = abortedOnClose(outgoing)
+        const isComplete = await sendChunks(outgoing, answer, answer.body!, async piece => {
+          const { size, interval: each } = chunkSchedule(piece.length, outcome.bytesPerSecond)
+          for (let at = 0; at < piece.length; at += size) {
+            if (await trackWait(delayUnlessAborted(each / 1000 / pace, signal)))
+              outgoing.write(piece.subarray(at, at + size))
+          }
+        })
+        if (isComplete) outgoing.end()
+        else socket.destroySoon()
+        return RESPONSE_ALREADY_SENT
+      }
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      const buffered = new Response(bytes, { status: answer.status, headers: answer.headers })
+      if (pace === undefined) return withDelayHeader(buffered, transferTime(bytes.length, outcome.bytesPerSecond))
+      const { size, interval: each } = chunkSchedule(bytes.length, outcome.bytesPerSecond)
+      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length })
+      outgoing.flushHeaders()
+      const signal = abortedOnClose(outgoing)
+      for (let at = 0; at < bytes.length; at += size) {
+        if (!(await trackWait(delayUnlessAborted(each / 1000 / pace, signal)))) return RESPONSE_ALREADY_SENT
+        outgoing.write(bytes.subarray(at, at + size))
+      }
+      outgoing.end()
+      return RESPONSE_ALREADY_SENT
+    }
+  }
+}
+
+/** Sends a body as it comes; says whether it came to its end. A client that leaves is heard where the body comes from. */
+async function sendChunks(
+  outgoing: ServerResponse,
+  { status, headers }: Response,
+  body: ReadableStream<Uint8Array>,
+  send: (piece: Uint8Array) => unknown,
+): Promise<boolean> {
+  const reader = body.getReader()
+  outgoing.once('close', () => reader.cancel().catch(() => {}))
+  outgoing.writeHead(status, Object.fromEntries(headers))
+  outgoing.flushHeaders()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) await send(next.value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** On a clock that stands nothing can be waited for: the answer says how late it would have been. */
+function withDelayHeader(answer: Response, delay: Micros): Response {
+  const headers = new Headers(answer.headers)
+  headers.set('x-sim-delay', String(delay))
+  return new Response(answer.body, { status: answer.status, headers })
+}
+
+/** Aborted when the client leaves. */
+function abortedOnClose(outgoing: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  outgoing.once('close', () => controller.abort())
+  return controller.signal
+}
+
+/**
+ * Returns the answer as it is sent: if its body is a stream that breaks, the connection is cut. The listener would print
+ * the error of each stream.
+ */
+export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
+  // Streams answer POST only; a look at the headers makes every answer slower.
+  if (outgoing.req.method !== 'POST' || !isEventStream(answer) || answer.body === null) return answer
+  const reader = answer.body.getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch {
+          outgoing.req.socket.destroySoon()
+        }
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { status: answer.status, headers: answer.headers })
+}

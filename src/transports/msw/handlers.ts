@@ -1,0 +1,124 @@
+/** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
+import { http } from 'msw'
+import { WireFaultResponse } from '../../faults/broken-response.ts'
+import { toPathAndQuery } from '../../service/http/request-context.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { withTeeableBody } from './teeable-body.ts'
+
+export interface HandlerOptions {
+  /** The address of the service that is played; a path prefix is part of it. */
+  readonly baseUrl: string
+  /** One handler an endpoint, so that they can be listed and taken out one by one. One for all unless asked for. */
+  readonly perEndpoint?: boolean
+  /** A path that the service does not have: its own 404, or on to other handlers and the network. */
+  readonly unknown?: 'answer' | 'fallthrough'
+}
+
+/**
+ * What to give to `server.listen()` so that a call which no handler takes fails the test: the option has another name
+ * in MSW 2 than in MSW 3, and each ignores the other's.
+ *
+ * @example beforeAll(() => server.listen(listenOptions))
+ */
+export const listenOptions = {
+  /** A `data:` address reaches nobody: the openai package asks one to learn what its `fetch` can do. */
+  onUnhandledRequest(request: Request, print: { error(): void }): void {
+    if (!request.url.startsWith('data:')) print.error()
+  },
+  onUnhandledFrame: 'error',
+} as const
+
+type Handler = ReturnType<typeof http.all>
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+const OPENAPI_PATH = '/openapi.json'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/**
+ * Handlers that answer everything below `baseUrl` with the simulator. What `server.use()` puts before them wins.
+ *
+ * @throws RangeError when `baseUrl` is no absolute http address
+ * @example
+ * const server = setupServer(...handlers(sim, { baseUrl: 'https://api.example.test' }))
+ * beforeAll(() => server.listen(listenOptions))
+ */
+export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
+  // Without types the second argument is easily left out; what it is for is not.
+  if (typeof options?.baseUrl !== 'string') {
+    throw new RangeError(
+      "Failed to make handlers: there is no baseUrl. Give the address of the service, as in handlers(sim, { baseUrl: 'https://api.example.test' }).",
+    )
+  }
+  const base = readBase(options.baseUrl)
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const basePattern = escapeRegExp(base.origin + prefix)
+  const fallsThrough = options.unknown === 'fallthrough'
+
+  const answer = ({ request }: { request: Request }) => {
+    const path = toPathAndQuery(request.url).slice(prefix.length)
+    const absolutePath = path.startsWith('/') ? path : `/${path}`
+    if (fallsThrough && !isServedPath(sim, request.method, absolutePath)) return undefined
+    const response = sim.answer(request, { path: absolutePath })
+    if (response instanceof Promise) return response.then(answer => toMswResponse(sim, answer, request))
+    return toMswResponse(sim, response, request)
+  }
+  // A regular expression without groups: MSW decodes what groups and wildcards hold, and throws where it cannot.
+  const catchAll = http.all(new RegExp(`^${basePattern}(?:/|$)`), answer)
+  if (!options.perEndpoint) return [catchAll]
+
+  const endpoints = Object.values(sim.api.operations).sort((a, b) => parameterCount(a.path) - parameterCount(b.path))
+  return [
+    ...endpoints.flatMap(({ method, path, mirror }) =>
+      [path, ...(mirror === undefined ? [] : [mirror])]
+        .flatMap(template => sim.api.servedPaths(template))
+        .map(endpointPath =>
+          http[method.toLowerCase() as Method](new RegExp(`^${basePattern}${toPathPattern(endpointPath)}/?$`), answer),
+        ),
+    ),
+    catchAll,
+  ]
+}
+
+/** A handler that throws answers 500, so a connection that breaks has to be said in MSW's own way. */
+function toMswResponse(sim: Simulator, answer: Response, request: Request): Response | Promise<Response> {
+  if (!(answer instanceof WireFaultResponse)) return withTeeableBody(answer)
+  return sim.deliverFault(answer, request).then(withTeeableBody, () => Response.error())
+}
+
+/** Whether the service has the path, under this method or another. */
+function isServedPath(sim: Simulator, method: string, target: string): boolean {
+  const path = target.split('?', 1)[0]!
+  if (path === OPENAPI_PATH || sim.api.findOperationId(method, path) !== undefined) return true
+  return METHODS.some(other => sim.api.findOperationId(other, path) !== undefined)
+}
+
+function readBase(baseUrl: string): URL {
+  const { location } = globalThis as { location?: { href: string } }
+  const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new RangeError(
+      `Failed to make handlers for '${baseUrl}': it is no http address. Give one, as in 'https://api.example.test/v9'.`,
+    )
+  }
+  return url
+}
+
+/** Literal words win over parameters, so what has fewer parameters comes first. */
+function parameterCount(path: string): number {
+  return path.split('{').length
+}
+
+/** `{model_name}` may hold one slash, raw or escaped; every other parameter is one segment. */
+function toPathPattern(path: string): string {
+  return path
+    .split(/(\{\w+\})/)
+    .map(part => {
+      if (part === '{model_name}') return '[^/]+(?:/[^/]+)?'
+      return part.startsWith('{') ? '[^/]+' : escapeRegExp(part)
+    })
+    .join('')
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}

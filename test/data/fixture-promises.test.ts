@@ -1,0 +1,235 @@
+import { expect, test } from 'vitest'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
+import { MODEL_TASKS, VARIANT_KEYS } from '../../src/data/records/records.ts'
+import { DEFAULT_EPOCH_MS } from '../../src/kernel/clock.ts'
+
+const world = loadFixture('default')
+const NAMES = ['default', 'empty', 'fleet', 'full', 'two-nodes'] as const
+
+const lines = (id: string) => {
+  const content = world.files.find(file => file.id === id)?.content ?? ''
+  return content
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line))
+}
+const groups = (name: (typeof NAMES)[number]) => loadFixture(name).nodes.pools.flatMap(pool => pool.nodes)
+const batch = (status: string) => world.batches.find(each => each.status === status)!
+
+test.each(NAMES)('%s loads, frozen to the last field', name => {
+  const fixture = loadFixture(name)
+  const frozen = (value: unknown): boolean =>
+    typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen))
+  expect(frozen(fixture)).toBe(true)
+  expect(fixture.account.display_name).toBe('acme')
+  expect(fixture.api_tokens.length).toBeGreaterThan(0)
+})
+
+test('the default account has money, a good card and its top-up armed', () => {
+  const { funds_cents, topup, card } = world.account
+  expect(card).toBe('good')
+  expect(topup.enabled).toBe(true)
+  expect(topup.threshold).toBeGreaterThan(0)
+  expect(funds_cents).toBeGreaterThan(topup.threshold)
+  // A night at speed 60 is a month: the amount has to outlast many hours of what runs, or it fires all the time.
+  expect(topup.amount).toBeGreaterThan(100 * 220)
+})
+
+test('two of the H100 limit are unused, and a node has four H100 free wherever the seeded ones go', () => {
+  const held = world.deployments
+    .filter(
+      each => each.type === 'llm' && ['initializing', 'downloading', 'deploying', 'running'].includes(each.status),
+    )
+    .filter(each => each.gpu === 'H100-80GB')
+    .reduce((sum, each) => sum + each.num_gpus * each.settings.min_instances, 0)
+  expect(world.account.gpu_limits['H100-80GB']).toBe(held + 2)
+  const free = world.nodes.pools
+    .filter(pool => pool.market === 'on-demand')
+    .flatMap(pool => pool.nodes)
+    .filter(group => group.gpu === 'H100-80GB')
+    .map(group => group.gpus_per_node - group.occupied)
+  expect(Math.max(...free) - held).toBeGreaterThanOrEqual(4)
+})
+
+test('three tokens, one of them for an office network, neither the first nor the banner’s', () => {
+  expect(world.api_tokens).toHaveLength(3)
+  expect(world.api_tokens.map(token => token.allowed_ips.length > 0)).toEqual([false, false, true])
+  expect(world.api_tokens[2]!.allowed_ips).toEqual(['203.0.113.0/24'])
+})
+
+test('forty catalog models and more, of every task, some deprecated, some of partners, with hardware for each', () => {
+  expect(world.models.length).toBeGreaterThanOrEqual(40)
+  expect(new Set(world.models.map(model => model.type))).toEqual(new Set(MODEL_TASKS))
+  const replaced = world.models.filter(model => model.replaced_by !== null)
+  expect(replaced.length).toBeGreaterThanOrEqual(3)
+  expect(replaced.every(model => model.deprecated !== null)).toBe(true)
+  expect(world.models.some(model => model.is_partner)).toBe(true)
+  expect(world.models.every(model => model.description !== '' && model.tags.length > 0)).toBe(true)
+  const byName = new Map(world.hardware.map(entry => [entry.model_name, entry.hardware]))
+  for (const model of world.models) {
+    const types = byName.get(model.model_name)!.map(option => option.type)
+    expect(types).toContain('serverless')
+    if (model.type === 'text-generation' && model.deprecated === null) {
+      expect(types, model.model_name).toContain('dedicated')
+      expect(model.max_tokens).not.toBeNull()
+    }
+  }
+})
+
+test('ten aggregator entries and more, each a catalog model', () => {
+  expect(world.aggregator.length).toBeGreaterThanOrEqual(10)
+  const models = new Set(world.models.map(model => model.model_name))
+  expect(world.aggregator.filter(entry => !models.has(entry.id))).toEqual([])
+})
+
+test('a schema for every variant word, and a default for every task', () => {
+  expect(new Set(world.schemas.map(schema => schema.variant))).toEqual(new Set(VARIANT_KEYS))
+  const defaults = world.schemas.filter(schema => schema.variant === 'default').map(schema => schema.type)
+  expect(new Set(defaults)).toEqual(new Set(MODEL_TASKS))
+  const voices = world.schemas.filter(schema => schema.variant.endsWith('-voice') || schema.variant === 'list-voices')
+  expect(new Set(voices.map(schema => schema.type))).toEqual(new Set(['text-to-speech']))
+  const undescribed = world.schemas.flatMap(schema => schema.fields_in).filter(field => !field.description)
+  expect(undescribed).toEqual([])
+})
+
+test('twelve hub repositories with the sizes of their weights', () => {
+  expect(world.hub.repositories).toHaveLength(12)
+  const bytes = (repo: string) => world.hub.repositories.find(each => each.repo === repo)!.bytes / 1e9
+  expect(bytes('acme/chat-8b')).toBeCloseTo(16, 0)
+  expect(bytes('acme/chat-70b')).toBeLessThan(80 * 2 * 0.9)
+  expect(bytes('acme/chat-405b')).toBeGreaterThan(400)
+  expect(world.hub.repositories.find(each => each.repo === 'acme/private-70b')!.gated).toBe(true)
+})
+
+test('six voices of the account', () => {
+  expect(world.voices).toHaveLength(6)
+  expect(new Set(world.voices.map(voice => voice.user_id))).toEqual(new Set([world.account.uid]))
+})
+
+test('four pools: twenty nodes and more of five GPU types, a spot pool, several zones, warm and cold nodes', () => {
+  const { pools } = world.nodes
+  expect(pools).toHaveLength(4)
+  expect(groups('default').reduce((sum, group) => sum + group.count, 0)).toBeGreaterThanOrEqual(20)
+  expect(new Set(groups('default').map(group => group.gpu)).size).toBe(5)
+  expect(new Set(pools.map(pool => pool.zone)).size).toBeGreaterThanOrEqual(2)
+  expect(pools.some(pool => pool.market === 'spot')).toBe(true)
+  expect(new Set(groups('default').map(group => group.image_cached))).toEqual(new Set([true, false]))
+  expect(groups('default').some(group => group.weights_cached.includes('acme/chat-8b'))).toBe(true)
+})
+
+test('five llm deployments in five states, rows of tts and legacy, a lora on the running base', () => {
+  const of = (type: string) => world.deployments.filter(each => each.type === type)
+  expect(of('llm').map(each => each.status)).toEqual(['running', 'stopped', 'failed', 'deploying', 'deleted'])
+  expect(of('llm')[0]).toMatchObject({ gpu: 'H100-80GB', num_gpus: 2 })
+  expect(of('llm').find(each => each.status === 'failed')!.fail_reason).not.toBe('')
+  expect(of('tts')).not.toEqual([])
+  expect(of('legacy')).not.toEqual([])
+  expect(of('lora')).toMatchObject([{ base_model: of('llm')[0]!.model_name, status: 'running' }])
+  const weekBefore = DEFAULT_EPOCH_MS - 7 * 86_400_000
+  for (const each of world.deployments) expect(Date.parse(each.created_at!)).toBeGreaterThanOrEqual(weekBefore)
+})
+
+test('the names of the stories are free', () => {
+  const names = world.deployments.map(each => each.model_name)
+  for (const name of ['acme/chat', 'acme/chat-8b', 'acme/chat-70b']) expect(names).not.toContain(name)
+})
+
+test('the completed batch has its answers: every custom_id once, in order, none in the error file', () => {
+  const done = batch('completed')
+  const asked = lines(done.input_file_id)
+  expect(asked).toHaveLength(20)
+  const answered = lines(`${done.id}_output`)
+  const failed = lines(`${done.id}_error`)
+  expect([...answered, ...failed].map(line => line.custom_id)).toEqual(asked.map(line => line.custom_id))
+  for (const line of answered) {
+    expect(line).toMatchObject({ response: { status_code: 200, body: { object: 'chat.completion' } }, error: null })
+  }
+  const outputs = world.files.filter(file => file.purpose === 'batch_output').map(file => file.id)
+  expect(outputs).toEqual([`${done.id}_output`, `${done.id}_error`])
+})
+
+test('the batch under way asks one current text-generation model for two hundred lines', () => {
+  const asked = lines(batch('in_progress').input_file_id)
+  expect(asked).toHaveLength(200)
+  expect(new Set(asked.map(line => line.custom_id)).size).toBe(200)
+  const models = new Set(asked.map(line => line.body.model))
+  expect(models.size).toBe(1)
+  const model = world.models.find(each => models.has(each.model_name))
+  expect(model).toMatchObject({ type: 'text-generation', deprecated: null })
+})
+
+test('three hosted instances in three states', () => {
+  expect(new Set(world.hosted.map(instance => instance.state)).size).toBe(3)
+  expect(world.hosted).toHaveLength(3)
+})
+
+test('empty owns nothing but offers what default offers', () => {
+  const empty = loadFixture('empty')
+  for (const key of ['deployments', 'files', 'batches', 'voices', 'hosted'] as const) expect(empty[key]).toEqual([])
+  expect(empty.api_tokens).toHaveLength(1)
+  expect(empty.account.funds_cents).toBeGreaterThan(0)
+  expect(empty.account.gpu_limits).toEqual({})
+  for (const key of ['models', 'hardware', 'schemas', 'aggregator', 'hub', 'nodes'] as const) {
+    expect(empty[key], key).toEqual(world[key])
+  }
+})
+
+test('full is empty with every GPU taken', () => {
+  const { nodes, account, api_tokens, ...full } = loadFixture('full')
+  const empty = loadFixture('empty')
+  expect(empty).toMatchObject(full)
+  expect(account.funds_cents).toBe(empty.account.funds_cents)
+  expect(api_tokens).toHaveLength(1)
+  expect(nodes.pools.map(pool => pool.name)).toEqual(empty.nodes.pools.map(pool => pool.name))
+  for (const group of groups('full')) expect(group.occupied).toBe(group.gpus_per_node)
+})
+
+test('two-nodes has two cold H100 nodes of eight and room in its limit', () => {
+  const pair = loadFixture('two-nodes')
+  expect(groups('two-nodes')).toEqual([
+    {
+      prefix: 'h100',
+      gpu: 'H100-80GB',
+      gpus_per_node: 8,
+      count: 2,
+      occupied: 0,
+      image_cached: false,
+      weights_cached: [],
+    },
+  ])
+  expect(pair.account.gpu_limits['H100-80GB']).toBeGreaterThanOrEqual(8)
+  expect(pair.hub).toEqual(world.hub)
+  expect(pair.models.length).toBeLessThan(world.models.length)
+  expect(pair.api_tokens).toHaveLength(1)
+  expect(pair.deployments).toEqual([])
+})
+
+test('fleet has 1,000 GPUs in two zones, a spot pool that grows, every kind of load, adapters, and no limits', () => {
+  const fleet = loadFixture('fleet')
+  expect(groups('fleet').reduce((sum, { count, gpus_per_node }) => sum + count * gpus_per_node, 0)).toBe(1000)
+  expect(new Set(fleet.nodes.pools.map(pool => pool.zone)).size).toBe(2)
+  const [spot] = fleet.nodes.pools.filter(pool => pool.market === 'spot').flatMap(pool => pool.nodes)
+  expect(spot!.min).toBeLessThan(spot!.count)
+  expect(spot!.max).toBeGreaterThan(spot!.count)
+  const loads = new Set(fleet.deployments.map(each => each.load?.kind))
+  expect([...loads].filter(kind => kind !== undefined).sort()).toEqual([
+    'burst',
+    'constant',
+    'ramp',
+    'steps',
+    'trace',
+    'wave',
+  ])
+  expect(fleet.deployments.filter(each => each.type === 'lora')).toHaveLength(2)
+  const types = new Set(groups('fleet').map(group => group.gpu))
+  for (const gpu of types) expect(fleet.account.gpu_limits[gpu]).toBe(null)
+})
+
+test.each(NAMES)('ids of %s look like the ones the service makes', name => {
+  const { deployments, files, batches } = loadFixture(name)
+  for (const { deploy_id } of deployments) expect(deploy_id).toMatch(/^[A-Za-z0-9]{16}$/)
+  for (const { id, purpose } of files) {
+    expect(id).toMatch(purpose === 'batch' ? /^file_[A-Za-z0-9]{24}$/ : /^batch_[A-Za-z0-9]{24}_(output|error)$/)
+  }
+  for (const { id } of batches) expect(id).toMatch(/^batch_[A-Za-z0-9]{24}$/)
+})

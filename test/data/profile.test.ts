@@ -1,0 +1,535 @@
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openProfile as openInBrowser } from '../../src/data/fixtures/files.browser.ts'
+import { GPUS } from '../../src/data/gpu-specs.ts'
+import { draw, NO_CAP } from '../../src/data/profiles/figures.ts'
+import { loadProfile, ProfileError, type ProfileInput, profileJsonSchema } from '../../src/data/profiles/load.ts'
+import { NamedSections, PROFILE_SECTIONS, type ProfileSection, ProfileSetting } from '../../src/data/profiles/schema.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
+import { Chance, purpose } from '../../src/kernel/random.ts'
+
+const SHIPPED = ['realistic', 'quick', 'rough']
+
+function failureOf(act: () => unknown): ProfileError {
+  try {
+    act()
+  } catch (error) {
+    expect(error).toBeInstanceOf(ProfileError)
+    return error as ProfileError
+  }
+  throw new Error('expected a ProfileError, nothing was thrown')
+}
+
+describe('the shipped profiles', () => {
+  test.each(SHIPPED)('%s loads, frozen to its leaves', name => {
+    const profile = loadProfile(name)
+    expect(profile.name).toBe(name)
+    expect(profile.description).not.toBe('')
+    const inner: unknown[] = [profile]
+    for (const each of inner) {
+      if (typeof each !== 'object' || each === null) continue
+      expect(Object.isFrozen(each)).toBe(true)
+      inner.push(...Object.values(each))
+    }
+  })
+
+  test('realistic gives a source for each of its figures, and a reason for each assumption', () => {
+    const { sources, weather } = loadProfile('realistic')
+    const figures = figuresOf(PROFILE_SECTIONS, Object.keys(weather.packs))
+    expect(Object.keys(sources).sort()).toEqual(figures.sort())
+    for (const source of Object.values(sources)) {
+      expect(source.startsWith('(A)') ? source.slice(4) : source).toMatch(/\S.{9,}/)
+    }
+  })
+
+  test('realistic is what the simulation had in code before there were profiles', () => {
+    const { timings, prices, limits, reviews, policies } = loadProfile('realistic')
+    expect({ ...timings, ...reviews, ...policies }).toMatchObject({
+      placementDelay: 10 * SECOND,
+      containerStart: SECOND,
+      imagePull: { median: 200 * SECOND, sigma: 0.5, cap: 15 * MINUTE },
+      hubRefusal: 2 * SECOND,
+      downloadRate: { median: 0.8e9, sigma: 0.5, cap: 5e9 },
+      loadRate: 3e9,
+      loadFixed: 2 * SECOND,
+      warmUp: { median: 45 * SECOND, perGigabyte: SECOND / 4, sigma: 0.35 },
+      readyWithin: 10 * MINUTE,
+      retryAfter: [10 * SECOND, 20 * SECOND, 40 * SECOND],
+      drain: 10 * SECOND,
+      adapterDownload: { median: 6 * SECOND, sigma: 0.4, cap: 2 * MINUTE },
+      adapterLoad: 3 * SECOND,
+      batchValidation: 2 * SECOND,
+      batchValidationPerLine: 20,
+      batchSharedTokensPerSecond: 250,
+      batchFinalizing: 5 * SECOND,
+      batchFinalizingRate: 200e6,
+      batchWindow: DAY,
+      fileLife: 30 * DAY,
+      storageExpansion: MINUTE,
+      limitReview: 4 * HOUR,
+      limitApprovedUpTo: 64,
+      suspensionGrace: 10 * MINUTE,
+      topupRetry: HOUR,
+    })
+    expect(timings.idleToZero).toBe(5 * MINUTE)
+    // The prices of the interface document's assumptions (part 7), each type that has a pool.
+    expect(prices).toEqual({
+      centsPerHour: {
+        'L4-24GB': 30,
+        'L40S-48GB': 75,
+        'A100-80GB': 89,
+        'H100-80GB': 220,
+        'H200-141GB': 269,
+        'B200-180GB': 369,
+        'B300-270GB': 489,
+        'RTXPRO6000-96GB': 140,
+      },
+      batchShare: 0.8,
+      adapterFactor: 1.5,
+    })
+    expect(Object.keys(prices.centsPerHour).sort()).toEqual(Object.keys(GPUS).sort())
+    expect(limits).toMatchObject({ defaultGpuLimit: 4, batchesUnderWay: 100, requestsInFlight: 200 })
+    expect(limits.storageBytes).toBe(1024 ** 3)
+  })
+
+  test('quick takes constant seconds and keeps what the interface promises', () => {
+    const { timings, weather } = loadProfile('quick')
+    const promised = { batchWindow: DAY, fileLife: 30 * DAY }
+    expect(timings).toMatchObject(promised)
+    const figures = Object.entries(PROFILE_SECTIONS.timings).filter(([, { kind }]) =>
+      /^(duration|period)$/.test(kind.name),
+    )
+    expect(figures.length).toBeGreaterThan(20)
+    for (const [key, value] of Object.entries(timings)) {
+      if (typeof value === 'object' && 'median' in value) expect({ key, sigma: value.sigma }).toEqual({ key, sigma: 0 })
+    }
+    for (const value of Object.values(weather)) {
+      if (typeof value === 'object' && 'median' in value) expect(value.sigma).toBe(0)
+    }
+    for (const [key] of figures) {
+      const name = key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) as keyof typeof timings
+      if (!(name in promised)) expect(timings[name]).toBeLessThanOrEqual(MINUTE)
+    }
+  })
+
+  test('rough is a bad week: ten times the faults, blowing from the start', () => {
+    const { weather } = loadProfile('rough')
+    expect(weather.pack).toBe('rough')
+    const { realistic, rough } = weather.packs
+    expect(rough!.nodeFaultsPerHour / realistic!.nodeFaultsPerHour).toBeCloseTo(10)
+    expect(realistic!.nodeFaultsPerHour).toBe(2.7e-4)
+  })
+
+  test.each(['realistic', 'quick'])('%s has no weather until asked', name => {
+    expect(loadProfile(name).weather.pack).toBe('none')
+  })
+
+  test('a browser has them too, and asks for an object else', () => {
+    for (const name of SHIPPED) {
+      const file = openInBrowser(name)
+      expect('read' in file && JSON.parse(file.read())).toEqual(
+        JSON.parse(readFileSync(`profiles/${name}.json`, 'utf8')),
+      )
+    }
+    expect(openInBrowser('quik')).toEqual({
+      problem:
+        "expected one of 'quick', 'realistic', 'rough', got 'quik': other files need Node. Did you mean 'quick'? " +
+        'Give one of these, or the profile as an object.',
+    })
+  })
+})
+
+describe('extending', () => {
+  test('names only what differs; realistic stands below where nothing else is named', () => {
+    const base = loadProfile()
+    expect(base).toBe(loadProfile('realistic'))
+    const { sources, ...profile } = loadProfile({
+      timings: { drain: '30s' },
+      prices: { cents_per_hour: { 'H100-80GB': 250 } },
+    })
+    const { sources: theirs, ...expected } = base
+    expect(profile).toEqual({
+      ...expected,
+      name: 'custom',
+      description: '',
+      timings: { ...base.timings, drain: 30 * SECOND },
+      prices: { ...base.prices, centsPerHour: { ...base.prices.centsPerHour, 'H100-80GB': 250 } },
+    })
+    const { 'timings.drain': _, 'prices.cents_per_hour.H100-80GB': __, ...left } = theirs
+    expect(sources).toEqual(left)
+  })
+
+  test('a figure may bring its own source', () => {
+    const { timings, sources } = loadProfile({ timings: { drain: { value: '30s', source: 'measured on Monday' } } })
+    expect(timings.drain).toBe(30 * SECOND)
+    expect(sources['timings.drain']).toBe('measured on Monday')
+  })
+
+  test.each<[string, NonNullable<NonNullable<ProfileInput['timings']>['image_pull']>, unknown]>([
+    ['a field of a distribution keeps the others', { median: '60s' }, { median: MINUTE, sigma: 0.5, cap: 15 * MINUTE }],
+    ['a constant replaces it', '60s', { median: MINUTE, sigma: 0, cap: MINUTE }],
+    ['another distribution replaces it', { mean: '60s' }, { mean: MINUTE, cap: NO_CAP }],
+    ['and another', { min: '1s', max: '3s' }, { min: SECOND, max: 3 * SECOND }],
+    [
+      'one with a source too',
+      { value: { cap: '20m' }, source: 'x' },
+      { median: 200 * SECOND, sigma: 0.5, cap: 20 * MINUTE },
+    ],
+  ])('%s', (_, image_pull, expected) => {
+    expect(loadProfile({ timings: { image_pull } }).timings.imagePull).toEqual(expected)
+  })
+
+  test('lists and tables of codes are replaced', () => {
+    const { timings, weather } = loadProfile({
+      timings: { retry_after: ['1s'] },
+      weather: { gpu_xids: { '79': 1, '48': 2 } },
+    })
+    expect(timings.retryAfter).toEqual([SECOND])
+    expect(weather.gpuXids).toEqual([
+      { xid: 48, count: 2 },
+      { xid: 79, count: 1 },
+    ])
+  })
+
+  test('a pack of its own does only what it names; a shipped one is changed figure by figure', () => {
+    const { weather } = loadProfile({
+      weather: { pack: 'hub-only', packs: { 'hub-only': { hub_outages_per_hour: 1 }, calm: { topup_declined: 0.5 } } },
+    })
+    const { 'hub-only': own, calm } = weather.packs
+    expect(own).toMatchObject({ hubOutagesPerHour: 1, nodeFaultsPerHour: 0, batchWaitShares: { none: 1 } })
+    expect(calm).toEqual({ ...loadProfile().weather.packs.calm, topupDeclined: 0.5 })
+  })
+
+  test('the object of the user is left as it was', () => {
+    const source: ProfileInput = { timings: { image_pull: { median: '60s' } } }
+    loadProfile(source)
+    expect(source).toEqual({ timings: { image_pull: { median: '60s' } } })
+    expect(Object.isFrozen(source.timings)).toBe(false)
+  })
+})
+
+describe('a file', () => {
+  let folder = ''
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'profile-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const write = (name: string, profile: unknown): string => {
+    const path = join(folder, name)
+    writeFileSync(path, typeof profile === 'string' ? profile : JSON.stringify(profile))
+    return path
+  }
+
+  test('extends others by name, or by a path from where it lies', () => {
+    write('team.json', { extends: 'quick', timings: { drain: '7s', adapter_slots: 2 } })
+    const path = write('lab.json', { $schema: './any', extends: './team.json', timings: { adapter_slots: 3 } })
+    const { name, timings } = loadProfile(path)
+    expect(name).toBe('lab')
+    expect(timings).toEqual({ ...loadProfile('quick').timings, drain: 7 * SECOND, adapterSlots: 3 })
+  })
+
+  test('is read again when it changes, or one below it does', () => {
+    const below = write('below.json', { timings: { drain: '7s' } })
+    const path = write('above.json', { extends: './below.json' })
+    const first = loadProfile(path)
+    expect(loadProfile(path)).toBe(first)
+    write('below.json', { timings: { drain: '8s' } })
+    utimesSync(below, 1, 1)
+    expect(loadProfile(path).timings.drain).toBe(8 * SECOND)
+  })
+
+  test('that extends itself is refused with the circle', () => {
+    write('a.json', { extends: './b.json' })
+    write('b.json', { extends: './c.json' })
+    write('c.json', { extends: './b.json' })
+    expect(failureOf(() => loadProfile(join(folder, 'a.json'))).problems).toEqual([
+      "./c.json: $.extends: expected a profile that does not extend this one, got './b.json': ./b.json → ./c.json → " +
+        "./b.json has no end. Let one of them extend 'realistic', or null.",
+    ])
+  })
+
+  test('that is no JSON is refused with the place', () => {
+    const path = write('broken.json', '{\n  "timings": { "drain": 1s }\n}')
+    expect(failureOf(() => loadProfile(path)).message).toBe(
+      `Failed to load profile '${path}': ${path}: line 2, column 26: expected ',' or '}', got 's'. Fix the JSON there.`,
+    )
+  })
+
+  test('below another is named where the fault is its own', () => {
+    write('wrong.json', { timings: { drian: '1s' }, limits: { batches_under_way: 0 } })
+    write('cap.json', { timings: { image_pull: { cap: '5m' } } })
+    expect(failureOf(() => loadProfile({ extends: join(folder, 'wrong.json') })).problems).toEqual([
+      `${join(folder, 'wrong.json')}: $.timings.drian: unknown field. Did you mean 'drain'? Rename or remove it.`,
+      `${join(folder, 'wrong.json')}: $.limits.batches_under_way: expected at least 1, got 0. Fix that value.`,
+    ])
+    const { problems } = failureOf(() =>
+      loadProfile({ extends: join(folder, 'cap.json'), timings: { image_pull: { median: '10m' } } }),
+    )
+    expect(problems).toEqual([
+      'profile: $.timings.image_pull.cap: expected at least the median of 10m, got 5m: a cap below the median would cut ' +
+        `more than every other draw. Raise it, or lower the median. (It stands so in ${join(folder, 'cap.json')}.)`,
+    ])
+  })
+
+  test.each([
+    [
+      'defualt',
+      "expected a profile, got 'defualt': there is none of that name. Give one of 'quick', 'realistic', 'rough', or",
+    ],
+    ['quik', "there is none of that name. Did you mean 'quick'?"],
+    ['./no/such.json', "expected a profile, got './no/such.json': there is no such file. Give one of 'quick'"],
+    ['./fixtures', "expected a profile, got './fixtures': that is no file."],
+  ])('%s is not there', (source, message) => {
+    expect(failureOf(() => loadProfile(source)).message).toContain(`Failed to load profile '${source}': `)
+    expect(failureOf(() => loadProfile(source)).message).toContain(message)
+    expect(failureOf(() => loadProfile({ extends: source })).message).toContain(
+      'profile: $.extends: expected a profile',
+    )
+  })
+})
+
+describe('what makes no sense is refused', () => {
+  const DURATION = "expected a duration like '500ms', '90s', '1h30m' or '7d'"
+
+  test.each<[string, unknown, string]>([
+    ['a section that is none', { weathr: {} }, "$.weathr: unknown field. Did you mean 'weather'? Rename or remove it."],
+    ['a section of another kind', { limits: 4 }, '$.limits: expected an object, got 4. Fix that value.'],
+    ['a name that is none', { name: 4 }, '$.name: expected a string, got 4. Fix that value.'],
+    ['no object', [], '$: expected an object, got an array. Fix that value.'],
+    [
+      'an unknown figure',
+      { timings: { drian: '1s' } },
+      "$.timings.drian: unknown field. Did you mean 'drain'? Rename or remove it.",
+    ],
+    [
+      'a key of the prototype',
+      { timings: JSON.parse('{"__proto__":1}') },
+      '$.timings.__proto__: unknown field. Remove it.',
+    ],
+    [
+      'an unknown GPU',
+      { prices: { cents_per_hour: { H100: 200 } } },
+      "$.prices.cents_per_hour.H100: unknown field. Did you mean 'H100-80GB'? Rename or remove it.",
+    ],
+    [
+      'a negative price',
+      { prices: { cents_per_hour: { 'L4-24GB': -3 } } },
+      '$.prices.cents_per_hour["L4-24GB"]: expected at least 0, got -3. Fix that value.',
+    ],
+    ['a time without a unit', { timings: { drain: 10 } }, `$.timings.drain: ${DURATION}, got 10. Fix that value.`],
+    [
+      'a time that runs backwards',
+      { timings: { drain: '-1s' } },
+      `$.timings.drain: ${DURATION}, got '-1s'. Fix that value.`,
+    ],
+    [
+      'a period of nothing',
+      { timings: { autoscaler_evaluation: '0s' } },
+      "$.timings.autoscaler_evaluation: expected a duration of more than 0, like '500ms', '90s' or '24h', got '0s'. Fix that value.",
+    ],
+    [
+      'a wrong list',
+      { timings: { retry_after: ['1s', 2] } },
+      `$.timings.retry_after[1]: ${DURATION}, got 2. Fix that value.`,
+    ],
+    [
+      'a rate of nothing',
+      { timings: { load_rate: 0 } },
+      "$.timings.load_rate: expected a rate of more than 0, like '800MB/s', or a number of bytes per second, got 0. Fix that value.",
+    ],
+    [
+      'a size for a rate',
+      { timings: { download_rate: { median: '3GB' } } },
+      "$.timings.download_rate.median: expected a rate of more than 0, like '800MB/s', or a number of bytes per second, got '3GB'. Fix that value.",
+    ],
+    [
+      'a size of half a byte',
+      { timings: { image_bytes: 0.5 } },
+      "$.timings.image_bytes: expected a size like '500MB', '2TB' or '1GiB', or a whole number of bytes, got 0.5. Fix that value.",
+    ],
+    [
+      'a sigma below 0',
+      { timings: { warm_up: { sigma: -1 } } },
+      '$.timings.warm_up.sigma: expected at least 0, got -1. Fix that value.',
+    ],
+    [
+      'a cap below the median',
+      { timings: { image_pull: { cap: '10s' } } },
+      '$.timings.image_pull.cap: expected at least the median of 3m 20s, got 10s: a cap below the median would cut more ' +
+        'than every other draw. Raise it, or lower the median.',
+    ],
+    [
+      'a cap below the mean',
+      { timings: { node_repair_manual: { mean: '48h', cap: '1h' } } },
+      '$.timings.node_repair_manual.cap: expected at least the mean of 2d, got 1h: it could not be the mean of what is cut ' +
+        'there. Raise it, or lower the mean.',
+    ],
+    [
+      'min above max',
+      { weather: { degradation_factor: { min: 3, max: 2 } } },
+      '$.weather.degradation_factor.max: expected at least the min of 3, got 2: nothing lies between. Swap them.',
+    ],
+    [
+      'an unknown field of a distribution',
+      { timings: { image_pull: { medain: '1s' } } },
+      "$.timings.image_pull.medain: unknown field. Did you mean 'median'? Rename or remove it.",
+    ],
+    [
+      'half a distribution',
+      { timings: { image_pull: { min: '1s' } } },
+      `$.timings.image_pull.max: ${DURATION}, got nothing. Add that field.`,
+    ],
+    [
+      'a share above 1',
+      { prices: { batch_share: 1.2 } },
+      '$.prices.batch_share: expected at most 1, got 1.2. Fix that value.',
+    ],
+    [
+      'a likelihood below 0',
+      { weather: { packs: { calm: { topup_declined: -0.1 } } } },
+      '$.weather.packs.calm.topup_declined: expected at least 0, got -0.1. Fix that value.',
+    ],
+    [
+      'shares that do not sum to 1',
+      { timings: { node_repair_shares: { reset: 0.7 } } },
+      '$.timings.node_repair_shares: expected shares that sum to 1, because one of them always happens; these sum to 1.15. Fix one of them.',
+    ],
+    [
+      'an unknown share',
+      { weather: { fault_causes: { gpus: 0.64 } } },
+      "$.weather.fault_causes.gpus: unknown field. Did you mean 'gpu'? Rename or remove it.",
+    ],
+    [
+      'an error without a code',
+      { weather: { gpu_xids: { '79': 0 } } },
+      '$.weather.gpu_xids: expected at least one code with a count of more than 0, because an error has a code. Add one.',
+    ],
+    [
+      'a count of halves',
+      { timings: { adapter_slots: 1.5 } },
+      '$.timings.adapter_slots: expected a whole number, got 1.5. Fix that value.',
+    ],
+    [
+      'no word of the policy',
+      { policies: { placement: 'best_fit' } },
+      "$.policies.placement: expected one of 'best-fit', 'spread', got 'best_fit'. Did you mean 'best-fit'? Fix that value.",
+    ],
+    [
+      'a word for yes',
+      { policies: { failed_may_start: 'yes' } },
+      "$.policies.failed_may_start: expected true or false, got 'yes'. Fix that value.",
+    ],
+    [
+      'an unknown pack',
+      { weather: { pack: 'realstic' } },
+      "$.weather.pack: expected one of 'none', 'calm', 'realistic', 'rough', 'office-day', 'launch-day', 'bad-week', " +
+        "'provider-incident', 'payment-trouble', got 'realstic'. Did you mean 'realistic'? Fix that value.",
+    ],
+    [
+      'a pack with a taken name',
+      { weather: { packs: { none: {} } } },
+      "$.weather.packs.none: expected a name of small letters, digits and dashes other than 'none', got 'none'. Rename it.",
+    ],
+    [
+      'a start that can not end in time',
+      { timings: { ready_within: '2s' } },
+      '$.timings.ready_within: expected more than load_fixed + warm_up, 2 s, got 2 s: no instance would be ready in time. Raise it, or lower these.',
+    ],
+    [
+      'a source without its figure',
+      { timings: { drain: { source: 'x' } } },
+      '$.timings.drain.value: expected the figure beside its source, got nothing. Add that field.',
+    ],
+    [
+      'a source that says nothing',
+      { timings: { drain: { value: '1s', source: '' } } },
+      "$.timings.drain.source: expected a text that says where the figure is from, got ''. Fix that value.",
+    ],
+    [
+      'a field beside value and source',
+      { timings: { drain: { value: '1s', sorce: 'x' } } },
+      "$.timings.drain.sorce: unknown field. Did you mean 'source'? Rename or remove it.",
+    ],
+    [
+      'extending a number',
+      { extends: 3 },
+      '$.extends: expected the name or path of a profile, or null, got 3. Fix that value.',
+    ],
+  ])('%s', (_, source, problem) => {
+    const { message, problems } = failureOf(() => loadProfile(source as ProfileInput))
+    expect(problems).toEqual([`profile: ${problem}`])
+    expect(message).toBe(`Failed to load the profile: profile: ${problem}`)
+  })
+
+  test('everything at once, the first ten shown', () => {
+    const { message, problems } = failureOf(() => loadProfile({ extends: null, timings: {} }))
+    expect(problems.length).toBeGreaterThan(30)
+    expect(problems).toContain('profile: $.prices: expected an object, got nothing. Add that field.')
+    expect(message).toMatch(/^Failed to load the profile: \d+ problems:\n {2}profile: \$\.timings\.placement_delay: /)
+    expect(message).toMatch(/\n {2}and \d+ more$/)
+  })
+})
+
+describe('a draw', () => {
+  const chance = new Chance('1')
+  const key = chance.key('deployment', 'acme/chat')
+  const what = purpose('test')
+  const draws = (spread: Parameters<typeof draw>[0]) =>
+    Array.from({ length: 2000 }, (_, i) => draw(spread, chance, key, what, i)).sort((a, b) => a - b)
+
+  test('follows its distribution', () => {
+    expect(new Set(draws({ median: 5, sigma: 0, cap: 5 }))).toEqual(new Set([5]))
+    const lognormal = draws({ median: 100, sigma: 0.5, cap: 150 })
+    expect(lognormal[1000]! / 100).toBeCloseTo(1, 1)
+    expect(lognormal.at(-1)).toBe(150)
+    const exponential = draws({ mean: 100, cap: NO_CAP })
+    expect(exponential.reduce((sum, each) => sum + each, 0) / 2000 / 100).toBeCloseTo(1, 1)
+    const uniform = draws({ min: 1, max: 3 })
+    expect(uniform[0]).toBeGreaterThanOrEqual(1)
+    expect(uniform.at(-1)).toBeLessThan(3)
+    expect(uniform[1000]).toBeCloseTo(2, 1)
+  })
+
+  test('of a lognormal is the one that the simulation always made', () => {
+    expect(draw({ median: 200, sigma: 0.5, cap: 900 }, chance, key, what, 3)).toBe(
+      Math.min(900, chance.lognormal(200, 0.5, key, what, 3)),
+    )
+  })
+})
+
+describe('the JSON Schema', () => {
+  const schema = z.fromJSONSchema(profileJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
+
+  test.each(SHIPPED)('takes %s', name => {
+    expect(schema.safeParse(JSON.parse(readFileSync(`profiles/${name}.json`, 'utf8'))).error?.issues).toBeUndefined()
+  })
+
+  test.each([
+    [{ timings: { drian: '1s' } }],
+    [{ prices: { cents_per_hour: { 'H100-80GB': -1 } } }],
+    [{ policies: { placement: 'best_fit' } }],
+    [{ timings: { drain: { value: 3, source: 'x' } } }],
+  ])('refuses %j', source => {
+    expect(schema.safeParse(source).success).toBe(false)
+  })
+
+  test('says what each figure means', () => {
+    const { properties } = profileJsonSchema() as {
+      properties: Record<string, { properties: Record<string, unknown> }>
+    }
+    expect(properties.timings!.properties.drain).toMatchObject({ description: PROFILE_SECTIONS.timings.drain.meaning })
+  })
+})
+
+/** Places of all figures, packs included. */
+function figuresOf(shape: ProfileSection, packs: readonly string[], path = ''): string[] {
+  return Object.entries(shape).flatMap(([key, part]) => {
+    if (part instanceof ProfileSetting) return [`${path}${key}`]
+    if (part instanceof NamedSections)
+      return packs.flatMap(name => figuresOf(part.shape, packs, `${path}${key}.${name}.`))
+    return figuresOf(part as ProfileSection, packs, `${path}${key}.`)
+  })
+}

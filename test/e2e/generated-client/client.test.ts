@@ -1,0 +1,74 @@
+/** A client that somebody else's generator makes from `/openapi.json`: its types hold, and it drives every operation. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import openapiTS, { astToString } from 'openapi-typescript'
+import ts from 'typescript'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { operations } from '../../../src/service/index.ts'
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { driverOf } from './driver.ts'
+
+const FOLDER = resolve('.tmp/generated')
+const origin = createSimulator({ seed: 1 })
+
+type Drive = (fetch: Simulator['fetch'], token: string) => Promise<{ status: number; error: unknown }>
+let drives: Readonly<Record<string, Drive>> = {}
+
+const READS = `import createClient from 'openapi-fetch'
+import type { paths } from './service.ts'
+const client = createClient<paths>()
+const { data } = await client.GET('/deploy/list')
+export const running: number | undefined = data?.[0]?.instances?.running
+export const isWrong = data?.[0]?.status === 'runing'
+export const isRight = data?.[0]?.status === 'running'
+await client.POST('/deploy/llm', { body: { model_name: 'chat', gpu: 'T4' } })
+`
+
+beforeAll(async () => {
+  const document = await (await origin.fetch('http://sim/openapi.json')).json()
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(`${FOLDER}/service.ts`, astToString(await openapiTS(document)))
+  writeFileSync(`${FOLDER}/drive.ts`, driverOf(document, operations))
+  writeFileSync(`${FOLDER}/reads.ts`, READS)
+  ;({ drives } = await import(`${FOLDER}/drive.ts`))
+}, 60_000)
+
+/** What the compiler says of a program, a line a complaint. */
+function check(path: string): string[] {
+  const program = ts.createProgram([path], {
+    ...{ strict: true, noEmit: true, skipLibCheck: true, exactOptionalPropertyTypes: true },
+    ...{
+      allowImportingTsExtensions: true,
+      types: [],
+      lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    },
+    ...{ target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext },
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  })
+  return ts.getPreEmitDiagnostics(program).map(({ messageText, file, start }) => {
+    const line = file && start !== undefined ? file.text.slice(0, start).split('\n').length : 0
+    return `${file?.fileName}:${line} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+  })
+}
+
+test('what it reads has the types that the service documents, and a mistake has none', () => {
+  expect(check(`${FOLDER}/reads.ts`)).toEqual([
+    expect.stringMatching(/reads\.ts:6 .*'"runing"' .*no overlap/),
+    expect.stringMatching(/reads\.ts:8 .*'"T4"' is not assignable/),
+  ])
+}, 60_000)
+
+test('what it is asked and what it answers has the types of the document', () => {
+  expect(check(`${FOLDER}/drive.ts`)).toEqual([])
+}, 60_000)
+
+describe('every operation', () => {
+  test.each(Object.keys(operations))('%s', async operation => {
+    const sim = origin.fork()
+    const { status, error } = await drives[operation]!(sim.fetch, sim.token)
+    expect(error, `the example of ${operation}`).toBeUndefined()
+    expect(status).toBe(200)
+    expect(sim.requests.at(-1)?.operation).toBe(operation)
+  })
+})

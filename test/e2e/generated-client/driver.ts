@@ -1,0 +1,93 @@
+/** A program that asks every operation through a generated client, written from the examples of the declarations. */
+import { type AnyEndpoint, type Operations, routeParamNames } from '../../../src/service/endpoint.ts'
+import { exampleTarget } from '../../../src/service/openapi/examples.ts'
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: { readonly type?: string }
+}
+
+/** What of the document a program has to know. */
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>>
+}
+
+export function driverOf(document: Document, operations: Operations): string {
+  const drives = Object.entries(operations).map(([operation, endpoint]) =>
+    drive(document, operation, endpoint as AnyEndpoint),
+  )
+  return `${HEAD}\n${drives.join('\n\n')}\n\nexport const drives = { ${Object.keys(operations).join(', ')} }\n`
+}
+
+const HEAD = `import createClient from 'openapi-fetch'
+import type { paths } from './service.ts'
+
+type Send = (request: Request) => Promise<Response>
+
+const clientOf = (fetch: Send, token: string) =>
+  createClient<paths>({ baseUrl: 'http://sim', fetch, headers: { authorization: \`Bearer \${token}\` } })
+
+const told = ({ response, data, error }: { response: Response; data?: unknown; error?: unknown }) => ({
+  status: response.status,
+  data: data as Record<string, unknown>,
+  error,
+})
+`
+
+function drive(document: Document, operation: string, endpoint: AnyEndpoint): string {
+  const { path, method, example, produces, upload, consumes } = endpoint
+  const { parameters = [] } = document.paths[path]![method.toLowerCase()]!
+  const { inPath, query } = given(endpoint, parameters)
+  const after = (example.prerequisites ?? []).map(earlier => `...(await ${earlier}(fetch, token)).data`)
+  const params = [
+    ...(inPath.length > 0 ? [`path: { ${inPath.join(', ')} }`] : []),
+    ...(query.length > 0 ? [`query: { ${query.join(', ')} }`] : []),
+  ]
+  const options = [
+    ...(params.length > 0 ? [`params: { ${params.join(', ')} }`] : []),
+    ...(example.body !== undefined ? [`body: ${JSON.stringify(example.body)}`] : []),
+    ...(example.form !== undefined ? [formOf(example.form, upload?.part)] : []),
+    ...(consumes === 'form' ? ["headers: { 'content-type': 'application/x-www-form-urlencoded' }"] : []),
+    ...(produces !== 'application/json' ? ["parseAs: 'text'"] : []),
+  ]
+  return [
+    `async function ${operation}(fetch: Send, token: string) {`,
+    ...(after.length > 0 ? [`  const before: Record<string, unknown> = { ${after.join(', ')} }`] : []),
+    `  const client = clientOf(fetch, token)`,
+    `  return told(await client.${method}('${path}', { ${options.join(', ')} }))`,
+    '}',
+  ].join('\n')
+}
+
+function given(endpoint: AnyEndpoint, parameters: readonly Parameter[]): { inPath: string[]; query: string[] } {
+  const [target, search = ''] = exampleTarget(endpoint).split('?')
+  const names = routeParamNames(endpoint.path)
+  // A name of a model may hold a slash.
+  const pattern = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'model_name' ? '(.+)' : '([^/]+)'))
+  const values = new RegExp(`^${pattern}$`).exec(target!)?.slice(1) ?? []
+  const typed = (name: string, value: string): unknown => {
+    const type = parameters.find(one => one.name === name)?.schema.type
+    if (type === 'integer' || type === 'number') return Number(value)
+    return type === 'boolean' ? value === 'true' : value
+  }
+  return {
+    inPath: names.map((name, i) => {
+      const value = values[i] ?? ''
+      const [, earlier] = /^\{(\w+)\}$/.exec(value) ?? []
+      return `${name}: ${earlier === undefined ? JSON.stringify(decodeURIComponent(value)) : `String(before.${earlier})`}`
+    }),
+    query: [...new URLSearchParams(search)].map(
+      ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(typed(name, value))}`,
+    ),
+  }
+}
+
+function formOf({ fields, filename, content }: NonNullable<AnyEndpoint['example']['form']>, part = 'file'): string {
+  return (
+    `body: { ...${JSON.stringify(fields)} as const, ${part}: ${JSON.stringify(content)} }, ` +
+    `bodySerializer: body => { const form = new FormData(); const { ${part}: file, ...fields } = body; ` +
+    `for (const [name, value] of Object.entries(fields)) form.set(name, String(value)); ` +
+    `form.set('${part}', new Blob([file]), ${JSON.stringify(filename)}); return form }`
+  )
+}

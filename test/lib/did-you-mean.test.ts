@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { nearestWord } from '../../src/lib/did-you-mean.ts'
+
+test.each([
+  ['deplyoments', ['deployments', 'models'], 'deployments'],
+  ['modles', ['deployments', 'models'], 'models'],
+  ['Runing', ['running', 'stopped'], 'running'],
+  ['H100', ['A100-80GB', 'H100-80GB'], 'H100-80GB'],
+  ['L40', ['L4-24GB', 'L40S-48GB'], 'L40S-48GB'],
+  ['gpus', ['gpu', 'num_gpus'], 'gpu'],
+])('%s means the near one of %j', (word, candidates, meant) => {
+  expect(nearestWord(word, candidates)).toBe(meant)
+})
+
+test('what is near nothing means nothing', () => {
+  expect(nearestWord('zebra', ['deployments', 'models'])).toBeUndefined()
+  expect(nearestWord('x', ['ab', 'cd'])).toBeUndefined()
+  expect(nearestWord('', ['deployments'])).toBeUndefined()
+  expect(nearestWord('models', [])).toBeUndefined()
+})
+
+test('a beginning that several share means none of them', () => {
+  expect(nearestWord('compat', ['compat-completions', 'compat-embeddings'])).toBeUndefined()
+})

@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { globOf } from '../../src/lib/glob.ts'
+
+test('a pattern matches what the regular expression of it matches', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 })
+  const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 6 })
+  fc.assert(
+    fc.property(pattern, text, (pattern, text) => {
+      const source = pattern.replaceAll('.', '\\.').replaceAll('*', '.*')
+      expect(globOf(pattern)(text)).toBe(new RegExp(`^${source}$`).test(text))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('an asterisk matches an empty text, and a line break', () => {
+  expect(globOf('*')('')).toBe(true)
+  expect(globOf('a*b')('ab')).toBe(true)
+  expect(globOf('a*a')('a')).toBe(false)
+  expect(globOf('a*b')('a\nb')).toBe(true)
+})
+
+// A search that tries every place for every asterisk does not end on these.
+test.each([
+  [`${'*'.repeat(200)}!`, 'a'.repeat(10_000), false],
+  [`${'a*'.repeat(200)}!`, 'a'.repeat(10_000), false],
+  [`${'*a'.repeat(200)}*`, 'a'.repeat(10_000), true],
+])('many asterisks do not multiply the work (%#)', (pattern, text, expected) => {
+  expect(globOf(pattern)(text)).toBe(expected)
+})

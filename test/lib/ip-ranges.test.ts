@@ -1,0 +1,91 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isAddressAllowed, isIpRange } from '../../src/lib/ip-ranges.ts'
+
+test.each([
+  ['203.0.113.7', '203.0.113.7', true],
+  ['203.0.113.7', '203.0.113.8', false],
+  ['203.0.113.7', '203.0.113.0/24', true],
+  ['203.0.114.7', '203.0.113.0/24', false],
+  ['10.255.255.255', '10.0.0.0/8', true],
+  ['11.0.0.0', '10.0.0.0/8', false],
+  ['10.1.2.3', '10.1.2.9/29', false],
+  ['10.1.2.12', '10.1.2.9/29', true],
+  ['8.8.8.8', '0.0.0.0/0', true],
+  ['::1', '0.0.0.0/0', false],
+  ['127.0.0.1', '::/0', true],
+  ['::ffff:127.0.0.1', '127.0.0.1', true],
+  ['::FFFF:7f00:1', '127.0.0.0/8', true],
+  ['127.0.0.1', '::ffff:127.0.0.0/104', true],
+  ['2001:db8::1', '2001:db8::/32', true],
+  ['2001:db9::1', '2001:db8::/32', false],
+  ['2001:db8:0:0:0:0:0:1', '2001:db8::1', true],
+  ['fe80::1%eth0', 'fe80::/10', true],
+  ['fe80::1', 'fe80::1', true],
+  ['::', '::/128', true],
+])('%s in %s: %s', (address, range, expected) => {
+  expect(isAddressAllowed(address, [range])).toBe(expected)
+})
+
+test.each(['', 'localhost', '1.2.3', '1.2.3.4.5', '256.1.1.1', '1.2.3.4/33', '1.2.3.4/', '1.2.3.4/-1', '1.2.3.4/8/8'])(
+  '%s is no range and matches nothing',
+  range => {
+    expect(isIpRange(range)).toBe(false)
+    expect(isAddressAllowed('1.2.3.4', [range])).toBe(false)
+  },
+)
+
+test.each([
+  ':',
+  ':::',
+  '1::2::3',
+  '1:2:3:4:5:6:7',
+  '1:2:3:4:5:6:7:8:9',
+  '12345::',
+  '::1.2.3.4.5',
+  '1.2.3.4::',
+  '::/129',
+])('%s is no range', range => {
+  expect(isIpRange(range)).toBe(false)
+})
+
+const v4 = fc.ipV4()
+const v6 = fc.ipV6()
+
+test('an address is in its own range of any length, and only parses when Node agrees', () => {
+  fc.assert(
+    fc.property(v4, fc.integer({ min: 0, max: 32 }), (address, bits) =>
+      isAddressAllowed(address, [`${address}/${bits}`]),
+    ),
+  )
+  fc.assert(
+    fc.property(v6, fc.integer({ min: 0, max: 128 }), (address, bits) =>
+      isAddressAllowed(address, [`${address}/${bits}`]),
+    ),
+  )
+  fc.assert(
+    fc.property(fc.stringMatching(/^[0-9a-f:.]{0,24}$/), text => {
+      expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
+    }),
+  )
+})
+
+test('a prefix decides by exactly its bits', () => {
+  const number = fc.nat({ max: 0xffff_ffff })
+  const dotted = (value: number) => [24, 16, 8, 0].map(shift => (value >>> shift) & 255).join('.')
+  fc.assert(
+    fc.property(number, number, fc.integer({ min: 1, max: 32 }), (a, b, bits) => {
+      const expected = a >>> (32 - bits) === b >>> (32 - bits)
+      expect(isAddressAllowed(dotted(a), [`${dotted(b)}/${bits}`])).toBe(expected)
+    }),
+  )
+})
+
+test('an IPv4 address is the same when it comes wrapped', () => {
+  fc.assert(
+    fc.property(v4, v4, fc.integer({ min: 0, max: 32 }), (a, b, bits) => {
+      expect(isAddressAllowed(`::ffff:${a}`, [`${b}/${bits}`])).toBe(isAddressAllowed(a, [`${b}/${bits}`]))
+    }),
+  )
+})

@@ -1,0 +1,165 @@
+/** What operations take, durations and names in YAML and JSON: judged when a file is loaded, as far as can be known then. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { OPERATION_INPUTS } from '../../../src/scenario/documents/operation-input.ts'
+import { scenarioJsonSchema } from '../../../src/scenario/documents/schema.ts'
+import { loadScenarios } from '../../../src/scenario/runner/files.ts'
+import { operations } from '../../../src/service/index.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'inputs-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+/** What is said to a file, without its name. */
+async function said(text: string): Promise<string> {
+  writeFileSync(join(folder, 'story.yaml'), text)
+  return loadScenarios(join(folder, 'story.yaml'), folder).then(
+    () => 'nothing',
+    error => (error as Error).message.replace('Failed to load story.yaml:', ''),
+  )
+}
+
+const step = (text: string) => `title: a story\nsteps:\n  - ${text}\n`
+const given = (text: string) => `title: a story\ngiven:\n  ${text}\nsteps:\n  - advance: 1m\n`
+const DURATION = "Give a duration of at least 0, like '90s', '10m' or '1h30m'."
+
+describe('a mistake is told with its line, its column and the nearest word', () => {
+  test.each([
+    [step('advance: [1]'), `3:5: 'advance' is no such value. ${DURATION}`],
+    [step('advance: 10 min'), `3:5: 'advance' is no such value. ${DURATION}`],
+    [step('advance: -1s'), `3:5: 'advance' is no such value. ${DURATION}`],
+    [
+      step('until: { get: { listDeployments: }, where: [], within: soon }'),
+      `3:52: 'within' is no such value. ${DURATION}`,
+    ],
+    [
+      step('leadsTo: { event: node.crashed, to: node.repaired, within: soon }'),
+      `3:56: 'within' is no such value. ${DURATION}`,
+    ],
+    [step('fault: { verb: hub.down, at: soon }'), `3:30: 'at' is no such value. ${DURATION}`],
+    [
+      step('at:\n      5 min:\n        - fault: { verb: hub.down }'),
+      "4:7: '5 min' is no moment. Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'.",
+    ],
+    [
+      step('every:\n      0s:\n        - fault: { verb: hub.down }'),
+      "4:7: '0s' is no interval. Give a duration above 0, as in '1h'.",
+    ],
+    [
+      step('do: { getDeployment: { deployid: a } }'),
+      "3:28: there is no key 'deployid' here. Did you mean 'deploy_id'?",
+    ],
+    [step('do: { getDeployment: }'), "3:11: 'deploy_id' is missing. Add it."],
+    [step('do: { getDeployment: abc }'), "3:11: what 'getDeployment' takes is a map. Give its fields by their names."],
+    [
+      step('do:\n      createLlmDeployment:\n        model_name: acme/chat\n        gpu: H10-80GB'),
+      "6:9: 'H10-80GB' is none of the words there are. Did you mean 'H100-80GB'?",
+    ],
+    [
+      step('do: { createLlmDeployment: { model_name: a/b, gpu: H100-80GB, hub: { rpo: a/b-8b } } }'),
+      "3:74: there is no key 'rpo' here. Did you mean 'repo'?",
+    ],
+    [
+      step('do: { createLlmDeployment: { model_name: a/b, gpu: H100-80GB, settings: { max_instance: 2 } } }'),
+      "3:79: there is no key 'max_instance' here. Did you mean 'max_instances'?",
+    ],
+    [
+      step('do: { createLlmDeployment: { model_name: a/b, gpu: H100-80GB, num_gpus: two } }'),
+      "3:67: 'num_gpus': Input should be a valid integer. Mend it.",
+    ],
+    [
+      step('do: { createLlmDeployment: { model_nam: acme/chat } }\n    refused: { status: 422 }'),
+      "3:34: there is no key 'model_nam' here. Did you mean 'model_name'?",
+    ],
+    [step('do: { uploadFile: { purpose: batch } }'), "3:11: 'file' is missing. Add it."],
+    [step('expect: { get: { listBatches: { limt: 1 } } }'), "3:37: there is no key 'limt' here. Did you mean 'limit'?"],
+    [
+      step('always: { get: { listBatches: { limit: one } }, is: {} }'),
+      "3:37: 'limit': Input should be a valid integer. Mend it.",
+    ],
+    [step('expect: { get: { node: } }'), "3:22: 'node' names nothing. Give a name or an id, as in node: …."],
+    [step('expect: { get: { balance: mine } }'), "3:22: 'balance' takes nothing. Leave what is behind it out."],
+    [given('fixtures: emty'), /^3:3: fixture 'emty': there is no fixture of that name\. Did you mean 'empty'\?/],
+    [given('fixtures: ./mine'), /^3:3: fixture '.*mine': there is no such folder\. Give the path of a folder/],
+    [
+      given('profile: quik'),
+      /^3:3: expected a profile, got 'quik': there is none of that name\. Did you mean 'quick'\?/,
+    ],
+    [given('weather: lunch-day'), /^3:3: there is no weather 'lunch-day'\. Did you mean 'launch-day'\?/],
+  ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
+    if (expected instanceof RegExp) expect(await said(text)).toMatch(expected)
+    else expect(await said(text)).toBe(expected)
+  })
+})
+
+test.each([
+  ['what an earlier step saved', `do: { getDeployment: '\${all[0]}' }`],
+  [
+    'a field of it',
+    `do: { createLlmDeployment: { model_name: a/b, gpu: '\${all[0].gpu}', num_gpus: '\${all[0].n}' } }`,
+  ],
+  [
+    'a field of it, deep in a value',
+    `do: { createLora: { base_model: a, lora_name: b, private: true, source: { type: modelhub, modelhub_url: '\${all}' } } }`,
+  ],
+  ['a duration of it', `advance: '\${all[0].n}'`],
+  [
+    'what is meant to be refused',
+    'do: { createLlmDeployment: { gpu: H10, num_gpus: two } }\n    refused: { status: 422 }',
+  ],
+  ['a number in an address', 'do: { listBatches: { limit: 1, after: 5 } }'],
+  ['nothing, where nothing has to be given', 'do: { listFiles: }'],
+])('%s is judged when it is played', async (_, text) => {
+  expect(await said(step(`do: { listDeployments: }\n    as: all\n  - ${text}`))).toBe('nothing')
+})
+
+test('a fixture is looked for beside its file', async () => {
+  writeFileSync(join(folder, 'account.json'), '{}')
+  expect(await said(given('fixtures: ../'.concat(folder.split('/').at(-1)!)))).toBe('nothing')
+})
+
+test('what an example of the documents sends is taken', () => {
+  const wrong = Object.entries(operations).flatMap(([name, { example, body }]) => {
+    if (body === undefined || example?.body === undefined) return []
+    const { error } = OPERATION_INPUTS[name]!.safeParse(example.body)
+    // What stands in the path is not in the body.
+    return (error?.issues ?? []).filter(
+      ({ path, code }) => code !== 'invalid_type' || !(String(path[0]) in OPERATION_INPUTS[name]!.shape),
+    )
+  })
+  expect(wrong).toEqual([])
+})
+
+describe('the published schema knows what operations take', () => {
+  const schema = z.fromJSONSchema(scenarioJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
+  const takes = (step: unknown) => schema.safeParse({ title: 'a story', steps: [step] }).success
+  const model = { model_name: 'acme/chat', gpu: 'H100-80GB' }
+  const forms = ['crash.yaml', 'refusals.yaml', 'money.yaml', 'timeline.yaml', 'wire.yaml', 'limit.json']
+
+  test.each([...forms.map(name => `test/scenario/forms/${name}`), 'scenarios/hub/hub-outage.yaml'])('%s', file => {
+    expect(schema.safeParse(parse(readFileSync(file, 'utf8'))).error).toBeUndefined()
+  })
+
+  test.each([
+    [{ do: { createLlmDeployment: { ...model, hub: { repo: 'acme/chat-8b' } } } }, true],
+    [{ do: { createLlmDeployment: { ...model, num_gpus: `\${made.num_gpus}` } } }, true],
+    [{ do: { createLlmDeployment: { ...model, num_gpus: 'two' } } }, false],
+    [{ do: { createLlmDeployment: { ...model, hub: { rpo: 'acme/chat-8b' } } } }, false],
+    [{ do: { listDeployments: null } }, true],
+    [{ do: { getDeployment: null } }, false],
+    [{ until: { get: { getDeployment: { deployid: 'a' } }, where: {} } }, false],
+    [{ until: { get: { nodes: null }, where: [] } }, true],
+    [{ expect: { get: { node: null } } }, false],
+  ])('%j', (step, expected) => {
+    expect(takes(step)).toBe(expected)
+  })
+})

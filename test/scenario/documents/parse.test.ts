@@ -1,0 +1,333 @@
+/** Scenarios as YAML and JSON: the same as scripts, and their mistakes told by line and column. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { scenarioJsonSchema } from '../../../src/scenario/documents/schema.ts'
+import { runScenario } from '../../../src/scenario/index.ts'
+import { loadScenarios } from '../../../src/scenario/runner/files.ts'
+import { operations } from '../../../src/service/index.ts'
+
+const FORMS = 'test/scenario/forms'
+
+describe('a scenario is the same as data and as a script', () => {
+  test.each(['crash.yaml', 'refusals.yaml', 'money.yaml', 'timeline.yaml', 'wire.yaml', 'limit.json'])(
+    '%s',
+    async name => {
+      const scripts = await loadScenarios(resolve(FORMS, 'forms.ts'))
+      const [data] = await loadScenarios(resolve(FORMS, name))
+      const script = scripts.find(({ title }) => title === data!.title)!
+      const [one, other] = [await runScenario(script), await runScenario(data!)]
+      expect(one.failure).toBeUndefined()
+      expect(other.failure).toBeUndefined()
+      expect(other.trace).toEqual(one.trace)
+      expect(other.digest).toBe(one.digest)
+      expect(data!.options).toEqual(script.options)
+    },
+  )
+})
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'documents-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+async function mistake(text: string, name = 'story.yaml'): Promise<string> {
+  writeFileSync(join(folder, name), text)
+  return loadScenarios(join(folder, name), folder).then(
+    () => 'none',
+    error => (error as Error).message,
+  )
+}
+
+const STEP = `title: a story
+steps:
+`
+
+test('every mistake of a file is told, in the order of its lines, and none that follows from another', async () => {
+  const text = `titel: a story
+given: { fixtures: emty, seeed: 7, names: { fields: { hbu: x } } }
+steps:
+  - do: { createLlmDeployment: { modelname: acme/chat, gpus: 2, gpu: H100 } }
+    as: made
+  - advnace: 10m
+  - until: { get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }, wehre: { status: running }, within: soon }
+    as: seen
+  - at:
+      1x:
+        - fault: { verb: node.crsh, nodeOf: '\${maed.deploy_id}' }
+        - advance: 1m
+          fault: { verb: hub.down }
+  - fault: { on: createLlmDeploymnt, fault: { kind: reset } }
+`
+  const said = (await mistake(text)).split('\n').map(line => line.replace(/^(Failed to load )?story\.yaml:/, ''))
+  expect(said).toEqual([
+    "1:1: there is no key 'titel' here. Did you mean 'title'?",
+    expect.stringMatching(/^2:10: .*'emty'.* Did you mean 'empty'\? /),
+    "2:26: there is no key 'seeed' here. Did you mean 'seed'?",
+    "2:36: the names of the world: fields.hbu: there is no such word. Did you mean 'hub'?",
+    "4:34: there is no key 'modelname' here. Did you mean 'model_name'?",
+    "4:56: there is no key 'gpus' here. Did you mean 'gpu'?",
+    "4:65: 'H100' is none of the words there are. Did you mean 'H100-80GB'?",
+    "6:5: there is no step 'advnace'. Did you mean 'advance'?",
+    "7:74: there is no key 'wehre' here. Did you mean 'where'?",
+    "7:102: 'within' is no such value. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
+    "8:5: there is no key 'as' here. Keys are until, token.",
+    "10:7: '1x' is no moment. Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'.",
+    "11:20: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
+    `11:37: \${maed.deploy_id} names nothing that an earlier step saved. Did you mean 'made'?`,
+    "13:11: one step has both 'advance' and 'fault'. Make two steps of it.",
+    "14:14: there is no operation 'createLlmDeploymnt'. Did you mean 'createLlmDeployment'?",
+  ])
+})
+
+test('of a file that is nothing but mistakes the first are told, and how many more there are', async () => {
+  const said = (await mistake(`${STEP}${'  - advnace: 1m\n'.repeat(60)}`)).split('\n')
+  expect(said).toHaveLength(41)
+  expect(said.at(-1)).toBe('and 20 more')
+})
+
+describe('a mistake is told with its line, its column and the nearest word', () => {
+  test.each([
+    [
+      'titel: a story\nsteps:\n  - advance: 1m\n',
+      "story.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?",
+    ],
+    ['title: a story\n', "story.yaml:1:1: 'steps' is missing. Add it."],
+    [
+      'title: a\ngiven:\n  fixture: empty\nsteps:\n  - advance: 1m\n',
+      "story.yaml:3:3: there is no key 'fixture' here. Did you mean 'fixtures'?",
+    ],
+    [
+      '',
+      /^story\.yaml:1:1: the file holds no scenario\. Give a map of title, steps and what else docs\/scenarios\.md has\.$/,
+    ],
+    ['- advance: 1m\n', /^story\.yaml:1:1: the file holds no scenario\. Give a map of title, steps/],
+    [
+      `${STEP}  - advance: 1m\n---\ntitle: another\n`,
+      'story.yaml:4:1: a second document begins here. Keep one scenario a file.',
+    ],
+    [
+      'title: a\ngiven: { toString: 1 }\nsteps:\n  - advance: 1m\n',
+      /^story\.yaml:2:10: there is no key 'toString' here\. Keys are fixtures, /,
+    ],
+    [
+      `${STEP}  - fault: { verb: { hub: down } }\n`,
+      /^story\.yaml:3:14: '\{"hub":"down"\}' is none of the words there are\. Words are /,
+    ],
+    [
+      'title: a\ngiven: { seed: {} }\nsteps:\n  - advance: 1m\n',
+      "story.yaml:2:10: 'seed': expected string or number, received object. Mend it.",
+    ],
+    [
+      `${STEP}  - countOf: { event: instance.ready, range: 3..1 }\n`,
+      "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
+    ],
+    [
+      `${STEP}  - countOf: { event: instance.ready, range: 1.5 }\n`,
+      "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
+    ],
+    [
+      'title: a\ngiven: { inferencePac: clock }\nsteps:\n  - advance: 1m\n',
+      "story.yaml:2:10: there is no key 'inferencePac' here. Did you mean 'inferencePace'?",
+    ],
+    [
+      'title: a\ngiven: { inferencePace: clok }\nsteps:\n  - advance: 1m\n',
+      "story.yaml:2:10: 'clok' is none of the words there are. Did you mean 'clock'?",
+    ],
+    [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: there is no step 'advnace'. Did you mean 'advance'?"],
+    [
+      `${STEP}  - sleep: 10m\n`,
+      "story.yaml:3:5: there is no step 'sleep'. Steps are do, expect, advance, until, fault, always, never, leadsTo, countOf, at, every.",
+    ],
+    [
+      `${STEP}  - do: { creatLlmDeployment: { } }\n`,
+      "story.yaml:3:11: there is no key 'creatLlmDeployment' here. Did you mean 'createLlmDeployment'?",
+    ],
+    [`${STEP}  - until: { get: { listDeployments: }, within: 1m }\n`, "story.yaml:3:5: 'where' is missing. Add it."],
+    [
+      `${STEP}  - until: { get: { listDeployments: }, where: [], withn: 1m }\n`,
+      "story.yaml:3:52: there is no key 'withn' here. Did you mean 'within'?",
+    ],
+    [
+      `${STEP}  - fault: { verb: node.crsh, target: h100-0 }\n`,
+      "story.yaml:3:14: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
+    ],
+    [
+      `${STEP}  - fault: { on: listDeploymnts, fault: { kind: hang } }\n`,
+      "story.yaml:3:14: there is no operation 'listDeploymnts'. Did you mean 'listDeployments'?",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', evry: 2, fault: { kind: hang } }\n`,
+      "story.yaml:3:23: there is no key 'evry' here. Did you mean 'every'?",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', fault: { kind: reste } }\n`,
+      "story.yaml:3:32: 'reste' is none of the words there are. Did you mean 'reset'?",
+    ],
+    [
+      `${STEP}  - fault:\n      on: '*'\n      fault: { kind: reset, efect: done }\n`,
+      "story.yaml:5:29: there is no key 'efect' here. Did you mean 'effect'?",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', nth: 2, every: 2, fault: { kind: hang } }\n`,
+      'story.yaml:3:5: nth and every contradict each other. Give one of times, nth, every, chance, or none.',
+    ],
+    [
+      `${STEP}  - fault: { on: '*', until: later, fault: { kind: hang } }\n`,
+      "story.yaml:3:23: 'until' is no such value. Give a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'.",
+    ],
+    [
+      `${STEP}  - fault: { on: '*', after: { kind: deployment.runing }, fault: { kind: hang } }\n`,
+      "story.yaml:3:32: nothing is of the kind 'deployment.runing'. Did you mean 'deployment.running'?",
+    ],
+    [
+      `title: a story\ngiven:\n  faults:\n    - { on: '*', fault: { kind: latency, dely: 2s } }\nsteps:\n  - advance: 1m\n`,
+      "story.yaml:4:42: there is no key 'dely' here. Did you mean 'delay'?",
+    ],
+    [
+      `title: a story\ngiven:\n  faults:\n    - { on: lst*, fault: { kind: hang } }\nsteps:\n  - advance: 1m\n`,
+      /^story\.yaml:4:9: there is no operation 'lst\*'\./,
+    ],
+    [
+      `${STEP}  - countOf: { event: instance.lst, range: 1 }\n`,
+      "story.yaml:3:16: 'instance.lst' is none of the words there are. Did you mean 'instance.lost'?",
+    ],
+    [
+      `${STEP}  - leadsTo: { event: node.crashed, to: { kind: node.repared }, within: 1h }\n`,
+      "story.yaml:3:43: 'node.repared' is none of the words there are. Did you mean 'node.repaired'?",
+    ],
+    [
+      `${STEP}  - always: { get: { listDeployments: }, si: [] }\n`,
+      "story.yaml:3:42: there is no key 'si' here. Did you mean 'is'?",
+    ],
+    [
+      `${STEP}  - at:\n      5m:\n        - fault: { verb: hub.down }\n        - advanc: 1m\n`,
+      "story.yaml:6:11: there is no step 'advanc'. Did you mean 'advance'?",
+    ],
+    [
+      `${STEP}  - advance: 1m\n    fault: { verb: hub.down }\n`,
+      "story.yaml:4:5: one step has both 'advance' and 'fault'. Make two steps of it.",
+    ],
+    [
+      `${STEP}  - do: { listDeployments: }\n    as: all\n  - expect: { get: { cost: '\${al[0]}' } }\n`,
+      /^story\.yaml:5:22: \$\{al\[0\]\} names nothing that an earlier step saved\. Did you mean 'all'\?$/,
+    ],
+    [`${STEP}  - do: { a: [ }\n`, /^story\.yaml:3:\d+: .*\. Mend that line\.$/],
+    ['title: &a a\nsteps:\n  - *b\n', /^story\.yaml:\d+:\d+: .*[aA]lias/],
+  ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
+    const said = await mistake(text)
+    if (expected instanceof RegExp) expect(said.replace('Failed to load ', '')).toMatch(expected)
+    else expect(said).toBe(`Failed to load ${expected}`)
+  })
+
+  test('in JSON as well', async () => {
+    expect(await mistake('{\n  "title": "a",\n  "stpes": []\n}', 'story.json')).toBe(
+      "Failed to load story.json:3:3: there is no key 'stpes' here. Did you mean 'steps'?",
+    )
+  })
+
+  test('a few lines that stand for gigabytes are not read', async () => {
+    const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
+    for (let i = 1; i < 9; i++) {
+      const [name, before] = [String.fromCharCode(97 + i), String.fromCharCode(96 + i)]
+      lines.push(`${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`)
+    }
+    expect(await mistake(`${lines.join('\n')}\n`)).toBe(
+      'Failed to load story.yaml:1:1: excessive alias count indicates a resource exhaustion attack. Use at most 50 aliases.',
+    )
+    expect(await mistake(`title: ${'a'.repeat(300_000)}`)).toMatch(/larger than 256 KiB/)
+    expect(await mistake('['.repeat(20_000))).toMatch(/^Failed to load story\.yaml/)
+  })
+})
+
+test('a step that fails says in which line', async () => {
+  const file = join(folder, 'story.yaml')
+  writeFileSync(
+    file,
+    `${STEP.replace('steps', 'given: { fixtures: empty }\nsteps')}  - advance: 1m\n  - expect:\n      get: { balance: }\n      is: 3\n      what: the funds\n`,
+  )
+  const [story] = await loadScenarios(file)
+  const { failure } = await runScenario(story!, { file })
+  expect(failure).toMatchObject({
+    message: 'check 1 (the funds) does not hold:\n  expected 3, found 100000000000',
+    where: { line: 5, column: 5 },
+    at: 60_000_000,
+  })
+})
+
+test('a reference to what an answer does not have says what it has', async () => {
+  writeFileSync(
+    join(folder, 'story.yaml'),
+    `${STEP}  - do: { listApiTokens: }\n    as: all\n  - expect: { get: { value: 'x\${all[0].nothing}' } }\n`,
+  )
+  const [story] = await loadScenarios(join(folder, 'story.yaml'))
+  expect((await runScenario(story!)).failure!.message).toMatch(
+    /^Failed to fill in \$\{all\[0\]\.nothing\}: 'nothing' is not there\. There is /,
+  )
+})
+
+test('an editor marks what is no duration, where one is wanted, and what an earlier step saved is fine', () => {
+  // Without what each operation takes, which is most of it and has no durations.
+  const { $defs, ...rest } = scenarioJsonSchema() as { $defs: Record<string, object> }
+  const open = Object.keys($defs).map(name => [name, name in operations || name === 'look' ? {} : $defs[name]])
+  const validate = new Ajv2020({ strict: false }).compile({ ...rest, $defs: Object.fromEntries(open) })
+  const takes = (...steps: object[]) => validate({ title: 'a', steps })
+  const get = { balance: null }
+  for (const span of ['90s', '1h 30m', 'PT1H', 1500, `\${made.span}`]) {
+    expect([span, takes({ advance: span }, { until: { get, where: 1, within: span } })]).toEqual([span, true])
+  }
+  const fault = { kind: 'latency', delay: '1s', jitter: '2s' }
+  expect(takes({ at: { '5m': [{ advance: '1m' }], '2026-01-01T01:00:00Z': [] } }, { fault: { on: '*', fault } })).toBe(
+    true,
+  )
+  const named = (names: unknown) => validate({ title: 'a', steps: [{ advance: 1 }], given: { names } })
+  expect([named('./names.json'), named({ fields: { hub: 'depot' }, variants: { 'compat-': 'same-' } })]).toEqual([
+    true,
+    true,
+  ])
+  expect([named({ fields: { hbu: 'depot' } }), named({ paths: { hosted: 'a/b' } }), named({ field: {} })]).toEqual([
+    ...[false, false, false],
+  ])
+  expect(takes({ advance: 'soon' })).toBe(false)
+  expect(takes({ advance: -1 })).toBe(false)
+  expect(takes({ until: { get, where: 1, within: '10 minutes' } })).toBe(false)
+  expect(takes({ at: { tomorrow: [] } })).toBe(false)
+  expect(takes({ every: { '2026-01-01T01:00:00Z': [] } })).toBe(false)
+  expect(takes({ fault: { on: '*', fault: { ...fault, jitter: 'long' } } })).toBe(false)
+})
+
+test('the published schema is the one that files are read by', () => {
+  expect(JSON.parse(readFileSync('schemas/scenario.schema.json', 'utf8'))).toEqual(scenarioJsonSchema())
+})
+
+test('an until that is never reached says what differs at the end', async () => {
+  writeFileSync(
+    join(folder, 'story.yaml'),
+    `title: a story
+given: { fixtures: two-nodes }
+steps:
+  - do: { createLlmDeployment: { model_name: acme/chat, gpu: H100-80GB, hub: { repo: acme/chat-8b } } }
+    as: made
+  - until:
+      get: { getDeployment: { deploy_id: '\${made.deploy_id}' } }
+      where: { status: stopped, instances: { pending: 1 } }
+      within: 30s
+`,
+  )
+  const file = join(folder, 'story.yaml')
+  const [story] = await loadScenarios(file)
+  const { failure } = await runScenario(story!, { file })
+  expect(failure).toMatchObject({
+    message: 'until (within 30s) does not hold:\n  status: expected "stopped", found "downloading"',
+    differences: [{ path: 'status', expected: '"stopped"', found: '"downloading"' }],
+    where: { line: 6, column: 5 },
+    at: 30_000_000,
+  })
+  expect(failure!.events.at(-1)).toMatch(/deployment\.downloading/)
+})

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest'
+import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { issues, refusal, refused, SECOND, service } from './service-world.ts'
+
+const HOUR = 3600 * SECOND
+const EPOCH = 1_767_225_600
+
+test('tokens: every one with its full value', async () => {
+  const { client } = service()
+  const tokens = await client.listApiTokens()
+  expect(tokens).toHaveLength(3)
+  expect(tokens[0]).toEqual({
+    token: 'sim_default_token',
+    token_id: expect.stringMatching(/^token_/),
+    name: 'default',
+    created_at: expect.any(Number),
+    allowed_ips: [],
+  })
+})
+
+test('any token of the account is good, from where it is allowed', async () => {
+  const { ask } = service()
+  expect((await ask('GET /v1/api-tokens', undefined, { authorization: 'Bearer sim_ci_token' })).status).toBe(200)
+  expect((await ask('GET /v1/api-tokens', undefined, { 'alt-api-key': 'sim_ci_token' })).status).toBe(200)
+  const office = await ask('GET /v1/api-tokens', undefined, { authorization: 'Bearer sim_office_token' })
+  expect([office.status, office.body.error]).toEqual([403, expect.stringContaining('203.0.113.0/24')])
+  expect((await ask('GET /v1/api-tokens', undefined, {})).body).toEqual({ detail: { error: 'not authenticated' } })
+})
+
+describe('money', () => {
+  test('funds are there at once', async () => {
+    const { client, world } = service('empty', { account: { funds_cents: 0 } })
+    expect(world.ledger.canSpend()).toBe(false)
+    expect(await client.addFunds({ amount: 1 })).toEqual({})
+    expect(world.ledger.canSpend()).toBe(true)
+  })
+
+  test.each<[unknown, string]>([
+    [{}, 'body/amount missing'],
+    [{ amount: 0 }, 'body/amount greater_than'],
+    [{ amount: -5 }, 'body/amount greater_than'],
+    [{ amount: 1.5 }, 'body/amount int_from_float'],
+    [{ amount: '5' }, 'body/amount int_type'],
+    [{ amount: null }, 'body/amount int_type'],
+  ])('funds of %j: 422', async (body, expected) => {
+    expect(await issues(service('empty').client.addFunds(body as never))).toEqual([expected])
+  })
+
+  test('a declined card', async () => {
+    const { client, world } = service('empty', { account: { card: 'declined' } })
+    const before = world.ledger.balance
+    expect(await refused(client.addFunds({ amount: 500 }))).toEqual([402, expect.stringContaining('500 cents')])
+    expect(world.ledger.balance).toBe(before)
+  })
+
+  test('top-up: every field has a default', async () => {
+    const { client, world } = service('empty')
+    expect(await client.setTopup({})).toEqual({})
+    expect(world.ledger.topupRule).toEqual({ amount: 0, threshold: 0, enabled: true })
+    await client.setTopup({ amount: 5000, threshold: 1000, enabled: false })
+    expect(world.ledger.topupRule).toEqual({ amount: 5000, threshold: 1000, enabled: false })
+    expect(await issues(client.setTopup({ amount: -1, threshold: 0.5, enabled: 'yes' as never }))).toEqual([
+      'body/amount greater_than_equal',
+      'body/threshold int_from_float',
+      'body/enabled bool_type',
+    ])
+  })
+
+  test('rent: whole seconds inside the window', async () => {
+    const { client, world } = service('empty', {
+      hosted: [{ instance_id: 'inst_1', name: 'one', gpu: 'L40S-48GB', storage_gb: 20, created_at: EPOCH }],
+    })
+    world.runTo(HOUR)
+    const rent = async (from: number, to?: number) =>
+      (await client.getRentUsage({ from, ...(to !== undefined && { to }) })).id_to_duration
+    expect(await rent(0)).toEqual({ inst_1: 3600 })
+    expect(await rent(EPOCH + 60, EPOCH + 90)).toEqual({ inst_1: 30 })
+    expect(await rent(EPOCH + 3000, EPOCH + 9000)).toEqual({ inst_1: 600 })
+    expect(await rent(EPOCH + 3601)).toEqual({})
+    expect(await rent(EPOCH, EPOCH)).toEqual({})
+    expect(await rent(-5, Number.MAX_SAFE_INTEGER)).toEqual({ inst_1: 3600 })
+    expect(await issues(rent(2, 1))).toEqual(['query/from value_error'])
+    expect(await issues(client.getRentUsage({} as never))).toEqual(['query/from missing'])
+    expect(await issues(client.getRentUsage({ from: 'x', to: '1.5' }))).toEqual([
+      'query/from int_parsing',
+      'query/to int_parsing',
+    ])
+  })
+})
+
+describe('a higher GPU limit', () => {
+  const ask = (change = {}) => ({ gpu_type: 'H100-80GB', requested_limit: 16, reason: 'more traffic', ...change })
+
+  test('is asked for once, and decided later', async () => {
+    const { client } = service('empty')
+    expect(await client.requestGpuLimit(ask())).toEqual({})
+    expect(await refused(client.requestGpuLimit(ask()))).toEqual([403, expect.stringContaining('H100-80GB')])
+    expect(await client.requestGpuLimit(ask({ gpu_type: 'L4-24GB' }))).toEqual({})
+  })
+
+  test.each([
+    [{ gpu_type: 'H100' }, 404],
+    [{ gpu_type: 'other' }, 404],
+    [{ gpu_type: '__proto__' }, 404],
+    [{ requested_limit: 4 }, 400],
+    [{ requested_limit: -1 }, 400],
+    [{ gpu_type: 'L4-24GB' }, 400],
+  ])('%j: %i', async (change, status) => {
+    const { client } = service('empty', { account: { gpu_limits: { 'L4-24GB': null } } })
+    expect((await refused(client.requestGpuLimit(ask(change))))[0]).toBe(status)
+  })
+
+  test('the reason counts code points', async () => {
+    const { client } = service('empty')
+    expect(await issues(client.requestGpuLimit(ask({ reason: '🦙'.repeat(2049) })))).toEqual([
+      'body/reason string_too_long',
+    ])
+    expect(await client.requestGpuLimit(ask({ reason: '🦙'.repeat(2048) }))).toEqual({})
+    expect(await issues(client.requestGpuLimit({} as never))).toEqual([
+      'body/gpu_type missing',
+      'body/requested_limit missing',
+      'body/reason missing',
+    ])
+  })
+})
+
+describe('hosted instances', () => {
+  const one = service('default').world.hostedInstances
+  const instance_id = 'inst_HmSomZNCU5EAVUqw'
+  test('the fixture has one of 120 GB', () => {
+    expect(one.get(instance_id)?.storage_gb).toBe(120)
+  })
+
+  test.each([
+    ['', 'string_too_short'],
+    ['🦙'.repeat(65), 'string_too_long'],
+    [7, 'string_type'],
+  ])('a name %j: 422', async (name, type) => {
+    const { client } = service()
+    expect(await issues(client.renameHosted({ instance_id, name: name as string }))).toEqual([`body/name ${type}`])
+  })
+
+  test('a name of 1 or of 64 code points', async () => {
+    const { client, world } = service()
+    for (const name of ['x', '🦙'.repeat(64)]) {
+      expect(await client.renameHosted({ instance_id, name })).toEqual({})
+      expect(world.hostedInstances.get(instance_id)?.name).toBe(name)
+    }
+    expect((await refused(client.renameHosted({ instance_id: 'none', name: 'x' })))[0]).toBe(404)
+  })
+
+  test('storage grows, 60 s later, one expansion at a time', async () => {
+    const { client, world } = service()
+    const expand = (new_size_gb: number, id = instance_id) =>
+      client.expandHostedStorage({ instance_id: id, new_size_gb })
+    expect(await refused(expand(120))).toEqual([400, expect.stringContaining('120 GB')])
+    expect(await expand(121)).toEqual({})
+    expect((await refused(expand(200)))[0]).toBe(409)
+    expect(world.hostedInstances.get(instance_id)?.storage_gb).toBe(120)
+    await loadTokenizer()
+    world.runTo(60 * SECOND)
+    expect(world.hostedInstances.get(instance_id)?.storage_gb).toBe(121)
+    expect(await expand(512)).toEqual({})
+    expect((await refused(expand(200, 'none')))[0]).toBe(404)
+  })
+
+  test.each([20, 513, 100.5])('%d GB: 422', async new_size_gb => {
+    expect(await issues(service().client.expandHostedStorage({ instance_id, new_size_gb }))).toHaveLength(1)
+  })
+
+  test('21 GB is the least one may ask for', async () => {
+    const small = { instance_id: 'inst_small', name: 's', gpu: 'L4-24GB' as const, storage_gb: 20, created_at: EPOCH }
+    const { client } = service('empty', { hosted: [small] })
+    expect(await client.expandHostedStorage({ instance_id: 'inst_small', new_size_gb: 21 })).toEqual({})
+  })
+})
+
+describe('voices', () => {
+  test('all, and one', async () => {
+    const { client } = service()
+    const { voices } = await client.listVoices()
+    expect(voices).toHaveLength(6)
+    expect(voices[4]).toMatchObject({ name: 'Tomas', description: '' })
+    expect(await client.getVoice({ voice_id: voices[0]!.voice_id })).toEqual(voices[0])
+    expect(await refusal(client.getVoice({ voice_id: 'none' }))).toEqual([404, { error: 'no voice none' }])
+  })
+})

@@ -1,0 +1,170 @@
+/** How a batch ends, each way told through the public API alone. */
+import { describe, expect, test } from 'vitest'
+import { createClient } from '../../src/service/client/client.ts'
+import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+
+const CATALOG = 'aurora-labs/aurora-8b-instruct'
+const ENDPOINT = '/v1/chat/completions'
+
+const line = (custom_id: string, body: object = {}, model = CATALOG) =>
+  JSON.stringify({
+    custom_id,
+    method: 'POST',
+    url: ENDPOINT,
+    body: { model, messages: [{ role: 'user', content: `Tell me ${custom_id}.` }], ...body },
+  })
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `line-${i}`)
+
+interface OutputLine {
+  custom_id: string
+  response: { status_code: number; body: { usage: { total_tokens: number } } } | null
+  error: { code: string; message: string } | null
+}
+
+async function begun(lines: readonly string[], options: SimulatorOptions = {}) {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1, ...options })
+  const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
+  const file = await client.uploadFile({ purpose: 'batch', file: lines.join('\n') })
+  const { id } = await client.createBatch({ input_file_id: file.id, endpoint: ENDPOINT, completion_window: '24h' })
+  const now = () => client.getBatch({ batch_id: id })
+  const read = async (file_id: string | null | undefined) =>
+    (await client.getFileContent({ file_id: file_id! }))
+      .split('\n')
+      .filter(text => text !== '')
+      .map(text => JSON.parse(text) as OutputLine)
+  return {
+    sim,
+    now,
+    cancel: () => sim.world.batches.get(id)!.cancel(),
+    until: (status: string, within = '25h') => sim.clock.until(async () => (await now()).status === status, { within }),
+    /** Both files, and that every line stands in one of them once. */
+    async files() {
+      const { output_file_id, error_file_id } = await now()
+      const [output, errors] = [await read(output_file_id), await read(error_file_id)]
+      const all = [...output, ...errors].map(one => one.custom_id)
+      expect([...all].sort()).toEqual(lines.map(text => JSON.parse(text).custom_id as string).sort())
+      return { output, errors }
+    },
+    charged: () => -sim.ledger.entries().reduce((sum, one) => sum + (one.kind === 'tokens' ? one.microcents : 0), 0),
+  }
+}
+
+describe('a batch', () => {
+  test('finishes: every line answered, in order, and none in the error file', async () => {
+    const here = await begun(ids(120).map(id => line(id)))
+    await here.until('completed')
+    expect(await here.now()).toMatchObject({
+      request_counts: { total: 120, completed: 120, failed: 0 },
+      errors: null,
+      expired_at: null,
+      cancelled_at: null,
+    })
+    const { output, errors } = await here.files()
+    expect(output.map(one => one.custom_id)).toEqual(ids(120))
+    expect(errors).toEqual([])
+  })
+
+  test('fails partly: lines that can not run fail alone, the others are answered and charged', async () => {
+    const lines = ids(30).map((id, i) => line(id, i % 3 === 0 ? { messages: [] } : {}))
+    const here = await begun(lines)
+    await here.until('completed')
+    expect((await here.now()).request_counts).toEqual({ total: 30, completed: 20, failed: 10 })
+    const { output, errors } = await here.files()
+    expect(output).toHaveLength(20)
+    expect(new Set(errors.map(one => one.error!.code))).toEqual(new Set(['invalid_request']))
+    const good = await begun(ids(30).flatMap((id, i) => (i % 3 === 0 ? [] : [line(id)])))
+    await good.until('completed')
+    expect(here.charged()).toBe(good.charged())
+  })
+
+  test('expires with partial output: what was over by the second stands in it and is charged, and no other line', async () => {
+    const here = await begun(
+      ids(12_000).map(id => line(id)),
+      { profile: { timings: { batch_shared_tokens_per_second: 7 } } },
+    )
+    await here.sim.clock.advance('23h59m59s')
+    const before = (await here.now()).request_counts!
+    await here.until('expired', '2s')
+    const { expired_at, expires_at, request_counts } = await here.now()
+    expect(expired_at).toBe(expires_at)
+    expect(request_counts!.completed - before.completed).toBeLessThanOrEqual(1)
+    const { output, errors } = await here.files()
+    expect(output.map(one => one.custom_id)).toEqual(ids(request_counts!.completed))
+    expect(new Set(errors.map(one => one.error!.code))).toEqual(new Set(['batch_expired']))
+    // All but the line that was running: 24 hours at 7 tokens/s, less the validation.
+    const tokens = output.reduce((sum, one) => sum + one.response!.body.usage.total_tokens, 0)
+    expect(tokens).toBeLessThanOrEqual(7 * 86_400)
+    expect(tokens).toBeGreaterThan(7 * 86_400 - 400)
+    const finished = await begun(output.map(one => line(one.custom_id)))
+    await finished.until('completed')
+    expect(here.charged()).toBe(finished.charged())
+  })
+
+  test('is cancelled early: what was over at that moment is kept, the rest stands as batch_cancelled', async () => {
+    const here = await begun(ids(2000).map(id => line(id)))
+    await here.sim.clock.advance('2m3s')
+    const { completed } = (await here.now()).request_counts!
+    expect(completed).toBeGreaterThan(100)
+    expect(here.cancel()).toBe(true)
+    expect(await here.now()).toMatchObject({ status: 'cancelling', request_counts: { completed } })
+    const charged = here.charged()
+    await here.until('cancelled', '1m')
+    const { output, errors } = await here.files()
+    expect(output).toHaveLength(completed)
+    expect(new Set(errors.map(one => one.error!.code))).toEqual(new Set(['batch_cancelled']))
+    expect(here.charged()).toBe(charged)
+    expect(here.cancel()).toBe(false)
+  })
+
+  test('is cancelled too late and completes', async () => {
+    const here = await begun(ids(20).map(id => line(id)))
+    await here.until('finalizing')
+    here.cancel()
+    await here.until('completed', '1m')
+    expect(await here.now()).toMatchObject({ cancelling_at: null, cancelled_at: null })
+    expect((await here.files()).output).toHaveLength(20)
+  })
+
+  test('that somebody polls every second moves line by line and ends as one that nobody polls', async () => {
+    const [polled, alone] = [await begun(ids(200).map(id => line(id))), await begun(ids(200).map(id => line(id)))]
+    const seen: number[] = []
+    for (let second = 0; second < 120; second++) {
+      await polled.sim.clock.advance('1s')
+      seen.push((await polled.now()).request_counts?.completed ?? 0)
+    }
+    await alone.sim.clock.advance('2m')
+    expect(seen).toEqual([...seen].sort((a, b) => a - b))
+    expect(new Set(seen).size).toBeGreaterThan(50)
+    expect(await alone.now()).toEqual(await polled.now())
+    expect(alone.charged()).toBe(polled.charged())
+    expect(alone.sim.digest).toBe(polled.sim.digest)
+  })
+})
+
+describe('what the profile allows', () => {
+  test('limits.batches_under_way: one more is refused', async () => {
+    const sim = createSimulator({ fixtures: 'empty', profile: { limits: { batches_under_way: 2 } } })
+    const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
+    const { id } = await client.uploadFile({ purpose: 'batch', file: line('one') })
+    const batch = { input_file_id: id, endpoint: ENDPOINT, completion_window: '24h' } as const
+    await client.createBatch(batch)
+    await client.createBatch(batch)
+    await expect(client.createBatch(batch)).rejects.toMatchObject({
+      status: 429,
+      body: { detail: { error: '2 batches are under way: wait for one to end' } },
+    })
+    await sim.clock.advance('1h')
+    await client.createBatch(batch)
+  })
+
+  test('limits.storage_bytes: the option of the simulator comes before it', async () => {
+    const upload = (options: SimulatorOptions) => {
+      const sim = createSimulator({ fixtures: 'empty', ...options })
+      const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
+      return client.uploadFile({ purpose: 'batch', file: 'x'.repeat(2000) })
+    }
+    const profile = { limits: { storage_bytes: 1000 } }
+    await expect(upload({ profile })).rejects.toMatchObject({ status: 413 })
+    await expect(upload({ profile, maxStorageBytes: 3000 })).resolves.toMatchObject({ bytes: 2000 })
+  })
+})

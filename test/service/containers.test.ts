@@ -1,0 +1,249 @@
+/** Containers and hosted instances as a client rents, follows and ends them. */
+import { describe, expect, test } from 'vitest'
+import { loadProfile } from '../../src/data/profiles/load.ts'
+import type { GpuType } from '../../src/data/records/records.ts'
+import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { issues, refused, SECOND, service } from './service-world.ts'
+
+const EPOCH = 1_767_225_600
+const CRATE = { name: 'trial', gpu_config: '2xL4-24GB', container_image: 'registry.example/cuda-dev:12.8' }
+const BOX = { name: 'bench', gpu: 'L4-24GB' as GpuType, num_gpus: 2, storage_gb: 100 }
+const BROKE = { account: { funds_cents: 0, topup: { amount: 0, threshold: 0, enabled: false } } }
+
+function empty(patch?: Parameters<typeof service>[1]) {
+  const one = service('empty', patch)
+  const pass = (seconds: number) => one.world.runTo(one.world.clock.now + seconds * SECOND)
+  return { ...one, pass }
+}
+
+describe('a container', () => {
+  test('from create to deleted', async () => {
+    const { client, pass } = empty()
+    const { container_id } = await client.createContainer({ ...CRATE, cloud_init_user_data: '#cloud-config\n' })
+    expect(container_id).toMatch(/^container_[A-Za-z0-9]{24}$/)
+    const shown = () => client.getContainer({ container_id })
+    expect(await shown()).toEqual({
+      container_id,
+      ...CRATE,
+      state: 'creating',
+      fail_reason: '',
+      created_at: EPOCH,
+      updated_at: EPOCH,
+    })
+    pass(0)
+    expect((await shown()).state).toBe('starting')
+    pass(1800)
+    expect((await shown()).state).toBe('running')
+    expect(await client.renameContainer({ container_id, name: 'kept' })).toEqual({ container_id })
+    expect(await shown()).toMatchObject({ name: 'kept', updated_at: EPOCH + 1800 })
+    expect(await client.deleteContainer({ container_id })).toEqual({ container_id })
+    expect((await shown()).state).toBe('shutting_down')
+    expect((await refused(client.deleteContainer({ container_id })))[0]).toBe(400)
+    pass(30)
+    expect((await shown()).state).toBe('deleted')
+    expect(await refused(client.deleteContainer({ container_id }))).toEqual([400, expect.stringContaining('deleted')])
+    expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(400)
+    const { id_to_duration } = await client.getRentUsage({ from: EPOCH })
+    expect(id_to_duration[container_id]).toBeGreaterThan(60)
+    const { months } = await client.getUsage({ from: 'current' })
+    expect(months[0]!.items.map(({ id, name }) => [id, name])).toContainEqual([container_id, 'kept'])
+  })
+
+  test('is listed by whether it is active', async () => {
+    const { client, pass } = empty()
+    const make = async (name: string, image = CRATE.container_image) =>
+      (await client.createContainer({ ...CRATE, name, gpu_config: '1xL4-24GB', container_image: image })).container_id
+    const [a, b, c] = [await make('a'), await make('b', 'No Such'), await make('c')]
+    pass(5)
+    await client.deleteContainer({ container_id: c })
+    const listed = async (state?: 'active' | 'inactive') =>
+      (await client.listContainers(state ? { state } : {})).map(one => one.container_id).sort()
+    expect(await listed('active')).toEqual([a])
+    expect(await listed('inactive')).toEqual([b, c].sort())
+    expect(await listed()).toEqual([a, b].sort())
+    expect(await issues(client.listContainers({ state: 'asleep' as 'active' }))).toEqual(['query/state literal_error'])
+  })
+
+  test.each([
+    ['gpu_config', '0xL4-24GB', 'string_pattern_mismatch'],
+    ['gpu_config', '9xL4-24GB', 'string_pattern_mismatch'],
+    ['gpu_config', '1xL4', 'string_pattern_mismatch'],
+    ['gpu_config', 1, 'string_type'],
+    ['gpu_config', undefined, 'missing'],
+    ['name', '', 'string_too_short'],
+    ['name', '🦙'.repeat(65), 'string_too_long'],
+    ['container_image', '', 'string_too_short'],
+    ['container_image', undefined, 'missing'],
+    ['cloud_init_user_data', 'x'.repeat(65_537), 'string_too_long'],
+  ])('%s %s: 422', async (field, value, type) => {
+    const { client } = empty()
+    const asked = client.createContainer({ ...CRATE, [field]: value } as typeof CRATE)
+    expect(await issues(asked)).toEqual([`body/${field} ${type}`])
+  })
+
+  test('at the bounds', async () => {
+    const { client } = empty({ account: { gpu_limits: { 'L4-24GB': 8 } } })
+    const name = '🦙'.repeat(64)
+    const asked = { ...CRATE, name, gpu_config: '8xL4-24GB', cloud_init_user_data: 'x'.repeat(65_536) }
+    expect(await client.createContainer(asked)).toEqual({ container_id: expect.any(String) })
+    expect((await client.listContainers({}))[0]!.name).toBe(name)
+  })
+
+  test('is refused in this order: 402, 400, 403', async () => {
+    const make = (patch: Parameters<typeof service>[1], gpu_config: string) =>
+      refused(empty(patch).client.createContainer({ ...CRATE, gpu_config }))
+    const limited = { account: { gpu_limits: { 'L4-24GB': 1 } } }
+    expect(await make(BROKE, '1xother')).toEqual([402, expect.stringContaining('no funds')])
+    expect(await make(limited, '1xother')).toEqual([400, expect.stringContaining('no pool and no price')])
+    expect(await make(limited, '2xL4-24GB')).toEqual([403, expect.stringContaining('this asks for 2 L4-24GB, 0 are')])
+  })
+
+  test('that nobody knows is a 404', async () => {
+    const { client, world } = empty({
+      hosted: [{ instance_id: 'box', storage_gb: 20, created_at: 0, name: 'x', gpu: 'L4-24GB' }],
+    })
+    expect(world.hostedInstances.get('box')).toBeDefined()
+    for (const container_id of ['none', 'box', '__proto__']) {
+      expect((await refused(client.getContainer({ container_id })))[0]).toBe(404)
+      expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(404)
+      expect((await refused(client.deleteContainer({ container_id })))[0]).toBe(404)
+    }
+  })
+
+  test('counts against the GPU limit of deployments, and they against its', async () => {
+    const { client, pass } = empty({ account: { gpu_limits: { 'H100-80GB': 4 } } })
+    const deploy = (num_gpus: number) =>
+      client.createLlmDeployment({ model_name: 'chat', gpu: 'H100-80GB', num_gpus, hub: { repo: 'acme/chat-8b' } })
+    const { container_id } = await client.createContainer({ ...CRATE, gpu_config: '3xH100-80GB' })
+    expect((await refused(deploy(2)))[0]).toBe(403)
+    await deploy(1)
+    expect((await refused(client.createHosted({ ...BOX, gpu: 'H100-80GB', num_gpus: 1 })))[0]).toBe(403)
+    await client.deleteContainer({ container_id })
+    pass(0)
+    expect(await client.createHosted({ ...BOX, gpu: 'H100-80GB', num_gpus: 3 })).toBeDefined()
+  })
+})
+
+describe('a hosted instance', () => {
+  test('from create over a stop and a start to deleted', async () => {
+    const { client, pass } = empty()
+    const { instance_id } = await client.createHosted(BOX)
+    expect(instance_id).toMatch(/^inst_[A-Za-z0-9]{24}$/)
+    const shown = () => client.getHosted({ instance_id })
+    expect(await shown()).toEqual({
+      instance_id,
+      ...BOX,
+      state: 'creating',
+      fail_reason: '',
+      expanding_to_gb: null,
+      created_at: EPOCH,
+      updated_at: EPOCH,
+    })
+    pass(900)
+    expect((await shown()).state).toBe('running')
+    expect((await refused(client.startHosted({ instance_id })))[0]).toBe(400)
+    await client.expandHostedStorage({ instance_id, new_size_gb: 200 })
+    expect(await shown()).toMatchObject({ storage_gb: 100, expanding_to_gb: 200 })
+    await client.stopHosted({ instance_id })
+    expect((await shown()).state).toBe('stopping')
+    expect(await refused(client.stopHosted({ instance_id }))).toEqual([
+      400,
+      expect.stringContaining('stopping already'),
+    ])
+    pass(60)
+    expect(await shown()).toMatchObject({ state: 'stopped', storage_gb: 200, expanding_to_gb: null })
+    await client.startHosted({ instance_id })
+    expect((await shown()).state).toBe('starting')
+    pass(900)
+    await client.deleteHosted({ instance_id })
+    expect((await refused(client.deleteHosted({ instance_id })))[0]).toBe(400)
+    pass(30)
+    expect((await shown()).state).toBe('deleted')
+    expect(await client.listHosted()).toEqual([])
+    const gone = [
+      client.deleteHosted({ instance_id }),
+      client.startHosted({ instance_id }),
+      client.stopHosted({ instance_id }),
+      client.renameHosted({ instance_id, name: 'x' }),
+      client.expandHostedStorage({ instance_id, new_size_gb: 300 }),
+    ]
+    for (const call of gone) expect((await refused(call))[0]).toBe(400)
+  })
+
+  test('has one GPU and 20 GB unless it says more', async () => {
+    const { client } = empty()
+    await client.createHosted({ name: 'small', gpu: 'L4-24GB' })
+    expect(await client.listHosted()).toMatchObject([{ num_gpus: 1, storage_gb: 20 }])
+  })
+
+  test.each([
+    ['storage_gb', 19, 'greater_than_equal'],
+    ['storage_gb', 513, 'less_than_equal'],
+    ['num_gpus', 0, 'greater_than_equal'],
+    ['num_gpus', 9, 'less_than_equal'],
+    ['gpu', 'H100', 'literal_error'],
+    ['gpu', undefined, 'missing'],
+    ['name', undefined, 'missing'],
+  ])('%s %s: 422', async (field, value, type) => {
+    const { client } = empty()
+    expect(await issues(client.createHosted({ ...BOX, [field]: value } as typeof BOX))).toEqual([
+      `body/${field} ${type}`,
+    ])
+  })
+
+  test('is refused in this order: 402, 400, 403', async () => {
+    const make = (patch: Parameters<typeof service>[1], gpu: GpuType) =>
+      refused(empty(patch).client.createHosted({ ...BOX, gpu }))
+    const limited = { account: { gpu_limits: { 'L4-24GB': 1 } } }
+    expect((await make(BROKE, 'other'))[0]).toBe(402)
+    expect((await make(limited, 'other'))[0]).toBe(400)
+    expect((await make(limited, 'L4-24GB'))[0]).toBe(403)
+  })
+
+  test('starts only with funds and within the limit', async () => {
+    const hosted = [
+      {
+        instance_id: 'box',
+        name: 'box',
+        state: 'stopped' as const,
+        gpu: 'L4-24GB' as const,
+        storage_gb: 20,
+        created_at: 0,
+      },
+      {
+        instance_id: 'bad',
+        name: 'bad',
+        state: 'failed' as const,
+        gpu: 'L4-24GB' as const,
+        storage_gb: 20,
+        created_at: 0,
+      },
+    ]
+    const start = (instance_id: string, account: object) =>
+      refused(empty({ hosted, account }).client.startHosted({ instance_id }))
+    expect((await start('none', {}))[0]).toBe(404)
+    expect(await start('bad', {})).toEqual([400, 'hosted instance bad is failed, not stopped'])
+    expect((await start('box', BROKE.account))[0]).toBe(402)
+    expect((await start('box', { gpu_limits: { 'L4-24GB': 0 } }))[0]).toBe(403)
+  })
+
+  test('that has failed starts where the profile says so', async () => {
+    const profile = loadProfile({ policies: { failed_may_start: true } })
+    const { client, world } = service('default', undefined, { profile })
+    const instance_id = 'inst_Ba3ir72S8nPDgfv4'
+    expect(await client.startHosted({ instance_id })).toEqual({ instance_id })
+    await loadTokenizer()
+    world.runTo(900 * SECOND)
+    expect(await client.getHosted({ instance_id })).toMatchObject({ state: 'running', fail_reason: '' })
+  })
+
+  test('those of the default world are in the states that its fixture says', async () => {
+    const { client } = service()
+    const states = (await client.listHosted()).map(({ name, state }) => [name, state])
+    expect(states).toEqual([
+      ['nightly-evaluation', 'stopped'],
+      ['annotation-workbench', 'running'],
+      ['driver-upgrade-trial', 'failed'],
+    ])
+  })
+})

@@ -1,0 +1,289 @@
+/** The declarations against the interface document, written out here by hand: a row an endpoint of its part 4. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { AnyEndpoint } from '../../src/service/endpoint.ts'
+import { documentedOperations, neighbourOperations, operations } from '../../src/service/index.ts'
+import { endpointTable } from '../../src/service/openapi/endpoint-table.ts'
+import { listAssumptions } from '../../src/service/openapi/openapi.ts'
+
+interface Row {
+  operation: string
+  route: string
+  query?: string[]
+  body?: string[]
+  required?: string[]
+  form?: string[]
+  /** Fields of the answer; of an entry where it is a list. */
+  returns: string[]
+  alt?: true
+  auth?: 'none' | 'optional'
+}
+
+const DEPLOYMENT = [
+  'deploy_id',
+  'model_name',
+  'version',
+  'task',
+  'status',
+  'fail_reason',
+  'created_at',
+  'updated_at',
+  'type',
+  'instances',
+  'config',
+  'settings',
+]
+const BATCH = [
+  'id',
+  'object',
+  'endpoint',
+  'input_file_id',
+  'completion_window',
+  'status',
+  'created_at',
+  'expires_at',
+  'errors',
+  'output_file_id',
+  'error_file_id',
+  'in_progress_at',
+  'completed_at',
+  'failed_at',
+  'finalizing_at',
+  'expired_at',
+  'cancelled_at',
+  'cancelling_at',
+  'request_counts',
+  'metadata',
+]
+const MODEL = [
+  'model_name',
+  'type',
+  'reported_type',
+  'pricing',
+  'description',
+  'cover_img_url',
+  'tags',
+  'max_tokens',
+  'replaced_by',
+  'deprecated',
+  'quantization',
+  'mmlu',
+  'expected',
+  'private',
+  'is_partner',
+]
+const VOICE = ['user_id', 'voice_id', 'name', 'description', 'created_at', 'updated_at']
+
+const DOCUMENT: Row[] = [
+  {
+    operation: 'listApiTokens',
+    route: 'GET /v1/api-tokens',
+    returns: ['token', 'created_at', 'name', 'token_id', 'allowed_ips'],
+  },
+  { operation: 'setTopup', route: 'POST /payment/topup', body: ['amount', 'threshold', 'enabled'], returns: [] },
+  { operation: 'addFunds', route: 'POST /payment/funds', body: ['amount'], returns: [] },
+  { operation: 'getRentUsage', route: 'GET /payment/usage/rent', query: ['from', 'to'], returns: ['id_to_duration'] },
+  {
+    operation: 'requestGpuLimit',
+    route: 'POST /v1/me/gpu_limit/request',
+    body: ['gpu_type', 'requested_limit', 'reason'],
+    returns: [],
+  },
+  {
+    operation: 'uploadFile',
+    route: 'POST /v1/files',
+    form: ['purpose'],
+    returns: ['id', 'object', 'bytes', 'created_at', 'filename', 'purpose', 'expires_at'],
+  },
+  {
+    operation: 'createBatch',
+    route: 'POST /v1/batches',
+    alt: true,
+    body: ['input_file_id', 'endpoint', 'completion_window', 'metadata'],
+    // The document marks metadata as required and describes it as optional.
+    required: ['input_file_id', 'endpoint', 'completion_window'],
+    returns: BATCH,
+  },
+  {
+    operation: 'createLlmDeployment',
+    route: 'POST /deploy/llm',
+    alt: true,
+    body: [
+      'model_name',
+      'gpu',
+      'num_gpus',
+      'max_batch_size',
+      'hub',
+      'base_model',
+      'container_image',
+      'settings',
+      'extra_args',
+    ],
+    required: ['model_name', 'gpu'],
+    returns: DEPLOYMENT,
+  },
+  {
+    operation: 'createLora',
+    route: 'POST /v1/lora/create',
+    alt: true,
+    body: ['base_model', 'lora_name', 'source', 'private', 'description'],
+    required: ['base_model', 'lora_name', 'source', 'private'],
+    returns: DEPLOYMENT,
+  },
+  { operation: 'listDeployments', route: 'GET /deploy/list', alt: true, query: ['status'], returns: DEPLOYMENT },
+  { operation: 'startDeployment', route: 'POST /deploy/{deploy_id}/start', returns: ['deploy_id'] },
+  { operation: 'deleteModel', route: 'DELETE /models/{model_name}', query: ['version'], returns: [] },
+  { operation: 'listModels', route: 'GET /models/deployment/list', alt: true, returns: MODEL },
+  {
+    operation: 'getModelSchema',
+    route: 'GET /models/{model_name}/schema/{variantKey}',
+    alt: true,
+    query: ['version'],
+    returns: ['variant', 'fields_in', 'schema_in', 'schema_out', 'schema_stream'],
+  },
+  { operation: 'getHardware', route: 'GET /v2/hardware', query: ['model'], returns: ['hardware'] },
+  { operation: 'listAggregatorModels', route: 'GET /aggregator/models', auth: 'none', returns: ['data'] },
+  { operation: 'listVoices', route: 'GET /v1/voices', returns: ['voices'] },
+  { operation: 'getVoice', route: 'GET /v1/voices/{voice_id}', returns: VOICE },
+  {
+    operation: 'countTokens',
+    route: 'POST /vendor_a/v1/messages/count_tokens',
+    auth: 'optional',
+    body: ['model', 'messages', 'system', 'tools', 'thinking', 'tool_choice'],
+    returns: ['input_tokens'],
+  },
+  { operation: 'renameHosted', route: 'PATCH /v1/hosted/{instance_id}', body: ['name'], returns: [] },
+  {
+    operation: 'expandHostedStorage',
+    route: 'POST /v1/hosted/{instance_id}/expand_storage',
+    body: ['new_size_gb'],
+    returns: [],
+  },
+]
+
+interface Described {
+  properties?: Record<string, unknown>
+  required?: string[]
+  items?: Described
+  $ref?: string
+  $defs?: Record<string, Described>
+}
+
+const described = (schema: z.ZodType, io: 'input' | 'output') =>
+  z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Described
+/** The fields of an object, or of the entries of a list; named schemas stand apart under $defs. */
+function fieldsOf(schema: Described): string[] {
+  const at = (one: Described) => schema.$defs?.[one.$ref?.split('/').at(-1) ?? ''] ?? one
+  const named = at(schema)
+  return Object.keys(at(named.items ?? named).properties ?? {})
+}
+const declared: Record<string, AnyEndpoint> = operations
+
+test('the document has 21 endpoints, and exactly these are declared as documented', () => {
+  expect(DOCUMENT).toHaveLength(21)
+  expect(Object.keys(documentedOperations).sort()).toEqual(DOCUMENT.map(row => row.operation).sort())
+})
+
+describe('every row of the document', () => {
+  test.each(DOCUMENT)('$route', row => {
+    const endpoint = declared[row.operation]!
+    expect(endpoint.route).toBe(row.route)
+    expect(endpoint.provenance).toBe('documented')
+    expect(endpoint.acceptsKeyHeader).toBe(row.alt ?? false)
+    expect(endpoint.auth).toBe(row.auth ?? 'token')
+    expect(Object.keys(endpoint.query)).toEqual(row.query ?? [])
+    expect(Object.keys(endpoint.upload?.fields ?? {})).toEqual(row.form ?? [])
+    const body = endpoint.body && described(endpoint.body, 'input')
+    expect(body ? fieldsOf(body) : []).toEqual(row.body ?? [])
+    if (row.required) expect(body?.required).toEqual(row.required)
+    expect(fieldsOf(described(endpoint.returns, 'output')).sort()).toEqual([...row.returns].sort())
+  })
+})
+
+test('neighbours stand apart', () => {
+  expect(
+    Object.values(neighbourOperations)
+      .map(endpoint => endpoint.route)
+      .sort(),
+  ).toEqual([
+    'DELETE /deploy/{deploy_id}',
+    'DELETE /v1/api-tokens/{token}',
+    'DELETE /v1/containers/{container_id}',
+    'DELETE /v1/files/{file_id}',
+    'DELETE /v1/hosted/{instance_id}',
+    'DELETE /v1/lora/{lora_name}',
+    'DELETE /v1/voices/{voice_id}',
+    'GET /deploy/llm/gpu_availability',
+    'GET /deploy/llm/suggest_name',
+    'GET /deploy/{deploy_id}',
+    'GET /deploy/{deploy_id}/stats',
+    'GET /models/list',
+    'GET /models/{model_name}',
+    'GET /models/{model_name}/versions',
+    'GET /payment/checklist',
+    'GET /payment/usage',
+    'GET /v1/api-tokens/{token}',
+    'GET /v1/batches',
+    'GET /v1/batches/{batch_id}',
+    'GET /v1/containers',
+    'GET /v1/containers/{container_id}',
+    'GET /v1/deployment_logs/query',
+    'GET /v1/files',
+    'GET /v1/files/{file_id}',
+    'GET /v1/files/{file_id}/content',
+    'GET /v1/hosted',
+    'GET /v1/hosted/{instance_id}',
+    'GET /v1/logs/query',
+    'GET /v1/lora/{lora_name}',
+    'GET /v1/lora/{lora_name}/status',
+    'GET /v1/me',
+    'GET /v1/me/gpu_limit',
+    'GET /v1/model/{model_name}/loras',
+    'GET /v1/models',
+    'GET /v1/user/loras',
+    'PATCH /v1/containers/{container_id}',
+    'PATCH /v1/lora/{lora_name}',
+    'POST /deploy/{deploy_id}/stop',
+    'POST /v1/api-tokens',
+    'POST /v1/batches/{batch_id}/cancel',
+    'POST /v1/chat/completions',
+    'POST /v1/completions',
+    'POST /v1/containers',
+    'POST /v1/embeddings',
+    'POST /v1/hosted',
+    'POST /v1/hosted/{instance_id}/start',
+    'POST /v1/hosted/{instance_id}/stop',
+    'POST /v1/voices/add',
+    'POST /v1/voices/{voice_id}/edit',
+    'PUT /deploy/{deploy_id}',
+  ])
+})
+
+test('whatever answers more than the document shows says what it assumes', () => {
+  for (const [operation, endpoint] of Object.entries(declared)) {
+    expect(endpoint.summary, operation).not.toBe('')
+    expect(listAssumptions(endpoint), operation).not.toEqual([])
+  }
+})
+
+test('the endpoint table has a row an operation, and one a mirror', () => {
+  const table = endpointTable(operations)
+  const mirrors = Object.values<AnyEndpoint>(operations).flatMap(({ mirror }) => mirror ?? [])
+  expect(new Set(mirrors)).toEqual(
+    new Set([
+      ...['/v1/compat/files', '/v1/compat/files/{file_id}', '/v1/compat/files/{file_id}/content'],
+      ...['/v1/compat/batches', '/v1/compat/batches/{batch_id}', '/v1/compat/batches/{batch_id}/cancel'],
+      ...['/v1/compat/models', '/v1/compat/chat/completions', '/v1/compat/completions', '/v1/compat/embeddings'],
+    ]),
+  )
+  expect(table).toHaveLength(Object.keys(operations).length + mirrors.length)
+  expect(Object.values<AnyEndpoint>(documentedOperations).flatMap(({ mirror }) => mirror ?? [])).toEqual([])
+  expect(table.find(row => row.operation === 'startDeployment')).toEqual({
+    method: 'POST',
+    path: '/deploy/{deploy_id}/start',
+    operation: 'startDeployment',
+    provenance: 'documented',
+    summary: expect.any(String),
+    assumed: expect.arrayContaining(['404: unknown deployment']),
+  })
+})

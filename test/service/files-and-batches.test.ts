@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest'
+import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { issues, refusal, refused, SECOND, type Service, service } from './service-world.ts'
+
+const MODEL = 'aurora-labs/aurora-8b-instruct'
+const line = (custom_id: string, model = MODEL) =>
+  JSON.stringify({
+    custom_id,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model, messages: [{ role: 'user', content: `Say ${custom_id}.` }], max_tokens: 16 },
+  })
+
+const upload = ({ client }: Service, file: string) =>
+  client.uploadFile({ purpose: 'batch', file, filename: 'in.jsonl' })
+
+describe('files', () => {
+  test('an upload answers with its record, and the bytes come back', async () => {
+    const { client } = service('empty')
+    const content = '{"ü":"🦙"}\r\nnot json at all\n'
+    const file = await client.uploadFile({ purpose: 'batch', file: content, filename: 'in put.jsonl' })
+    expect(file).toEqual({
+      id: expect.stringMatching(/^file_[A-Za-z0-9]{24}$/),
+      object: 'file',
+      bytes: new TextEncoder().encode(content).length,
+      created_at: 1_767_225_600,
+      filename: 'in put.jsonl',
+      purpose: 'batch',
+      expires_at: 1_767_225_600 + 30 * 86_400,
+    })
+    expect(await client.getFileContent({ file_id: file.id })).toBe(content)
+  })
+
+  test('bytes and blobs are as good as text, and an empty file is a file', async () => {
+    const { client } = service('empty')
+    for (const file of [new Uint8Array([123, 125]), new Blob(['{}'])]) {
+      const { id } = await client.uploadFile({ purpose: 'batch', file })
+      expect(await client.getFileContent({ file_id: id })).toBe('{}')
+    }
+    const { id, bytes } = await client.uploadFile({ purpose: 'batch', file: '' })
+    expect([bytes, await client.getFileContent({ file_id: id })]).toEqual([0, ''])
+  })
+
+  test('raw bytes survive as they are', async () => {
+    const { client, ask: _ } = service('empty')
+    const content = new Uint8Array(200_000).map((_, i) => i % 256)
+    const { id } = await client.uploadFile({ purpose: 'batch', file: content })
+    const response = await client.raw(new Request(`http://sim/v1/files/${id}/content`))
+    expect(response.headers.get('content-type')).toBe('application/octet-stream')
+    expect(Buffer.compare(new Uint8Array(await response.arrayBuffer()), content)).toBe(0)
+  })
+
+  test('what is refused', async () => {
+    const { client, ask } = service('empty')
+    expect(await issues(client.uploadFile({ purpose: 'fine-tune' as never, file: 'x' }))).toEqual([
+      'body/purpose literal_error',
+    ])
+    expect(await issues(client.uploadFile({} as never))).toEqual(['body/purpose missing', 'body/file missing'])
+    const asText = new FormData()
+    asText.set('purpose', 'batch')
+    asText.set('file', '{}')
+    const text = await client.raw(new Request('http://sim/v1/files', { method: 'POST', body: asText }))
+    expect((await text.json()).detail).toEqual([
+      { loc: ['body', 'file'], msg: expect.stringContaining('filename'), type: 'value_error' },
+    ])
+    expect((await ask('POST /v1/files', { purpose: 'batch' })).status).toBe(422)
+    expect((await ask('POST /v1/files', { purpose: 'batch' }, {})).status).toBe(401)
+    expect(await refusal(client.getFileContent({ file_id: 'none' }))).toEqual([
+      404,
+      { detail: { error: 'file not found' } },
+    ])
+  })
+
+  test('the storage of a world is full at its limit, and nothing above it is stored', async () => {
+    const { client, world } = service('empty', undefined, { maxStorageBytes: 1000 })
+    const send = (bytes: number) => client.uploadFile({ purpose: 'batch', file: 'x'.repeat(bytes) })
+    expect(await refused(send(1001))).toEqual([413, expect.stringContaining('--max-storage')])
+    expect(world.files.storedBytes).toBe(0)
+    await send(600)
+    expect((await refused(send(401)))[0]).toBe(413)
+    await send(400)
+    expect((await refused(send(1)))[0]).toBe(413)
+    expect(world.files.storedBytes).toBe(1000)
+  })
+
+  test('two uploads that fit only alone: the later one is refused', async () => {
+    const { client } = service('empty', undefined, { maxStorageBytes: 1000 })
+    const send = () => client.uploadFile({ purpose: 'batch', file: 'x'.repeat(600) })
+    const outcomes = await Promise.allSettled([send(), send()])
+    expect(outcomes.map(one => one.status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+
+  test('a file is gone after 30 days', async () => {
+    const { client, world } = service('empty')
+    const { id } = await client.uploadFile({ purpose: 'batch', file: '{}' })
+    world.runTo(30 * 86_400 * SECOND - 1)
+    expect(await client.getFileContent({ file_id: id })).toBe('{}')
+    world.runTo(30 * 86_400 * SECOND)
+    expect((await refused(client.getFileContent({ file_id: id })))[0]).toBe(404)
+  })
+})
+
+describe('batches', () => {
+  const batch = (input_file_id: string, change = {}) => ({
+    input_file_id,
+    endpoint: '/v1/chat/completions' as const,
+    completion_window: '24h' as const,
+    ...change,
+  })
+
+  test('from upload to output', async () => {
+    const here = service('empty')
+    const { client, world } = here
+    await loadTokenizer()
+    const file = await upload(here, [line('one'), line('two')].join('\n'))
+    const created = await client.createBatch(batch(file.id, { metadata: { team: 'a' } }))
+    expect(created).toMatchObject({
+      id: expect.stringMatching(/^batch_[A-Za-z0-9]{24}$/),
+      object: 'batch',
+      endpoint: '/v1/chat/completions',
+      input_file_id: file.id,
+      completion_window: '24h',
+      status: 'validating',
+      created_at: 1_767_225_600,
+      expires_at: 1_767_225_600 + 86_400,
+      errors: null,
+      request_counts: null,
+      output_file_id: null,
+      error_file_id: null,
+      in_progress_at: null,
+      metadata: { team: 'a' },
+    })
+    expect(await client.getBatch({ batch_id: created.id })).toEqual(created)
+    world.runTo(3600 * SECOND)
+    const done = await client.getBatch({ batch_id: created.id })
+    expect(done).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 2, completed: 2, failed: 0 },
+      output_file_id: `${created.id}_output`,
+      error_file_id: `${created.id}_error`,
+    })
+    const output = await client.getFileContent({ file_id: done.output_file_id! })
+    expect(
+      output
+        .trim()
+        .split('\n')
+        .map(text => JSON.parse(text).custom_id),
+    ).toEqual(['one', 'two'])
+  })
+
+  test.each<[string, object, string[]]>([
+    ['another endpoint', { endpoint: '/v1/embeddings' }, ['body/endpoint literal_error']],
+    ['another window', { completion_window: '1h' }, ['body/completion_window literal_error']],
+    ['a list of metadata', { metadata: [] }, ['body/metadata dict_type']],
+    ['a number in metadata', { metadata: { a: 1 } }, ['body/metadata/a string_type']],
+    ['a long key', { metadata: { ['k'.repeat(65)]: '' } }, [`body/metadata/${'k'.repeat(65)}/[key] string_too_long`]],
+    ['a long value', { metadata: { k: 'v'.repeat(513) } }, ['body/metadata/k string_too_long']],
+    [
+      '17 pairs',
+      { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, ''])) },
+      ['body/metadata too_long'],
+    ],
+    ['no file', { input_file_id: null }, ['body/input_file_id string_type']],
+  ])('%s: 422', async (_, change, expected) => {
+    const here = service('empty')
+    const file = await upload(here, '{}')
+    expect(await issues(here.client.createBatch(batch(file.id, change)))).toEqual(expected)
+  })
+
+  test.each([
+    ['absent', {}],
+    ['null', { metadata: null }],
+    ['empty', { metadata: {} }],
+    ['16 pairs', { metadata: Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'v'.repeat(512)])) }],
+  ])('metadata %s: fine', async (_, change: { metadata?: Record<string, string> | null }) => {
+    const here = service('empty')
+    const file = await upload(here, '{}')
+    expect((await here.client.createBatch(batch(file.id, change))).metadata).toEqual(change.metadata ?? null)
+  })
+
+  test('what is not there', async () => {
+    const { client } = service('empty')
+    expect(await refusal(client.createBatch(batch('file_none')))).toEqual([
+      404,
+      { detail: { error: 'file not found' } },
+    ])
+    expect(await refusal(client.getBatch({ batch_id: 'none' }))).toEqual([
+      404,
+      { detail: { error: 'batch not found' } },
+    ])
+    expect(await issues(client.createBatch({} as never))).toEqual(
+      ['input_file_id', 'endpoint', 'completion_window'].map(name => `body/${name} missing`),
+    )
+  })
+
+  test('without funds none is created', async () => {
+    const here = service('empty', { account: { funds_cents: 0 } })
+    const file = await upload(here, '{}')
+    expect((await refused(here.client.createBatch(batch(file.id))))[0]).toBe(402)
+  })
+
+  test('a hundred at once, and no more', async () => {
+    const here = service('empty')
+    const file = await upload(here, '{}')
+    for (let i = 0; i < 100; i++) await here.client.createBatch(batch(file.id))
+    const { status, body, headers } = await here.ask('POST /v1/batches', batch(file.id))
+    expect([status, body.detail.error]).toEqual([429, expect.stringContaining('100')])
+    expect(headers.get('retry-after')).toMatch(/^\d+$/)
+  })
+})

@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest'
+import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { issues, refusal, refused, service } from './service-world.ts'
+
+const MODEL = 'aurora-labs/aurora-8b-instruct'
+
+describe('the catalog', () => {
+  test('current first, text-generation leading, then deprecated, then the own', async () => {
+    const { client } = service()
+    const models = await client.listModels()
+    const rank = models.map(model => {
+      if (model.private === 1) return 3
+      if (model.deprecated != null) return 2
+      return model.type === 'text-generation' ? 0 : 1
+    })
+    expect(rank).toEqual([...rank].sort())
+    expect(new Set(rank)).toEqual(new Set([0, 1, 2, 3]))
+    expect(new Set(models.map(model => model.model_name)).size).toBe(models.length)
+  })
+
+  test('an entry has every field of the document and none of the simulation', async () => {
+    const { client } = service()
+    const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
+    expect(Object.keys(entry).sort()).toEqual([
+      'cover_img_url',
+      'deprecated',
+      'description',
+      'expected',
+      'is_partner',
+      'max_tokens',
+      'mmlu',
+      'model_name',
+      'pricing',
+      'private',
+      'quantization',
+      'replaced_by',
+      'reported_type',
+      'tags',
+      'type',
+    ])
+    expect(entry.private).toBe(0)
+    expect(entry.pricing.type).toBe('time')
+  })
+
+  test('a deployment puts its model in, priced by its GPUs', async () => {
+    const { client } = service('empty')
+    await client.createLlmDeployment({ model_name: 'chat', gpu: 'H100-80GB', num_gpus: 2, hub: { repo: 'a/b' } })
+    const own = (await client.listModels()).at(-1)!
+    expect(own).toMatchObject({ model_name: 'acme/chat', type: 'text-generation', private: 1 })
+    expect(own.pricing.cents_per_sec).toBe((2 * 220) / 3600)
+  })
+})
+
+describe('schemas', () => {
+  const ask = (model_name: string, variantKey: string, version?: string) =>
+    service().client.getModelSchema({
+      model_name,
+      variantKey: variantKey as 'default',
+      ...(version !== undefined && { version }),
+    })
+
+  test('of a variant: fields, and the path it describes', async () => {
+    const schema = await ask(MODEL, 'compat-chat-completions')
+    expect(schema.variant.key).toBe('compat-chat-completions')
+    expect(schema.variant.url).toMatch(/^\//)
+    expect(schema.fields_in.map(field => field.name)).toContain('messages')
+    expect((await ask(MODEL, 'default')).variant.url).not.toContain('{')
+  })
+
+  test('raw and encoded slashes are one model; a version may be named', async () => {
+    const { ask: send, world } = service()
+    const { versions } = world.store.models.get(MODEL)!
+    const raw = await send(`GET /models/${MODEL}/schema/default`)
+    const encoded = await send(`GET /models/${encodeURIComponent(MODEL)}/schema/default?version=${versions[0]}`)
+    expect(raw.status).toBe(200)
+    expect(encoded.body).toEqual(raw.body)
+    expect((await send(`GET /models/${MODEL}/schema/default?version=`)).status).toBe(200)
+  })
+
+  test('of a model of the account, by its bare name too', async () => {
+    const { client } = service()
+    expect(await client.getModelSchema({ model_name: 'assistant', variantKey: 'default' })).toEqual(
+      await client.getModelSchema({ model_name: 'acme/assistant', variantKey: 'default' }),
+    )
+  })
+
+  test('what is not there', async () => {
+    expect(await refused(ask('no/such', 'default'))).toEqual([404, 'no model no/such'])
+    expect((await refused(ask(MODEL, 'default', 'f'.repeat(64))))[0]).toBe(404)
+    expect(await refused(ask(MODEL, 'compat-tts'))).toEqual([404, expect.stringContaining('compat-completions')])
+    expect(await issues(ask(MODEL, 'nonsense'))).toEqual(['path/variantKey literal_error'])
+  })
+})
+
+describe('deleting a model', () => {
+  test('a version takes its deployments along', async () => {
+    const { client } = service()
+    const [assistant] = (await client.listDeployments()).filter(one => one.model_name === 'acme/assistant')
+    expect(await client.deleteModel({ model_name: 'assistant', version: assistant!.version })).toEqual({})
+    expect((await client.getDeployment(assistant!)).status).toBe('deleted')
+    expect((await refused(client.deleteModel({ model_name: 'acme/assistant', version: 'ALL' })))[0]).toBe(404)
+    expect((await client.listModels()).map(model => model.model_name)).not.toContain('acme/assistant')
+  })
+
+  test('ALL takes every version', async () => {
+    const { client } = service('empty')
+    const llm = { model_name: 'chat', gpu: 'H100-80GB' as const, hub: { repo: 'a/b' } }
+    const first = await client.createLlmDeployment(llm)
+    await client.deleteDeployment(first)
+    await client.createLlmDeployment(llm)
+    await client.deleteModel({ model_name: 'acme/chat', version: 'ALL' })
+    expect(await client.listDeployments()).toEqual([])
+  })
+
+  test('what is refused', async () => {
+    const { client } = service()
+    expect(await issues(client.deleteModel({ model_name: 'assistant' } as never))).toEqual(['query/version missing'])
+    expect(await refused(client.deleteModel({ model_name: MODEL, version: 'ALL' }))).toEqual([
+      401,
+      `model ${MODEL} does not belong to the account`,
+    ])
+    expect(await refused(client.deleteModel({ model_name: 'none', version: 'ALL' }))).toEqual([
+      404,
+      'no model acme/none',
+    ])
+    expect((await refused(client.deleteModel({ model_name: 'assistant', version: 'all' })))[0]).toBe(404)
+  })
+})
+
+describe('hardware', () => {
+  test('serverless by token, dedicated by minute, unrounded', async () => {
+    const { hardware } = await service().client.getHardware({ model: MODEL })
+    expect(hardware[0]).toEqual({
+      id: expect.any(String),
+      name: expect.any(String),
+      type: 'serverless',
+      pricing: {
+        cents_per_million_input_tokens: expect.any(Number),
+        cents_per_million_output_tokens: expect.any(Number),
+      },
+    })
+    const dedicated = hardware.filter(one => one.type === 'dedicated')
+    for (const one of dedicated) expect(Object.keys(one).sort()).toEqual(['id', 'name', 'pricing', 'type'])
+    const onA100 = dedicated.find(one => one.id === '1xA100-80GB')!
+    expect(onA100.pricing).toEqual({ cents_per_minute: 89 / 60 })
+  })
+
+  test('of a model of the account: what it is deployed on', async () => {
+    const { hardware } = await service().client.getHardware({ model: 'assistant' })
+    expect(hardware).toEqual([
+      {
+        id: '2xH100-80GB',
+        name: '2 x H100 80 GB',
+        type: 'dedicated',
+        pricing: { cents_per_minute: (2 * 220) / 60 },
+      },
+    ])
+  })
+
+  test('what is refused', async () => {
+    const { client } = service()
+    expect(await refusal(client.getHardware({ model: 'no/such' }))).toEqual([404, { error: 'no model no/such' }])
+    expect(await issues(client.getHardware({} as never))).toEqual(['query/model missing'])
+  })
+})
+
+test('the aggregator asks for no token', async () => {
+  const { ask } = service()
+  const { status, body } = await ask('GET /aggregator/models', undefined, { authorization: 'Bearer wrong' })
+  expect(status).toBe(200)
+  expect(body.data[0].pricing.prompt).toMatch(/^\d+\.\d+$/)
+})
+
+describe('counting tokens', () => {
+  const hello = { model: MODEL, messages: [{ role: 'user', content: 'Hello, world!' }] }
+  const count = async (change: object = {}) => {
+    const { ask } = service()
+    const { status, body } = await ask('POST /vendor_a/v1/messages/count_tokens', { ...hello, ...change }, {})
+    expect(status).toBe(200)
+    return body.input_tokens
+  }
+
+  test('by o200k_base, without a token', async () => {
+    await loadTokenizer()
+    expect(await count()).toBe(countTokens('Hello, world!'))
+    expect(await count()).toBe(4)
+  })
+
+  test('blocks count as their texts; system and tools count too', async () => {
+    const hellos = 4
+    expect(await count({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello, world!' }] }] })).toBe(
+      hellos,
+    )
+    expect(await count({ system: 'Hello, world!' })).toBe(2 * hellos)
+    expect(await count({ system: [{ type: 'text', text: 'Hello, world!' }] })).toBe(2 * hellos)
+    const tool = { name: 'Hello, world!', description: 'Hello, world!', input_schema: {} }
+    expect(await count({ tools: [tool] })).toBe(3 * hellos + countTokens('{}'))
+    expect(
+      await count({
+        messages: [{ role: 'user', content: [{ type: 'tool_result', content: 'Hello, world!' }, { type: 'image' }] }],
+      }),
+    ).toBe(hellos)
+  })
+
+  test('thinking and tool_choice are not counted; no messages are no tokens', async () => {
+    expect(await count({ thinking: { enabled: true }, tool_choice: { type: 'auto' } })).toBe(4)
+    expect(await count({ messages: [] })).toBe(0)
+  })
+
+  test('text that spells a special token is text', async () => {
+    expect(await count({ messages: [{ role: 'user', content: '<|endoftext|>' }] })).toBeGreaterThan(1)
+  })
+
+  test('a body of more than 8 MiB is refused', async () => {
+    const { ask } = service()
+    const status = async (letters: number) => {
+      // A letter of 2 bytes.
+      const body = { ...hello, thinking: { note: 'é'.repeat(letters) } }
+      return (await ask('POST /vendor_a/v1/messages/count_tokens', body, {})).status
+    }
+    expect(await status(4 * 1_048_576 - 100)).toBe(200)
+    expect(await status(4 * 1_048_576)).toBe(413)
+    const { status: promised } = await ask('POST /vendor_a/v1/messages/count_tokens', hello, {
+      'content-length': String(8 * 1_048_576 + 1),
+    })
+    expect(promised).toBe(413)
+  })
+
+  test('what is refused', async () => {
+    const { client, ask } = service()
+    expect(await refused(client.countTokens({ ...hello, model: 'no/such' }))).toEqual([404, 'no model no/such'])
+    expect(await issues(client.countTokens({} as never))).toEqual(['body/model missing', 'body/messages missing'])
+    expect(await issues(client.countTokens({ ...hello, messages: [{ role: 'user', content: 1 as never }] }))).toEqual([
+      'body/messages/0/content string_type',
+    ])
+    const wrong = { authorization: 'Bearer wrong' }
+    expect((await ask('POST /vendor_a/v1/messages/count_tokens', hello, wrong)).status).toBe(401)
+  })
+})
+
+describe('one model, its versions, and the public list', () => {
+  test('whoever asks sees the public models and no other', async () => {
+    const { client, ask } = service()
+    const listed = await ask('GET /models/list', undefined, {})
+    expect(listed.body).toEqual((await client.listModels()).filter(model => model.private === 0))
+    expect((await ask('GET /models/list', undefined, { authorization: 'Bearer nonsense' })).status).toBe(200)
+    expect((await ask('GET /models/deployment/list', undefined, {})).status).toBe(401)
+  })
+
+  test('a model of the catalog is its entry, with its newest version', async () => {
+    const { client } = service()
+    const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
+    const versions = await client.listModelVersions({ model_name: MODEL })
+    expect(await client.getModel({ model_name: MODEL })).toEqual({ ...entry, version: versions.at(-1)!.version })
+  })
+
+  test('versions of an own model come with its deployments and go with them', async () => {
+    const { client, ask } = service('empty')
+    const body = { model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'a/b' } } as const
+    const first = await client.createLlmDeployment(body)
+    await client.deleteDeployment(first)
+    const second = await client.createLlmDeployment(body)
+    expect(await client.listModelVersions({ model_name: 'chat' })).toEqual([
+      { version: first.version, deploy_ids: [] },
+      { version: second.version, deploy_ids: [second.deploy_id] },
+    ])
+    expect(await client.getModel({ model_name: 'acme/chat' })).toMatchObject({ version: second.version, private: 1 })
+    expect((await ask('GET /models/acme%2Fchat/versions')).body).toHaveLength(2)
+    await client.deleteModel({ model_name: 'chat', version: second.version })
+    expect(await client.getModel({ model_name: 'chat' })).toMatchObject({ version: first.version })
+    await client.deleteModel({ model_name: 'chat', version: 'ALL' })
+    expect(await refused(client.getModel({ model_name: 'chat' }))).toEqual([404, 'no model acme/chat'])
+    expect(await refused(client.listModelVersions({ model_name: 'chat' }))).toEqual([404, 'no model acme/chat'])
+  })
+})

@@ -1,0 +1,497 @@
+/** Names profiles: what is asked in the user's words is answered in them, and is the same world. */
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { handler as endpoints } from '../../../src/cli/commands/endpoints.ts'
+import { createClient } from '../../../src/service/client/client.ts'
+import { operations } from '../../../src/service/index.ts'
+import { type NamesProfile, readNames } from '../../../src/service/naming/names-profile.ts'
+import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
+import { serve } from '../../../src/transports/http/server.ts'
+import { handlers } from '../../../src/transports/msw/handlers.ts'
+import { ask, ROWS, WORLDS, type WorldName } from '../../transports/request-table.ts'
+import { namedBody, namedHeaders, namedTarget, neutralText, neutralWords, PROFILE } from './renamed-words.ts'
+
+const onBug = (error: unknown) => {
+  throw error
+}
+const origins = new Map<string, Simulator>()
+
+/** A world of a kind, in neutral words and in the profile's. */
+function pair(kind: WorldName = 'usual'): { neutral: Simulator; named: Simulator } {
+  const of = (names: NamesProfile | undefined) => {
+    const key = `${kind} ${names === undefined}`
+    const origin = origins.get(key) ?? createSimulator({ onBug, ...WORLDS[kind], ...(names && { names }) })
+    origins.set(key, origin)
+    return origin.fork()
+  }
+  return { neutral: of(undefined), named: of(PROFILE) }
+}
+
+async function asNamed(request: Request): Promise<Request> {
+  const { pathname, search } = new URL(request.url)
+  const isJson = request.headers.get('content-type')?.startsWith('application/json') ?? false
+  const body = isJson ? namedBody(await request.text()) : request.body
+  const headers = namedHeaders(request.headers)
+  return new Request(`http://sim${namedTarget(pathname)}${search}`, {
+    ...{ method: request.method, headers },
+    ...(body !== null && { body, duplex: 'half' }),
+  } as RequestInit)
+}
+
+const get = (sim: Simulator, path: string, headers: Record<string, string> = {}) =>
+  sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}`, ...headers } })
+
+const post = (sim: Simulator, path: string, body: unknown, method = 'POST') =>
+  sim.fetch(`http://sim${path}`, {
+    method,
+    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+afterEach(() => void vi.restoreAllMocks())
+
+describe('every answer is the neutral one in other words', () => {
+  // Each status of each endpoint once, and every rule of those whose bodies and paths have words in them.
+  const WORDY = ['createLlmDeployment', 'createLora', 'getModelSchema', 'listAggregatorModels']
+  const cases = ROWS.flatMap(({ operation, cases }) =>
+    cases
+      .filter((one, i) => WORDY.includes(operation) || cases.findIndex(({ status }) => status === one.status) === i)
+      .map(one => ({ operation, ...one })),
+  )
+  test.each(cases)('$operation, $status: $name', async one => {
+    const { neutral, named } = pair(one.world)
+    const expected = await ask(one, neutral.token, (path, init) => neutral.fetch(`http://sim${path}`, init))
+    const found = await ask(one, named.token, async (path, init) =>
+      named.fetch(await asNamed(new Request(`http://sim${path}`, init))),
+    )
+    expect(neutralWords(found.text)).toEqual([])
+    expect({ ...found, text: neutralText(found.text) }).toEqual(expected)
+    expect(named.digest).toBe(neutral.digest)
+  })
+
+  test.each(Object.keys(operations))('the example of %s', async operation => {
+    const { neutral, named } = pair()
+    const address = { baseUrl: 'http://sim', token: neutral.token }
+    const request = await createExampleRequest(operations, operation, neutral.fetch, address)
+    const twin = await createExampleRequest(operations, operation, named.fetch, address)
+    const expected = await (await neutral.fetch(request)).text()
+    const found = await (await named.fetch(await asNamed(twin))).text()
+    expect(neutralWords(found)).toEqual([])
+    expect(neutralText(found)).toBe(expected)
+    expect(named.digest).toBe(neutral.digest)
+  })
+})
+
+describe('what is whose', () => {
+  const LLM = { model_name: 'chat', gpu: 'L4-24GB' }
+
+  test('neutral words go on being understood, and give way where both are there', async () => {
+    const { named } = pair()
+    const made = async (body: object) => {
+      const { config } = await (await post(named, '/deploy/llm', { ...LLM, ...body })).json()
+      return config.weights.repo
+    }
+    expect(await made({ hub: { repo: 'acme/chat-8b' } })).toBe('acme/chat-8b')
+    const both = { qqDepot: { repo: 'acme/chat-70b' }, hub: { repo: 'acme/chat-8b' }, model_name: 'both' }
+    expect(await made(both)).toBe('acme/chat-70b')
+    expect((await get(named, '/aggregator/models')).status).toBe(200)
+    expect((await get(named, '/models/aurora-labs/aurora-8b-instruct/schema/compat-completions')).status).toBe(200)
+    const keyed = (headers: Record<string, string>) => named.fetch('http://sim/v1/voices', { headers })
+    expect((await keyed({ 'alt-api-key': 'sim_ci_token' })).status).toBe(200)
+    expect((await keyed({ 'alt-api-key': 'nobody', 'qq-key': 'sim_ci_token' })).status).toBe(200)
+    expect((await keyed({ 'alt-api-key': 'sim_ci_token', 'qq-key': 'nobody' })).status).toBe(401)
+  })
+
+  test('what the user wrote stays what it was: metadata, messages, tools, files, names', async () => {
+    const { named, neutral } = pair()
+    const metadata = { hub: 'modelhub', qqDepot: 'aggregator', hub_id: 'x' }
+    const batch = {
+      input_file_id: 'file_HSCZDQPBeSpnXB5vXxnzQcds',
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata,
+    }
+    expect((await (await post(named, '/v1/batches', batch)).json()).metadata).toEqual(metadata)
+    const messages = [{ role: 'user', content: 'the qqDepot of the hub', hub: 1, qqDepot: 2 }]
+    const tools = [{ name: 't', input_schema: { properties: { qqDepot: {}, hub: { const: 'qq_site' } } } }]
+    const count = async (sim: Simulator) =>
+      (
+        await (
+          await post(sim, '/vendor_a/v1/messages/count_tokens', {
+            model: 'aurora-labs/aurora-8b-instruct',
+            messages,
+            tools,
+          })
+        ).json()
+      ).input_tokens
+    expect(await count(named)).toBe(await count(neutral))
+    const content = '{"hub":1,"qqDepot":"modelhub"}\n'
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new Blob([content]), 'hub.jsonl')
+    const authorization = `Bearer ${named.token}`
+    const file = await named.fetch('http://sim/v1/files', { method: 'POST', headers: { authorization }, body: form })
+    const { id, filename } = await file.json()
+    expect(filename).toBe('hub.jsonl')
+    expect(await (await get(named, `/v1/files/${id}/content`)).text()).toBe(content)
+    expect((await (await post(named, '/v1/api-tokens', { name: 'hub' })).json()).name).toBe('hub')
+    const again = await (await post(named, '/v1/api-tokens', { name: 'hub' })).json()
+    expect(again.error).toBe("a token is named 'hub' already")
+    const unknown = await (await get(named, '/v2/hardware?model=acme/hub')).json()
+    expect(unknown.error).toBe('no model acme/hub')
+    const mine = await (await get(named, '/models/hosted/schema/default')).json()
+    expect(mine.error).toBe('no model acme/hosted')
+  })
+
+  test('what failed says why in the words of the world; its row, journal and trace have one language', async () => {
+    const { named, neutral } = pair()
+    for (const sim of [named, neutral]) {
+      sim.cluster.hub.gate('acme/chat-8b')
+      const { deploy_id } = await (await post(sim, '/deploy/llm', { ...LLM, hub: { repo: 'acme/chat-8b' } })).json()
+      await sim.clock.advance('10m')
+      const { fail_reason } = await (await get(sim, `/deploy/${deploy_id}`)).json()
+      const word = sim === named ? 'qqDepot' : 'hub'
+      expect(fail_reason).toBe(`${word} repository acme/chat-8b is gated and no token was given (401)`)
+      const { entries } = await (await get(sim, `/v1/logs/query?deploy_id=${deploy_id}`)).json()
+      expect(entries.map(([, text]: [string, string]) => text)).toContain(`ERROR failed: ${fail_reason}`)
+      const pods = await (await get(sim, `/v1/deployment_logs/query?deploy_id=${deploy_id}`)).json()
+      expect(pods.entries[`${deploy_id}-0`].map(([, text]: [string, string]) => text)).toContain(`ERROR ${fail_reason}`)
+      const listed = await (await get(sim, '/deploy/list?status=failed')).json()
+      expect(listed.map((one: { fail_reason: string }) => one.fail_reason)).toContain(fail_reason)
+    }
+    await post(named, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqw', { name: 'x' }, 'PATCH')
+    await get(named, '/models/aurora-labs/aurora-8b-instruct/schema/qqc-completions')
+    await post(neutral, '/v1/hosted/inst_HmSomZNCU5EAVUqw', { name: 'x' }, 'PATCH')
+    await get(neutral, '/models/aurora-labs/aurora-8b-instruct/schema/compat-completions')
+    expect(named.journal.entries()).toEqual(neutral.journal.entries())
+    expect(named.digest).toBe(neutral.digest)
+  })
+
+  test('the typed client speaks neutral words in every world; a request of its own does not', async () => {
+    const { named } = pair()
+    const api = createClient(named.fetch, { baseUrl: 'http://sim', token: named.token })
+    expect(await api.getPaymentChecklist()).toHaveProperty('account_balance', -2500)
+    const refusal = await api.renameHosted({ instance_id: 'x', name: 'y' }).catch(error => error)
+    expect(refusal.body).toEqual({ error: 'no hosted instance x' })
+    const raw = await api.raw(new Request('http://sim/payment/checklist'))
+    expect(await raw.json()).toHaveProperty('qqOwed', -2500)
+  })
+
+  test('what a client sent is kept as it sent it', async () => {
+    const { named } = pair()
+    await post(named, '/v1/qq-boxes/x', { name: 'y' }, 'PATCH')
+    await post(named, '/deploy/llm', { ...LLM, qqDepot: { repo: 'acme/chat-8b' } })
+    expect(named.requests.map(({ operation, path }) => [operation, path])).toEqual([
+      ['renameHosted', '/v1/qq-boxes/x'],
+      ['createLlmDeployment', '/deploy/llm'],
+    ])
+    expect(named.requests[1]!.body).toHaveProperty('qqDepot')
+  })
+
+  test('faults are asked for in neutral words and befall what goes over the wire', async () => {
+    const { named } = pair()
+    named.faults.add({
+      on: 'getPaymentChecklist',
+      nth: 1,
+      fault: { kind: 'drift', change: 'missingField', field: 'account_balance' },
+    })
+    named.faults.add({
+      on: 'GET /aggregator/models',
+      times: 1,
+      fault: { kind: 'drift', change: 'absentField', field: 'data[].hub_id' },
+    })
+    named.faults.add({ on: 'listVoices', token: 'sim_ci_token', times: 1, fault: { kind: 'status', status: 503 } })
+    expect(await (await get(named, '/payment/checklist')).json()).not.toHaveProperty('qqOwed')
+    const { data } = await (await get(named, '/qq-router/models')).json()
+    expect(data.some((one: object) => 'qqDepotKey' in one)).toBe(false)
+    expect(data[0]).toHaveProperty('qqExtras')
+    const keyed = named.fetch('http://sim/v1/voices', { headers: { 'qq-key': 'sim_ci_token' } })
+    expect((await keyed).status).toBe(503)
+  })
+
+  test('a snapshot has none: whoever goes on from it has names of its own', async () => {
+    const { named, neutral } = pair()
+    const other = createSimulator({ onBug, names: { fields: { account_balance: 'owed' } } })
+    for (const taken of [named.snapshot(), Snapshot.from(named.snapshot().toBytes())]) {
+      const word = async (sim: Simulator) => Object.keys(await (await get(sim, '/payment/checklist')).json())[0]
+      for (const sim of [named, neutral, other]) sim.restore(taken)
+      expect(await Promise.all([named, neutral, other].map(word))).toEqual(['qqOwed', 'account_balance', 'owed'])
+      const made = [{}, { names: PROFILE }].map(options => createSimulator({ fixtures: taken, ...options }))
+      expect(await Promise.all(made.map(word))).toEqual(['account_balance', 'qqOwed'])
+      expect(new Set([named, neutral, other, ...made].map(({ digest }) => digest)).size).toBe(1)
+    }
+  })
+
+  test('a fork and a reset keep the names', async () => {
+    const { named } = pair()
+    const twin = named.fork({ fresh: true })
+    named.reset()
+    for (const sim of [named, twin])
+      expect(await (await get(sim, '/payment/checklist')).json()).toHaveProperty('qqOwed')
+  })
+})
+
+describe('prose reads as it would of the words themselves', () => {
+  const worlds: Record<string, NamesProfile> = {
+    machines: {
+      paths: { hosted: 'machines', aggregator: 'index' },
+      fields: { hub: 'repository', aggregator: 'index' },
+    },
+    instances: { paths: { hosted: 'instances' }, fields: { hub: 'artifacts', aggregator: 'router' } },
+    'gpu-instances': { paths: { hosted: 'gpu-instances' }, fields: { hub: 'model_repository' } },
+  }
+  const said: Record<string, Record<string, string>> = {
+    machines: {
+      unknown: 'no machine instance x',
+      again: 'machine instance inst_djvv7xQqcTZpad3H is stopped already',
+      gated: 'repository acme/chat-8b is gated and no token was given (401)',
+      weights: 'Value error, no weights for acme/none: give repository.repo or base_model',
+      one: 'Rename a machine instance',
+      many: 'List machine instances',
+      lists: 'The models as an index lists them',
+      begins: 'the path begins with /index literally',
+    },
+    instances: {
+      unknown: 'no instance x',
+      again: 'instance inst_djvv7xQqcTZpad3H is stopped already',
+      gated: 'artifact repository acme/chat-8b is gated and no token was given (401)',
+      weights: 'Value error, no weights for acme/none: give artifacts.repo or base_model',
+      one: 'Rename an instance',
+      many: 'List instances',
+      lists: 'The models as a router lists them',
+      begins: 'the path begins with /aggregator literally',
+    },
+    'gpu-instances': {
+      unknown: 'no gpu-instance x',
+      again: 'gpu-instance inst_djvv7xQqcTZpad3H is stopped already',
+      gated: 'model_repository acme/chat-8b is gated and no token was given (401)',
+      weights: 'Value error, no weights for acme/none: give model_repository.repo or base_model',
+      one: 'Rename a gpu-instance',
+      many: 'List gpu-instances',
+      lists: 'The models as an aggregator lists them',
+      begins: 'the path begins with /aggregator literally',
+    },
+  }
+  test.each(Object.entries(worlds))('%s', async (hosted, names) => {
+    const sim = createSimulator({ onBug, names })
+    const error = async (answer: Promise<Response>) => (await (await answer).json()).error
+    sim.cluster.hub.gate('acme/chat-8b')
+    const llm = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
+    const { deploy_id } = await (await post(sim, '/deploy/llm', llm)).json()
+    await sim.clock.advance('10m')
+    const { paths } = await (await get(sim, '/openapi.json')).json()
+    const router = paths[`/${names.paths!.aggregator ?? 'aggregator'}/models`].get
+    expect({
+      unknown: await error(get(sim, `/v1/${hosted}/x`)),
+      again: await error(post(sim, `/v1/${hosted}/inst_djvv7xQqcTZpad3H/stop`, {})),
+      gated: (await (await get(sim, `/deploy/${deploy_id}`)).json()).fail_reason,
+      weights: (await (await post(sim, '/deploy/llm', { model_name: 'acme/none', gpu: 'L4-24GB' })).json()).detail[0]
+        .msg,
+      one: paths[`/v1/${hosted}/{instance_id}`].patch.summary,
+      many: paths[`/v1/${hosted}`].get.summary,
+      lists: router.summary,
+      begins: router['x-assumed'][0],
+    }).toEqual(said[hosted])
+    // What is the user's own keeps its words, whatever stands beside it.
+    expect(await error(get(sim, '/v2/hardware?model=acme/hub%20repository'))).toBe('no model acme/hub repository')
+    expect(await error(get(sim, `/v1/${hosted}/hosted`))).toMatch(/ hosted$/)
+  })
+})
+
+test('an error that a test scripts keeps its words', async () => {
+  const { named } = pair()
+  const message = 'the hosted hub is down, see /v1/hosted/x'
+  for (const path of ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']) {
+    const model = path.endsWith('embeddings') ? 'cedarline/cedar-embed-small' : 'acme/assistant'
+    named.inference.on({ times: 1 }, { error: { status: 500, message } })
+    const body = { model, messages: [{ role: 'user', content: 'Hi' }], prompt: 'Hi', input: 'Hi' }
+    expect(await (await post(named, path, body)).text()).toContain(message)
+  }
+})
+
+describe('what describes a world', () => {
+  test('no two operations of the document have one name, whatever the words are', async () => {
+    const sim = createSimulator({ onBug, names: { paths: { hosted: 'container', compat: 'get' } } })
+    const { paths } = (await (await get(sim, '/openapi.json')).json()) as { paths: Record<string, object> }
+    const ids = Object.values(paths).flatMap(methods => Object.values(methods).map(({ operationId }) => operationId))
+    expect(ids).toContain('createContainer2')
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('the document speaks its words everywhere, and the neutral one for who asks', async () => {
+    const { named, neutral } = pair()
+    const text = await (await get(named, '/openapi.json')).text()
+    expect(neutralWords(text)).toEqual([])
+    // What code is generated from: operations, schemas, and what points at them.
+    expect(text.match(/\w*(?:hosted|aggregator|compat)\w*/gi)).toBeNull()
+    const { schemas } = JSON.parse(text).components
+    for (const [, id] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(schemas).toHaveProperty(id!)
+    const plain = await (await get(neutral, '/openapi.json')).text()
+    expect(await (await get(named, '/openapi.json', { 'x-sim-names': 'neutral' })).text()).toBe(plain)
+    const document = JSON.parse(text)
+    const { schema, example } = document.paths['/deploy/llm'].post.requestBody.content['application/json']
+    expect(schema.properties.qqDepot.required).toEqual(['repo'])
+    expect(example.qqDepot).toEqual({ repo: 'acme/chat-8b' })
+    expect(document.paths['/v1/qq-boxes/{instance_id}'].patch.operationId).toBe('renameQqBoxes')
+    expect(document.components.securitySchemes['qq-key'].name).toBe('qq-key')
+    expect(Object.keys(document.paths)).toHaveLength(Object.keys(JSON.parse(plain).paths).length)
+  })
+
+  test('the table of endpoints, too', () => {
+    const written: string[] = []
+    vi.spyOn(process.stdout, 'write').mockImplementation(chunk => written.push(String(chunk)) > 0)
+    endpoints({ json: false, markdown: false, control: false, names: 'test/service/naming/profile.json' })
+    expect(written.join('')).toMatch(/GET +\/qq-router\/models +documented +listAggregatorModels/)
+  })
+
+  test('MSW has a handler for each path of an endpoint', () => {
+    const { named } = pair()
+    const paths = handlers(named, { baseUrl: 'http://sim', perEndpoint: true }).map(({ info }) => String(info.path))
+    expect(paths.filter(path => path.includes('qq-boxes')).length).toBe(
+      paths.filter(path => path.includes('hosted')).length,
+    )
+    expect(paths.some(path => path.includes('qq-boxes'))).toBe(true)
+  })
+})
+
+describe('worlds of one process', () => {
+  const OTHER = {
+    paths: { hosted: 'machines' },
+    fields: { account_balance: 'owed' },
+    headers: { 'alt-api-key': 'x-key' },
+  }
+
+  test('two simulators have names of their own', async () => {
+    const { named, neutral } = pair()
+    const other = createSimulator({ names: OTHER })
+    const checklists = [named, other, neutral].map(
+      async sim => Object.keys(await (await get(sim, '/payment/checklist')).json())[0],
+    )
+    expect(await Promise.all(checklists)).toEqual(['qqOwed', 'owed', 'account_balance'])
+    const patch = (sim: Simulator, path: string) => post(sim, path, { name: 'x' }, 'PATCH').then(({ status }) => status)
+    expect(await patch(other, '/v1/machines/inst_HmSomZNCU5EAVUqw')).toBe(200)
+    expect(await patch(named, '/v1/machines/inst_HmSomZNCU5EAVUqw')).toBe(404)
+    expect(await patch(other, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqw')).toBe(404)
+  })
+
+  test('and two worlds of a server, told apart by a header that only one of them has', async () => {
+    const server = await serve(createSimulator(), { port: 0 })
+    onTestFinished(() => server.close())
+    const json = { 'content-type': 'application/json' }
+    const world = async (names: unknown) =>
+      fetch(`${server.url}/_sim/worlds`, { method: 'POST', headers: json, body: JSON.stringify({ names }) })
+    const [one, two] = await Promise.all([PROFILE, OTHER].map(async names => (await world(names)).json()))
+    const asked = async (headers: Record<string, string>) =>
+      Object.keys(await (await fetch(`${server.url}/payment/checklist`, { headers })).json())[0]
+    expect(await asked({ 'qq-key': one.token })).toBe('qqOwed')
+    expect(await asked({ 'x-key': two.token })).toBe('owed')
+    expect(await asked({ 'alt-api-key': two.token })).toBe('owed')
+    expect(await asked({ 'alt-api-key': 'sim_default_token' })).toBe('account_balance')
+    const paths = async (base: string) => Object.keys((await (await fetch(`${base}/openapi.json`)).json()).paths)
+    expect(await paths(one.base_url)).toContain('/qq-router/models')
+    expect(await paths(two.base_url)).toContain('/v1/machines/{instance_id}')
+    expect(await paths(server.url)).toContain('/v1/hosted/{instance_id}')
+    const refused = await world({ paths: { hostd: 'x' } })
+    expect([refused.status, (await refused.json()).error]).toEqual([
+      400,
+      "Failed to read the names of the world: paths.hostd: there is no such word. Did you mean 'hosted'?",
+    ])
+  })
+})
+
+test('a world of a server that goes on from a snapshot has the names of the world that keeps it, or others', async () => {
+  const server = await serve(createSimulator({ names: { fields: { account_balance: 'first' } } }), { port: 0 })
+  onTestFinished(() => server.close())
+  const send = async (path: string, body: unknown) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const answer = await fetch(`${path.startsWith('http') ? '' : server.url}${path}`, init)
+    return { status: answer.status, body: await answer.json() }
+  }
+  const word = async ({ base_url, token }: { base_url: string; token: string }) => {
+    const headers = { authorization: `Bearer ${token.slice(0, token.lastIndexOf('.'))}` }
+    return Object.keys(await (await fetch(`${base_url}/payment/checklist`, { headers })).json())[0]
+  }
+  const made = async (body: object) => word((await send('/_sim/worlds', body)).body)
+  const keeper = (await send('/_sim/worlds', { names: { fields: { account_balance: 'kept' } } })).body
+  await send('/_sim/snapshots', { name: 'mine' })
+  await send(`${keeper.base_url}/_sim/snapshots`, { name: 'mine' })
+  const from = keeper.world
+  expect(await made({ snapshot: 'mine' })).toBe('first')
+  expect(await made({ snapshot: 'mine', from })).toBe('kept')
+  expect(await made({ from })).toBe('kept')
+  expect(await made({ snapshot: 'mine', from, names: { fields: { account_balance: 'own' } } })).toBe('own')
+  expect(await made({ snapshot: 'mine', from, names: {} })).toBe('account_balance')
+  // Carried out of one world and into another.
+  const file = await (await fetch(`${keeper.base_url}/_sim/snapshots/mine/export`)).blob()
+  const form = new FormData()
+  form.set('file', file, 'mine.snapshot')
+  expect((await fetch(`${server.url}/_sim/snapshots/brought/import`, { method: 'POST', body: form })).status).toBe(200)
+  expect(await made({ snapshot: 'brought' })).toBe('first')
+  expect((await send(`${keeper.base_url}/_sim/snapshots/mine/restore`, {})).status).toBe(200)
+  expect(await word(keeper)).toBe('kept')
+  const refused = await send('/_sim/worlds', { snapshot: 'mine', seed: 7, names: {} })
+  expect([refused.status, refused.body.error]).toEqual([
+    400,
+    'Failed to make a world: a snapshot brings the seed of its world. Leave seed or snapshot out.',
+  ])
+  const forked = await send('/_sim/worlds', { from, names: {} })
+  expect([forked.status, forked.body.error]).toEqual([
+    400,
+    'Failed to make a world: a fork has the names of its origin. Leave names or from out.',
+  ])
+})
+
+describe('names that make no sense', () => {
+  const bad: Record<string, [unknown, RegExp]> = {
+    'no object': [7, /it is no object\. Give sections of words/],
+    'a section of another kind': [{ fields: 'hub' }, /fields is no object/],
+    'a word that is no text': [{ fields: { hub: 5 } }, /fields\.hub is no text/],
+    'an unknown section': [{ field: {} }, /there is no section 'field'\. Did you mean 'fields'\?/],
+    'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: there is no such word\. Did you mean 'hub'\?/],
+    'a word of another section': [{ values: { hub: 'x' } }, /values\.hub: there is no such word/],
+    'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' stands for fields\.hub already/],
+    'two headers in other letters': [{ headers: { 'alt-api-key': 'Authorization' } }, /is a header in use/],
+    'a neutral word': [{ fields: { hub: 'hub_id' } }, /'hub_id' is a neutral word itself/],
+    'a path of two segments': [{ paths: { hosted: 'a/b' } }, /'a\/b' cannot stand for it\. Give one segment/],
+    'an empty word': [{ variants: { 'compat-': '' } }, /'' cannot stand for it/],
+    'a field beside it in a request': [
+      { fields: { hub: 'gpu' } },
+      /fields\.hub: 'gpu' is a field beside it in createLlmDeployment/,
+    ],
+    'a field beside it in an answer': [{ fields: { account_balance: 'recent' } }, /'recent' is a field beside it/],
+    'a field deep within': [
+      { fields: { hub_id: 'description' } },
+      /'description' is a field beside it in listAggregatorModels/,
+    ],
+    'a path that another endpoint has': [
+      { paths: { hosted: 'files' } },
+      /makes \/v1\/hosted\/\{instance_id\} into \/v1\/files\/\{instance_id\}, which is/,
+    ],
+    'a path that a parameter would take': [
+      { paths: { aggregator: 'models' } },
+      /makes \/aggregator\/models into \/models\/models, which is \/models\/\{model_name\}/,
+    ],
+    'the path of the simulator': [{ paths: { aggregator: '_sim' } }, /cannot stand for it/],
+    'a value beside it': [{ variants: { 'altvendor-': 'compat-' } }, /is a neutral word itself/],
+    'several at once': [
+      { fields: { hubb: 'x' }, paths: { hosted: '' } },
+      /:\n {2}fields\.hubb: .*\n {2}paths\.hosted: /,
+    ],
+  }
+  test.each(Object.entries(bad))('%s', (_, [names, message]) => {
+    expect(() => createSimulator({ names } as SimulatorOptions)).toThrow(message)
+  })
+
+  test('a file that is not there, or holds no JSON', () => {
+    expect(() => readNames('no/such.json')).toThrow("Failed to read the names 'no/such.json': there is no such file")
+    expect(() => readNames('README.md')).toThrow(
+      /Failed to read the names 'README\.md': line 1, column 1: expected a value/,
+    )
+  })
+
+  test('no profile at all, and one that changes nothing', async () => {
+    const sim = createSimulator({ names: { fields: { hub: 'hub' }, paths: {} } })
+    expect(await (await get(sim, '/payment/checklist')).json()).toHaveProperty('account_balance')
+  })
+})

@@ -1,0 +1,75 @@
+/** A profile that renames every word, and a reader of its own for it: it knows nothing of how the simulator does it. */
+import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
+
+/** No word of it is a part of another, or of anything else that is ever said: it can be read back letter by letter. */
+export const PROFILE = {
+  paths: { vendor_a: 'qq-vendor', aggregator: 'qq-router', hosted: 'qq-boxes', compat: 'qq-same' },
+  fields: {
+    hub: 'qqDepot',
+    hub_id: 'qqDepotKey',
+    account_balance: 'qqOwed',
+    modelhub_url: 'qqSiteUrl',
+    aggregator: 'qqExtras',
+  },
+  values: { modelhub: 'qq_site' },
+  headers: { 'alt-api-key': 'qq-key' },
+  variants: { 'compat-': 'qqc-', 'altvendor-': 'qqv-' },
+} as const satisfies NamesProfile
+
+const FIELDS: Readonly<Record<string, string>> = PROFILE.fields
+const FREE = ['metadata', 'messages', 'tools', 'system', 'input_schema']
+
+/** A target as a client of the user's provider writes it. */
+export function namedTarget(target: string): string {
+  return target
+    .replace(/^\/vendor_a\//, '/qq-vendor/')
+    .replace(/^\/aggregator\//, '/qq-router/')
+    .replace(/^\/v1\/hosted(?=\/|$)/, '/v1/qq-boxes')
+    .replace(/^\/v1\/compat(?=\/|$)/, '/v1/qq-same')
+    .replace(/\/schema\/compat-/, '/schema/qqc-')
+    .replace(/\/schema\/altvendor-/, '/schema/qqv-')
+}
+
+/** The text of a body as such a client writes it. */
+export function namedBody(text: string): string {
+  try {
+    return JSON.stringify(named(JSON.parse(text)))
+  } catch {
+    return text
+  }
+}
+
+function named(value: unknown): unknown {
+  if (value === 'modelhub') return 'qq_site'
+  if (Array.isArray(value)) return value.map(named)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [FIELDS[key] ?? key, FREE.includes(key) ? inner : named(inner)]),
+  )
+}
+
+export function namedHeaders(headers: Headers): Headers {
+  const named = new Headers(headers)
+  const key = named.get('alt-api-key')
+  named.delete('alt-api-key')
+  if (key !== null) named.set('qq-key', key)
+  return named
+}
+
+/** What a client of the neutral words would have been told. */
+export function neutralText(text: string): string {
+  // As a noun before another a word stands for one.
+  const words = Object.values(PROFILE).flatMap(words => Object.entries(words))
+  return [...words, ['hosted', 'qq-box'] as const]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .reduce((said, [neutral, word]) => said.replaceAll(word, neutral), text)
+}
+
+/** Neutral words that stand in a text as words of their own. An address is data. */
+export function neutralWords(answer: string): string[] {
+  const text = answer.replaceAll(/https?:\/\/[^\s"]*/g, '')
+  const words =
+    /(?<![\w-])(?:vendor_a|aggregator|hosted|hub|hub_id|account_balance|modelhub(?:_url)?|alt-api-key)(?![\w-])/gi
+  const prefixes = /(?<![\w-])(?:compat|altvendor)(?!\w)/gi
+  return [...(text.match(words) ?? []), ...(text.match(prefixes) ?? [])]
+}

@@ -1,0 +1,322 @@
+/** What the document does not have and a client needs to follow what it starts. */
+import { describe, expect, test } from 'vitest'
+import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+
+const LINES = Array.from({ length: 40 }, (_, n) =>
+  JSON.stringify({
+    custom_id: `line-${n}`,
+    method: 'POST',
+    url: '/v1/completions',
+    body: { model: 'acme/chat', prompt: `Tell me ${n}.` },
+  }),
+).join('\n')
+
+function world(options: SimulatorOptions = {}) {
+  const sim = createSimulator({
+    fixtures: 'two-nodes',
+    seed: 1,
+    with: { deployments: [{ model_name: 'acme/chat', num_gpus: 2 }] },
+    ...options,
+  })
+  const ask = async (request: string, body?: unknown, token = sim.token) => {
+    const [method, path] = request.split(' ') as [string, string]
+    const response = await sim.fetch(`http://sim${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
+    return { status: response.status, body: JSON.parse(await response.text()) as any }
+  }
+  const upload = async (content: string, filename = 'in.jsonl') => {
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new Blob([content]), filename)
+    return (await ask('POST /v1/files', form)).body.id as string
+  }
+  const kinds = () => sim.journal.entries().map(({ kind }) => kind)
+  return { sim, ask, upload, kinds }
+}
+
+describe('PUT /deploy/{deploy_id}', () => {
+  async function deployed(options?: SimulatorOptions) {
+    const { sim, ask, kinds } = world(options)
+    const [{ deploy_id }] = (await ask('GET /deploy/list')).body
+    const resize = (settings: object) => ask(`PUT /deploy/${deploy_id}`, { settings })
+    const shown = async () => (await ask(`GET /deploy/${deploy_id}`)).body
+    return { sim, ask, kinds, deploy_id, resize, shown }
+  }
+
+  test('more instances come at once, and fewer are left at once', async () => {
+    const { sim, resize, shown, deploy_id } = await deployed()
+    expect(await resize({ min_instances: 3, max_instances: 4 })).toEqual({ status: 200, body: { deploy_id } })
+    expect(await shown()).toMatchObject({
+      settings: { min_instances: 3, max_instances: 4 },
+      instances: { running: 1, pending: 2 },
+    })
+    await sim.clock.advance('30m')
+    expect((await shown()).instances).toEqual({ running: 3, pending: 0 })
+    const before = sim.clock.iso
+    await resize({ min_instances: 1 })
+    expect(await shown()).toMatchObject({ settings: { min_instances: 1, max_instances: 4 }, updated_at: before })
+    await sim.clock.advance('5m')
+    expect(await shown()).toMatchObject({ status: 'running', instances: { running: 1, pending: 0 } })
+  })
+
+  test('down to zero it idles first, and up from zero it is woken', async () => {
+    const { sim, resize, shown } = await deployed()
+    await resize({ min_instances: 0 })
+    expect((await shown()).instances).toEqual({ running: 1, pending: 0 })
+    await sim.clock.advance('1d')
+    expect((await shown()).instances).toEqual({ running: 0, pending: 0 })
+    await resize({ min_instances: 2, max_instances: 2 })
+    await sim.clock.advance('30m')
+    expect(await shown()).toMatchObject({ status: 'running', instances: { running: 2, pending: 0 } })
+  })
+
+  test('a load decides within the new bounds', async () => {
+    const load = { kind: 'constant', rps: 40, prompt_tokens: 500, output_tokens: 300 }
+    const settings = { min_instances: 1, max_instances: 1 }
+    const deployments = [{ model_name: 'acme/chat', settings, load }] as never
+    const { sim, resize, shown } = await deployed({ fixtures: 'empty', with: { deployments } })
+    await sim.clock.advance('2h')
+    expect((await shown()).instances.running).toBe(1)
+    await resize({ max_instances: 3 })
+    await sim.clock.advance('2h')
+    const { running } = (await shown()).instances
+    expect(running).toBeGreaterThan(1)
+    await resize({ max_instances: 1 })
+    await sim.clock.advance('10m')
+    expect((await shown()).instances).toEqual({ running: 1, pending: 0 })
+  })
+
+  test('what is stopped takes it up when it starts', async () => {
+    const { sim, ask, resize, shown, deploy_id } = await deployed()
+    await ask(`POST /deploy/${deploy_id}/stop`)
+    await sim.clock.advance('5m')
+    expect((await resize({ min_instances: 2, max_instances: 2 })).status).toBe(200)
+    expect((await shown()).instances).toEqual({ running: 0, pending: 0 })
+    await ask(`POST /deploy/${deploy_id}/start`)
+    await sim.clock.advance('30m')
+    expect((await shown()).instances).toEqual({ running: 2, pending: 0 })
+  })
+
+  test('a frozen autoscaler follows when it is free again', async () => {
+    const { sim, resize, shown } = await deployed()
+    sim.cluster.autoscaler.freeze()
+    await resize({ min_instances: 2, max_instances: 2 })
+    await sim.clock.advance('30m')
+    expect((await shown()).instances).toEqual({ running: 1, pending: 0 })
+    sim.cluster.autoscaler.free()
+    await sim.clock.advance('1h')
+    expect((await shown()).instances).toEqual({ running: 2, pending: 0 })
+  })
+
+  test('what cannot be is refused and changes nothing', async () => {
+    const { sim, ask, resize, shown, deploy_id } = await deployed()
+    sim.cluster.limit.set('H100-80GB', 5)
+    const [digest, before] = [sim.digest, await shown()]
+    expect((await resize({ min_instances: 3, max_instances: 3 })).status).toBe(403)
+    expect((await resize({ min_instances: 2, max_instances: 1 })).body.detail).toEqual([
+      {
+        loc: ['body', 'settings', 'max_instances'],
+        msg: expect.stringContaining('(1) should not be below'),
+        type: 'value_error',
+      },
+    ])
+    expect((await resize({ min_instances: 2 })).status).toBe(422)
+    expect((await resize({ max_instances: 0 })).status).toBe(422)
+    expect((await ask(`PUT /deploy/${deploy_id}`, {})).status).toBe(422)
+    expect((await ask('PUT /deploy/nope', { settings: {} })).status).toBe(404)
+    expect((await ask('PUT /deploy/list', { settings: {} })).status).toBe(404)
+    expect((await resize({})).status).toBe(200)
+    expect([sim.digest, await shown()]).toEqual([digest, before])
+    expect((await resize({ min_instances: 2, max_instances: 9 })).status).toBe(200)
+    await ask(`DELETE /deploy/${deploy_id}`)
+    expect((await resize({ min_instances: 1 })).status).toBe(400)
+  })
+
+  test('an adapter and a reference to the catalog have no instances of their own', async () => {
+    const { ask } = world({ fixtures: 'default', with: {} })
+    const rows = (await ask('GET /deploy/list')).body as { deploy_id: string; type: string }[]
+    for (const type of ['lora', 'legacy']) {
+      const { deploy_id } = rows.find(row => row.type === type)!
+      expect([type, (await ask(`PUT /deploy/${deploy_id}`, { settings: { min_instances: 2 } })).status]).toEqual([
+        type,
+        400,
+      ])
+    }
+  })
+})
+
+describe('POST /v1/batches/{batch_id}/cancel', () => {
+  const create = { endpoint: '/v1/completions', completion_window: '24h' }
+
+  test('a batch that runs is cancelled, with what was finished', async () => {
+    const { sim, ask, upload } = world()
+    const { body: batch } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(LINES) })
+    const now = async () => (await ask(`GET /v1/batches/${batch.id}`)).body
+    await sim.clock.until(async () => (await now()).request_counts?.completed >= 10, { within: '30m' })
+    const cancelled = await ask(`POST /v1/batches/${batch.id}/cancel`)
+    expect([cancelled.status, cancelled.body.status]).toEqual([200, 'cancelling'])
+    expect(await now()).toEqual(cancelled.body)
+    expect((await ask(`POST /v1/batches/${batch.id}/cancel`)).body).toEqual(cancelled.body)
+    await sim.clock.advance('1h')
+    expect(await now()).toMatchObject({ status: 'cancelled', output_file_id: `${batch.id}_output`, completed_at: null })
+    const again = await ask(`POST /v1/batches/${batch.id}/cancel`)
+    expect(again).toEqual({ status: 400, body: { detail: { error: `batch ${batch.id} is cancelled already` } } })
+  })
+
+  test('one that is being validated is cancelled without files, and an unknown one is 404', async () => {
+    const { sim, ask, upload } = world()
+    const { body: batch } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(LINES) })
+    expect((await ask(`POST /v1/batches/${batch.id}/cancel`)).body.status).toBe('cancelling')
+    await sim.clock.advance('1h')
+    expect((await ask(`GET /v1/batches/${batch.id}`)).body).toMatchObject({ status: 'cancelled', output_file_id: null })
+    expect((await ask('POST /v1/batches/nope/cancel')).status).toBe(404)
+  })
+})
+
+describe('lists, a page at a time', () => {
+  test('files', async () => {
+    const { sim, ask, upload } = world()
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      ids.push(await upload(name, `${name}.jsonl`))
+      await sim.clock.advance('1s')
+    }
+    const list = async (query = '') => (await ask(`GET /v1/files${query}`)).body
+    const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
+    const newest = ids.toReversed()
+    expect(await list()).toMatchObject({ object: 'list', has_more: false, first_id: newest[0], last_id: newest[4] })
+    expect(idsOf(await list('?order=asc'))).toEqual(ids)
+    const first = await list('?limit=2')
+    expect([idsOf(first), first.has_more]).toEqual([newest.slice(0, 2), true])
+    const second = await list(`?limit=3&after=${first.last_id}`)
+    expect([idsOf(second), second.has_more]).toEqual([newest.slice(2), false])
+    expect(await list('?purpose=batch_output')).toEqual({
+      object: 'list',
+      data: [],
+      has_more: false,
+      first_id: null,
+      last_id: null,
+    })
+    expect((await ask('GET /v1/files?after=nope')).status).toBe(404)
+    for (const bad of ['limit=0', 'limit=10001', 'order=up'])
+      expect((await ask(`GET /v1/files?${bad}`)).status).toBe(422)
+    expect((await ask(`GET /v1/files/${ids[2]}`)).body).toMatchObject({ id: ids[2], filename: 'c.jsonl', bytes: 1 })
+    expect((await ask('GET /v1/files/nope')).body).toEqual({ detail: { error: 'file not found' } })
+  })
+
+  test('batches', async () => {
+    const { sim, ask, upload } = world()
+    const ids: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const { body } = await ask('POST /v1/batches', {
+        endpoint: '/v1/completions',
+        completion_window: '24h',
+        input_file_id: await upload(`${i}`),
+      })
+      ids.unshift(body.id)
+      await sim.clock.advance('1m')
+    }
+    const { body } = await ask('GET /v1/batches?limit=2')
+    expect([body.data.map(({ id }: { id: string }) => id), body.has_more]).toEqual([ids.slice(0, 2), true])
+    const rest = (await ask(`GET /v1/batches?after=${ids[1]}`)).body
+    expect(rest.data).toEqual([(await ask(`GET /v1/batches/${ids[2]}`)).body])
+    expect((await ask('GET /v1/batches?after=nope')).status).toBe(404)
+    expect((await ask('GET /v1/batches?limit=101')).status).toBe(422)
+  })
+})
+
+test('a file that is deleted is gone, its bytes are free, and its batch goes on', async () => {
+  const { sim, ask, upload, kinds } = world()
+  const id = await upload(LINES)
+  const { body: batch } = await ask('POST /v1/batches', {
+    endpoint: '/v1/completions',
+    completion_window: '24h',
+    input_file_id: id,
+  })
+  const stored = sim.world.files.storedBytes
+  expect((await ask(`DELETE /v1/files/${id}`)).body).toEqual({ id, object: 'file', deleted: true })
+  expect(sim.world.files.storedBytes).toBe(stored - LINES.length)
+  for (const gone of [`GET /v1/files/${id}`, `GET /v1/files/${id}/content`, `DELETE /v1/files/${id}`]) {
+    expect([gone, (await ask(gone)).status]).toEqual([gone, 404])
+  }
+  await sim.clock.advance('40d')
+  expect((await ask(`GET /v1/batches/${batch.id}`)).body.status).toBe('completed')
+  expect(kinds().filter(kind => kind === 'file.expired')).toHaveLength(2)
+  expect(sim.world.files.storedBytes).toBe(0)
+})
+
+test('an API token is good at once, and refused once it is deleted', async () => {
+  const { sim, ask } = world()
+  const { body: made, status } = await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })
+  expect(status).toBe(200)
+  expect(made).toEqual({
+    token: expect.stringMatching(/^[A-Za-z0-9_-]{32}$/),
+    token_id: expect.stringMatching(/^token_[A-Za-z0-9]{24}$/),
+    name: 'nightly 🦙',
+    created_at: 1_767_225_600,
+    allowed_ips: [],
+  })
+  expect((await ask('GET /v1/api-tokens', undefined, made.token)).body).toContainEqual(made)
+  for (const named of [made.token, made.token_id]) expect((await ask(`GET /v1/api-tokens/${named}`)).body).toEqual(made)
+  expect((await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })).status).toBe(409)
+  for (const name of ['', 'x'.repeat(65), 5]) expect((await ask('POST /v1/api-tokens', { name })).status).toBe(422)
+  const twin = sim.fork()
+  expect((await ask(`DELETE /v1/api-tokens/${made.token_id}`)).body).toEqual({})
+  expect((await ask('GET /v1/api-tokens', undefined, made.token)).status).toBe(401)
+  expect((await ask(`GET /v1/api-tokens/${made.token}`)).status).toBe(404)
+  // The name is free again; the value is another.
+  const { body: again } = await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })
+  expect(again.token).not.toBe(made.token)
+  const headers = { authorization: `Bearer ${made.token}` }
+  expect((await twin.fetch('http://sim/v1/voices', { headers })).status).toBe(200)
+  sim.cluster.token.revoke('nightly 🦙')
+  expect((await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })).status).toBe(409)
+})
+
+test('the account tells who it is, what it owes, and what it may have', async () => {
+  const account = {
+    funds_cents: 5000,
+    topup: { amount: 2000, threshold: 100, enabled: true },
+    gpu_limits: { 'H100-80GB': 8 },
+  }
+  const { sim, ask } = world({ with: { account, deployments: [{ model_name: 'acme/chat', num_gpus: 2 }] } })
+  const me = (await ask('GET /v1/me')).body
+  expect(me).toEqual({ uid: expect.any(String), email: expect.any(String), display_name: 'acme' })
+  const before = (await ask('GET /payment/checklist')).body
+  expect(before).toEqual({
+    account_balance: -50,
+    recent: 0,
+    limit: null,
+    suspended: false,
+    suspend_reason: null,
+    topup: true,
+    topup_amount: 20,
+    topup_threshold: 1,
+    topup_failed: false,
+  })
+  await sim.clock.advance('1h')
+  const after = (await ask('GET /v1/me?checklist=true')).body
+  expect(after).toEqual({ ...me, checklist: { ...before, account_balance: -45.6, recent: 4.4 } })
+  sim.cluster.account.suspend('overdue-invoices')
+  expect((await ask('GET /payment/checklist')).body).toMatchObject({
+    suspended: true,
+    suspend_reason: 'overdue-invoices',
+  })
+  const why = { status: 402, body: { error: 'the account is suspended (overdue-invoices): funds do not end that' } }
+  expect(await ask('POST /v1/hosted', { name: 'desk', gpu: 'H100-80GB' })).toMatchObject(why)
+  const messages = [{ role: 'user', content: 'Hi' }]
+  expect(await ask('POST /v1/chat/completions', { model: 'acme/chat', messages })).toMatchObject(why)
+
+  const limits = async () => (await ask('GET /v1/me/gpu_limit')).body
+  expect(await limits()).toMatchObject({ limits: { 'H100-80GB': 8 }, pending_requests: null })
+  await ask('POST /v1/me/gpu_limit/request', { gpu_type: 'H100-80GB', requested_limit: 16, reason: 'more' })
+  expect((await limits()).pending_requests).toEqual({ 'H100-80GB': 16 })
+  sim.cluster.limit.approve('H100-80GB')
+  expect(await limits()).toMatchObject({ limits: { 'H100-80GB': 16 }, pending_requests: null })
+  sim.cluster.limit.set('H100-80GB', null)
+  expect((await limits()).limits).not.toHaveProperty('H100-80GB')
+})

@@ -1,0 +1,511 @@
+/** Conversations, as the openai package has them with the simulator. */
+import fc from 'fast-check'
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
+import type OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { HELLO, stage } from './openai-world.ts'
+
+const WEATHER = {
+  type: 'function' as const,
+  function: {
+    name: 'get_weather',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', minLength: 1 }, unit: { enum: ['celsius', 'fahrenheit'] } },
+      required: ['city', 'unit'],
+      additionalProperties: false,
+    },
+  },
+}
+const prefix = (text: string, tokens: number) => decode(encode(text).slice(0, tokens))
+const CLOCK = { type: 'function' as const, function: { name: 'read_clock' } }
+
+describe('text', () => {
+  test('is made of the tokens that usage counts, and the same whenever the same is asked of the same seed', async () => {
+    const { client } = stage()
+    const first = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const [choice] = first.choices
+    expect(first.usage).toEqual({
+      prompt_tokens: 3 + 3 + 1 + encode('Tell me about rivers.').length,
+      completion_tokens: encode(choice!.message.content!).length,
+      total_tokens: first.usage!.prompt_tokens + first.usage!.completion_tokens,
+    })
+    expect(choice).toMatchObject({ index: 0, finish_reason: 'stop', message: { role: 'assistant' } })
+    expect(first).toMatchObject({ object: 'chat.completion', model: 'acme/chat', created: 1767225600 })
+    expect(first.id).toMatch(/^chatcmpl-[A-Za-z0-9]{24}$/)
+
+    const again = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    expect(again.choices).toEqual(first.choices)
+    expect(again.id).not.toBe(first.id)
+    const elsewhere = await stage().client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    expect(elsewhere).toEqual(first)
+    const other = await stage({ seed: 2 }).client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    expect(other.choices).not.toEqual(first.choices)
+  })
+
+  test('is one for all spellings of a model, live and in a batch', async () => {
+    const { sim, client } = stage()
+    const { deploy_id } = sim.world.deployments.list()[0]!
+    const said: unknown[] = []
+    for (const model of ['acme/chat', 'chat', `deploy_id:${deploy_id}`]) {
+      const answer = await client.chat.completions.create({ model, messages: HELLO })
+      expect(answer.model).toBe(model)
+      said.push(answer.choices[0]!.message.content)
+      const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model, messages: HELLO } }
+      const file = await client.files.create({ file: new File([JSON.stringify(line)], 'in.jsonl'), purpose: 'batch' })
+      const endpoint = '/v1/chat/completions'
+      const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+      await sim.clock.advance('1h')
+      const output = JSON.parse(await (await client.files.content(`${batch.id}_output`)).text())
+      said.push(output.response.body.choices[0].message.content)
+    }
+    expect(new Set(said).size).toBe(1)
+  })
+
+  test('has no room beside a prompt that fills the context, which the model tells as max_tokens', async () => {
+    const { ask } = stage({ fixtures: 'default', with: {} })
+    const { max_tokens } = (await ask('/models/acme/assistant')).body
+    expect(max_tokens).toBe(8192)
+    const sent = async (tokens: number) => {
+      const content = `a${' a'.repeat(tokens - 8)}`
+      return ask('/v1/chat/completions', { model: 'acme/assistant', messages: [{ role: 'user', content }] })
+    }
+    const { body } = await sent(max_tokens - 1)
+    expect([body.usage, body.choices[0].finish_reason]).toEqual([
+      { prompt_tokens: max_tokens - 1, completion_tokens: 1, total_tokens: max_tokens },
+      'length',
+    ])
+    const full = await sent(max_tokens)
+    expect([full.status, full.body.error]).toEqual([
+      400,
+      'the prompt has 8192 tokens, and the context of acme/assistant is 8192: there is no room for an answer',
+    ])
+    expect((await sent(max_tokens + 1)).body.error).toBe(
+      'the prompt has 8193 tokens, and the context of acme/assistant is 8192',
+    )
+  })
+
+  test('n answers differ, and the first is the one that is given alone', async () => {
+    const { client } = stage()
+    const alone = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const three = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, n: 3 })
+    const texts = three.choices.map(({ message }) => message.content)
+    expect(texts[0]).toBe(alone.choices[0]!.message.content)
+    expect(new Set(texts).size).toBe(3)
+    expect(three.usage!.completion_tokens).toBe(texts.reduce((sum, text) => sum + encode(text!).length, 0))
+  })
+
+  test('ends at max_tokens, or before a stop', async () => {
+    const { client } = stage()
+    const ask = { model: 'acme/chat', messages: HELLO }
+    const whole = (await client.chat.completions.create(ask)).choices[0]!.message.content!
+    const short = await client.chat.completions.create({ ...ask, max_completion_tokens: 5 })
+    expect(short.choices[0]).toMatchObject({ finish_reason: 'length' })
+    expect(short.choices[0]!.message.content).toBe(prefix(whole, 5))
+    expect(short.usage!.completion_tokens).toBe(5)
+    const stop = whole.split(' ')[4]!
+    const stopped = await client.chat.completions.create({ ...ask, stop: [stop, 'never said'] })
+    expect(stopped.choices[0]).toMatchObject({
+      finish_reason: 'stop',
+      message: { content: whole.slice(0, whole.indexOf(stop)) },
+    })
+    expect(stopped.usage!.completion_tokens).toBe(encode(whole.slice(0, whole.indexOf(stop))).length)
+  })
+
+  test('that is cut is what the uncut one begins with, in each of n answers, whole and streamed', async () => {
+    const { client } = stage()
+    const ask = { model: 'acme/chat', messages: HELLO, n: 4 }
+    const uncut = await client.chat.completions.create(ask)
+    const texts = uncut.choices.map(({ message }) => message.content!)
+    const shortest = Math.min(...texts.map(text => encode(text).length))
+    for (let limit = 1; limit < shortest; limit++) {
+      const cut = await client.chat.completions.create({ ...ask, max_tokens: limit })
+      expect(cut.choices.map(({ message }) => message.content)).toEqual(texts.map(text => prefix(text, limit)))
+      expect(cut.choices.every(({ finish_reason }) => finish_reason === 'length')).toBe(true)
+      expect(cut.usage!.completion_tokens).toBe(4 * limit)
+    }
+    const streamed = texts.map(() => '')
+    for await (const { choices } of await client.chat.completions.create({ ...ask, max_tokens: 5, stream: true })) {
+      for (const { index, delta } of choices) streamed[index] += delta.content ?? ''
+    }
+    expect(streamed).toEqual(texts.map(text => prefix(text, 5)))
+  })
+
+  test('is what a batch gives to the same messages', async () => {
+    const { sim, client } = stage()
+    const live = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions' }
+    const content = JSON.stringify({ ...line, body: { model: 'acme/chat', messages: HELLO } })
+    const file = await client.files.create({ file: new File([content], 'in.jsonl'), purpose: 'batch' })
+    const endpoint = '/v1/chat/completions'
+    const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+    await sim.clock.advance('1h')
+    const output = await client.files.content(`${batch.id}_output`)
+    expect(JSON.parse(await output.text()).response.body).toMatchObject({
+      choices: [{ message: { content: live.choices[0]!.message.content } }],
+      usage: live.usage,
+    })
+  })
+})
+
+describe('a stream', () => {
+  test('is the same answer token by token, with its usage last', async () => {
+    const { client, fates } = stage()
+    const ask = { model: 'acme/chat', messages: HELLO, n: 2 }
+    const whole = await client.chat.completions.create(ask)
+    const stream = await client.chat.completions.create({
+      ...ask,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+    const chunks: OpenAI.ChatCompletionChunk[] = []
+    for await (const chunk of stream) chunks.push(chunk)
+    const said = (index: number) =>
+      chunks
+        .flatMap(({ choices }) => choices)
+        .filter(choice => choice.index === index)
+        .map(({ delta }) => delta.content ?? '')
+    for (const { index, message } of whole.choices) {
+      expect(said(index).join('')).toBe(message.content)
+      expect(said(index).filter(piece => piece !== '')).toHaveLength(encode(message.content!).length)
+    }
+    expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage })
+    expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true)
+    expect(chunks.flatMap(({ choices }) => choices.map(one => one.finish_reason)).filter(Boolean)).toEqual([
+      'stop',
+      'stop',
+    ])
+    expect(fates()).toEqual(['served', 'served'])
+  })
+
+  test('says nothing of usage unless asked, and ends with [DONE]', async () => {
+    const { sim } = stage()
+    const answer = await sim.fetch('http://sim/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sim.token}` },
+      body: JSON.stringify({ model: 'acme/chat', messages: HELLO, stream: true, max_tokens: 3 }),
+    })
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(answer.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
+    const events = (await answer.text()).split('\n\n')
+    expect(events.at(-2)).toBe('data: [DONE]')
+    expect(events.join('')).not.toContain('usage')
+  })
+})
+
+describe('a tool', () => {
+  const ask = { model: 'acme/chat', messages: HELLO, tools: [WEATHER, CLOCK] }
+  const Arguments = z.strictObject({ city: z.string().min(1), unit: z.enum(['celsius', 'fahrenheit']) })
+
+  test('is called with arguments that fit, whole and streamed alike', async () => {
+    const { client } = stage()
+    const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
+    const whole = await client.chat.completions.create({ ...ask, messages })
+    const [call] = whole.choices[0]!.message.tool_calls!
+    if (call?.type !== 'function') throw new Error('expected a call')
+    expect(call.function.name).toBe('get_weather')
+    Arguments.parse(JSON.parse(call.function.arguments))
+    expect(whole.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } })
+    expect(whole.usage!.completion_tokens).toBe(encode('get_weather').length + encode(call.function.arguments).length)
+    const streamed = await client.chat.completions.stream({ ...ask, messages }).finalChatCompletion()
+    expect(streamed.choices[0]!.message.tool_calls).toMatchObject([
+      { id: call.id, function: { arguments: call.function.arguments } },
+    ])
+  })
+
+  test('is called as tool_choice says, and text answers its result', async () => {
+    const { client } = stage()
+    const named = { type: 'function' as const, function: { name: 'read_clock' } }
+    const chosen = await client.chat.completions.create({ ...ask, tool_choice: named })
+    expect(chosen.choices[0]!.message.tool_calls).toMatchObject([{ function: { name: 'read_clock', arguments: '{}' } }])
+    const none = await client.chat.completions.create({ ...ask, tool_choice: 'none' })
+    expect(none.choices[0]!.finish_reason).toBe('stop')
+    const { message } = chosen.choices[0]!
+    const result = { role: 'tool' as const, tool_call_id: message.tool_calls![0]!.id, content: '12:00' }
+    const after = await client.chat.completions.create({ ...ask, messages: [...HELLO, message, result] })
+    expect(after.choices[0]!.message.content).toMatch(/\w/)
+  })
+
+  test('is one of those that allowed_tools leaves', async () => {
+    const { client, ask: post } = stage()
+    const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
+    const clock = { type: 'function', function: { name: 'read_clock' } }
+    const allowed = (mode: 'auto' | 'required', tools: Record<string, unknown>[] = [clock]) => ({
+      ...{ type: 'allowed_tools' as const, allowed_tools: { mode, tools } },
+    })
+    const called = async (more: object) =>
+      (await client.chat.completions.create({ ...ask, messages, ...more })).choices[0]!.message.tool_calls?.map(
+        call => call.type === 'function' && call.function.name,
+      )
+    expect(await called({})).toEqual(['get_weather'])
+    expect(await called({ tool_choice: allowed('auto') })).toEqual(['read_clock'])
+    const answered = [...messages, { role: 'assistant' as const, content: 'Fine.' }]
+    expect(await called({ tool_choice: allowed('auto'), messages: answered })).toBeUndefined()
+    expect(await called({ tool_choice: allowed('required'), messages: answered })).toEqual(['read_clock'])
+    const none = { type: 'function', function: { name: 'nope' } }
+    const refused = await post('/v1/chat/completions', { ...ask, tool_choice: allowed('auto', [clock, none]) })
+    expect([refused.status, refused.body.detail[0].loc]).toEqual([
+      422,
+      ['body', 'tool_choice', 'allowed_tools', 'tools', '1', 'function', 'name'],
+    ])
+  })
+
+  test("of one's own kind is called with a text, whole and streamed alike", async () => {
+    const { client, ask: post } = stage()
+    const custom = { type: 'custom' as const, custom: { name: 'run_code' } }
+    const body = { model: 'acme/chat', messages: HELLO, tools: [custom, CLOCK], tool_choice: custom }
+    const whole = await client.chat.completions.create(body)
+    const [call] = whole.choices[0]!.message.tool_calls!
+    if (call?.type !== 'custom') throw new Error('expected a call of a custom tool')
+    expect(call.custom).toEqual({ name: 'run_code', input: expect.stringMatching(/\w/) })
+    expect(whole.choices[0]!.finish_reason).toBe('tool_calls')
+    expect(whole.usage!.completion_tokens).toBe(encode('run_code').length + encode(call.custom.input).length)
+    let said = ''
+    for await (const { choices } of await client.chat.completions.create({ ...body, stream: true })) {
+      const piece = choices[0]?.delta.tool_calls?.[0] as { custom?: { input: string } } | undefined
+      said += piece?.custom?.input ?? ''
+    }
+    expect(said).toBe(call.custom.input)
+    const { message } = whole.choices[0]!
+    const result = { role: 'tool' as const, tool_call_id: call.id, content: 'done' }
+    const after = await client.chat.completions.create({
+      ...{ model: 'acme/chat', tools: [custom], messages: [...HELLO, message, result] },
+    })
+    expect(after.choices[0]!.message.content).toMatch(/\w/)
+    const grammar = { type: 'grammar', grammar: { definition: 'a', syntax: 'regex' } }
+    const tools = [{ type: 'custom', custom: { name: 'run_code', format: grammar } }]
+    const refused = await post('/v1/chat/completions', { ...body, tools })
+    expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('run_code')])
+  })
+
+  test('the loop of the openai package comes to its end', async () => {
+    const { client } = stage()
+    const seen: unknown[] = []
+    const runTool = {
+      ...WEATHER.function,
+      parse: JSON.parse,
+      function: (given: unknown) => seen.push(given) && 'sunny',
+    }
+    const runner = client.chat.completions.runTools({
+      model: 'acme/chat',
+      messages: HELLO,
+      tools: [{ type: 'function', function: runTool as never }],
+    })
+    expect(await runner.finalContent()).toMatch(/\w/)
+    expect(seen).toHaveLength(1)
+    Arguments.parse(seen[0])
+  })
+})
+
+describe('JSON', () => {
+  test('fits its schema, or is cut at max_tokens', async () => {
+    const { client } = stage()
+    const Event = z.strictObject({
+      name: z.string(),
+      when: z.iso.datetime(),
+      attendees: z.array(z.strictObject({ email: z.email(), age: z.int().min(18).max(99) })).min(1),
+      place: z.union([z.string(), z.null()]),
+      code: z.string().regex(/^[A-Z]{3}-\d{4}$/),
+    })
+    const schema = z.toJSONSchema(Event, { io: 'input' }) as Record<string, unknown>
+    const ask = {
+      ...{ model: 'acme/chat', messages: HELLO },
+      response_format: { type: 'json_schema' as const, json_schema: { name: 'event', strict: true, schema } },
+    }
+    const { choices } = await client.chat.completions.create({ ...ask, n: 20 })
+    for (const { message } of choices) Event.parse(JSON.parse(message.content!))
+    expect(new Set(choices.map(({ message }) => message.content)).size).toBe(20)
+    const cut = await client.chat.completions.create({ ...ask, max_tokens: 4 })
+    expect(cut.choices[0]!.finish_reason).toBe('length')
+    expect(() => JSON.parse(cut.choices[0]!.message.content!)).toThrow()
+    const any = await client.chat.completions.create({ ...ask, response_format: { type: 'json_object' } })
+    expect(typeof JSON.parse(any.choices[0]!.message.content!)).toBe('object')
+  })
+
+  test('of a schema that refers to itself ends', async () => {
+    const { client } = stage()
+    const Tree = z.object({
+      value: z.number(),
+      get children() {
+        return z.array(Tree)
+      },
+    })
+    const schema = z.toJSONSchema(Tree) as Record<string, unknown>
+    const format = { type: 'json_schema' as const, json_schema: { name: 'tree', schema } }
+    const { choices } = await client.chat.completions.create({
+      model: 'acme/chat',
+      messages: HELLO,
+      response_format: format,
+      n: 10,
+    })
+    for (const { message } of choices) Tree.parse(JSON.parse(message.content!))
+  })
+
+  test('fits whatever schema is made of plain parts', async () => {
+    const { client } = stage()
+    const leaf = fc.oneof(
+      fc.constant(z.boolean()),
+      fc.constant(z.null()),
+      fc.tuple(fc.integer({ min: -50, max: 50 }), fc.nat(50)).map(([low, span]) =>
+        z
+          .int()
+          .min(low)
+          .max(low + span),
+      ),
+      fc.tuple(fc.integer({ min: -50, max: 50 }), fc.nat(50)).map(([low, span]) =>
+        z
+          .number()
+          .gt(low)
+          .max(low + span + 0.25),
+      ),
+      fc.tuple(fc.nat(12), fc.nat(12)).map(([least, span]) =>
+        z
+          .string()
+          .min(least)
+          .max(least + span),
+      ),
+      fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 4 }).map(words => z.enum(words as [string])),
+    )
+    const { tree } = fc.letrec<{ tree: z.ZodType }>(tie => ({
+      tree: fc.oneof(
+        { maxDepth: 3 },
+        leaf,
+        fc.tuple(tie('tree'), fc.nat(2)).map(([item, least]) =>
+          z
+            .array(item)
+            .min(least)
+            .max(least + 2),
+        ),
+        fc
+          .dictionary(fc.stringMatching(/^[a-z]{1,6}$/), tie('tree'), { maxKeys: 4 })
+          .map(shape => z.strictObject(shape)),
+        fc.tuple(tie('tree'), tie('tree')).map(([a, b]) => z.union([a, b])),
+      ),
+    }))
+    await fc.assert(
+      fc.asyncProperty(tree, async shape => {
+        const schema = z.toJSONSchema(shape) as Record<string, unknown>
+        const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } }
+        const { choices } = await client.chat.completions.create({
+          model: 'acme/chat',
+          messages: HELLO,
+          response_format: format,
+        })
+        shape.parse(JSON.parse(choices[0]!.message.content!))
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('a request', () => {
+  test('is held to its shape', async () => {
+    const { ask } = stage()
+    const issues = async (body: object) => {
+      const answer = await ask('/v1/chat/completions', body)
+      expect(answer.status).toBe(422)
+      return answer.body.detail.map(({ loc, type }: { loc: string[]; type: string }) => `${loc.join('/')} ${type}`)
+    }
+    expect(await issues({})).toEqual(['body/model missing', 'body/messages missing'])
+    expect(await issues({ model: 'acme/chat', messages: [] })).toEqual(['body/messages too_short'])
+    const good = { model: 'acme/chat', messages: HELLO }
+    expect(await issues({ ...good, messages: [{ role: 'poet', content: 1 }] })).toEqual([
+      'body/messages/0/role literal_error',
+      'body/messages/0/content string_type',
+    ])
+    expect(await issues({ ...good, max_tokens: 0, n: 0, temperature: 3, stop: ['a', 'b', 'c', 'd', 'e'] })).toEqual([
+      'body/max_tokens greater_than_equal',
+      'body/n greater_than_equal',
+      'body/stop too_long',
+      'body/temperature less_than_equal',
+    ])
+    expect(await issues({ ...good, tools: [] })).toEqual(['body/tools too_short'])
+    expect(await issues({ ...good, tool_choice: 'required' })).toEqual(['body/tool_choice value_error'])
+    const choice = { type: 'function', function: { name: 'nope' } }
+    expect(await issues({ ...good, tools: [WEATHER], tool_choice: choice })).toEqual([
+      'body/tool_choice/function/name value_error',
+    ])
+    expect(await issues({ ...good, response_format: { type: 'yaml' } })).toEqual([
+      'body/response_format/type literal_error',
+    ])
+    const nulls = {
+      max_tokens: null,
+      n: null,
+      stop: null,
+      stream: null,
+      tools: null,
+      tool_choice: null,
+      response_format: null,
+    }
+    expect((await ask('/v1/chat/completions', { ...good, ...nulls })).status).toBe(200)
+  })
+
+  test('is turned away where nobody can answer it', async () => {
+    const { sim, ask } = stage({ fixtures: 'default', with: {} })
+    const asked = async (model: string, more: object = {}) => {
+      const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
+      return [status, body.error]
+    }
+    const later = async (model: string) => {
+      const { status, headers } = await ask('/v1/chat/completions', { model, messages: HELLO })
+      return [status, headers.get('retry-after')]
+    }
+    const before = sim.digest
+    expect(await asked('acme/nobody')).toEqual([404, 'no model acme/nobody'])
+    expect(await asked('deploy_id:nobody')).toEqual([404, 'no model deploy_id:nobody'])
+    expect(await asked('acme/summarizer')).toEqual([503, 'model acme/summarizer is stopped, not running'])
+    expect(await asked('acme/translator')).toEqual([503, 'model acme/translator is deploying, not running'])
+    expect(await later('acme/summarizer')).toEqual([503, '10'])
+    expect(await later('acme/translator')).toEqual([503, '10'])
+    expect(await later('acme/nobody')).toEqual([404, null])
+    expect((await asked('cedarline/cedar-embed-base'))[0]).toBe(400)
+    const long = [{ role: 'user', content: 'word '.repeat(40_000) }]
+    expect((await asked('aurora-labs/aurora-405b-instruct', { messages: long }))[1]).toMatch(/context of .* is 32768/)
+    expect(sim.digest).toBe(before)
+    sim.cluster.account.suspend('admin')
+    expect((await asked('acme/assistant'))[0]).toBe(402)
+  })
+})
+
+test('a reference to the catalog answers by its id while it runs, and by its id and its name does the same', async () => {
+  const { sim, ask } = stage({ fixtures: 'default', with: {} })
+  const asked = async (model: string) => {
+    const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
+    return [status, body.error?.replace(/^model \S+/, 'model M')]
+  }
+  const legacy = sim.world.deployments.get('NXbeHeMeJT6BGzJR')!
+  const id = `deploy_id:${legacy.deploy_id}`
+  expect((await asked(id))[0]).toBe(200)
+  legacy.stop()
+  expect(await asked(id)).toEqual([503, 'model M is stopped, not running'])
+  expect((await asked(legacy.model_name))[0]).toBe(200)
+  // It has no instances of the account's, neither before nor after.
+  expect((await ask(`/deploy/${legacy.deploy_id}/start`, {})).status).toBe(200)
+  await sim.clock.advance('1h')
+  expect(legacy.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+  expect((await asked(id))[0]).toBe(200)
+  legacy.delete()
+  expect((await asked(id))[0]).toBe(404)
+  expect((await asked(legacy.model_name))[0]).toBe(200)
+  const voice = sim.world.deployments.get('L7sRPhrSJkt5fPTG')!
+  const refusal = [400, 'model M does text-to-speech, not text-generation']
+  expect(await asked(`deploy_id:${voice.deploy_id}`)).toEqual(refusal)
+  expect(await asked(voice.model_name)).toEqual(refusal)
+})
+
+test('the models that can be called are listed, and each of them for text answers', async () => {
+  const { client } = stage({ fixtures: 'default', with: {} })
+  const { data } = await client.models.list()
+  expect(data[0]).toEqual({ id: 'acme/assistant', object: 'model', created: expect.any(Number), owned_by: 'acme' })
+  let answered = 0
+  for (const { id } of data) {
+    const answer = client.chat.completions.create({ model: id, messages: HELLO, max_tokens: 2 })
+    answered += await answer.then(
+      () => 1,
+      error => (error.status === 400 ? 0 : Promise.reject(error)),
+    )
+  }
+  expect(answered).toBeGreaterThan(20)
+})

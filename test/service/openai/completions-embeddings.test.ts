@@ -1,0 +1,240 @@
+/** Completions, embeddings, the mirror, and answers that a test scripts. */
+
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
+import type OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { running } from '../../transports/http/running-server.ts'
+import { clientOf, HELLO, stage } from './openai-world.ts'
+
+const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
+const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
+const EMBED = { model: 'cedarline/cedar-embed-base' }
+
+test('a completion is the same whole and streamed, for each prompt and n', async () => {
+  const { client } = stage()
+  const ask = { model: 'acme/chat', prompt: ['Once', 'Upon'], n: 2, max_tokens: 12 }
+  const whole = await client.completions.create(ask)
+  expect(whole).toMatchObject({
+    object: 'text_completion',
+    choices: [0, 1, 2, 3].map(index => ({ index, logprobs: null })),
+  })
+  expect(whole.usage!.prompt_tokens).toBe(encode('Once').length + encode('Upon').length)
+  expect(new Set(whole.choices.map(({ text }) => text)).size).toBe(4)
+  const pieces = ['', '', '', '']
+  let usage: OpenAI.CompletionUsage | null | undefined
+  const stream = await client.completions.create({ ...ask, stream: true, stream_options: { include_usage: true } })
+  for await (const chunk of stream) {
+    for (const { index, text } of chunk.choices) pieces[index] += text
+    usage = chunk.usage
+  }
+  expect(pieces).toEqual(whole.choices.map(({ text }) => text))
+  expect(usage).toEqual(whole.usage)
+  const uncut = await client.completions.create({ ...ask, max_tokens: null })
+  expect(uncut.choices.map(({ text }) => decode(encode(text).slice(0, 12)))).toEqual(pieces)
+  const echoed = await client.completions.create({ ...PROMPT, echo: true })
+  expect(echoed.choices[0]!.text.startsWith('Once upon a time')).toBe(true)
+})
+
+test('a completion of tokens is that of the text they stand for, and counts them as they are', async () => {
+  const { client, ask } = stage()
+  const { choices: texts } = await client.completions.create({ ...PROMPT, echo: true })
+  const tokens = encode(PROMPT.prompt)
+  const one = await client.completions.create({ ...PROMPT, prompt: tokens, echo: true })
+  expect(one.choices).toEqual(texts)
+  expect(one.usage!.prompt_tokens).toBe(tokens.length)
+  const two = await client.completions.create({ ...PROMPT, prompt: [tokens, [1, 2, 3]] })
+  expect(two.choices).toHaveLength(2)
+  expect(two.usage!.prompt_tokens).toBe(tokens.length + 3)
+  for (const prompt of [
+    [3, 999_999],
+    [[3], [200_018]],
+  ]) {
+    const { status, body } = await ask('/v1/completions', { model: 'acme/chat', prompt })
+    expect([status, body.detail[0].loc, body.detail[0].msg]).toEqual([
+      422,
+      ['body', 'prompt'],
+      expect.stringMatching(/(999999|200018) is no token of o200k_base/),
+    ])
+  }
+  expect((await ask('/v1/completions', { model: 'acme/chat', prompt: [] })).status).toBe(422)
+  expect((await ask('/v1/completions', { model: 'acme/chat', prompt: [-1] })).status).toBe(422)
+  expect((await ask('/v1/completions', { model: 'acme/chat', prompt: ['a', 1] })).status).toBe(422)
+})
+
+test('embeddings are unit vectors, equal for equal texts and alike for texts that share words', async () => {
+  const { client, ask } = stage({ fixtures: 'default', with: {} })
+  // The openai package asks for base64 unless told otherwise, and decodes it.
+  const { data } = await client.embeddings.create({
+    ...EMBED,
+    input: ['a wide river', 'a wide river', 'the river is wide', 'bread and butter'],
+  })
+  const [rivers, again, near, far] = data.map(({ embedding }) => embedding)
+  expect(dot(rivers!, rivers!)).toBeCloseTo(1, 5)
+  expect(again).toEqual(rivers)
+  expect(dot(rivers!, near!)).toBeGreaterThan(0.4)
+  expect(Math.abs(dot(rivers!, far!))).toBeLessThan(0.2)
+  const { body } = await ask('/v1/embeddings', { ...EMBED, input: [[1, 2, 3], [4]] })
+  expect(body.usage).toEqual({ prompt_tokens: 4, total_tokens: 4 })
+  expect(body.data.map(({ index }: { index: number }) => index)).toEqual([0, 1])
+  const wrong = await ask('/v1/embeddings', { model: 'acme/assistant', input: 'a' })
+  expect([wrong.status, wrong.body.error]).toEqual([400, 'model acme/assistant does text-generation, not embeddings'])
+  expect((await ask('/v1/embeddings', { ...EMBED, input: [] })).status).toBe(422)
+})
+
+describe('a vector', () => {
+  test.each([
+    ['cedarline/cedar-embed-small', 384],
+    ['cedarline/cedar-embed-base', 768],
+    ['aurora-labs/aurora-embed-large', 1024],
+    ['quillworks/quill-code-embed', 1536],
+  ])('of %s is as long as its tag in the catalog says: %i', async (model, dimensions) => {
+    const { sim, client } = stage({ fixtures: 'default', with: {} })
+    expect(sim.world.store.models.get(model)!.tags).toContain(`${dimensions}-dimensions`)
+    expect((await client.embeddings.create({ model, input: 'a' })).data[0]!.embedding).toHaveLength(dimensions)
+  })
+
+  test('of a model without such a tag is as long as those of models of its size', async () => {
+    const sizes = [
+      ['acme/embed-33m', 384],
+      ['acme/embed-110m', 768],
+      ['acme/embed-560m', 1024],
+      ['acme/embed-1.5b', 1536],
+      ['acme/embed-4b', 2560],
+      ['acme/embed-8b', 4096],
+    ] as const
+    const deployments = sizes.map(([model_name]) => ({
+      ...{ model_name, task: 'embeddings' as const, gpu: 'L4-24GB' as const, max_batch_size: 8 },
+    }))
+    const { client } = stage({
+      fixtures: 'default',
+      with: { deployments, account: { gpu_limits: { 'L4-24GB': null } } },
+    })
+    for (const [model, dimensions] of sizes) {
+      const { data } = await client.embeddings.create({ model, input: 'a' })
+      expect([model, data[0]!.embedding.length]).toEqual([model, dimensions])
+    }
+  })
+
+  test('is shortened by dimensions: the beginning of the whole one, at length 1', async () => {
+    const { client, ask } = stage({ fixtures: 'default', with: {} })
+    const vector = async (more: object = {}) =>
+      (await client.embeddings.create({ ...EMBED, input: 'a wide river', encoding_format: 'float', ...more })).data[0]!
+        .embedding
+    const [whole, short] = [await vector(), await vector({ dimensions: 32 })]
+    expect(short).toHaveLength(32)
+    expect(dot(short, short)).toBeCloseTo(1, 10)
+    const begin = whole.slice(0, 32)
+    expect(dot(begin, short) / Math.sqrt(dot(begin, begin))).toBeCloseTo(1, 10)
+    expect(await vector({ dimensions: 768 })).toEqual(whole)
+    const long = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 769 })
+    expect([long.status, long.body.error]).toEqual([
+      400,
+      'a vector of cedarline/cedar-embed-base has 768 numbers, and dimensions asks for 769',
+    ])
+    const none = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 31 })
+    expect([none.status, none.body.detail[0]]).toMatchObject([422, { type: 'greater_than_equal' }])
+  })
+})
+
+test('files, batches, models and inference are served under /v1/compat too, in the words of a names profile as well', async () => {
+  const { sim, ask } = stage({ names: { paths: { compat: 'twin' } } })
+  for (const mirror of ['compat', 'twin']) {
+    const client = clientOf(sim, `http://sim/v1/${mirror}`)
+    expect((await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })).choices).toHaveLength(1)
+    expect((await client.completions.create(PROMPT)).choices).toHaveLength(1)
+    expect((await client.models.list()).data[0]!.id).toBe('acme/chat')
+    const file = await client.files.create({ file: new File(['{}'], 'in.jsonl'), purpose: 'batch' })
+    expect((await client.files.retrieve(file.id)).id).toBe(file.id)
+    const endpoint = '/v1/chat/completions'
+    const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+    expect((await client.batches.retrieve(batch.id)).id).toBe(batch.id)
+  }
+  const { paths } = (await ask('/openapi.json')).body
+  expect(paths['/v1/twin/chat/completions'].post['x-mirror-of']).toBe('createChatCompletion')
+  const documented = stage({ documentedOnly: true })
+  expect((await documented.ask('/v1/files', {})).status).toBe(422)
+  expect((await documented.ask('/v1/compat/files', {})).status).toBe(404)
+})
+
+test('a rule answers in place of the draw, as often as it says', async () => {
+  const { sim, client } = stage()
+  const said = async (content: string, model = 'acme/chat') =>
+    (await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!
+  sim.inference.on({ contains: 'WEATHER', model: 'acme/chat' }, 'Sunny, 21 degrees.')
+  sim.inference.on({ contains: 'list' }, { json: ['a', 'b'] })
+  const book = sim.inference.on({ contains: 'book' }, { toolCall: { name: 'book_table', arguments: { people: 2 } } })
+  sim.inference.on({ name: 'once', contains: 'luck', times: 1 }, { error: { status: 500, message: 'out of luck' } })
+  expect((await said('How is the weather?')).message.content).toBe('Sunny, 21 degrees.')
+  expect((await said('the list')).message.content).toBe('["a","b"]')
+  const booked = await said('book it')
+  expect(booked).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: { tool_calls: [{ function: { name: 'book_table', arguments: '{"people":2}' } }] },
+  })
+  await expect(said('any luck?')).rejects.toMatchObject({ status: 500, error: 'out of luck' })
+  expect((await said('any luck?')).finish_reason).toBe('stop')
+  for (const [error, seconds] of [
+    [{ status: 429 }, '1'],
+    [{ status: 503, retryAfter: 30 }, '30'],
+    [{ status: 500 }, null],
+    [{ status: 500, retryAfter: 0 }, '0'],
+  ] as const) {
+    const name = sim.inference.on({ contains: 'again' }, { error })
+    const refused = await said('again').catch(({ status, headers }) => [status, headers.get('retry-after')])
+    expect(refused).toEqual([error.status, seconds])
+    sim.inference.remove(name)
+  }
+  const stream = client.chat.completions.stream({
+    model: 'acme/chat',
+    messages: [{ role: 'user', content: 'weather?' }],
+  })
+  expect(await stream.finalContent()).toBe('Sunny, 21 degrees.')
+  const cut = await client.completions.create({ model: 'acme/chat', prompt: 'weather', max_tokens: 2 })
+  expect(cut).toMatchObject({ choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 2 } })
+  expect(sim.inference.list().map(({ name, hits }) => [name, hits])).toEqual([
+    ['script-1', 3],
+    ['script-2', 1],
+    [book, 1],
+    ['once', 1],
+  ])
+  expect(sim.fork().inference.list()).toEqual(sim.inference.list())
+  sim.inference.remove(book)
+  expect((await said('book it')).message.tool_calls).toBeUndefined()
+  expect(() => sim.inference.remove('onc')).toThrow("Did you mean 'once'?")
+  expect(() => sim.inference.on({ name: 'once' }, 'x')).toThrow("there is a rule 'once' already")
+  expect(() => sim.inference.on({}, { error: { status: 200, message: '' } })).toThrow(
+    'Failed to script an answer: $.answer',
+  )
+  sim.reset()
+  expect(sim.inference.list()).toEqual([])
+})
+
+test('a stream cuts no character in two, in the arguments of a tool and in a text without a space', async () => {
+  const { sim, client } = stage()
+  const ask = { model: 'acme/chat', messages: HELLO }
+  const given = { note: `ab${'😀'.repeat(40)}` }
+  sim.inference.on({ times: 1 }, { toolCall: { name: 'note', arguments: given } })
+  let said = ''
+  for await (const { choices } of await client.chat.completions.create({ ...ask, stream: true })) {
+    const piece = choices[0]?.delta.tool_calls?.[0]?.function?.arguments ?? ''
+    expect(piece.isWellFormed()).toBe(true)
+    said += piece
+  }
+  expect(JSON.parse(said)).toEqual(given)
+  for (const text of [`a${'😀'.repeat(700)}`, `${'中'.repeat(999)}😀${'中'.repeat(1_500)}`]) {
+    sim.inference.on({ times: 2 }, text)
+    expect((await client.chat.completions.create(ask)).choices[0]!.message.content).toBe(text)
+    expect(await client.chat.completions.stream(ask).finalContent()).toBe(text)
+  }
+})
+
+test('a rule that is to go and is not there: the control plane says which is meant', async () => {
+  const { sim, command } = await running()
+  sim.inference.on({ name: 'weather' }, 'Sunny.')
+  expect(await command('/_sim/inference/wether', undefined, 'DELETE')).toEqual({
+    status: 404,
+    body: { error: "Failed to remove the rule 'wether': there is none. Did you mean 'weather'?" },
+  })
+  expect((await command('/_sim/inference/weather', undefined, 'DELETE')).status).toBe(200)
+  expect(sim.inference.list()).toEqual([])
+})

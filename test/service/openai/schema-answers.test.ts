@@ -1,0 +1,216 @@
+/** Answers by a schema, as a validator of somebody else judges them. */
+import { Ajv } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import * as formats from 'ajv-formats'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { SchemaDocument } from '../../../src/lib/json-schema/document.ts'
+import { RegexPattern } from '../../../src/lib/json-schema/regex.ts'
+import { SchemaValidator } from '../../../src/lib/json-schema/validate.ts'
+import { FITTED, REFUSED } from './everyday-schemas.ts'
+import { HELLO, stage } from './openai-world.ts'
+
+const asked = (schema: unknown) => ({
+  ...{ model: 'acme/chat', messages: HELLO, max_tokens: 30_000 },
+  response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+})
+const called = (parameters: unknown) => ({
+  ...{ model: 'acme/chat', messages: HELLO },
+  tools: [{ type: 'function', function: { name: 'note', parameters } }],
+})
+
+/** What judges values by a schema: in 2020-12, or in draft 7 where it is written so. */
+function judge(schema: Record<string, unknown>): (value: unknown) => boolean | undefined {
+  const { $schema: _, ...rest } = schema
+  const options = { strict: false, validateSchema: false, logger: false } as const
+  const ajv = Array.isArray(schema.items) || 'dependencies' in schema ? new Ajv(options) : new Ajv2020(options)
+  const add = formats.default as unknown as { default?: (to: unknown) => void } & ((to: unknown) => void)
+  ;(add.default ?? add)(ajv)
+  const validate = ajv.compile(rest)
+  return value => {
+    try {
+      return validate(value)
+    } catch (error) {
+      // What it compiles of `contains` in a branch that is never taken does not run.
+      if (error instanceof ReferenceError) return undefined
+      throw error
+    }
+  }
+}
+
+describe('a schema', () => {
+  test('of every day is fitted by each of ten answers, and by the arguments of a call', async () => {
+    const { ask } = stage({ check: false })
+    for (const schema of FITTED) {
+      const isGood = judge(schema)
+      const { status, body } = await ask('/v1/chat/completions', { ...asked(schema), n: 10 })
+      expect([status, body.error, schema]).toEqual([200, undefined, schema])
+      for (const { message } of body.choices) {
+        expect([message.content, isGood(JSON.parse(message.content)), schema]).toEqual([message.content, true, schema])
+      }
+      if (schema.type !== 'object') continue
+      const call = await ask('/v1/chat/completions', called(schema))
+      expect(isGood(JSON.parse(call.body.choices[0].message.tool_calls[0].function.arguments))).toBe(true)
+    }
+  })
+
+  test('that nothing fits, or too much would, is refused with the place, and nothing is changed', async () => {
+    const { sim, ask } = stage({ check: false })
+    const before = sim.digest
+    for (const [schema, why] of REFUSED) {
+      const { status, body } = await ask('/v1/chat/completions', asked(schema))
+      expect([status, body.error]).toEqual([400, expect.stringContaining(why)])
+    }
+    const none = await ask('/v1/chat/completions', called({ type: 'array' }))
+    expect([none.status, none.body.error]).toEqual([400, expect.stringContaining('tool note')])
+    expect(sim.digest).toBe(before)
+  })
+
+  test('asks for any call with an object', async () => {
+    const { ask } = stage({ check: false })
+    for (const parameters of [{}, { anyOf: [{ type: 'string' }, { required: ['a'] }] }]) {
+      const { body } = await ask('/v1/chat/completions', called(parameters))
+      expect(JSON.parse(body.choices[0].message.tool_calls[0].function.arguments)).toBeTypeOf('object')
+    }
+  })
+})
+
+const name = fc.constantFrom('a', 'b', 'c')
+const small = fc.integer({ min: 0, max: 3 })
+const value = fc.letrec(tie => ({
+  any: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, false, 0, 1, 2.5, -3, '', 'a', 'ab', 'b-1'),
+    fc.array(tie('any'), { maxLength: 3 }),
+    fc.dictionary(name, tie('any'), { maxKeys: 3, noNullPrototype: true }),
+  ),
+})).any
+/** Schemas of any keywords, few of which know of each other. */
+const { schema: anySchema } = fc.letrec<{ schema: Record<string, unknown>; inner: unknown }>(tie => ({
+  inner: fc.oneof({ weight: 8, arbitrary: tie('schema') }, { weight: 1, arbitrary: fc.boolean() }),
+  schema: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.record(
+      {
+        type: fc.constantFrom(
+          'string',
+          'integer',
+          'number',
+          'boolean',
+          'null',
+          ['string', 'integer'],
+          'array',
+          'object',
+        ),
+        ...{ minLength: small, maxLength: fc.integer({ min: 2, max: 9 }) },
+        ...{ minimum: fc.integer({ min: -9, max: 9 }), multipleOf: fc.constantFrom(0.5, 3, 0.1) },
+        pattern: fc.constantFrom('^a', 'b$', '[0-9]', '^[a-z-]*$'),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.record({ enum: fc.array(value, { minLength: 1, maxLength: 4 }) }),
+    fc.record(
+      {
+        type: fc.constant('object'),
+        properties: fc.dictionary(name, tie('inner'), { maxKeys: 3 }),
+        required: fc.uniqueArray(name, { maxLength: 2 }),
+        ...{ additionalProperties: tie('inner'), unevaluatedProperties: tie('inner') },
+        patternProperties: fc.dictionary(fc.constantFrom('^a', 'b', '^c$'), tie('inner'), { maxKeys: 1 }),
+        propertyNames: fc.constantFrom({ enum: ['a', 'b'] }, { maxLength: 1 }, true),
+        ...{ minProperties: small, maxProperties: small },
+        dependentRequired: fc.dictionary(name, fc.uniqueArray(name, { maxLength: 1 }), { maxKeys: 1 }),
+        dependentSchemas: fc.dictionary(name, tie('inner'), { maxKeys: 1 }),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.record(
+      {
+        type: fc.constant('array'),
+        ...{ items: tie('inner'), unevaluatedItems: tie('inner') },
+        prefixItems: fc.array(tie('inner'), { minLength: 1, maxLength: 2 }),
+        ...{ minItems: small, maxItems: small, uniqueItems: fc.boolean() },
+      },
+      { requiredKeys: [] },
+    ),
+    // Beside prefixItems the other validator takes an empty array for one that contains something.
+    fc.record(
+      {
+        type: fc.constant('array'),
+        ...{ items: tie('inner'), contains: tie('inner') },
+        ...{ minItems: small, maxItems: small, minContains: small, maxContains: small, uniqueItems: fc.boolean() },
+      },
+      { requiredKeys: [] },
+    ),
+    fc.record(
+      {
+        ...{ anyOf: fc.array(tie('inner'), { minLength: 1, maxLength: 3 }), not: tie('inner') },
+        ...{ oneOf: fc.array(tie('inner'), { minLength: 1, maxLength: 3 }) },
+        ...{ allOf: fc.array(tie('inner'), { minLength: 1, maxLength: 2 }) },
+        // biome-ignore lint/suspicious/noThenProperty: so the keyword is called
+        ...{ if: tie('inner'), then: tie('inner'), else: tie('inner') },
+      },
+      { requiredKeys: [] },
+    ),
+  ) as fc.Arbitrary<Record<string, unknown>>,
+}))
+
+describe('any schema', () => {
+  test('is fitted by what is answered, or is refused', async () => {
+    const { ask } = stage({ check: false })
+    let answered = 0
+    await fc.assert(
+      fc.asyncProperty(anySchema, async schema => {
+        const { status, body } = await ask('/v1/chat/completions', asked(schema))
+        if (status === 400) return
+        answered++
+        const { content } = body.choices[0].message
+        expect([content, judge(schema)(JSON.parse(content)) ?? true]).toEqual([content, true])
+      }),
+      { numRuns: 60 },
+    )
+    expect(answered).toBeGreaterThan(15)
+  })
+
+  test('judges every value as others do', () => {
+    fc.assert(
+      fc.property(anySchema, fc.array(value, { minLength: 8, maxLength: 8 }), (schema, values) => {
+        const isGood = judge(schema)
+        const validator = new SchemaValidator(new SchemaDocument(schema), () => {})
+        for (const one of values) {
+          const good = isGood(one)
+          if (good !== undefined) expect([one, validator.isValid(schema, one as never)]).toEqual([one, good])
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+test('a pattern takes the texts that the engine takes', () => {
+  const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\d', '\\w', '\\b', '^', '$', '\\u0061', '\\p{L}', '-')
+  const { tree } = fc.letrec<{ tree: string }>(tie => ({
+    tree: fc.oneof(
+      { maxDepth: 3 },
+      atom,
+      fc.tuple(tie('tree'), tie('tree')).map(([a, b]) => a + b),
+      fc.tuple(tie('tree'), tie('tree')).map(([a, b]) => `(?:${a}|${b})`),
+      fc
+        .tuple(fc.constantFrom('', '?:', '?=', '?!', '?<=', '?<!', '?<n>'), tie('tree'))
+        .filter(([open, inner]) => open !== '?<n>' || !inner.includes('?<n>'))
+        .map(([open, inner]) => `(${open}${inner})`),
+      fc
+        .tuple(tie('tree'), fc.constantFrom('*', '+', '?', '{2}', '{1,3}', '{2,}', '*?'))
+        .map(([body, count]) => `(?:${body})${count}`),
+    ),
+  }))
+  const short = fc.string({ unit: fc.constantFrom('a', 'b', '1', ' ', '-', 'é'), maxLength: 6 })
+  fc.assert(
+    fc.property(tree, fc.array(short, { minLength: 10, maxLength: 10 }), (source, texts) => {
+      fc.pre((source.match(/\?<n>/g) ?? []).length < 2)
+      const pattern = new RegexPattern(source, () => {})
+      const engine = new RegExp(source, 'u')
+      for (const one of texts) expect([one, pattern.matches(one)]).toEqual([one, engine.test(one)])
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,122 @@
+/** Whatever is sent, the answer is the service's own: never a 5xx, and what is refused changes nothing. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { routeParamNames } from '../../src/service/endpoint.ts'
+import { operations } from '../../src/service/index.ts'
+import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { service } from './service-world.ts'
+
+const words = fc.constantFrom(
+  'acme/assistant',
+  'assistant',
+  '2cZeTxVFN7tKxCCh',
+  'default',
+  'ALL',
+  '',
+  '..',
+  '%',
+  '%2F',
+  '🦙',
+)
+const segment = fc.oneof(words, fc.string({ maxLength: 8 })).map(text => text.replaceAll(/[?#\\]/g, ''))
+const known = fc.constantFrom(...Object.values(operations))
+
+const field = fc.constantFrom(
+  ...new Set(
+    Object.values(operations).flatMap(one => [
+      ...Object.keys((one.body as { shape?: object } | undefined)?.shape ?? {}),
+      ...Object.keys(one.query),
+    ]),
+  ),
+  '__proto__',
+  'constructor',
+)
+const value = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom(
+    'H100-80GB',
+    'other',
+    'acme/assistant',
+    'aurora-labs/aurora-8b-instruct',
+    '24h',
+    1,
+    0,
+    -1,
+    1e300,
+    513,
+  ),
+)
+const body = fc.oneof(
+  fc.dictionary(field, value).map(fields => JSON.stringify(fields)),
+  fc.jsonValue({ maxDepth: 4 }).map(json => JSON.stringify(json)),
+  fc.string({ maxLength: 40 }),
+)
+
+test('random requests to every endpoint', async () => {
+  await loadTokenizer()
+  await fc.assert(
+    fc.asyncProperty(
+      known,
+      fc.array(segment, { minLength: 3, maxLength: 3 }),
+      field,
+      words,
+      body,
+      async (endpoint, segments, name, text, content) => {
+        let path = endpoint.path
+        for (const [i, parameter] of routeParamNames(path).entries())
+          path = path.replace(`{${parameter}}`, segments[i] ?? '')
+        const { ask } = service()
+        const sent = endpoint.method === 'GET' ? undefined : content
+        const { status } = await ask(`${endpoint.method} ${path}?${name}=${text}`, sent)
+        expect(status).toBeLessThan(500)
+      },
+    ),
+    { numRuns: 400, seed: 7 },
+  )
+})
+
+test('random paths and methods', async () => {
+  const { ask } = service()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'),
+      fc.array(fc.oneof(segment, fc.constantFrom('v1', 'deploy', 'models', 'list', 'schema', 'voices')), {
+        maxLength: 6,
+      }),
+      async (method, segments) => {
+        const { status } = await ask(`${method} /${segments.join('/')}`)
+        expect(status).toBeLessThan(500)
+      },
+    ),
+    { numRuns: 500, seed: 7 },
+  )
+})
+
+test.each([150_000, 400_000])('a body with %i errors is answered with 422 and the first hundred', async count => {
+  await loadTokenizer()
+  const { ask } = service()
+  const messages = Array.from({ length: count }, () => 1)
+  const { status, body } = await ask('POST /v1/chat/completions', { model: 'acme/assistant', messages })
+  expect(status).toBe(422)
+  expect(body.detail).toHaveLength(101)
+  expect(body.detail[99].loc).toEqual(['body', 'messages', '99'])
+  expect(body.detail[100]).toEqual({
+    loc: ['body'],
+    msg: `Only the first 100 errors are listed; there are ${count - 100} more`,
+    type: 'too_many_errors',
+  })
+})
+
+test('a body with 300,000 errors within one message is answered with 422', async () => {
+  await loadTokenizer()
+  const { ask } = service()
+  const tool_calls = Array.from({ length: 300_000 }, () => ({ type: 1 }))
+  const { status, body } = await ask('POST /v1/chat/completions', {
+    model: 'acme/assistant',
+    messages: [{ role: 'assistant', tool_calls }],
+  })
+  expect(status).toBe(422)
+  expect(body.detail).toEqual([
+    { loc: ['body'], msg: 'There are more errors than can be listed', type: 'too_many_errors' },
+  ])
+})

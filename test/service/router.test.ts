@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { Router } from '../../src/service/http/router.ts'
+
+const routes = [
+  'GET /deploy/list',
+  'POST /deploy/llm',
+  'GET /deploy/{deploy_id}',
+  'DELETE /deploy/{deploy_id}',
+  'GET /deploy/{deploy_id}/stats',
+  'POST /deploy/{deploy_id}/start',
+  'GET /deploy/llm/gpu_availability',
+  'GET /models/list',
+  'GET /models/deployment/list',
+  'GET /models/{model_name}',
+  'DELETE /models/{model_name}',
+  'GET /models/{model_name}/versions',
+  'GET /models/{model_name}/schema/{variantKey}',
+  'GET /v1/voices',
+  'GET /v1/voices/{voice_id}',
+  'POST /v1/lora/create',
+  'PATCH /v1/lora/{lora_name}',
+  'GET /v1/model/{model_name}/loras',
+]
+const router = new Router(
+  routes.map(route => {
+    const [method, path] = route.split(' ') as [string, string]
+    return [{ method, path }, route] as const
+  }),
+)
+
+describe('what a spelling leads to', () => {
+  test.each<[string, string, string | number, Record<string, string>?]>([
+    ['GET', '/deploy/list', 'GET /deploy/list', {}],
+    ['GET', '/deploy/list/', 'GET /deploy/list', {}],
+    ['GET', '/deploy/%6Cist', 'GET /deploy/list', {}],
+    ['HEAD', '/deploy/list', 'GET /deploy/list', {}],
+    ['GET', '/deploy/Abc', 'GET /deploy/{deploy_id}', { deploy_id: 'Abc' }],
+    ['GET', '/deploy/Abc/', 'GET /deploy/{deploy_id}', { deploy_id: 'Abc' }],
+    ['GET', '/deploy/a%2Fb', 'GET /deploy/{deploy_id}', { deploy_id: 'a/b' }],
+    ['GET', '/deploy/a%20b', 'GET /deploy/{deploy_id}', { deploy_id: 'a b' }],
+    ['GET', '/deploy/%F0%9F%A6%99', 'GET /deploy/{deploy_id}', { deploy_id: '🦙' }],
+    ['GET', '/deploy/a+b', 'GET /deploy/{deploy_id}', { deploy_id: 'a+b' }],
+    ['GET', '/deploy/a%2525b', 'GET /deploy/{deploy_id}', { deploy_id: 'a%25b' }],
+    ['GET', '/deploy/__proto__', 'GET /deploy/{deploy_id}', { deploy_id: '__proto__' }],
+    ['GET', '/deploy/Abc/stats', 'GET /deploy/{deploy_id}/stats', { deploy_id: 'Abc' }],
+    ['GET', '/deploy/llm/gpu_availability', 'GET /deploy/llm/gpu_availability', {}],
+    ['GET', '/deploy/llm', 'GET /deploy/{deploy_id}', { deploy_id: 'llm' }],
+    ['POST', '/deploy/llm', 'POST /deploy/llm', {}],
+    ['POST', '/deploy/Abc/start/', 'POST /deploy/{deploy_id}/start', { deploy_id: 'Abc' }],
+    ['DELETE', '/deploy/list', 'DELETE /deploy/{deploy_id}', { deploy_id: 'list' }],
+    ['GET', '/models/list', 'GET /models/list', {}],
+    ['GET', '/models/deployment/list', 'GET /models/deployment/list', {}],
+    ['DELETE', '/models/deployment/list', 'DELETE /models/{model_name}', { model_name: 'deployment/list' }],
+    ['GET', '/models/chat', 'GET /models/{model_name}', { model_name: 'chat' }],
+    ['GET', '/models/acme/chat', 'GET /models/{model_name}', { model_name: 'acme/chat' }],
+    ['GET', '/models/acme%2Fchat', 'GET /models/{model_name}', { model_name: 'acme/chat' }],
+    ['GET', '/models/acme%2fchat/', 'GET /models/{model_name}', { model_name: 'acme/chat' }],
+    ['DELETE', '/models/acme/chat', 'DELETE /models/{model_name}', { model_name: 'acme/chat' }],
+    ['GET', '/models/chat/versions', 'GET /models/{model_name}/versions', { model_name: 'chat' }],
+    ['GET', '/models/acme/chat/versions', 'GET /models/{model_name}/versions', { model_name: 'acme/chat' }],
+    ['GET', '/models/acme%2Fchat/versions', 'GET /models/{model_name}/versions', { model_name: 'acme/chat' }],
+    [
+      'GET',
+      '/models/acme/chat/schema/default',
+      'GET /models/{model_name}/schema/{variantKey}',
+      { model_name: 'acme/chat', variantKey: 'default' },
+    ],
+    [
+      'GET',
+      '/models/acme%2Fchat/schema/default/',
+      'GET /models/{model_name}/schema/{variantKey}',
+      { model_name: 'acme/chat', variantKey: 'default' },
+    ],
+    [
+      'GET',
+      '/models/chat/schema/default',
+      'GET /models/{model_name}/schema/{variantKey}',
+      { model_name: 'chat', variantKey: 'default' },
+    ],
+    [
+      'GET',
+      '/models/schema/schema/schema',
+      'GET /models/{model_name}/schema/{variantKey}',
+      { model_name: 'schema', variantKey: 'schema' },
+    ],
+    ['GET', '/v1/model/acme/chat/loras', 'GET /v1/model/{model_name}/loras', { model_name: 'acme/chat' }],
+    ['GET', '/v1/voices', 'GET /v1/voices', {}],
+    ['GET', '/v1/voices/', 'GET /v1/voices', {}],
+    ['GET', '/v1/voices/v', 'GET /v1/voices/{voice_id}', { voice_id: 'v' }],
+    ['POST', '/v1/lora/create', 'POST /v1/lora/create', {}],
+    ['PATCH', '/v1/lora/create', 'PATCH /v1/lora/{lora_name}', { lora_name: 'create' }],
+    ['GET', '/', 404],
+    ['GET', '', 404],
+    ['GET', '/deploy', 404],
+    ['GET', '/deploy/', 404],
+    ['GET', '//deploy/list', 404],
+    ['GET', '/deploy//list', 404],
+    ['GET', '/deploy/list//', 404],
+    ['GET', '/Deploy/list', 404],
+    ['GET', '/models/a/b/c', 404],
+    ['GET', '/models/a/b/schema', 404],
+    ['GET', '/models/a/b/schema/default/x', 404],
+    ['GET', '/deploy/%', 404],
+    ['GET', '/deploy/%zz', 404],
+    ['GET', '/deploy/%C3%28', 404],
+    ['GET', '/%E0%A4%A/list', 404],
+    ['POST', '/deploy/list', 405],
+    ['PUT', '/deploy/Abc', 405],
+    ['OPTIONS', '/v1/voices', 405],
+    ['GET', '/v1/lora/create', 405],
+  ])('%s %s → %s', (method, path, expected, params) => {
+    const match = router.match(method, path)
+    if (expected === 404) expect(match).toBeUndefined()
+    else if (expected === 405) expect(match).toHaveProperty('allow')
+    else expect(match).toEqual({ target: expected, params })
+  })
+
+  test('another method: the methods there are, sorted', () => {
+    expect(router.match('PUT', '/deploy/Abc')).toEqual({ allow: ['DELETE', 'GET', 'HEAD'] })
+    expect(router.match('GET', '/v1/lora/create')).toEqual({ allow: ['PATCH', 'POST'] })
+  })
+})

@@ -1,0 +1,211 @@
+/** Worlds that are strict about what clients send. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { serve } from '../../src/transports/http/server.ts'
+
+const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
+
+const ask = async (sim: Simulator, method: string, path: string, body?: unknown) => {
+  const answer = await sim.fetch(`http://sim${path}`, {
+    method,
+    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+
+test('fields that no declaration names are refused where they stand, with the name that was meant', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const { digest } = sim
+  const sent = {
+    ...LLM,
+    num_gpu: 2,
+    hub: { repo: 'acme/chat-8b', revison: 'main' },
+    settings: { min_instances: -1, x: 1 },
+  }
+  const { status, body } = await ask(sim, 'POST', '/deploy/llm', sent)
+  expect(status).toBe(422)
+  expect(body.detail).toMatchObject([
+    { loc: ['body', 'settings', 'min_instances'], type: 'greater_than_equal' },
+    {
+      loc: ['body', 'hub', 'revison'],
+      msg: "Extra inputs are not permitted: revison. Did you mean 'revision'?",
+      type: 'extra_forbidden',
+    },
+    { loc: ['body', 'num_gpu'], msg: "Extra inputs are not permitted: num_gpu. Did you mean 'num_gpus'?" },
+    {
+      loc: ['body', 'settings', 'x'],
+      msg: 'Extra inputs are not permitted: x. It takes min_instances, max_instances.',
+    },
+  ])
+  expect(sim.digest).toBe(digest)
+  expect((await ask(createSimulator(), 'POST', '/deploy/llm', { ...sent, settings: {} })).status).toBe(200)
+})
+
+test('what a declaration leaves free is nobody to be strict about', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const batch = {
+    input_file_id: 'file_HSCZDQPBeSpnXB5vXxnzQcds',
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+    metadata: { anything: 'goes' },
+  }
+  expect((await ask(sim, 'POST', '/v1/batches', batch)).status).toBe(200)
+  const count = {
+    model: 'aurora-labs/aurora-8b-instruct',
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache: true }], name: 'x' }],
+    tools: [{ name: 't', input_schema: { properties: { x: {} } }, strict: true }],
+    tool_choice: { type: 'auto', other: 1 },
+  }
+  expect((await ask(sim, 'POST', '/vendor_a/v1/messages/count_tokens', count)).status).toBe(200)
+  expect(sim.unreadFields).toEqual([])
+})
+
+test('what stands within a conversation is looked at like everything else, and what clients send back is known', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const chat = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
+  const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', anything: 'goes' } } }
+  const strangers = async (more: object) => {
+    const { status, body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, ...more })
+    expect(status).toBe(422)
+    return body.detail.map(
+      ({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg.slice(msg.indexOf('. ') + 2)}`,
+    )
+  }
+  expect(await strangers({ messages: [{ role: 'user', contnet: 'x' }] })).toEqual([
+    "body.messages.0.contnet: Did you mean 'content'?",
+  ])
+  expect(await strangers({ messages: [{ role: 'user', content: [{ type: 'text', txt: 'x' }] }] })).toEqual([
+    "body.messages.0.content.0.txt: Did you mean 'text'?",
+  ])
+  expect(await strangers({ stream: true, stream_options: { include_usge: true } })).toEqual([
+    "body.stream_options.include_usge: Did you mean 'include_usage'?",
+  ])
+  const format = { type: 'json_schema', json_schema: { name: 'a', shema: { type: 'object' } } }
+  expect(await strangers({ response_format: format })).toEqual([
+    "body.response_format.json_schema.shema: Did you mean 'schema'?",
+  ])
+  expect(await strangers({ tools: [{ type: 'function', function: { name: 'f', paramters: {} } }] })).toEqual([
+    "body.tools.0.function.paramters: Did you mean 'parameters'?",
+  ])
+  expect(sim.unreadFields.map(({ what }) => what)).toContain('body messages.0.contnet')
+  const read = sim.unreadFields.length
+  const { body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, tools: [tool], tool_choice: 'required' })
+  const { message } = body.choices[0]
+  const result = { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'done' }
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,' } }
+  const messages = [{ role: 'user', content: [image, { type: 'text', text: 'Go.' }] }, message, result]
+  expect((await ask(sim, 'POST', '/v1/chat/completions', { ...chat, messages, tools: [tool] })).status).toBe(200)
+  expect(sim.unreadFields).toHaveLength(read)
+  const lenient = await ask(createSimulator(), 'POST', '/v1/chat/completions', {
+    ...chat,
+    messages: [{ role: 'user', content: 'x', contnet: 'x' }],
+  })
+  expect(lenient.status).toBe(200)
+})
+
+test('what nothing reads is counted: parameters, fields, bodies, and parts of forms', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  expect((await ask(sim, 'GET', '/deploy/list?stauts=running&stauts=failed')).status).toBe(200)
+  await ask(sim, 'GET', '/deploy/list?stauts=running')
+  await ask(sim, 'POST', '/deploy/llm', { ...LLM, hub: { ...LLM.hub, path: '' } })
+  expect((await ask(sim, 'POST', '/deploy/ZULBVvLkUPftB8Mo/start', { now: true })).status).toBe(200)
+  const form = new FormData()
+  form.set('purpose', 'batch')
+  form.set('porpoise', 'batch')
+  form.set('file', new Blob(['{}']), 'a.jsonl')
+  const headers = { authorization: `Bearer ${sim.token}` }
+  expect((await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).status).toBe(422)
+  expect(sim.unreadFields).toEqual([
+    { operation: 'listDeployments', what: 'query stauts', times: 2 },
+    { operation: 'createLlmDeployment', what: 'body hub.path', times: 1 },
+    { operation: 'startDeployment', what: 'body', times: 1 },
+    { operation: 'uploadFile', what: 'body porpoise', times: 1 },
+  ])
+  expect(sim.requests[0]).toHaveProperty('unread', ['query stauts'])
+  sim.reset()
+  expect(sim.unreadFields).toEqual([])
+})
+
+test('in a world with names both words are known, and messages have its own', async () => {
+  const sim = createSimulator({ strictRequests: true, names: { fields: { hub: 'depot' } } })
+  expect((await ask(sim, 'POST', '/deploy/llm', LLM)).status).toBe(200)
+  const named = { ...LLM, model_name: 'two', hub: undefined }
+  expect((await ask(sim, 'POST', '/deploy/llm', { ...named, depot: LLM.hub })).status).toBe(200)
+  const { body } = await ask(sim, 'POST', '/deploy/llm', { ...named, depott: LLM.hub })
+  expect(body.detail).toContainEqual(
+    expect.objectContaining({
+      loc: ['body', 'depott'],
+      msg: "Extra inputs are not permitted: depott. Did you mean 'depot'?",
+    }),
+  )
+  const both = await ask(sim, 'POST', '/deploy/llm', { ...named, depot: { repo: 'acme/chat-8b', x: 1 }, hub: LLM.hub })
+  expect(both.status).toBe(422)
+  expect(both.body.detail).toMatchObject([{ loc: ['body', 'depot', 'x'] }])
+  const ours = await ask(sim, 'POST', '/deploy/llm', { ...named, model_name: 'three', depot: LLM.hub, hub: { x: 1 } })
+  expect(ours.status).toBe(200)
+})
+
+test('a server tells it, world by world', async () => {
+  const server = await serve(createSimulator(), { port: 0 })
+  onTestFinished(() => server.close())
+  const json = { 'content-type': 'application/json' }
+  const made = await fetch(`${server.url}/_sim/worlds`, {
+    method: 'POST',
+    headers: json,
+    body: '{"strict_requests":true}',
+  })
+  const { base_url, token } = await made.json()
+  for (const base of [server.url, base_url]) {
+    const bearer = base === server.url ? 'sim_default_token' : token.replace(/\.w1$/, '')
+    const headers = { ...json, authorization: `Bearer ${bearer}` }
+    await fetch(`${base}/deploy/list?x=1`, { headers })
+    await fetch(`${base}/deploy/ZULBVvLkUPftB8Mo/start`, { method: 'POST', headers })
+  }
+  const unread = async (base: string) => (await fetch(`${base}/_sim/unread`)).json()
+  expect(await unread(server.url)).toEqual({ error: expect.stringContaining('Start with --strict-requests') })
+  expect(await unread(base_url)).toEqual([{ operation: 'listDeployments', what: 'query x', times: 1 }])
+})
+
+test('a POST over the wire that announces no body has none, and one that does has one', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const server = await serve(sim, { port: 0 })
+  onTestFinished(() => server.close())
+  const { hostname, port } = new URL(server.url)
+  const post = async (rest: string) => {
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      `POST /deploy/ZULBVvLkUPftB8Mo/start HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${sim.token}\r\n` +
+        `connection: close\r\n${rest}`,
+    )
+    socket.resume()
+    await once(socket, 'close')
+  }
+  await post('\r\n')
+  await post('content-length: 0\r\n\r\n')
+  expect(sim.requests).toHaveLength(2)
+  expect(sim.unreadFields).toEqual([])
+  await post('content-length: 2\r\n\r\n{}')
+  await post('transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n')
+  expect(sim.unreadFields).toEqual([{ operation: 'startDeployment', what: 'body', times: 2 }])
+})
+
+test('a body with 150,000 unknown fields is answered with 422 and the first hundred', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`x${i}`, 1]))
+  const { status, body } = await ask(sim, 'POST', '/deploy/llm', { ...LLM, num_gpus: 'two', ...unknown })
+  expect(status).toBe(422)
+  expect(body.detail).toHaveLength(101)
+  expect(body.detail[0]).toMatchObject({ loc: ['body', 'num_gpus'] })
+  expect(body.detail[100].msg).toBe('Only the first 100 errors are listed; there are 149901 more')
+  expect(sim.unreadFields).toHaveLength(100)
+})
+
+test('an unknown field of a body is refused beside hundreds of unknown parameters', async () => {
+  const sim = createSimulator({ strictRequests: true })
+  const search = Array.from({ length: 300 }, (_, i) => `x${i}=1`).join('&')
+  const { status, body } = await ask(sim, 'POST', `/deploy/llm?${search}`, { ...LLM, num_gpu: 2 })
+  expect([status, body.detail.length, body.detail[0].loc]).toEqual([422, 1, ['body', 'num_gpu']])
+})

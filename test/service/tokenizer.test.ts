@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { countTokens as exactly } from 'gpt-tokenizer/encoding/o200k_base'
+import { expect, test } from 'vitest'
+import { mergeBytePairs } from '../../src/service/openai/byte-pairs.ts'
+import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+
+await loadTokenizer()
+
+test('ordinary text is counted exactly, however long', () => {
+  const text = 'The quick brown fox, 1234 times; naïve — 日本語のテキスト。\n'.repeat(300)
+  expect(countTokens(text)).toBe(exactly(text))
+})
+
+test.each(['a', '🙂', '中', ' ', '!'])(
+  'a run of %j without end is counted in pieces, near enough and in no time',
+  unit => {
+    const short = unit.repeat(2000)
+    const counted = countTokens(short)
+    expect(Math.abs(counted - exactly(short))).toBeLessThanOrEqual(8)
+    // Two million of them would take minutes in one piece.
+    const per = countTokens(unit.repeat(400_000)) / 400_000
+    expect(per).toBeCloseTo(counted / 2000, 1)
+  },
+)
+
+test('countTokens equals the count of the tokenizer when a text has long words of any script', () => {
+  const unit = fc.constantFrom(...'abcdeXYZ019-_=', 'é', 'ß', '中', '文', '字', 'ก', '🙂', '\u0301')
+  const word = fc.string({ unit, minLength: 1, maxLength: 900 })
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), words => {
+      const text = words.join(' ')
+      expect(countTokens(text)).toBe(exactly(text))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('mergeBytePairs takes a number of steps near the length of the piece', () => {
+  // A search of all pairs for each merge takes 10^12 steps here.
+  const length = 2 ** 20
+  let steps = 0
+  const tokens = mergeBytePairs(length, (start, end) => {
+    steps++
+    return end - start <= 8 && [1, 2, 4, 8].includes(end - start) ? end - start : undefined
+  })
+  expect(tokens).toEqual(Array(length / 8).fill(8))
+  expect(steps).toBeLessThan(6 * length)
+})

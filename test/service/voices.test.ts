@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { createClient } from '../../src/service/client/client.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { issues, refused } from './service-world.ts'
+
+const KNOWN = 'voice_k7RtWq2mXb4Hn9Zp'
+
+function voices() {
+  const sim = createSimulator({ seed: 1 })
+  const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+  const add = (fields: Record<string, string>, ...samples: string[]) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(fields)) form.set(name, value)
+    for (const [i, sample] of samples.entries()) form.append('files', new Blob([sample]), `sample-${i}.wav`)
+    return send('POST /v1/voices/add', form)
+  }
+  const send = async (request: string, body?: BodyInit, headers: Record<string, string> = {}) => {
+    const [method, path] = request.split(' ') as [string, string]
+    const response = await sim.fetch(`http://sim${path}`, {
+      method,
+      headers: { authorization: `Bearer ${sim.token}`, ...headers },
+      ...(body !== undefined && { body }),
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
+    return { status: response.status, body: (await response.json()) as any }
+  }
+  return { sim, api, add, send }
+}
+
+describe('a voice', () => {
+  test('is made from samples, edited and deleted, and the collection of the data knows', async () => {
+    const { sim, api } = voices()
+    const data = await sim.data()
+    await sim.clock.advance('90s')
+    const made = await api.addVoice({ name: 'Night desk', file: 'RIFF', filename: 'a.wav' })
+    const now = 1_767_225_600 + 90
+    expect(made).toEqual({
+      user_id: sim.world.store.account.uid,
+      voice_id: expect.stringMatching(/^voice_[A-Za-z0-9]{24}$/),
+      name: 'Night desk',
+      description: '',
+      created_at: now,
+      updated_at: now,
+    })
+    const { voice_id } = made
+    expect(await api.getVoice({ voice_id })).toEqual(made)
+    expect((await api.listVoices()).voices.at(-1)).toEqual(made)
+    await data.whenIdle()
+    expect(data.voices.findFirst(query => query.where({ voice_id }))).toMatchObject({ name: 'Night desk' })
+    await sim.clock.advance('60s')
+    const edited = await api.editVoice({ voice_id, description: 'Slow & kind = good' })
+    expect(edited).toEqual({ ...made, description: 'Slow & kind = good', updated_at: now + 60 })
+    const { digest } = sim
+    expect(await api.editVoice({ voice_id, name: 'Night desk' })).toEqual(edited)
+    expect(sim.digest).toBe(digest)
+    expect(await api.deleteVoice({ voice_id })).toEqual({})
+    expect(await refused(api.getVoice({ voice_id }))).toEqual([404, `no voice ${voice_id}`])
+    await data.whenIdle()
+    expect(data.voices.findFirst(query => query.where({ voice_id }))).toBeUndefined()
+    const kinds = sim.journal.entries().map(({ kind }) => kind)
+    expect(kinds.filter(kind => kind.startsWith('voice.'))).toEqual(['voice.created', 'voice.edited', 'voice.deleted'])
+  })
+
+  test('has an id by its name and samples, whoever asks first', async () => {
+    const ids = async (...order: [string, string][]) => {
+      const { add } = voices()
+      const found: Record<string, string> = {}
+      for (const [name, sample] of order) found[`${name} ${sample}`] = (await add({ name }, sample)).body.voice_id
+      return found
+    }
+    const one = await ids(['Ada', 'x'], ['Ada', 'y'], ['Bo', 'x'])
+    expect(await ids(['Bo', 'x'], ['Ada', 'y'], ['Ada', 'x'])).toEqual(one)
+    expect(new Set(Object.values(one)).size).toBe(3)
+    const { add } = voices()
+    const twice = [await add({ name: 'Ada' }, 'x'), await add({ name: 'Ada' }, 'x')].map(({ body }) => body.voice_id)
+    expect(twice[0]).toBe(one['Ada x'])
+    expect(twice[1]).not.toBe(twice[0])
+    expect((await add({ name: 'Ada' }, 'x', 'y')).body.voice_id).not.toBe(one['Ada x'])
+  })
+
+  test('of a fork is its own', async () => {
+    const { sim, api } = voices()
+    const fork = sim.fork()
+    const there = createClient(fork.fetch, { baseUrl: 'http://fork', token: fork.token })
+    await there.deleteVoice({ voice_id: KNOWN })
+    expect((await api.getVoice({ voice_id: KNOWN })).voice_id).toBe(KNOWN)
+    sim.restore(fork.snapshot().toBytes())
+    expect((await refused(api.getVoice({ voice_id: KNOWN })))[0]).toBe(404)
+  })
+})
+
+describe('the form of a voice', () => {
+  test('is edited url-encoded or as multipart, with files that nobody wants', async () => {
+    const { send } = voices()
+    const path = `POST /v1/voices/${KNOWN}/edit`
+    const name = async (body?: BodyInit) => (await send(path, body)).body.name
+    expect(await name(new URLSearchParams({ name: 'Über & co', extra: 'x' }))).toBe('Über & co')
+    const form = new FormData()
+    form.set('name', 'By multipart')
+    form.append('files', new Blob(['RIFF']), 'a.wav')
+    expect(await name(form)).toBe('By multipart')
+    expect(await name()).toBe('By multipart')
+    const json = await send(path, '{"name":"x"}', { 'content-type': 'application/json' })
+    expect(json).toEqual({
+      status: 415,
+      body: { detail: 'Unsupported Media Type: send application/x-www-form-urlencoded or multipart/form-data' },
+    })
+    expect((await send(path, new URLSearchParams({ name: 'x'.repeat(1_100_000) }))).status).toBe(413)
+    expect(await name()).toBe('By multipart')
+  })
+
+  test('what is wrong with it is told field by field, and changes nothing', async () => {
+    const { sim, api, add, send } = voices()
+    const { digest } = sim
+    const told = async (answer: ReturnType<typeof send>) => {
+      const { status, body } = await answer
+      return [status, body.detail.map((one: { loc: string[]; type: string }) => `${one.loc.join('/')} ${one.type}`)]
+    }
+    expect(await told(add({}))).toEqual([422, ['body/name missing', 'body/files missing']])
+    expect(await told(add({ name: '' }, 'x'))).toEqual([422, ['body/name string_too_short']])
+    expect(await told(add({ name: 'x'.repeat(101) }, 'x'))).toEqual([422, ['body/name string_too_long']])
+    expect((await add({ name: '🦙'.repeat(100) }, 'x')).status).toBe(200)
+    sim.reset()
+    expect(await told(add({ name: 'Ada', files: 'text' }))).toEqual([422, ['body/files value_error']])
+    expect(await told(add({ name: 'Ada' }, 'x', ''))).toEqual([422, ['body/files value_error']])
+    expect(await told(send('POST /v1/voices/add', '{}', { 'content-type': 'application/json' }))).toEqual([
+      422,
+      ['header/content-type value_error', 'body/name missing', 'body/files missing'],
+    ])
+    const large = await add({ name: 'Ada' }, ...Array.from({ length: 4 }, () => 'x'.repeat(7_000_000)))
+    expect(large).toEqual({ status: 413, body: { error: 'files are larger than 25 MB' } })
+    expect(await issues(api.editVoice({ voice_id: KNOWN, name: '' }))).toEqual(['body/name string_too_short'])
+    expect(await refused(api.editVoice({ voice_id: 'nobody' }))).toEqual([404, 'no voice nobody'])
+    expect(await refused(api.deleteVoice({ voice_id: 'nobody' }))).toEqual([404, 'no voice nobody'])
+    expect(sim.digest).toBe(digest)
+  })
+})

@@ -1,0 +1,192 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { pass, stage } from './small-world.ts'
+
+const group = (about: object) => ({
+  nodes: {
+    pools: [
+      {
+        name: 'extra',
+        zone: 'zone-b',
+        nodes: [{ prefix: 'x', gpu: 'H100-80GB', gpus_per_node: 8, count: 2, ...about }],
+      },
+    ],
+  },
+})
+const lora = (base_model: string, status = 'running') => ({
+  model_name: 'acme/tone',
+  type: 'lora',
+  status,
+  base_model,
+  source: { type: 'modelhub', modelhub_url: 'https://hub.example/tone' },
+})
+const base = (status: string, about = {}) => ({
+  model_name: 'acme/base',
+  status,
+  weights: { repo: 'acme/chat-8b' },
+  ...about,
+})
+
+describe('a fixture that makes no sense is refused, with its place and what to do', () => {
+  const place = 'with.nodes: $.pools[0].nodes[0]'
+  test.each<[string, object, string]>([
+    [
+      'less at most than at least',
+      group({ min: 3, max: 1 }),
+      `${place}.max: expected at least min, 3, got 1. Fix that value.`,
+    ],
+    [
+      'fewer nodes than at least',
+      group({ min: 3, max: 4 }),
+      `${place}.count: expected at least min, 3, got 2. Fix that value.`,
+    ],
+    ['more nodes than at most', group({ max: 1 }), `${place}.count: expected at most max, 1, got 2. Fix that value.`],
+    [
+      'more occupied than there are',
+      group({ occupied: 9 }),
+      `${place}.occupied: expected at most gpus_per_node, 8, got 9.`,
+    ],
+    ['fewer than no nodes', group({ count: -1 }), `${place}.count: expected at least 0, got -1.`],
+    [
+      'a prefix that another group has',
+      group({ prefix: 'h100' }),
+      `${place}.prefix: 'h100' is taken by another record.`,
+    ],
+    ['an unknown GPU', group({ gpu: 'H100-80' }), "Did you mean 'H100-80GB'?"],
+    [
+      'an address that is none',
+      {
+        api_tokens: [
+          { name: 'x', token: 'tok_x', token_id: 'id_x', created_at: 0, allowed_ips: ['10.0.0.1', '10.0.0/8'] },
+        ],
+      },
+      "with.api_tokens: $[0].allowed_ips[1]: expected an address or a range like '203.0.113.7' or '203.0.113.0/24', got '10.0.0/8'.",
+    ],
+    [
+      'an adapter on nothing',
+      { deployments: [lora('acme/nobody')] },
+      "with.deployments: $[0].base_model: expected a model of models.json or a deployment, got 'acme/nobody'.",
+    ],
+    [
+      'an adapter on another',
+      { deployments: [lora('aurora-labs/aurora-8b-instruct'), { ...lora('acme/tone'), model_name: 'acme/other' }] },
+      "with.deployments: $[1].base_model: expected a model of models.json or a deployment, got 'acme/tone'.",
+    ],
+    [
+      'an adapter on what is deleted',
+      { deployments: [base('deleted'), lora('acme/base')] },
+      "with.deployments: $[1].base_model: 'acme/base' is deleted, so nothing of it can be running. Fix that value.",
+    ],
+    [
+      'an adapter that runs on what does not',
+      { deployments: [base('deploying'), lora('acme/base')] },
+      "with.deployments: $[1].status: its base 'acme/base' is deploying, so it can not be running. Fix that value.",
+    ],
+    [
+      'an adapter that starts on what has stopped',
+      { deployments: [base('stopped'), lora('acme/base', 'initializing')] },
+      "with.deployments: $[1].status: its base 'acme/base' is stopped, so it can not be initializing. Fix that value.",
+    ],
+    [
+      'a trace by path without a folder',
+      { deployments: [base('running', { load: { kind: 'trace', path: 'traffic.csv' } })] },
+      "with.deployments: $[0].load.path: a path needs a fixture's folder. Give 'text' in its place.",
+    ],
+  ])('%s', (_, patch, message) => {
+    const options = { fixtures: 'empty', with: patch } as SimulatorOptions
+    expect(() => createSimulator(options)).toThrow(message)
+  })
+
+  test('a stopped adapter may stand on what has stopped', () => {
+    expect(() =>
+      stage([{}], {}, { with: { deployments: [base('stopped'), lora('acme/base', 'stopped')] as never } }),
+    ).not.toThrow()
+  })
+})
+
+describe('a profile that makes no sense is refused alike', () => {
+  test.each<[string, object, string]>([
+    [
+      'a price below nothing',
+      { prices: { cents_per_hour: { 'H100-80GB': -1 } } },
+      'profile: $.prices.cents_per_hour["H100-80GB"]: expected at least 0, got -1. Fix that value.',
+    ],
+    [
+      'a price of no GPU',
+      { prices: { cents_per_hour: { 'H100-80G': 1 } } },
+      `profile: $.prices.cents_per_hour["H100-80G"]: unknown field. Did you mean 'H100-80GB'? Rename or remove it.`,
+    ],
+    [
+      'no slots',
+      { timings: { adapter_slots: 0 } },
+      'profile: $.timings.adapter_slots: expected at least 1, got 0. Fix that value.',
+    ],
+    [
+      'an image that no cache holds',
+      { timings: { image_bytes: '2GB', image_cache_bytes: '1GB' } },
+      'profile: $.timings.image_bytes: expected at most image_cache_bytes, 1000000000, got 2000000000: no image would stay on a node.',
+    ],
+    [
+      'a policy that is none',
+      { policies: { unknown_engine_args: 'crsh' } },
+      "profile: $.policies.unknown_engine_args: expected one of 'crash', 'accept', got 'crsh'. Did you mean 'crash'? Fix that value.",
+    ],
+  ])('%s', (_, profile, message) => {
+    expect(() => createSimulator({ profile: profile as never })).toThrow(message)
+  })
+})
+
+describe('a trace of load in a fixture of files', () => {
+  const folders: string[] = []
+  afterEach(() => {
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+  })
+
+  function folder(trace: string | undefined, load: object = {}): string {
+    const path = mkdtempSync(join(tmpdir(), 'fixture-'))
+    folders.push(path)
+    cpSync('fixtures/empty', path, { recursive: true })
+    const deployments = [base('running', { load: { kind: 'trace', path: 'traffic.csv', ...load } })]
+    writeFileSync(join(path, 'deployments.json'), JSON.stringify(deployments))
+    if (trace !== undefined) writeFileSync(join(path, 'traffic.csv'), trace)
+    return path
+  }
+
+  test('is read from the folder', () => {
+    const sim = createSimulator({ fixtures: folder('seconds,rps\n0,5\n60,0\n') })
+    pass(sim, '1h')
+    const { served } = sim.world.autoscaler.wholeRequests(sim.world.deployments.read(0))
+    expect(served).toBe(300)
+  })
+
+  test.each<[string, string | undefined, object, string]>([
+    [
+      'missing',
+      undefined,
+      {},
+      "deployments.json: $[0].load.path: there is no file 'traffic.csv' below the fixture's folder.",
+    ],
+    ['outside', undefined, { path: '../x.csv' }, "deployments.json: $[0].load.path: there is no file '../x.csv' below"],
+    ['empty', '', {}, "traffic.csv: line 1: the trace is empty. Add lines of 'seconds,requests/s'."],
+    [
+      'out of order',
+      '0,5\n60,8\n30,1\n',
+      {},
+      'traffic.csv: line 3: expected seconds after the line before, 60, got 30.',
+    ],
+    ['no numbers', 'a,b\n0,5\n60,many\n', {}, "traffic.csv: line 3: expected a number of requests/s, got 'many'."],
+    [
+      'too short to repeat',
+      '0,5\n0.1,8\n',
+      { repeat: true },
+      'deployments.json: $[0].load.repeat: expected false for a trace',
+    ],
+  ])('%s is refused', (_, trace, load, message) => {
+    const path = folder(trace, load)
+    expect(() => createSimulator({ fixtures: path })).toThrow(message)
+    expect(readFileSync(join(path, 'account.json'), 'utf8')).toContain('display_name')
+  })
+})

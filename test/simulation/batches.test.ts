@@ -1,0 +1,380 @@
+import { describe, expect, test } from 'vitest'
+import { Chance } from '../../src/kernel/random.ts'
+import { countTokens } from '../../src/service/openai/tokenizer.ts'
+import { decodeLines } from '../../src/simulation/batches/files.ts'
+import { answerKey, drawAnswerLength, generateText } from '../../src/simulation/inference/text-generator.ts'
+import { batchOf, CATALOG, chat, linesIn, many, upload } from './batch-world.ts'
+import { pass, passUntil, spec, stage, story } from './small-world.ts'
+
+describe('a batch', () => {
+  test('of 1,000 short lines validates, runs and ends within 30 minutes, an answer a line', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(1000))
+    expect(batch.toRecord()).toMatchObject({ status: 'validating', request_counts: null, output_file_id: null })
+    expect(passUntil(sim, () => batch.status === 'completed')).toBeLessThan(30 * 60e6)
+    const record = batch.toRecord()
+    expect(record).toMatchObject({
+      status: 'completed',
+      errors: null,
+      output_file_id: `${batch.id}_output`,
+      error_file_id: `${batch.id}_error`,
+      request_counts: { total: 1000, completed: 1000, failed: 0 },
+    })
+    const output = linesIn(sim, record.output_file_id)
+    expect(new Set(output.map(line => line.custom_id)).size).toBe(1000)
+    expect(linesIn(sim, record.error_file_id)).toEqual([])
+  })
+
+  test('counts usage by the tokenizer: the tokens of an answer are those of its text', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(50))
+    passUntil(sim, () => batch.status === 'completed')
+    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
+      const { usage, choices } = line.response!.body
+      expect(usage.completion_tokens).toBe(countTokens(choices[0]!.message.content))
+      expect(usage.prompt_tokens).toBe(3 + 3 + 1 + countTokens(`Question ${line.custom_id.slice(5)}`))
+      expect(usage.total_tokens).toBe(usage.prompt_tokens! + usage.completion_tokens!)
+    }
+  })
+
+  test('cuts answers at max_tokens and says so', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(20, { body: { max_tokens: 5 } }))
+    passUntil(sim, () => batch.status === 'completed')
+    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
+      expect(line.response!.body.usage.completion_tokens).toBe(5)
+      expect(line.response!.body.choices[0]!.finish_reason).toBe('length')
+    }
+    const uncut = batchOf(sim, many(20))
+    passUntil(sim, () => uncut.status === 'completed')
+    const said = (one: typeof batch) =>
+      linesIn(sim, one.toRecord().output_file_id).map(line => line.response!.body.choices[0]!.message.content)
+    for (const [i, text] of said(uncut).entries()) expect(text.startsWith(said(batch)[i]!)).toBe(true)
+  })
+
+  test('costs its tokens at four fifths of the live price, by one floor for all of it', () => {
+    const sim = stage()
+    const before = sim.ledger.balance
+    const batch = batchOf(sim, many(137))
+    passUntil(sim, () => batch.status === 'completed')
+    let prompt = 0n
+    let answer = 0n
+    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
+      prompt += BigInt(line.response!.body.usage.prompt_tokens!)
+      answer += BigInt(line.response!.body.usage.completion_tokens!)
+    }
+    const serverless = sim.world.store.hardware.get(CATALOG)!.hardware.find(one => one.type === 'serverless')!
+    const { pricing } = serverless as Extract<typeof serverless, { type: 'serverless' }>
+    const millionths = (cents: number) => BigInt(Math.round(cents * 0.8 * 1e6))
+    const expected =
+      (prompt * millionths(pricing.cents_per_million_input_tokens) +
+        answer * millionths(pricing.cents_per_million_output_tokens)) /
+      1_000_000n
+    expect(before - sim.ledger.balance).toBe(Number(expected))
+  })
+
+  test('a line whose body is wrong fails alone, in the error file, and costs nothing', () => {
+    const sim = stage()
+    const batch = batchOf(sim, [chat(0), chat(1, { body: { messages: [] } }), chat(2, { body: { max_tokens: 0 } })])
+    passUntil(sim, () => batch.status === 'completed')
+    const record = batch.toRecord()
+    expect(record.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })
+    expect(
+      linesIn(sim, record.error_file_id).map(({ custom_id, response, error }) => [custom_id, response, error?.code]),
+    ).toEqual([
+      ['line-1', null, 'invalid_request'],
+      ['line-2', null, 'invalid_request'],
+    ])
+  })
+
+  test.each([
+    ['invalid_json', [chat(0), '{"custom_id": '], 1],
+    ['invalid_json', ['[1, 2]'], 0],
+    ['invalid_line', [chat(0), chat(1), chat(2, { line: { url: '/v1/embeddings' } })], 2],
+    ['invalid_line', [chat(0, { line: { method: 'GET' } })], 0],
+    ['invalid_line', [chat(0, { line: { custom_id: 7 } })], 0],
+    ['invalid_line', [chat(0, { line: { body: null } })], 0],
+    ['invalid_line', [chat(0, { body: { model: null } })], 0],
+    ['duplicate_custom_id', [chat(0), chat(1), chat(0)], 2],
+    ['model_mismatch', [chat(0), chat(1, { model: 'acme/other' })], 1],
+    ['unknown_model', [chat(0, { model: 'nobody/nothing' })], 0],
+    ['empty_file', [], null],
+    ['empty_file', ['', '  '], null],
+  ] as const)('fails its validation with %s', (code, lines, line) => {
+    const sim = stage()
+    const batch = batchOf(sim, lines)
+    pass(sim, '5s')
+    const record = batch.toRecord()
+    expect(record).toMatchObject({ status: 'failed', request_counts: null, output_file_id: null, error_file_id: null })
+    expect(record.errors!.object).toBe('list')
+    expect(record.errors!.data[0]).toMatchObject({ code, line, message: expect.any(String) })
+    expect(Object.keys(record.errors!.data[0]!)).toEqual(expect.arrayContaining(['code', 'line', 'message', 'param']))
+    expect(record.failed_at).not.toBeNull()
+  })
+
+  test('of more than 50,000 lines fails with too_many_lines', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(50_001))
+    pass(sim, '10s')
+    expect(batch.toRecord().errors!.data).toMatchObject([{ code: 'too_many_lines', line: null }])
+  })
+
+  test('of more than 50,000 broken lines fails with that alone', () => {
+    const sim = stage()
+    const batch = batchOf(
+      sim,
+      Array.from({ length: 50_001 }, () => '{'),
+    )
+    pass(sim, '10s')
+    expect(batch.toRecord().errors!.data.map(error => error.code)).toEqual(['too_many_lines'])
+  })
+
+  test('reports every broken line', () => {
+    const sim = stage()
+    const batch = batchOf(sim, ['{', chat(1), 'x', chat(1)])
+    pass(sim, '5s')
+    expect(batch.toRecord().errors!.data.map(error => [error.line, error.code])).toEqual([
+      [0, 'invalid_json'],
+      [2, 'invalid_json'],
+      [3, 'duplicate_custom_id'],
+    ])
+  })
+})
+
+describe('a batch on an own deployment', () => {
+  test('runs at the speed of its instances and costs no tokens', () => {
+    const sim = stage()
+    const own = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => own.status === 'running')
+    const batch = batchOf(sim, many(200, { model: 'acme/chat' }))
+    passUntil(sim, () => batch.status === 'completed', '5m')
+    expect(sim.ledger.entries().filter(entry => entry.kind === 'tokens')).toEqual([])
+  })
+
+  test('waits while nothing runs, goes on when something does, and keeps what was done', () => {
+    const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+    const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
+    passUntil(sim, () => own.status === 'running')
+    const batch = batchOf(sim, many(4000, { model: `deploy_id:${own.deploy_id}` }))
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 800)
+    const { completed } = batch.toRecord().request_counts!
+    own.stop()
+    pass(sim, '3h')
+    expect(batch.toRecord()).toMatchObject({ status: 'in_progress', request_counts: { completed } })
+    own.start()
+    passUntil(sim, () => batch.status === 'completed', '10h')
+    expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(4000)
+  })
+
+  test('expires 24 h after its creation with what was done, and an error line for each of the rest', () => {
+    const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+    const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
+    passUntil(sim, () => own.status === 'running')
+    const batch = batchOf(sim, many(5000, { model: 'acme/chat' }))
+    const { created_at, expires_at } = batch.toRecord()
+    expect(expires_at).toBe(created_at + 86_400)
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 1000)
+    own.stop()
+    passUntil(sim, () => batch.status === 'expired', '25h')
+    const record = batch.toRecord()
+    expect(record.expired_at).toBe(expires_at)
+    const output = linesIn(sim, record.output_file_id)
+    const errors = linesIn(sim, record.error_file_id)
+    expect(output.length).toBe(record.request_counts!.completed)
+    expect(new Set(errors.map(line => line.error!.code))).toEqual(new Set(['batch_expired']))
+    expect([...output, ...errors].map(line => line.custom_id).sort()).toEqual(
+      many(5000)
+        .map(line => line.custom_id)
+        .sort(),
+    )
+  })
+})
+
+describe('work that meets the rest of the world', () => {
+  test('keeps a deployment with min_instances 0 awake until it is over, and wakes it again', () => {
+    const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+    const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8, min_instances: 0 }))
+    passUntil(sim, () => own.status === 'running')
+    const batch = batchOf(sim, many(4000, { model: 'acme/chat' }))
+    passUntil(sim, () => batch.status === 'completed', '3h')
+    expect(own.toRecord().instances.running).toBe(1)
+    pass(sim, '6m')
+    expect(own.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    const second = batchOf(sim, many(10, { model: 'acme/chat' }))
+    passUntil(sim, () => second.status === 'completed', '30m')
+    expect(story(sim, own.deploy_id)).toContain('deployment.woken')
+  })
+
+  test('shares a deployment evenly: two batches at once take as long as one after the other', () => {
+    const took = (batches: number) => {
+      const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
+      const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
+      passUntil(sim, () => own.status === 'running')
+      const all = Array.from({ length: batches }, () => batchOf(sim, many(5000, { model: 'acme/chat' })))
+      passUntil(sim, () => all.every(one => one.status === 'in_progress'))
+      return passUntil(sim, () => all.every(one => one.status === 'finalizing'), '10h')
+    }
+    expect(took(2) / took(1)).toBeCloseTo(2, 2)
+  })
+
+  test('on an adapter waits until the adapter is loaded, and while it is stopped', () => {
+    const sim = stage()
+    const tone = sim.world.deployments.createAdapter({
+      model_name: 'acme/tone',
+      base_model: CATALOG,
+      modelhub_url: 'https://hub.example/tone',
+      private: true,
+      description: '',
+    })
+    const batch = batchOf(sim, many(500, { model: 'acme/tone' }))
+    pass(sim, '9s')
+    expect(batch.toRecord().request_counts).toEqual({ total: 500, completed: 0, failed: 0 })
+    passUntil(sim, () => batch.toRecord().request_counts!.completed > 50)
+    tone.stop()
+    const { completed } = batch.toRecord().request_counts!
+    pass(sim, '1h')
+    expect(batch.toRecord().request_counts!.completed).toBe(completed)
+    tone.start()
+    passUntil(sim, () => batch.status === 'completed')
+  })
+
+  test('is charged at the price in force when its lines were over', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(1000))
+    passUntil(sim, () => batch.toRecord().request_counts?.completed === 500)
+    const half = sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)
+    const { hardware } = sim.world.store
+    const record = hardware.get(CATALOG)!
+    const free = { cents_per_million_input_tokens: 0, cents_per_million_output_tokens: 0 }
+    hardware.put({
+      ...record,
+      hardware: record.hardware.map(one => (one.type === 'serverless' ? { ...one, pricing: free } : one)),
+    })
+    passUntil(sim, () => batch.status === 'completed')
+    expect(half).toBeLessThan(0)
+    expect(sim.ledger.entries().reduce((sum, entry) => sum + entry.microcents, 0)).toBe(half)
+  })
+
+  test('reads its input even when the file expires before its validation is over', () => {
+    const sim = stage()
+    const bytes = new TextEncoder().encode(JSON.stringify(chat(0)))
+    const { now } = sim.world.clock
+    const file = { filename: 'in.jsonl', purpose: 'batch', chunks: [bytes], bytes: bytes.length, hash: 'x' }
+    const { id } = sim.world.files.create({ ...file, expiresAt: now + 1_000_000 })
+    const batch = sim.world.batches.create({
+      input_file_id: id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: null,
+    })
+    passUntil(sim, () => batch.status === 'completed')
+  })
+
+  test('that a fixture has completed counts the lines whose bodies are wrong', () => {
+    const epoch = 1_767_225_600
+    const lines = [chat(0), chat(1, { body: { temperature: 9 } }), chat(2)]
+    const content = lines.map(line => JSON.stringify(line)).join('\n')
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'completed' as const, created_at: epoch - 900 }
+    const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    expect(sim.world.batches.get('batch_1')!.toRecord().request_counts).toEqual({ total: 3, completed: 2, failed: 1 })
+  })
+
+  test('that has expired stays expired', () => {
+    const epoch = 1_767_225_600
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 90_000, content: JSON.stringify(chat(0)) }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'validating' as const, created_at: epoch - 86_400 }
+    const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    pass(sim, '1h')
+    expect(sim.world.batches.get('batch_1')!.toRecord()).toMatchObject({ status: 'expired', in_progress_at: null })
+    expect(sim.world.batches.activeCount).toBe(0)
+  })
+})
+
+describe('cancelling', () => {
+  test('a batch of a fixture before the world first moves leaves each line in the error file', () => {
+    const epoch = 1_767_225_600
+    const content = many(300)
+      .map(line => JSON.stringify(line))
+      .join('\n')
+    const file = { id: 'file_1', filename: 'in.jsonl', created_at: epoch - 900, content }
+    const seed = { id: 'batch_1', input_file_id: 'file_1', status: 'in_progress' as const, created_at: epoch - 900 }
+    const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
+    const batch = sim.world.batches.get('batch_1')!
+    expect(batch.toRecord().request_counts).toEqual({ total: 300, completed: 0, failed: 0 })
+    batch.cancel()
+    pass(sim, '1h')
+    expect(batch.toRecord()).toMatchObject({ status: 'cancelled', request_counts: { total: 300, completed: 0 } })
+    expect(linesIn(sim, 'batch_1_output')).toEqual([])
+    expect(linesIn(sim, 'batch_1_error')).toHaveLength(300)
+  })
+
+  test('ends a running batch with its partial output', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(2000))
+    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 500)
+    expect(batch.cancel()).toBe(true)
+    expect(batch.status).toBe('cancelling')
+    passUntil(sim, () => batch.status === 'cancelled', '1m')
+    const record = batch.toRecord()
+    const all = [...linesIn(sim, record.output_file_id), ...linesIn(sim, record.error_file_id)]
+    expect(all).toHaveLength(2000)
+    expect(all.filter(line => line.error?.code === 'batch_cancelled').length).toBeGreaterThan(1000)
+    expect(batch.cancel()).toBe(false)
+  })
+
+  test('while it validates leaves no files', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(10))
+    batch.cancel()
+    passUntil(sim, () => batch.status === 'cancelled', '1m')
+    expect(batch.toRecord()).toMatchObject({ output_file_id: null, error_file_id: null, request_counts: null })
+  })
+
+  test('that comes too late ends completed', () => {
+    const sim = stage()
+    const batch = batchOf(sim, many(10))
+    passUntil(sim, () => batch.status === 'finalizing')
+    expect(batch.cancel()).toBe(true)
+    passUntil(sim, () => batch.status === 'completed', '1m')
+    expect(batch.toRecord().cancelled_at).toBeNull()
+  })
+})
+
+describe('files', () => {
+  test('are gone 30 days after they came', () => {
+    const sim = stage()
+    const id = upload(sim, [chat(0)])
+    pass(sim, '719h')
+    expect(sim.world.files.get(id)).toBeDefined()
+    pass(sim, '1h')
+    expect(sim.world.files.get(id)).toBeUndefined()
+    expect(sim.world.files.storedBytes).toBe(0)
+    expect(story(sim, id)).toEqual(['file.created', 'file.expired'])
+  })
+
+  test('are read line by line, however their bytes were cut', () => {
+    const bytes = new TextEncoder().encode('é1\r\n\nü2\nlast')
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      expect([...decodeLines([bytes.subarray(0, cut), bytes.subarray(cut)])]).toEqual(['é1', '', 'ü2', 'last'])
+    }
+  })
+})
+
+describe('answers', () => {
+  test('have exactly the tokens they say, for every length', () => {
+    const chance = new Chance(5)
+    for (let i = 0; i < 300; i++) {
+      const key = answerKey(chance, 'm', `prompt ${i}`)
+      const { tokens, cut } = drawAnswerLength(chance, key, i < 20 ? i + 1 : undefined)
+      expect(countTokens(generateText(chance, key, tokens, cut))).toBe(tokens)
+    }
+  })
+
+  test('are the same for the same model and prompt', () => {
+    const chance = new Chance(5)
+    const text = (model: string, prompt: string) => generateText(chance, answerKey(chance, model, prompt), 20)
+    expect(text('m', 'a')).toBe(text('m', 'a'))
+    expect(new Set([text('m', 'a'), text('m', 'b'), text('n', 'a')]).size).toBe(3)
+  })
+})

@@ -1,0 +1,431 @@
+import { describe, expect, test } from 'vitest'
+import { INSTANCE_STATES } from '../../src/simulation/deployments/instances.ts'
+import { pass, passUntil, spec, stage, story } from './small-world.ts'
+
+describe('a cold start', () => {
+  test('goes from pending to ready, and the status follows the furthest instance', () => {
+    const sim = stage([{ cached: false }])
+    const chat = sim.world.deployments.createLlm(spec())
+    expect(chat.toRecord()).toMatchObject({
+      status: 'initializing',
+      instances: { running: 0, pending: 1 },
+      fail_reason: '',
+    })
+
+    passUntil(sim, () => chat.status === 'running')
+    expect(story(sim, chat.deploy_id)).toEqual([
+      'deployment.created',
+      'deployment.downloading',
+      'deployment.deploying',
+      'deployment.running',
+    ])
+    expect(story(sim, `${chat.deploy_id}-0`)).toEqual([
+      'instance.pending',
+      'instance.placed',
+      'instance.pulling',
+      'instance.imagePulled',
+      'instance.loading',
+      'instance.warming',
+      'instance.ready',
+    ])
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
+  })
+
+  test('is placed 10 s after it was asked for', () => {
+    const sim = stage()
+    sim.world.deployments.createLlm(spec())
+    pass(sim, '9999ms')
+    expect(sim.cluster.node('node-0').free).toBe(8)
+    pass(sim, '1ms')
+    expect(sim.cluster.node('node-0').free).toBe(7)
+  })
+
+  test('costs about what such starts cost: 8B fresh 1 to 3 min, 70B 2 to 6, 405B 8 to 20', () => {
+    const minutes = (repo: string, gpus: number) => {
+      const took = Array.from({ length: 9 }, (_, seed) => {
+        const sim = stage([{ gpus: 8 }], {}, { seed })
+        const chat = sim.world.deployments.createLlm(spec({ repo, num_gpus: gpus }))
+        return passUntil(sim, () => chat.status === 'running') / 60e6
+      })
+      return took.sort((a, b) => a - b)[4]!
+    }
+    expect(minutes('acme/chat-8b', 1)).toBeGreaterThan(1)
+    expect(minutes('acme/chat-8b', 1)).toBeLessThan(3)
+    expect(minutes('acme/chat-70b', 2)).toBeGreaterThan(2)
+    expect(minutes('acme/chat-70b', 2)).toBeLessThan(6)
+    expect(minutes('acme/chat-405b', 8)).toBeGreaterThan(8)
+    expect(minutes('acme/chat-405b', 8)).toBeLessThan(20)
+  })
+
+  test('is faster the second time: image and weights are on the node', () => {
+    const sim = stage([{ cached: false }])
+    const chat = sim.world.deployments.createLlm(spec({ repo: 'acme/chat-70b', num_gpus: 2 }))
+    const cold = passUntil(sim, () => chat.status === 'running')
+    chat.stop()
+    pass(sim, '1m')
+    chat.start()
+    const warm = passUntil(sim, () => chat.status === 'running')
+    expect(warm).toBeLessThan(cold / 2)
+  })
+})
+
+describe('weights', () => {
+  test('an 8B fits an L40S at max_batch_size 96, and at 256 it runs out of memory while it loads', () => {
+    const sim = stage([{ gpu: 'L40S-48GB' }])
+    const fits = sim.world.deployments.createLlm(spec({ gpu: 'L40S-48GB', model_name: 'acme/fits' }))
+    const bursts = sim.world.deployments.createLlm(
+      spec({ gpu: 'L40S-48GB', model_name: 'acme/bursts', max_batch_size: 256 }),
+    )
+    passUntil(sim, () => bursts.status === 'failed')
+    expect(bursts.fail_reason).toMatch(/out of memory.*max_batch_size 256.*1xL40S-48GB/)
+    expect(story(sim, bursts.deploy_id)).toContain('deployment.deploying')
+    passUntil(sim, () => fits.status === 'running')
+  })
+
+  test('a gated repository fails at downloading without a token, and opens with one', () => {
+    const sim = stage()
+    const shut = sim.world.deployments.createLlm(
+      spec({ repo: 'acme/private-70b', num_gpus: 2, model_name: 'acme/shut' }),
+    )
+    passUntil(sim, () => shut.status === 'failed')
+    expect(shut.fail_reason).toContain('acme/private-70b is gated')
+    expect(story(sim, shut.deploy_id)).toEqual(['deployment.created', 'deployment.downloading', 'deployment.failed'])
+    const open = sim.world.deployments.createLlm(
+      spec({ repo: 'acme/private-70b', num_gpus: 4, model_name: 'acme/open', token: 'hub_acme_token' }),
+    )
+    passUntil(sim, () => open.status === 'running')
+  })
+
+  test('an image that names none fails at downloading, and one that does is pulled', () => {
+    const sim = stage()
+    const bad = sim.world.deployments.createLlm(spec({ model_name: 'acme/bad', container_image: 'not an image!!' }))
+    const good = sim.world.deployments.createLlm(
+      spec({ model_name: 'acme/good', container_image: 'registry.example.com:5000/acme/serve_llm:v1.2' }),
+    )
+    passUntil(sim, () => bad.status === 'failed')
+    expect(bad.fail_reason).toBe('image pull failed: "not an image!!" names no image')
+    passUntil(sim, () => good.status === 'running')
+  })
+
+  test('a repository that nobody lists has a size by its name, unless the hub refuses what it does not list', () => {
+    const sim = stage([{ gpus: 8 }])
+    const large = sim.world.deployments.createLlm(spec({ repo: 'someone/huge-405b', num_gpus: 4 }))
+    passUntil(sim, () => large.status === 'failed')
+    expect(large.fail_reason).toContain('weights 810.0 GB')
+
+    const strict = stage([{}], {}, { with: { hub: { policy: 'refuse' } } })
+    const missing = strict.world.deployments.createLlm(spec({ repo: 'someone/nothing' }))
+    passUntil(strict, () => missing.status === 'failed')
+    expect(missing.fail_reason).toBe('hub repository someone/nothing not found (404)')
+  })
+})
+
+describe('placement', () => {
+  test('is best fit: the fewest free GPUs that suffice, so that large holes stay large', () => {
+    const sim = stage([
+      { gpus: 8, prefix: 'large' },
+      { gpus: 2, prefix: 'small' },
+    ])
+    sim.world.deployments.createLlm(spec())
+    pass(sim, '10s')
+    expect([sim.cluster.node('large-0').free, sim.cluster.node('small-0').free]).toEqual([8, 1])
+  })
+
+  test('needs one node: eight GPUs that are free on two nodes are no home for an instance of eight', () => {
+    const sim = stage([{ gpus: 4, count: 2 }])
+    const wide = sim.world.deployments.createLlm(spec({ num_gpus: 8, repo: 'acme/chat-405b' }))
+    pass(sim, '24h')
+    expect(wide.toRecord()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 1 } })
+  })
+
+  test('waits for capacity as long as it takes, and goes on when some comes', () => {
+    const sim = stage([{ gpus: 1 }])
+    const first = sim.world.deployments.createLlm(spec({ model_name: 'acme/first' }))
+    passUntil(sim, () => first.status === 'running')
+    const second = sim.world.deployments.createLlm(spec({ model_name: 'acme/second' }))
+    pass(sim, '72h')
+    expect(second.status).toBe('initializing')
+    first.delete()
+    expect(passUntil(sim, () => second.status === 'running')).toBeLessThan(10 * 60e6)
+  })
+
+  test('whoever waits longest comes first', () => {
+    const sim = stage([{ gpus: 1 }])
+    const holder = sim.world.deployments.createLlm(spec({ model_name: 'acme/holder' }))
+    pass(sim, '5m')
+    const early = sim.world.deployments.createLlm(spec({ model_name: 'acme/early' }))
+    pass(sim, '1m')
+    const late = sim.world.deployments.createLlm(spec({ model_name: 'acme/late' }))
+    pass(sim, '1m')
+    holder.delete()
+    pass(sim, '10m')
+    expect([early.status, late.status]).toEqual(['running', 'initializing'])
+  })
+
+  test('of a type that is sold out waits for the restock', () => {
+    const sim = stage()
+    sim.cluster.stockOut('H100-80GB')
+    const chat = sim.world.deployments.createLlm(spec())
+    pass(sim, '3h')
+    expect(chat.status).toBe('initializing')
+    sim.cluster.restock('H100-80GB')
+    passUntil(sim, () => chat.status === 'running', '10m')
+  })
+
+  test('a cordoned node takes nothing new and keeps what it has', () => {
+    const sim = stage([{ count: 2, gpus: 4 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    const home = sim.cluster.nodeOf(chat.deploy_id).name
+    sim.cluster.node(home).cordon()
+    const other = sim.world.deployments.createLlm(spec({ model_name: 'acme/other' }))
+    pass(sim, '10m')
+    expect([chat.status, other.status]).toEqual(['running', 'running'])
+    expect(sim.cluster.nodeOf(other.deploy_id).name).not.toBe(home)
+  })
+})
+
+describe('a node that dies', () => {
+  test('takes the instance with it; the deployment moves back and starts elsewhere', () => {
+    const sim = stage([{ count: 2, cached: false }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'downloading')
+    sim.cluster.nodeOf(chat.deploy_id).crash()
+    expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 1 } })
+    passUntil(sim, () => chat.status === 'running')
+    expect(story(sim, chat.deploy_id)).toEqual([
+      'deployment.created',
+      'deployment.downloading',
+      'deployment.initializing',
+      'deployment.downloading',
+      'deployment.deploying',
+      'deployment.running',
+    ])
+  })
+
+  test('under a running deployment leaves it running with no instance until another is ready', () => {
+    const sim = stage([{ count: 2 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    sim.cluster.nodeOf(chat.deploy_id).crash()
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 1 } })
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
+  })
+
+  test('four times in a row ends the deployment: three retries after 10, 20 and 40 s', () => {
+    const sim = stage([{ count: 5, cached: false }])
+    const chat = sim.world.deployments.createLlm(spec())
+    const waits: number[] = []
+    for (let i = 0; i < 4; i++) {
+      waits.push(passUntil(sim, () => chat.status === 'downloading') / 1e6)
+      sim.cluster.nodeOf(chat.deploy_id).crash()
+    }
+    // Each wait ends with the second that the container takes to start.
+    expect(waits).toEqual([11, 11, 21, 41])
+    expect(chat.toRecord()).toMatchObject({ status: 'failed', instances: { running: 0, pending: 0 } })
+    expect(chat.fail_reason).toMatch(/^the last of 4 starts was lost: node node-\d crashed$/)
+  })
+
+  test('comes back empty, and takes instances again', () => {
+    const sim = stage([{ gpus: 1 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    sim.cluster.node('node-0').crash()
+    pass(sim, '1h')
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
+    sim.cluster.node('node-0').repair()
+    passUntil(sim, () => chat.toRecord().instances.running === 1, '30m')
+    expect(story(sim, 'node-0')).toEqual(['node.crashed', 'node.repaired'])
+  })
+})
+
+describe('an instance', () => {
+  test('that is not ready within 10 min of loading counts as lost', () => {
+    const sim = stage([{}], {}, { profile: { timings: { load_rate: '10MB/s', ready_within: '10m' } } })
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => story(sim, `${chat.deploy_id}-0`).includes('instance.lost'))
+    expect(chat.status).toBe('initializing')
+    passUntil(sim, () => chat.status === 'failed')
+    expect(chat.fail_reason).toBe('the last of 4 starts was lost: it was not ready in time')
+  })
+})
+
+describe('stop, start and delete', () => {
+  for (const state of INSTANCE_STATES.slice(0, 6)) {
+    for (const verb of ['stop', 'delete'] as const) {
+      test(`${verb} while the instance is ${state} gives its GPUs back`, () => {
+        const sim = stage([{ cached: false }])
+        const chat = sim.world.deployments.createLlm(spec())
+        const instance = `${chat.deploy_id}-0`
+        passUntil(sim, () => story(sim, instance).includes(`instance.${state}`))
+        chat[verb]()
+        expect(chat.toRecord()).toMatchObject({
+          status: verb === 'stop' ? 'stopped' : 'deleted',
+          instances: { running: 0, pending: 0 },
+        })
+        pass(sim, '1m')
+        expect(story(sim, instance).at(-1)).toBe('instance.gone')
+        expect(sim.cluster.node('node-0').free).toBe(8)
+        expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(0)
+      })
+    }
+  }
+
+  test('a ready instance drains before it goes, and its GPUs are its own until then', () => {
+    const sim = stage()
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    chat.stop()
+    expect(sim.cluster.node('node-0').free).toBe(7)
+    pass(sim, '10s')
+    expect(sim.cluster.node('node-0').free).toBe(8)
+  })
+
+  test('start brings a stopped deployment back through the same states', () => {
+    const sim = stage()
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    chat.stop()
+    pass(sim, '1h')
+    chat.start()
+    expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { pending: 1 } })
+    passUntil(sim, () => chat.status === 'running')
+  })
+
+  test('a deleted deployment stays listed by the explicit filter alone, and gives its name back', () => {
+    const sim = stage()
+    const { deployments } = sim.world
+    const chat = deployments.createLlm(spec())
+    chat.delete()
+    expect(deployments.list()).toEqual([])
+    expect(deployments.list(new Set(['deleted'])).map(one => one.deploy_id)).toEqual([chat.deploy_id])
+    expect(deployments.findLive('acme/chat')).toBeUndefined()
+    expect(deployments.get(chat.deploy_id)?.status).toBe('deleted')
+    expect(deployments.createLlm(spec()).deploy_id).not.toBe(chat.deploy_id)
+  })
+})
+
+describe('instances', () => {
+  test('are as many as min_instances asks for', () => {
+    const sim = stage()
+    const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 4 }))
+    passUntil(sim, () => chat.toRecord().instances.running === 3)
+    expect(sim.cluster.node('node-0').free).toBe(5)
+  })
+
+  test('none is asked for over the GPU limit, and the rest come when the limit rises', () => {
+    const sim = stage([{}], { gpu_limits: { 'H100-80GB': 2 } })
+    const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 3 }))
+    pass(sim, '30m')
+    expect(chat.toRecord().instances).toEqual({ running: 2, pending: 0 })
+    sim.cluster.limit.set('H100-80GB', 3)
+    passUntil(sim, () => chat.toRecord().instances.running === 3, '30m')
+  })
+
+  test('none is left after five idle minutes where min_instances is 0; the status stays running', () => {
+    const sim = stage()
+    const chat = sim.world.deployments.createLlm(spec({ min_instances: 0 }))
+    passUntil(sim, () => chat.status === 'running')
+    pass(sim, '4m59s')
+    expect(chat.toRecord().instances.running).toBe(1)
+    pass(sim, '11s')
+    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
+    expect(sim.cluster.node('node-0').free).toBe(8)
+  })
+})
+
+describe('updated_at', () => {
+  test('moves exactly when something a client sees has changed', () => {
+    const sim = stage([{ cached: false }])
+    const chat = sim.world.deployments.createLlm(spec())
+    const seen = new Map<string, string>()
+    passUntil(sim, () => {
+      const { updated_at, ...rest } = chat.toRecord()
+      const text = JSON.stringify(rest)
+      const before = [...seen.values()].at(-1)
+      if (!seen.has(text)) {
+        seen.set(text, updated_at)
+        if (before !== undefined) expect(updated_at > before).toBe(true)
+        expect(updated_at).toBe(sim.clock.iso)
+      } else expect(updated_at).toBe(before)
+      return chat.status === 'running'
+    })
+    expect(seen.size).toBe(4)
+  })
+})
+
+describe('adapters', () => {
+  const adapter = (base_model: string) => ({
+    model_name: 'acme/tone',
+    base_model,
+    modelhub_url: 'https://hub.example/tone',
+    private: true,
+    description: '',
+  })
+
+  test('on a running base load within a minute and share its configuration', () => {
+    const sim = stage()
+    const base = sim.world.deployments.createLlm(spec({ num_gpus: 2 }))
+    passUntil(sim, () => base.status === 'running')
+    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    expect(tone.toRecord()).toMatchObject({
+      type: 'lora',
+      status: 'initializing',
+      config: { gpu: 'H100-80GB', num_gpus: 2 },
+    })
+    expect(passUntil(sim, () => tone.status === 'running')).toBeLessThan(60e6)
+    expect(story(sim, tone.deploy_id)).toEqual([
+      'adapter.created',
+      'deployment.downloading',
+      'deployment.deploying',
+      'adapter.resident',
+      'deployment.running',
+    ])
+  })
+
+  test('on a base that is starting wait for it', () => {
+    const sim = stage()
+    const base = sim.world.deployments.createLlm(spec())
+    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    passUntil(sim, () => base.status === 'running')
+    expect(tone.status).toBe('initializing')
+    passUntil(sim, () => tone.status === 'running', '1m')
+  })
+
+  test('stop with their base and come back with it, unless they were stopped by hand', () => {
+    const sim = stage()
+    const base = sim.world.deployments.createLlm(spec())
+    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    passUntil(sim, () => tone.status === 'running')
+    base.stop()
+    expect(tone.status).toBe('stopped')
+    expect(tone.blockedReason).toContain('acme/chat is stopped')
+    base.start()
+    expect(tone.status).toBe('initializing')
+    passUntil(sim, () => tone.status === 'running')
+
+    tone.stop()
+    base.stop()
+    base.start()
+    passUntil(sim, () => base.status === 'running')
+    pass(sim, '10m')
+    expect(tone.status).toBe('stopped')
+  })
+
+  test('on a stopped base are created stopped; a base that is deleted fails them', () => {
+    const sim = stage()
+    const base = sim.world.deployments.createLlm(spec())
+    base.stop()
+    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    expect(tone.status).toBe('stopped')
+    base.delete()
+    expect(tone.toRecord()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat was deleted' })
+  })
+
+  test('on a model of the catalog stand on shared capacity', () => {
+    const sim = stage()
+    const tone = sim.world.deployments.createAdapter(adapter('aurora-labs/aurora-8b-instruct'))
+    expect(tone.toRecord().config).toMatchObject({ gpu: 'other', num_gpus: 0 })
+    passUntil(sim, () => tone.status === 'running', '5m')
+  })
+})

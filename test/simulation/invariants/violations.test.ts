@@ -1,0 +1,511 @@
+import { describe, expect, test } from 'vitest'
+import type { LedgerEntry } from '../../../src/simulation/account/ledger.ts'
+import type { MeterRow } from '../../../src/simulation/account/ledger-row.ts'
+import type { BatchRow } from '../../../src/simulation/batches/batch-row.ts'
+import type { InferenceRow } from '../../../src/simulation/inference/request-row.ts'
+import { findViolations } from '../../../src/simulation/invariants/check-world.ts'
+import { InvariantError, type InvariantName } from '../../../src/simulation/invariants/invariant.ts'
+import type { RentalRow } from '../../../src/simulation/rentals/rental-row.ts'
+import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { chats } from '../../../sweep/play.ts'
+import { pass, passUntil, spec, stage } from '../small-world.ts'
+import { perform } from './actions.ts'
+
+/** A world with a running deployment of two instances, a hosted instance, an adapter and load. */
+function world(): Simulator & { readonly ordinal: number; readonly instances: readonly number[] } {
+  const sim = stage(
+    [{}, { gpu: 'L4-24GB', gpus: 4 }],
+    {},
+    {
+      with: {
+        deployments: [
+          {
+            model_name: 'acme/busy',
+            gpu: 'L4-24GB',
+            max_batch_size: 16,
+            weights: { repo: 'acme/chat-8b' },
+            settings: { min_instances: 1, max_instances: 2 },
+            load: { kind: 'constant', rps: 500 },
+          },
+        ],
+        hosted: [{ instance_id: 'box', name: 'box', gpu: 'L4-24GB', storage_gb: 100, created_at: 0 }],
+      },
+    },
+  )
+  const { ordinal } = sim.world.deployments.createLlm(spec({ min_instances: 2, max_instances: 2 }))
+  pass(sim, '1h')
+  const { instances } = sim.world.deployments.read(ordinal)
+  return Object.assign(sim, { ordinal, instances })
+}
+
+/** The laws that are named after harm was done; what time brings afterwards is no part of it. */
+function named(sim: Simulator, harm: () => void): InvariantName[] {
+  try {
+    harm()
+    sim.world.runTo(sim.world.clock.now)
+  } catch (error) {
+    if (!(error instanceof InvariantError)) throw error
+    return error.violations.map(({ invariant: law }) => law)
+  }
+  return []
+}
+
+const busy = (sim: Simulator) => sim.world.deployments.findLive('acme/busy')!.ordinal
+
+describe('a law that is broken on purpose is named:', () => {
+  test('I1 a GPU is given to two instances', () => {
+    const sim = world()
+    const [one, other] = sim.instances as [number, number]
+    const broken = named(sim, () => {
+      sim.world.instances.writable(one).gpus = sim.world.instances.read(other).gpus
+    })
+    expect(broken).toContain('I1')
+    expect(findViolations(sim.world).map(({ invariant: law }) => law)).toContain('I1')
+  })
+
+  test('I2 a node is down and its instances stay', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.nodes.writable(sim.world.nodes.ordinalOf('node0-0')!).state = 'down'
+        sim.world.nodes.updateFreeGpus(sim.world.nodes.ordinalOf('node0-0')!)
+      }),
+    ).toEqual(['I2', 'I2'])
+  })
+
+  test('I2 a GPU is broken and its instance stays', () => {
+    const sim = world()
+    const node = sim.world.nodes.ordinalOf('node0-0')!
+    expect(
+      named(sim, () => {
+        sim.world.nodes.writable(node).broken = sim.world.instances.read(sim.instances[0]!).gpus
+        sim.world.nodes.updateFreeGpus(node)
+      }),
+    ).toEqual(['I2'])
+  })
+
+  test('I3 an instance has a GPU too many', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.instances.writable(sim.instances[0]!).gpus |= 128
+      }),
+    ).toContain('I3')
+  })
+
+  test('I4 an instance is ready whose weights do not fit', () => {
+    const sim = stage()
+    const { ordinal } = sim.world.deployments.createLlm(spec({ repo: 'someone/large-405b' }))
+    passUntil(sim, () => sim.world.deployments.read(ordinal).starting === 1)
+    const [instance] = sim.world.deployments.read(ordinal).instances
+    expect(
+      named(sim, () => {
+        sim.world.deployments.countMove(ordinal, 'loading', 'ready')
+        sim.world.instances.writable(instance!).state = 'ready'
+      }),
+    ).toContain('I4')
+  })
+
+  test('I5 a deployment counts an instance that it does not have', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.deployments.writable(sim.ordinal).ready++
+      }),
+    ).toEqual(['I5'])
+  })
+
+  test('I5 a deployment is told otherwise than it is', () => {
+    const sim = world()
+    sim.world.deployments.toJson(sim.ordinal)
+    expect(
+      named(sim, () => {
+        const row = sim.world.deployments.writable(sim.ordinal)
+        row.maxInstances = 5
+        row.updatedAt = sim.world.clock.now
+      }),
+    ).toEqual(['I5'])
+  })
+
+  test('I6 a status takes an edge that there is not', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        const row = sim.world.deployments.writable(sim.ordinal)
+        row.status = 'downloading'
+        row.updatedAt = sim.world.clock.now
+        sim.world.deployments.onVisibleChange(sim.ordinal)
+      }),
+    ).toEqual(['I6'])
+  })
+
+  test('I7 updated_at goes back', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.deployments.writable(sim.ordinal).updatedAt -= 1
+      }),
+    ).toEqual(['I7'])
+  })
+
+  test('I8 the clock goes back', () => {
+    const sim = world()
+    const { now } = sim.world.clock
+    const broken = named(sim, () => {
+      Object.defineProperty(sim.world.clock, 'now', { value: now - 3_600_000_000 })
+      sim.world.deployments.writable(sim.ordinal)
+    })
+    expect(broken[0]).toBe('I8')
+  })
+
+  test('I9 an interval is charged twice', () => {
+    const sim = world()
+    const broken = named(sim, () => {
+      for (const [, row] of sim.world.ledger.meters()) (row as MeterRow).accrued.add(1_000_000, 3_600_000_000)
+      sim.world.deployments.stop(sim.ordinal)
+      pass(sim, '1m')
+    })
+    expect(broken).toContain('I9')
+  })
+
+  test('I9 a posting is written that nothing stands for', () => {
+    const sim = world()
+    const { postings } = sim.world.ledger.totals
+    const broken = named(sim, () => {
+      const entry = { time: sim.world.clock.now, kind: 'funds', subject: 'acct_test', microcents: 1 } as const
+      ;(postings as unknown as { push(entry: LedgerEntry): void }).push(entry)
+      sim.world.deployments.writable(sim.ordinal)
+    })
+    expect(broken).toEqual(['I9'])
+    expect(findViolations(sim.world).map(({ invariant: law }) => law)).toContain('I9')
+  })
+
+  test('I9 an instance runs that nobody meters', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.ledger.setUnits(sim.world.deployments.read(sim.ordinal).meter, 1)
+        sim.world.deployments.writable(sim.ordinal)
+      }),
+    ).toEqual(['I9'])
+  })
+
+  test('I10 the funds are gone and nobody is suspended', () => {
+    const sim = world()
+    const broken = named(sim, () => {
+      Object.defineProperty(sim.world.ledger, 'suspended', { value: undefined })
+      sim.world.ledger.setPrice('H100-80GB', 1e8)
+      pass(sim, '10h')
+    })
+    expect(broken).toContain('I10')
+  })
+
+  test('I10 the grace never ends', () => {
+    const sim = world()
+    const broken = named(sim, () => {
+      Object.defineProperty(sim.world.ledger, 'cutOff', { value: false })
+      sim.world.ledger.suspend('admin')
+      pass(sim, '1h')
+    })
+    expect(broken).toContain('I10')
+  })
+
+  test('I11 a top-up is charged that is switched off', () => {
+    const sim = world()
+    const { postings } = sim.world.ledger.totals
+    const broken = named(sim, () => {
+      const entry = { time: sim.world.clock.now, kind: 'topup', subject: 'acct_test', microcents: 1 } as const
+      ;(postings as unknown as { push(entry: LedgerEntry): void }).push(entry)
+      sim.world.deployments.writable(sim.ordinal)
+    })
+    expect(broken).toContain('I11')
+  })
+
+  test('I12 GPUs count against the limit that nobody holds', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.gpuQuotas.acquire('H100-80GB', 1)
+        sim.world.deployments.writable(sim.ordinal)
+      }),
+    ).toEqual(['I12'])
+  })
+
+  test('I12 an instance is admitted over the limit', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.gpuQuotas.set('H100-80GB', 2)
+        sim.world.deployments.writable(sim.ordinal).maxInstances = 3
+        sim.world.instances.request(sim.ordinal, 0)
+      }),
+    ).toContain('I12')
+  })
+
+  test('I13 a line of a batch is lost', async () => {
+    const sim = world()
+    const row = await batch(sim, 20)
+    await sim.clock.until(() => sim.world.batches.get(row.id)!.status === 'finalizing')
+    const { pendingOutput } = row
+    const broken = named(sim, () => {
+      const chunk = pendingOutput!.output.chunks[0]!
+      const half = chunk.slice(0, chunk.indexOf(10) + 1)
+      row.pendingOutput = { ...pendingOutput!, output: { ...pendingOutput!.output, chunks: [half] } }
+      sim.world.runTo(sim.world.clock.now + 3_600_000_000)
+    })
+    expect(broken).toContain('I13')
+  })
+
+  test('I13 a batch is charged once more for what it has paid for', async () => {
+    const sim = world()
+    const row = await batch(sim, 2000)
+    await sim.clock.until(() => row.doneLines > 500)
+    const broken = named(sim, () => {
+      sim.world.ledger.chargeTokens(row.id, row.chargedMicrocents)
+      sim.world.runTo(sim.world.clock.now + 600_000_000)
+    })
+    expect(broken).toContain('I13')
+  })
+
+  test('I14 a deployment is stopped and keeps its instances', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        sim.world.deployments.setStatus(sim.ordinal, 'stopped')
+      }),
+    ).toContain('I14')
+  })
+
+  test('I14 what is gone is billed on', () => {
+    const sim = world()
+    const { meter } = sim.world.deployments.read(sim.ordinal)
+    sim.world.deployments.stop(sim.ordinal)
+    pass(sim, '1m')
+    expect(
+      named(sim, () => {
+        sim.world.ledger.setUnits(meter, 1)
+        sim.world.deployments.writable(sim.ordinal)
+      }),
+    ).toEqual(['I14'])
+  })
+
+  test('I15 a refused request changes something', () => {
+    const sim = world()
+    expect(
+      named(sim, () => {
+        const entry = sim.world.openRequest('setTopup', 'POST', '/payment/topup')
+        sim.world.ledger.setTopupRule({ amount: 1, threshold: 1, enabled: false })
+        sim.world.closeRequest(entry, 400)
+      }),
+    ).toEqual(['I15'])
+  })
+
+  test('I17 an adapter in use is given up, or one too many is taken', async () => {
+    const sim = world()
+    expect(await perform(sim, { do: 'adapter', name: 'tone', base: 'acme/chat' })).toBe(200)
+    await sim.clock.advance('10m')
+    const adapter = sim.world.deployments.findLive('acme/tone')!.ordinal
+    const [instance] = sim.instances
+    const resident = (users: number) => ({ adapter, usedAt: 0, users, loadEvent: 0 })
+    expect(
+      named(sim, () => {
+        sim.world.instances.writable(instance!).adapters = [resident(1)]
+        sim.world.deployments.writable(adapter).activeUses = 1
+      }),
+    ).toEqual([])
+    expect(
+      named(sim, () => {
+        sim.world.instances.writable(instance!).adapters = []
+      }),
+    ).toEqual(['I17'])
+    const slots = sim.world.profile.timings.adapterSlots
+    expect(
+      named(sim, () => {
+        sim.world.instances.writable(instance!).adapters = Array.from({ length: slots + 1 }, () => resident(0))
+      }),
+    ).toContain('I17')
+  })
+
+  describe('of a rental', () => {
+    const rented = () => {
+      const sim = world()
+      const [ordinal, { meter, gpus }] = [...sim.world.rentals.entries()][0]!
+      return { sim, meter, gpus, own: () => sim.world.rentals.writable(ordinal) }
+    }
+
+    test('I1 it sits on a GPU that it was not given', () => {
+      const { sim, gpus, own } = rented()
+      expect(
+        named(sim, () => {
+          own().gpus = gpus << 1
+        }),
+      ).toContain('I1')
+    })
+
+    test('I6 it has failed, and nobody says why', () => {
+      const { sim, own } = rented()
+      expect(
+        named(sim, () => {
+          sim.world.rentals.lose([0], 'its node crashed')
+          own().failReason = ''
+        }),
+      ).toEqual(['I6'])
+    })
+
+    test('I9 it runs and is not billed', () => {
+      const { sim, meter, own } = rented()
+      expect(
+        named(sim, () => {
+          sim.world.ledger.setUnits(meter, 0)
+          own()
+        }),
+      ).toEqual(['I9'])
+    })
+
+    test('I14 it is stopped, holds its GPUs and is billed', () => {
+      const { sim, own } = rented()
+      expect(
+        named(sim, () => {
+          own().state = 'stopped'
+        }),
+      ).toEqual(expect.arrayContaining(['I6', 'I12', 'I14']))
+    })
+  })
+
+  describe('of requests for answers', () => {
+    /** Requests of clients, one of which waits where there are more than places. */
+    const asked = (more: number) => {
+      const sim = world()
+      const places =
+        sim.world.inferenceRequests.maxConcurrencyOf(sim.world.deployments.read(sim.ordinal)) * sim.instances.length
+      const ask = (clients: number) => chats(sim.world, { model: 'acme/chat', clients, left: 0, tokens: 1000 })
+      expect(named(sim, () => ask(more < 0 ? 1 : places + more))).toEqual([])
+      const rows = () => [...sim.world.inferenceRequests.entries()] as [number, InferenceRow][]
+      const heard = (change: Partial<InferenceRow>, at: (row: InferenceRow) => boolean = () => true) => {
+        const [ordinal, row] = rows().find(([, one]) => at(one))!
+        return named(sim, () => sim.world.generation.observer!.onWrite(Object.assign(row, change), ordinal))
+      }
+      return { sim, rows, heard }
+    }
+
+    test('I21 an instance answers more than it has places', () => {
+      const { sim, heard } = asked(1)
+      const begun = { instance: sim.instances[0]!, startedAt: sim.world.clock.now }
+      expect(heard(begun, ({ startedAt }) => startedAt < 0)).toContain('I21')
+    })
+
+    test('I21 a place is held by nobody', () => {
+      const { sim, rows } = asked(-1)
+      const [ordinal, row] = rows()[0]!
+      expect(named(sim, () => sim.world.generation.observer!.onRemove(row, ordinal))).toContain('I21')
+    })
+
+    test('I21 a request waits beside a free place', () => {
+      expect(asked(-1).heard({ instance: -1, startedAt: -1, next: 0 })).toContain('I21')
+    })
+
+    test('I21 an answer never ends', () => {
+      expect(asked(-1).heard({ next: 0 })).toEqual(['I21'])
+    })
+  })
+
+  test('I18 storage shrinks', () => {
+    const sim = world()
+    const row = sim.world.rentals.read(sim.world.hostedInstances.get('box')!.ordinal)
+    expect(
+      named(sim, () => {
+        ;(row as RentalRow).storageGb = 99
+        sim.world.hostedInstances.get('box')!.rename('other')
+      }),
+    ).toEqual(['I18'])
+  })
+
+  test('I20 a request is dropped without a word', () => {
+    const sim = world()
+    const row = sim.world.deployments.read(busy(sim))
+    expect(row.flow.arrived).toBeGreaterThan(0)
+    expect(
+      named(sim, () => {
+        sim.world.deployments.writable(busy(sim)).flow = { ...row.flow, backlog: row.flow.backlog - 1 }
+      }),
+    ).toEqual(['I20'])
+  })
+
+  test('I20 requests that were offered never arrive', () => {
+    const sim = world()
+    sim.world.autoscaler.updateFlow(busy(sim))
+    pass(sim, '1s')
+    expect(
+      named(sim, () => {
+        sim.world.deployments.writable(busy(sim)).flowAt += 1_000_000
+      }),
+    ).toEqual(['I20'])
+  })
+})
+
+describe('a broken law is told', () => {
+  test('with its number, the event, the story of the thing, seed, time and how to see it again', () => {
+    const sim = world()
+    const node = sim.world.nodes.ordinalOf('node0-0')!
+    sim.cluster.node('node0-0').cordon()
+    let message = ''
+    try {
+      sim.world.nodes.writable(node).allocated = 0
+      sim.cluster.node('node0-0').uncordon()
+    } catch (error) {
+      message = String(error)
+    }
+    const [first, ...rest] = message.split('\n')
+    expect(first).toMatch(/^LawError: Failed to keep law I1 \(.+\): node node0-0 counts 0 GPUs as taken, 2 are\.$/)
+    expect(rest.join('\n')).toContain('Seen after command node.uncordon of node0-0, at 2026-01-01T01:00:00')
+    expect(rest.join('\n')).toContain('seed "1"')
+    expect(rest.join('\n')).toContain("advanceTo('2026-01-01T01:00:00")
+    expect(rest.join('\n')).toMatch(/node\.cordoned node0-0\n +3600\.\d+ node\.uncordoned node0-0/)
+  })
+
+  test('once: what is broken then counts as it is, so that a server goes on', () => {
+    const sim = world()
+    const harm = () => {
+      sim.world.gpuQuotas.acquire('H100-80GB', 1)
+      sim.world.deployments.writable(busy(sim))
+    }
+    expect(named(sim, harm)).toEqual(['I12'])
+    expect(() => pass(sim, '0s')).toThrow(/I12/)
+  })
+
+  test('to a client as a 500 with x-sim-error, and to onBug', async () => {
+    const heard: string[] = []
+    const sim = stage([{}], {}, { onBug: error => heard.push(String(error)) })
+    const { ordinal } = sim.world.deployments.createLlm(spec())
+    sim.world.deployments.writable(ordinal).waiting++
+    const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+    expect(answer.status).toBe(500)
+    expect(answer.headers.get('x-sim-error')).toMatch(/Failed to keep law I5/)
+    expect(heard).toHaveLength(1)
+    const next = await sim.fetch('http://sim/v1/voices', { headers: { authorization: `Bearer ${sim.token}` } })
+    expect(next.status).toBe(200)
+  })
+
+  test('by a fork and after a reset as well', () => {
+    const sim = world()
+    const fork = sim.world.fork()
+    expect(() => {
+      fork.deployments.writable(sim.ordinal).ready++
+      fork.runTo(fork.clock.now)
+    }).toThrow(InvariantError)
+    sim.reset()
+    expect(() => {
+      sim.world.gpuQuotas.acquire('H100-80GB', 1)
+      sim.world.deployments.writable(busy(sim))
+      sim.world.runTo(0)
+    }).toThrow(InvariantError)
+  })
+})
+
+async function batch(sim: Simulator, lines: number): Promise<BatchRow> {
+  const model = 'aurora-labs/aurora-8b-instruct'
+  expect(await perform(sim, { do: 'batch', lines, model, broken: false })).toBe(200)
+  await sim.clock.advance('5s')
+  const [, row] = [...sim.world.batches.entries()][0]!
+  return row as BatchRow
+}

@@ -1,0 +1,544 @@
+/** Hosted instances and containers as tenants of the fleet. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { MICROCENTS_PER_CENT as CENT } from '../../src/simulation/account/money.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { pass, passUntil, spec, stage, story } from './small-world.ts'
+
+const IMAGE = 'registry.example/cuda-dev:12.8'
+const box = (about: object = {}) => ({
+  instance_id: 'box',
+  name: 'box',
+  gpu: 'H100-80GB' as const,
+  storage_gb: 50,
+  created_at: 1_767_000_000,
+  ...about,
+})
+const crate = (about: object = {}) => ({
+  container_id: 'crate',
+  name: 'crate',
+  gpu_config: '1xH100-80GB',
+  container_image: IMAGE,
+  created_at: 1_767_000_000,
+  ...about,
+})
+const rent = (sim: Simulator, num_gpus = 1) =>
+  sim.world.hostedInstances.create({ name: 'bench', gpu: 'H100-80GB', num_gpus, storage_gb: 20 })
+const ship = (sim: Simulator, num_gpus = 1, container_image = IMAGE) =>
+  sim.world.containers.create({ name: 'trial', gpu: 'H100-80GB', num_gpus, container_image })
+const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
+
+describe('a life', () => {
+  test('of a hosted instance: created, started, stopped, started again, deleted; its storage stays until then', () => {
+    const sim = stage()
+    const one = rent(sim, 2)
+    expect(one.toRecord()).toMatchObject({ state: 'creating', num_gpus: 2, storage_gb: 20, fail_reason: '' })
+    expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
+    pass(sim, 0)
+    expect([one.state, free(sim)]).toEqual(['starting', 6])
+    passUntil(sim, () => one.state === 'running')
+    one.expand(40)
+    one.stop()
+    expect([one.state, free(sim)]).toEqual(['stopping', 6])
+    pass(sim, '30s')
+    expect([one.state, free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual(['stopped', 8, 0])
+    pass(sim, '1m')
+    one.start()
+    passUntil(sim, () => one.state === 'running')
+    expect(one.storage_gb).toBe(40)
+    one.delete()
+    expect([one.state, one.deleting]).toEqual(['stopping', true])
+    pass(sim, '30s')
+    expect([one.state, free(sim)]).toEqual(['deleted', 8])
+    expect(story(sim, one.instance_id)).toEqual(
+      ['created', 'placed', 'starting', 'running', 'expanding', 'stopping', 'stopped', 'expanded', 'starting']
+        .concat(['placed', 'running', 'stopping', 'deleted'])
+        .map(word => `hosted.${word}`),
+    )
+  })
+
+  test('of a container: its image is pulled once a node, and it shuts down before it is deleted', () => {
+    const sim = stage()
+    const one = ship(sim)
+    const first = passUntil(sim, () => one.state === 'running')
+    expect(story(sim, one.container_id)).toEqual(
+      ['created', 'placed', 'starting', 'imagePulled', 'running'].map(word => `container.${word}`),
+    )
+    const other = ship(sim)
+    const second = passUntil(sim, () => other.state === 'running')
+    // The same image is there by now: what is left is the boot.
+    expect(second).toBeLessThan(first / 3)
+    one.delete()
+    expect([one.state, free(sim)]).toEqual(['shutting_down', 6])
+    pass(sim, '30s')
+    expect([one.state, free(sim)]).toEqual(['deleted', 7])
+  })
+
+  test('that is ended before it runs is over at once', () => {
+    const sim = stage()
+    const [one, other, third] = [rent(sim), ship(sim), rent(sim)]
+    pass(sim, '1s')
+    one.stop()
+    other.delete()
+    third.delete()
+    expect([one.state, other.state, third.state, free(sim)]).toEqual(['stopped', 'deleted', 'deleted', 8])
+    // Nothing is left to fire.
+    expect(sim.world.next(sim.world.clock.now + 3600e6)).toBe(false)
+  })
+
+  test('a deletion takes the place of a stop that is under way', () => {
+    const sim = stage([{}], {}, { with: { hosted: [box()] } })
+    const one = sim.world.hostedInstances.get('box')!
+    one.stop()
+    one.delete()
+    pass(sim, '30s')
+    expect(one.state).toBe('deleted')
+  })
+})
+
+describe('an image', () => {
+  test('that names none fails the container', () => {
+    const sim = stage()
+    const one = ship(sim, 1, 'No Such Image')
+    passUntil(sim, () => one.state === 'failed')
+    expect(one.toRecord().fail_reason).toBe('image pull failed: "No Such Image" names no image')
+    expect(free(sim)).toBe(8)
+  })
+
+  test('stalls while the registry is down, and goes on when it is up again', () => {
+    const profile = { timings: { image_pull: '100s', container_boot: '1s' } }
+    const sim = stage([{}], {}, { profile })
+    const one = ship(sim)
+    pass(sim, '10s')
+    sim.cluster.registry.down()
+    pass(sim, '59s')
+    sim.cluster.registry.up()
+    expect(passUntil(sim, () => one.state === 'running') / 1e6).toBe(91)
+  })
+
+  test('fails the container when the registry does not answer for a minute; what runs needs none', () => {
+    const sim = stage([{}], {}, { with: { containers: [crate()] } })
+    const one = ship(sim, 1, 'registry.example/another:1')
+    pass(sim, '10s')
+    sim.cluster.registry.down()
+    pass(sim, '60s')
+    expect(one.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'the image registry did not answer' })
+    expect(sim.world.containers.get('crate')!.state).toBe('running')
+  })
+
+  test('shares the bandwidth of its node with whatever else comes down', () => {
+    const took = (bandwidth: string, others: number) => {
+      const profile = {
+        timings: { image_pull: '100s', image_bytes: '10GB', container_boot: '1s', node_bandwidth: bandwidth },
+      }
+      const sim = stage([{}], {}, { profile })
+      const all = Array.from({ length: 1 + others }, () => ship(sim))
+      return passUntil(sim, () => all[0]!.state === 'running') / 1e6
+    }
+    expect(took('1GB/s', 0)).toBe(101)
+    // 100 MB/s each is what they could do: 200 MB/s for two of them is no shortage, 100 is.
+    expect(took('200MB/s', 1)).toBe(101)
+    expect(took('100MB/s', 1)).toBe(201)
+  })
+
+  test('that is given up leaves its bandwidth to the others', () => {
+    const timings = { image_pull: '100s', image_bytes: '10GB', container_boot: '1s', node_bandwidth: '100MB/s' }
+    const sim = stage([{}], {}, { profile: { timings } })
+    const [one, other] = [ship(sim), ship(sim)]
+    pass(sim, '50s')
+    other.delete()
+    // A quarter came at half the rate, the rest comes at the whole.
+    expect(passUntil(sim, () => one.state === 'running') / 1e6).toBe(76)
+    sim.cluster.registry.down()
+    pass(sim, '5m')
+    expect(one.state).toBe('running')
+  })
+
+  test('in use stays in the cache of its node', () => {
+    const profile = { timings: { image_cache_bytes: '30GB', image_bytes: '28GB' } }
+    const sim = stage([{ cached: false }], {}, { profile })
+    const one = ship(sim)
+    passUntil(sim, () => one.state === 'running')
+    const other = ship(sim, 1, 'registry.example/another:1')
+    passUntil(sim, () => other.state === 'running')
+    const images = () => sim.world.nodes.read(0).images.map(({ image }) => image)
+    expect(images()).toEqual([IMAGE, 'registry.example/another:1'])
+    one.delete()
+    pass(sim, '1m')
+    const third = ship(sim, 1, 'registry.example/third:1')
+    passUntil(sim, () => third.state === 'running')
+    expect(images()).not.toContain(IMAGE)
+  })
+})
+
+describe('capacity', () => {
+  test('is shared with deployments: whoever comes first has it', () => {
+    const sim = stage([{ gpus: 2 }])
+    const one = ship(sim, 2)
+    const chat = sim.world.deployments.createLlm(spec({ num_gpus: 2 }))
+    pass(sim, '30m')
+    expect([one.state, chat.status]).toEqual(['running', 'initializing'])
+    one.delete()
+    passUntil(sim, () => chat.status === 'running')
+    const late = ship(sim)
+    pass(sim, '599s')
+    expect(late.state).toBe('creating')
+    pass(sim, '1s')
+    expect(late.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'no node had 1 free H100-80GB for 10m' })
+    expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
+  })
+
+  test('comes to whoever has waited longest, a rental or an instance', () => {
+    const sim = stage([{ gpus: 1 }])
+    const chat = sim.world.deployments.createLlm(spec())
+    passUntil(sim, () => chat.status === 'running')
+    const [first] = [ship(sim), pass(sim, '1m')]
+    const second = sim.world.deployments.createLlm(spec({ model_name: 'acme/second' }))
+    pass(sim, '1m')
+    chat.stop()
+    pass(sim, '20m')
+    expect([first!.state, second.status]).toEqual(['running', 'initializing'])
+    first!.delete()
+    passUntil(sim, () => second.status === 'running')
+  })
+
+  test('that lacks leaves a hosted instance stopped which was stopped, and its next start may succeed', () => {
+    const sim = stage([{ gpus: 1 }], {}, { with: { hosted: [box({ state: 'stopped' })] } })
+    const one = sim.world.hostedInstances.get('box')!
+    sim.cluster.stockOut('H100-80GB')
+    one.start()
+    pass(sim, '10m')
+    expect(one.toRecord()).toMatchObject({ state: 'stopped', fail_reason: 'no node had 1 free H100-80GB for 10m' })
+    sim.cluster.restock('H100-80GB')
+    one.start()
+    expect(one.toRecord().fail_reason).toBe('')
+    passUntil(sim, () => one.state === 'running')
+  })
+
+  test('is provisioned for rentals as for instances', () => {
+    const pools = [
+      {
+        name: 'spot',
+        zone: 'zone-a',
+        nodes: [{ prefix: 'node', gpu: 'H100-80GB' as const, gpus_per_node: 8, count: 0, max: 2 }],
+      },
+    ]
+    const sim = stage([], {}, { with: { nodes: { pools } } })
+    const one = rent(sim, 8)
+    passUntil(sim, () => one.state === 'running')
+    expect(sim.cluster.nodeOf(one.instance_id).name).toBe('node-0')
+    one.stop()
+    pass(sim, '1h')
+    expect(sim.cluster.nodes()).toEqual([])
+  })
+})
+
+describe('what carries them', () => {
+  const world = (options: object = {}) =>
+    stage([{ count: 2 }], {}, { with: { hosted: [box()], containers: [crate()] }, ...options })
+  const states = (sim: Simulator) => [
+    sim.world.hostedInstances.get('box')!.state,
+    sim.world.containers.get('crate')!.state,
+  ]
+
+  test('dies, and they have failed and cost nothing more', () => {
+    const sim = world()
+    expect(sim.cluster.nodeOf('box').name).toBe('node-0')
+    sim.cluster.node('node-0').crash()
+    expect(states(sim)).toEqual(['failed', 'failed'])
+    expect(sim.world.containers.get('crate')!.toRecord().fail_reason).toBe('node node-0 crashed')
+    const { balance } = sim.ledger
+    pass(sim, '1h')
+    expect(sim.ledger.balance).toBe(balance)
+    expect(() => sim.cluster.nodeOf('crate')).toThrow("container 'crate': it is failed and has no GPUs.")
+  })
+
+  test('dies, and the hosted instance starts on another machine where the provider does so', () => {
+    const sim = world({ profile: { policies: { hosted_host_lost: 'restarted' } } })
+    sim.cluster.node('node-0').crash()
+    expect(states(sim)).toEqual(['starting', 'failed'])
+    passUntil(sim, () => states(sim)[0] === 'running')
+    expect(sim.cluster.nodeOf('box').name).toBe('node-1')
+    expect(sim.world.hostedInstances.get('box')!.storage_gb).toBe(50)
+    expect(story(sim, 'box')).toEqual(['hosted.lost', 'hosted.starting', 'hosted.placed', 'hosted.running'])
+  })
+
+  test('dies while they shut down: they are what they were to become', () => {
+    const sim = world()
+    sim.world.hostedInstances.get('box')!.stop()
+    sim.world.containers.get('crate')!.delete()
+    pass(sim, '29s')
+    sim.cluster.zone('zone-a').down()
+    expect(states(sim)).toEqual(['stopped', 'deleted'])
+  })
+
+  test.each([
+    [13, ['running', 'running']],
+    [79, ['failed', 'running']],
+  ])('has an XID %i on one GPU: %j', (xid, after) => {
+    const sim = world()
+    sim.cluster.gpu('node-0', 0).fail(xid)
+    expect(states(sim)).toEqual(after)
+  })
+
+  test('is drained: they stay until the deadline', () => {
+    const sim = world()
+    sim.cluster.node('node-0').drain()
+    pass(sim, '299s')
+    expect(states(sim)).toEqual(['running', 'running'])
+    pass(sim, '1s')
+    expect(states(sim)).toEqual(['failed', 'failed'])
+  })
+
+  test('is taken back: they have the notice, and then have failed', () => {
+    const pools = [
+      {
+        name: 'spot',
+        zone: 'zone-a',
+        market: 'spot' as const,
+        nodes: [{ prefix: 'node', gpu: 'H100-80GB' as const, gpus_per_node: 8, count: 1 }],
+      },
+    ]
+    const sim = stage([], {}, { with: { nodes: { pools }, hosted: [box()], containers: [crate()] } })
+    sim.cluster.pool('spot').preempt()
+    pass(sim, '119s')
+    expect(states(sim)).toEqual(['running', 'running'])
+    pass(sim, '1s')
+    expect(states(sim)).toEqual(['failed', 'failed'])
+  })
+})
+
+describe('money', () => {
+  test('flows from running until the GPUs are given back', () => {
+    const profile = { timings: { hosted_boot: '60s', rental_shutdown: '30s' } }
+    const sim = stage([{}], {}, { profile })
+    const one = rent(sim, 2)
+    const { balance } = sim.ledger
+    pass(sim, '60s')
+    expect([one.state, sim.ledger.balance]).toEqual(['running', balance])
+    pass(sim, '1h')
+    expect(balance - sim.ledger.balance).toBe(440 * CENT)
+    one.stop()
+    pass(sim, '1d')
+    // 3,630 s of two GPUs at 220 cents an hour.
+    expect(balance - sim.ledger.balance).toBe(Math.floor((3630 * 440 * CENT) / 3600))
+    const [entry] = sim.ledger.entries().filter(({ subject }) => subject === one.instance_id)
+    expect(entry).toMatchObject({ kind: 'rent', microcents: -Math.floor((3630 * 440 * CENT) / 3600) })
+    expect(sim.world.ledger.secondsBilled(sim.world.clock.unix(0), sim.world.clock.unix())[one.instance_id]).toBe(3630)
+  })
+
+  test('flows from placed where the profile says so', () => {
+    const profile = {
+      timings: { image_pull: '100s', container_boot: '20s' },
+      policies: { bill_from: 'placed' as const },
+    }
+    const sim = stage([{}], {}, { profile })
+    const one = ship(sim)
+    const { balance } = sim.ledger
+    passUntil(sim, () => one.state === 'running')
+    expect(balance - sim.ledger.balance).toBe(Math.floor((120 * 220 * CENT) / 3600))
+  })
+
+  test('that is gone stops hosted instances and ends containers, after the grace', () => {
+    const sim = stage([{}], { funds_cents: 100 }, { with: { hosted: [box()], containers: [crate()] } })
+    const [one, other] = [sim.world.hostedInstances.get('box')!, sim.world.containers.get('crate')!]
+    passUntil(sim, () => sim.world.ledger.suspensionReason !== undefined)
+    pass(sim, '599s')
+    expect([one.state, other.state]).toEqual(['running', 'running'])
+    pass(sim, '1s')
+    expect([one.state, other.state]).toEqual(['stopping', 'shutting_down'])
+    pass(sim, '30s')
+    expect([one.state, other.state]).toEqual(['stopped', 'deleted'])
+    expect(other.toRecord().fail_reason).toBe('the account was suspended (balance)')
+    expect(sim.world.ledger.addFunds(5000)).toBe(true)
+    pass(sim, '1h')
+    expect(one.state).toBe('stopped')
+  })
+
+  test('that comes back starts them again where the provider does so', () => {
+    const sim = stage(
+      [{}],
+      { funds_cents: 100 },
+      {
+        with: { hosted: [box(), box({ instance_id: 'other' })] },
+        profile: { policies: { balance_returns: 'restart' } },
+      },
+    )
+    const [one, other] = [sim.world.hostedInstances.get('box')!, sim.world.hostedInstances.get('other')!]
+    other.stop()
+    passUntil(sim, () => one.state === 'stopping')
+    // In the middle of the stop: it starts once that is over.
+    expect(sim.world.ledger.addFunds(50_000)).toBe(true)
+    pass(sim, '30s')
+    expect([one.state, other.state]).toEqual(['starting', 'stopped'])
+    passUntil(sim, () => one.state === 'running')
+    expect(one.toRecord().fail_reason).toBe('')
+  })
+})
+
+describe('of a fixture', () => {
+  test('those that are on their way go on from there', () => {
+    const hosted = [
+      box({ instance_id: 'a', state: 'creating' }),
+      box({ instance_id: 'b', state: 'starting' }),
+      box({ instance_id: 'c', state: 'stopping' }),
+    ]
+    const containers = [
+      crate({ container_id: 'd', state: 'creating' }),
+      crate({ container_id: 'e', state: 'starting' }),
+      crate({ container_id: 'f', state: 'shutting_down' }),
+    ]
+    const sim = stage([{}], {}, { with: { hosted, containers } })
+    const told = () => [
+      ...['a', 'b', 'c'].map(id => sim.world.hostedInstances.get(id)!.state),
+      ...['d', 'e', 'f'].map(id => sim.world.containers.get(id)!.state),
+    ]
+    expect(told()).toEqual(['creating', 'starting', 'stopping', 'creating', 'starting', 'shutting_down'])
+    expect([free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual([4, 6])
+    pass(sim, '1h')
+    expect(told()).toEqual(['running', 'running', 'stopped', 'running', 'running', 'deleted'])
+  })
+
+  test.each([
+    [
+      crate({ gpu_config: '9xH100-80GB' }),
+      /containers: \$\[0\]\.gpu_config: expected a number from 1 to 8 and a GPU type/,
+    ],
+    [
+      crate({ gpu_config: '1xother' }),
+      /expected a number from 1 to 8 and a GPU type, as in '2xA100-80GB', got '1xother'/,
+    ],
+    [crate({ gpu_config: '8xH100-80GB' }), /containers\.json: \$\[0\]: no node has 8 free H100-80GB for it/],
+    [crate({ container_image: 'No Such' }), /containers\.json: \$\[0\]: it can not be running: image pull failed/],
+    [crate({ created_at: 1_767_225_601 }), /expected a time not later than the world's epoch/],
+  ])('%j is refused', (seed, message) => {
+    expect(() => stage([{ gpus: 4 }], {}, { with: { containers: [seed] } })).toThrow(message)
+  })
+
+  test('two of one id are refused', () => {
+    expect(() => stage([{}], {}, { with: { containers: [crate(), crate()] } })).toThrow(/'crate' is taken/)
+  })
+})
+
+test('a fork goes its own way', () => {
+  const sim = stage([{}], {}, { with: { containers: [crate()] } })
+  const fork = sim.fork()
+  fork.cluster.node('node-0').crash()
+  pass(fork, '1m')
+  pass(sim, '1m')
+  const states = [sim, fork].map(one => one.world.containers.get('crate')!.state)
+  expect(states).toEqual(['running', 'failed'])
+})
+
+test('a report tells what they held and cost, and windows add up', () => {
+  const profile = { timings: { image_pull: '100s', container_boot: '20s', hosted_boot: '60s', rental_shutdown: '0s' } }
+  const sim = stage([{}], {}, { profile })
+  const [one, other] = [rent(sim, 2), ship(sim)]
+  pass(sim, '1h')
+  one.stop()
+  pass(sim, '1h')
+  const { totals, gpus, money } = sim.report()
+  expect([totals.hosted_gpu_hours, totals.container_gpu_hours]).toEqual([2, 2])
+  expect(gpus[0]!.utilisation).toBe(4 / 16)
+  expect(money.hosted).toMatchObject([{ instance_id: one.instance_id, billed_gpu_hours: (2 * 3540) / 3600 }])
+  expect(money.containers).toMatchObject([{ container_id: other.container_id, billed_gpu_hours: 7080 / 3600 }])
+  const middle = 1_234_567_890
+  const halves = [sim.report({ to: middle }), sim.report({ from: middle })]
+  expect(halves[0]!.totals.hosted_gpu_hours + halves[1]!.totals.hosted_gpu_hours).toBeCloseTo(2, 12)
+  expect(halves[0]!.money.rent_microcents + halves[1]!.money.rent_microcents).toBe(money.rent_microcents)
+})
+
+/** Something that is done to a small fleet on which everybody competes. */
+const deed = fc.oneof(
+  fc.record({ do: fc.constantFrom('rent', 'ship', 'deploy'), gpus: fc.constantFrom(1, 1, 2, 4) }),
+  fc.record({ do: fc.constantFrom('stop', 'start', 'delete', 'undeploy'), which: fc.nat(6) }),
+  fc.record({ do: fc.constantFrom('crash', 'repair', 'drain', 'uncordon'), which: fc.nat(2) }),
+  fc.record({ do: fc.constantFrom('xid', 'reset'), which: fc.nat(23) }),
+  fc.record({ do: fc.constantFrom('registry', 'stock', 'funds') }),
+  fc.record({ do: fc.constant('pass'), seconds: fc.integer({ min: 0, max: 900 }) }),
+)
+
+test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, whatever comes', () => {
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 25 }), fc.boolean(), (deeds, restarted) => {
+      const profile = {
+        extends: 'quick',
+        policies: { hosted_host_lost: restarted ? ('restarted' as const) : ('failed' as const) },
+      }
+      const sim = stage([{ count: 3 }], { funds_cents: 3000, gpu_limits: { 'H100-80GB': null } }, { profile })
+      for (const one of deeds) perform(sim, one)
+      // `pass` counts every law anew at its end; `stage` watches them after every event.
+      pass(sim, '1h')
+      const held = new Map<number, number[]>()
+      for (const [, { node, gpus }] of [...sim.world.rentals.entries(), ...sim.world.instances.entries()]) {
+        if (node >= 0) held.set(node, [...(held.get(node) ?? []), gpus])
+      }
+      for (const [node, { state, allocated: taken }] of sim.world.nodes.entries()) {
+        const all = held.get(node) ?? []
+        const either = all.reduce((sum, bits) => sum | bits, 0)
+        // Bits that no two share sum to their union.
+        expect(all.reduce((sum, bits) => sum + bits, 0)).toBe(either)
+        expect(taken).toBe(either)
+        if (state === 'down') expect(either).toBe(0)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+function perform(sim: Simulator, one: { do: string; gpus?: number; which?: number; seconds?: number }): void {
+  const { world, cluster } = sim
+  const node = `node-${(one.which ?? 0) % 3}`
+  const hosted = [...world.hostedInstances.list()]
+  const chosen = hosted[(one.which ?? 0) % Math.max(1, hosted.length)]
+  const containers = world.containers.list('active')
+  const deployments = world.deployments.list()
+  switch (one.do) {
+    case 'rent':
+      rent(sim, one.gpus)
+      break
+    case 'ship':
+      ship(sim, one.gpus)
+      break
+    case 'deploy':
+      world.deployments.createLlm(
+        spec({ model_name: `acme/m${world.deployments.countInstance}`, num_gpus: one.gpus ?? 1 }),
+      )
+      break
+    case 'stop':
+      if (chosen && ['creating', 'starting', 'running'].includes(chosen.state)) chosen.stop()
+      break
+    case 'start':
+      if (chosen?.state === 'stopped' && world.ledger.canSpend()) chosen.start()
+      break
+    case 'delete':
+      if (containers[0] && containers[0].state !== 'shutting_down') containers[0].delete()
+      else if (chosen && !chosen.deleting) chosen.delete()
+      break
+    case 'undeploy':
+      deployments[(one.which ?? 0) % Math.max(1, deployments.length)]?.delete()
+      break
+    case 'xid':
+      cluster.gpu(`node-${(one.which ?? 0) % 3}`, Math.floor((one.which ?? 0) / 3)).fail(48)
+      break
+    case 'reset':
+      cluster.gpu(`node-${(one.which ?? 0) % 3}`, Math.floor((one.which ?? 0) / 3)).reset()
+      break
+    case 'registry':
+      if (world.environment.registryDown) cluster.registry.up()
+      else cluster.registry.down()
+      break
+    case 'stock':
+      if (world.environment.isStockedOut('H100-80GB')) cluster.restock('H100-80GB')
+      else cluster.stockOut('H100-80GB')
+      break
+    case 'funds':
+      world.ledger.addFunds(2000)
+      break
+    case 'pass':
+      pass(sim, (one.seconds ?? 0) * 1e3)
+      break
+    default:
+      cluster.node(node)[one.do as 'crash']()
+  }
+}

@@ -1,0 +1,354 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { GPU_TYPES } from '../../src/data/records/records.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
+import {
+  advanceFlow,
+  EMPTY_FLOW,
+  estimateServing,
+  type InstanceWorkload,
+  instanceSpeed,
+  maxRateFor,
+  type RequestFlow,
+  requiredInstances,
+  toWholeRequests,
+} from '../../src/simulation/load/throughput.ts'
+import { anyLoad, anyStretch, curveOf } from './any-load.ts'
+
+const NEVER = Number.POSITIVE_INFINITY
+
+function speedOf(about: Partial<InstanceWorkload> = {}) {
+  return instanceSpeed({
+    gpu: 'H100-80GB',
+    gpus: 1,
+    parametersB: 8,
+    maxBatchSize: 96,
+    promptTokens: 500,
+    outputTokens: 200,
+    ...about,
+  })
+}
+
+function anyWork(): fc.Arbitrary<InstanceWorkload> {
+  return fc.record({
+    gpu: fc.constantFrom(...GPU_TYPES.filter(gpu => gpu !== 'other')),
+    gpus: fc.integer({ min: 1, max: 8 }),
+    parametersB: fc.double({ min: 0.1, max: 700, noNaN: true }),
+    maxBatchSize: fc.integer({ min: 1, max: 256 }),
+    promptTokens: fc.double({ min: 1, max: 100_000, noNaN: true }),
+    outputTokens: fc.double({ min: 1, max: 10_000, noNaN: true }),
+  })
+}
+
+const anyShare = () => fc.double({ min: 0.05, max: 1, noNaN: true })
+const anyQueueLimit = () => fc.oneof(fc.integer({ min: 0, max: 5000 }), fc.constant(NEVER))
+/** One instance takes on a few to fifty requests/s, so loads below 100/s fall on both sides of a few of them. */
+const anyReady = () => fc.integer({ min: 0, max: 4 })
+
+describe('the speed of an instance', () => {
+  test.each([
+    ['H100-80GB', 1, 8, 15_200],
+    ['H200-141GB', 1, 8, 17_700],
+    ['H100-80GB', 2, 70, 4418],
+    ['H100-80GB', 8, 405, 2920],
+    ['H200-141GB', 2, 70, 5174],
+    ['H200-141GB', 8, 405, 3328],
+  ] as const)(
+    'at full batches of 1,000 in and out, %s x%d with %dB: %d tokens/s within 3 %%',
+    (gpu, gpus, parametersB, expected) => {
+      const speed = speedOf({ gpu, gpus, parametersB, maxBatchSize: 256, promptTokens: 1000, outputTokens: 1000 })
+      expect(Math.abs(speed.tokensPerSecond / expected - 1)).toBeLessThan(0.03)
+    },
+  )
+
+  test.each([
+    ['H100-80GB', 1, 8, [60, 120], [10, 15]],
+    ['H100-80GB', 8, 70, [150, 250], [18, 28]],
+    ['H100-80GB', 8, 405, [600, 1400], [60, 100]],
+    ['A100-80GB', 1, 8, undefined, [15, 25]],
+    ['L40S-48GB', 1, 8, undefined, [25, 35]],
+  ] as const)(
+    'alone, 256 tokens in, %s x%d with %dB: first token and the next in ms',
+    (gpu, gpus, parametersB, first, next) => {
+      const speed = speedOf({ gpu, gpus, parametersB, promptTokens: 256 })
+      expect(speed.tokenTime * 1000).toBeGreaterThanOrEqual(next[0])
+      expect(speed.tokenTime * 1000).toBeLessThanOrEqual(next[1])
+      if (first === undefined) return
+      expect(speed.firstTokenTime * 1000).toBeGreaterThanOrEqual(first[0])
+      expect(speed.firstTokenTime * 1000).toBeLessThanOrEqual(first[1])
+    },
+  )
+
+  test('long prompts leave 0.18 to 0.29 of the tokens', () => {
+    const even = speedOf({ maxBatchSize: 256, promptTokens: 1000, outputTokens: 1000 })
+    const long = speedOf({ maxBatchSize: 256, promptTokens: 8192, outputTokens: 1024 })
+    const share = long.tokensPerSecond / even.tokensPerSecond
+    expect(share).toBeGreaterThan(0.18)
+    expect(share).toBeLessThan(0.29)
+  })
+
+  test('a small max_batch_size is what limits it: one request at a time', () => {
+    const speed = speedOf({ maxBatchSize: 1 })
+    expect(speed.requestsPerSecond).toBeCloseTo(1 / (speed.firstTokenTime + 200 * speed.tokenTime), 12)
+  })
+
+  test('is finite and positive, and no better for a larger model, longer texts or fewer places', () => {
+    fc.assert(
+      fc.property(anyWork(), fc.double({ min: 1, max: 5, noNaN: true }), (work, more) => {
+        const speed = instanceSpeed(work)
+        for (const figure of Object.values(speed)) {
+          expect(figure).toBeGreaterThan(0)
+          expect(figure).toBeLessThan(NEVER)
+        }
+        const most = speed.requestsPerSecond * (1 + 1e-12)
+        expect(instanceSpeed({ ...work, parametersB: work.parametersB * more }).requestsPerSecond).toBeLessThan(most)
+        expect(instanceSpeed({ ...work, promptTokens: work.promptTokens * more }).requestsPerSecond).toBeLessThan(most)
+        expect(instanceSpeed({ ...work, outputTokens: work.outputTokens * more }).requestsPerSecond).toBeLessThan(most)
+        const fewer = Math.ceil(work.maxBatchSize / more)
+        expect(instanceSpeed({ ...work, maxBatchSize: fewer }).requestsPerSecond).toBeLessThan(most)
+      }),
+    )
+  })
+})
+
+describe('instances for a rate', () => {
+  const speed = speedOf()
+
+  test('none for nothing, one for a little, and more as it grows', () => {
+    expect([0, 0.001, 25, 26, 100, 1000].map(rate => requiredInstances(rate, speed, 0.7))).toEqual([0, 1, 1, 2, 4, 39])
+  })
+
+  test('never fall as the rate grows', () => {
+    const rate = fc.double({ min: 0, max: 1e6, noNaN: true })
+    fc.assert(
+      fc.property(anyWork(), anyShare(), rate, rate, (work, share, a, b) => {
+        const one = instanceSpeed(work)
+        expect(requiredInstances(Math.min(a, b), one, share)).toBeLessThanOrEqual(
+          requiredInstances(Math.max(a, b), one, share),
+        )
+      }),
+    )
+  })
+
+  test('and rates for instances are inverse to the last digit', () => {
+    fc.assert(
+      fc.property(anyWork(), anyShare(), fc.nat(10_000), (work, share, instances) => {
+        const one = instanceSpeed(work)
+        const most = maxRateFor(instances, one, share)
+        expect(requiredInstances(most, one, share)).toBe(instances)
+        expect(requiredInstances(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one, share)).toBe(
+          instances + 1,
+        )
+      }),
+    )
+    fc.assert(
+      fc.property(anyShare(), fc.nat(50), fc.double({ min: 0, max: 1000, noNaN: true }), (share, instances, rate) => {
+        expect(requiredInstances(rate, speed, share) > instances).toBe(rate > maxRateFor(instances, speed, share))
+      }),
+    )
+  })
+
+  test('tell an autoscaler when a day next changes its mind', () => {
+    const curve = curveOf({ kind: 'wave', low: 2, high: 200 })
+    let t = 2 * HOUR
+    let instances = requiredInstances(curve.rateAt(t), speed, 0.7)
+    const decisions = [instances]
+    while (t < 26 * HOUR) {
+      t = Math.min(
+        curve.firstAbove(maxRateFor(instances, speed, 0.7), t, 26 * HOUR),
+        instances === 0 ? NEVER : curve.firstAtMost(maxRateFor(instances - 1, speed, 0.7), t, 26 * HOUR),
+      )
+      if (t === NEVER) break
+      expect(requiredInstances(curve.rateAt(t - 1), speed, 0.7)).toBe(instances)
+      instances = requiredInstances(curve.rateAt(t), speed, 0.7)
+      decisions.push(instances)
+    }
+    expect(decisions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1])
+  })
+})
+
+describe('serving', () => {
+  const speed = speedOf()
+
+  test('what one instance cannot take waits, then is refused', () => {
+    const curve = curveOf({ kind: 'constant', rps: 50 })
+    const after = toWholeRequests(advanceFlow(EMPTY_FLOW, curve, speed, 1, 100, 0, 10 * SECOND))
+    // Of one request a part was served, of another a part refused; of 500 that makes 499 that can be told.
+    expect(after).toEqual({ arrived: 499, served: 367, refused: 32, backlog: 100 })
+  })
+
+  test('a second instance works the queue off', () => {
+    const curve = curveOf({ kind: 'constant', rps: 50 })
+    const late = advanceFlow(EMPTY_FLOW, curve, speed, 1, 100, 0, 10 * SECOND)
+    expect(late.backlog).toBe(100)
+    const better = advanceFlow(late, curve, speed, 2, 100, 10 * SECOND, 12 * SECOND)
+    expect(better.backlog).toBeCloseTo(100 - 2 * (2 * speed.requestsPerSecond - 50), 9)
+    const well = advanceFlow(better, curve, speed, 2, 100, 12 * SECOND, MINUTE)
+    expect(well.backlog).toBe(0)
+    expect(well.refused).toBe(late.refused)
+  })
+
+  test('without an instance everything waits up to the limit', () => {
+    const curve = curveOf({ kind: 'constant', rps: 10 })
+    expect(advanceFlow(EMPTY_FLOW, curve, speed, 0, 50, 0, 20 * SECOND)).toEqual({
+      arrived: 200,
+      served: 0,
+      refused: 150,
+      backlog: 50,
+    })
+    expect(advanceFlow(EMPTY_FLOW, curve, speed, 0, 0, 0, 20 * SECOND).refused).toBe(200)
+    expect(advanceFlow(EMPTY_FLOW, curve, speed, 0, NEVER, 0, DAY).backlog).toBe(864_000)
+  })
+
+  test('a queue that shrinks turns its end away', () => {
+    const waiting: RequestFlow = { arrived: 100, served: 20, refused: 0, backlog: 80 }
+    const curve = curveOf({ kind: 'constant', rps: 0 })
+    expect(advanceFlow(waiting, curve, speed, 0, 50, 0, SECOND)).toEqual({ ...waiting, refused: 30, backlog: 50 })
+  })
+
+  test('nothing is lost: arrived = served + refused + waiting, and each lies in its bounds', () => {
+    fc.assert(
+      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
+        const curve = curveOf(load)
+        const after = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
+        const size = 1e-12 + 1e-9 * after.arrived
+        expect(Math.abs(after.arrived - curve.integral(from, to))).toBeLessThanOrEqual(size)
+        expect(Math.abs(after.arrived - after.served - after.refused - after.backlog)).toBeLessThanOrEqual(size)
+        expect(after.backlog).toBeGreaterThanOrEqual(0)
+        expect(after.backlog).toBeLessThanOrEqual(limit)
+        expect(after.refused).toBeGreaterThanOrEqual(0)
+        const possible = (ready * speed.requestsPerSecond * (to - from)) / SECOND
+        expect(after.served).toBeLessThanOrEqual(possible * (1 + 1e-9))
+      }),
+    )
+  })
+
+  test('is the same however it is cut', () => {
+    const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 30 })
+    fc.assert(
+      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), cuts, (load, [from, to], ready, limit, at) => {
+        const curve = curveOf(load)
+        const whole = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
+        const moments = [...at.map(share => Math.floor(from + (to - from) * share)).sort((a, b) => a - b), to]
+        let state = EMPTY_FLOW
+        let before = from
+        for (const moment of moments) {
+          state = advanceFlow(state, curve, speed, ready, limit, before, moment)
+          before = moment
+        }
+        const size = 1e-9 * Math.max(1, whole.arrived)
+        for (const field of ['arrived', 'served', 'refused', 'backlog'] as const) {
+          expect(Math.abs(state[field] - whole[field])).toBeLessThanOrEqual(size)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('is what thousands of small steps give', () => {
+    fc.assert(
+      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
+        const curve = curveOf(load)
+        const capacity = ready * speed.requestsPerSecond
+        const stretch = Math.min(to - from, 5 * MINUTE)
+        const steps = 5000
+        let backlog = 0
+        let refused = 0
+        for (let i = 0; i < steps; i++) {
+          const [a, b] = [from + Math.round((stretch / steps) * i), from + Math.round((stretch / steps) * (i + 1))]
+          backlog = Math.max(0, backlog + curve.integral(a, b) - (capacity * (b - a)) / SECOND)
+          refused += Math.max(0, backlog - limit)
+          backlog = Math.min(backlog, limit)
+        }
+        const exact = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, from + stretch)
+        // A small step that crosses the capacity evens out what queues in it, and bursts cross it often.
+        const slack = 1 + 0.03 * exact.arrived
+        expect(Math.abs(exact.backlog - backlog)).toBeLessThan(slack)
+        expect(Math.abs(exact.refused - refused)).toBeLessThan(slack)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('ten tenths of a request are one', () => {
+    const curve = curveOf({ kind: 'constant', rps: 0.1 })
+    let state = EMPTY_FLOW
+    for (let i = 0; i < 10; i++) state = advanceFlow(state, curve, speed, 1, 10, i * SECOND, (i + 1) * SECOND)
+    expect(state.served).toBeLessThan(1)
+    expect(toWholeRequests(state)).toEqual({ arrived: 1, served: 1, refused: 0, backlog: 0 })
+  })
+
+  test('counts in whole requests only grow, and add up over any window', () => {
+    fc.assert(
+      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
+        const curve = curveOf(load)
+        let state = EMPTY_FLOW
+        let before = toWholeRequests(state)
+        for (let i = 0; i < 20; i++) {
+          const [a, b] = [from + Math.floor(((to - from) * i) / 20), from + Math.floor(((to - from) * (i + 1)) / 20)]
+          state = advanceFlow(state, curve, speed, ready, limit, a, b)
+          const now = toWholeRequests(state)
+          expect(now.arrived).toBe(now.served + now.refused + now.backlog)
+          expect(Math.abs(now.arrived - state.arrived)).toBeLessThan(2.001)
+          expect(Math.abs(now.backlog - state.backlog)).toBeLessThan(1.001)
+          for (const field of ['arrived', 'served', 'refused'] as const) {
+            expect(now[field]).toBeGreaterThanOrEqual(before[field])
+          }
+          before = now
+        }
+      }),
+    )
+  })
+})
+
+describe('a snapshot', () => {
+  const speed = speedOf()
+
+  test('of a quiet deployment: each request as if it were alone', () => {
+    const calm = estimateServing(0.01, speed, 2, 0)
+    expect(calm.concurrency).toBeCloseTo(0.01 * speed.requestTime, 12)
+    expect(calm.timeToFirstToken).toBeCloseTo(speed.firstTokenTime, 3)
+    expect(calm.tokensPerSecond).toBe(2)
+    expect(calm.queue).toBe(0)
+  })
+
+  test('at the target, each instance has that share of its places', () => {
+    const rate = maxRateFor(3, speed, 0.7)
+    const { utilisation, concurrency } = estimateServing(rate, speed, 3, 0)
+    expect(utilisation).toBeCloseTo(0.7, 12)
+    expect(concurrency).toBeCloseTo(0.7 * 3 * 96, 9)
+  })
+
+  test('of an overload: all places taken, and the first token waits for the queue', () => {
+    const busy = estimateServing(50, speed, 1, 100)
+    expect(busy.concurrency).toBe(96)
+    expect(busy.queue).toBe(100)
+    expect(busy.utilisation).toBe(1)
+    expect(busy.tokensPerSecond).toBeCloseTo(speed.tokensPerSecond, 6)
+    expect(busy.timeToFirstToken).toBeCloseTo(100 / speed.requestsPerSecond + 2 * speed.firstTokenTime, 9)
+  })
+
+  test('without an instance nothing comes', () => {
+    expect(estimateServing(5, speed, 0, 30)).toEqual({
+      concurrency: 0,
+      queue: 30,
+      timeToFirstToken: NEVER,
+      tokensPerSecond: 0,
+      utilisation: 0,
+    })
+  })
+
+  test('gets no better as the rate grows', () => {
+    const rate = fc.double({ min: 0, max: 500, noNaN: true })
+    fc.assert(
+      fc.property(anyWork(), fc.integer({ min: 1, max: 9 }), rate, rate, (work, ready, a, b) => {
+        const one = instanceSpeed(work)
+        const [less, more] = [Math.min(a, b), Math.max(a, b)].map(each => estimateServing(each, one, ready, 0))
+        for (const field of ['concurrency', 'timeToFirstToken', 'tokensPerSecond', 'utilisation'] as const) {
+          expect(more![field]).toBeGreaterThanOrEqual(less![field] * (1 - 1e-12))
+        }
+        expect(more!.concurrency).toBeLessThanOrEqual(ready * work.maxBatchSize * (1 + 1e-12))
+      }),
+    )
+  })
+})

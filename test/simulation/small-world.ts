@@ -1,0 +1,91 @@
+import { loadFixture } from '../../src/data/fixtures/load.ts'
+import type { FixtureInput, GpuType } from '../../src/data/records/records.ts'
+import { type Duration, micros } from '../../src/kernel/duration.ts'
+import type { LlmSpec } from '../../src/simulation/deployments/deployment-row.ts'
+import { findViolations } from '../../src/simulation/invariants/check-world.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+
+const { api_tokens, models, hardware, hub } = loadFixture('empty')
+
+/** A small world: an account, the catalog, and the nodes that a story needs. */
+export function stage(
+  nodes: readonly { gpu?: GpuType; gpus?: number; count?: number; prefix?: string; cached?: boolean }[] = [{}],
+  account: Partial<FixtureInput['account']> = {},
+  options: SimulatorOptions = {},
+): Simulator {
+  return createSimulator({
+    fixtures: {
+      account: {
+        uid: 'acct_test',
+        email: 'test@acme.example',
+        display_name: 'acme',
+        funds_cents: 1_000_000,
+        gpu_limits: { 'H100-80GB': null, 'L40S-48GB': null, 'L4-24GB': null },
+        ...account,
+      },
+      api_tokens: [...api_tokens],
+      models: [...models],
+      hardware: [...hardware],
+      hub,
+      nodes: {
+        pools: nodes.map(({ gpu = 'H100-80GB', gpus = 8, count = 1, prefix = 'node', cached = true }, i) => ({
+          name: `pool-${i}`,
+          zone: 'zone-a',
+          nodes: [
+            {
+              prefix: nodes.length > 1 && prefix === 'node' ? `node${i}` : prefix,
+              gpu: gpu as Exclude<GpuType, 'other'>,
+              gpus_per_node: gpus,
+              count,
+              image_cached: cached,
+            },
+          ],
+        })),
+      },
+    },
+    onBug: error => {
+      throw error
+    },
+    check: true,
+    ...options,
+  })
+}
+
+export function spec(about: Partial<LlmSpec> & { repo?: string; token?: string } = {}): LlmSpec {
+  const { repo = 'acme/chat-8b', token = '', ...rest } = about
+  return {
+    model_name: 'acme/chat',
+    gpu: 'H100-80GB',
+    num_gpus: 1,
+    max_batch_size: 96,
+    weights: { repo, revision: 'main', token },
+    min_instances: 1,
+    max_instances: 1,
+    ...rest,
+  }
+}
+
+/** Moves a world without clients, and holds its laws: after every event, and counted anew at the end. */
+export function pass(sim: Simulator, duration: Duration): void {
+  sim.world.runTo(sim.world.clock.now + micros(duration))
+  const broken = findViolations(sim.world)
+  if (broken.length > 0) throw new Error(`broken: ${JSON.stringify(broken)}`)
+}
+
+/** Steps until something holds, at most `within`; the microseconds it took. */
+export function passUntil(sim: Simulator, holds: () => boolean, within: Duration = '2h'): number {
+  const from = sim.world.clock.now
+  const limit = from + micros(within)
+  while (!holds()) {
+    if (!sim.world.next(limit)) throw new Error(`it does not hold after ${String(within)}`)
+  }
+  return sim.world.clock.now - from
+}
+
+/** What happened to a thing, kind by kind. */
+export function story(sim: Simulator, subject: string): string[] {
+  return sim.journal
+    .entries()
+    .filter(entry => entry.subject === subject)
+    .map(entry => entry.kind)
+}

@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ByteWriter, concatBytes } from '../../../src/simulator/snapshot/codec/bytes.ts'
+import { decodeGraph, encodeGraph, type SerializableClasses } from '../../../src/simulator/snapshot/codec/graph.ts'
+
+class Point {
+  x = 0
+  tags: readonly unknown[] = []
+}
+
+class Sum {
+  readonly #whole: number
+  constructor(whole: number) {
+    this.#whole = whole
+  }
+  get whole(): number {
+    return this.#whole
+  }
+}
+
+const CLASSES: SerializableClasses = {
+  Point: { of: Point },
+  Sum: {
+    of: Sum,
+    take: sum => [(sum as Sum).whole],
+    make: ([whole]) => new Sum(whole as number),
+  },
+}
+
+function again<T extends object>(value: T): T {
+  return decodeGraph(concatBytes(encodeGraph(value, CLASSES)), CLASSES) as T
+}
+
+const anything = fc.anything({
+  withBigInt: true,
+  withDate: true,
+  withMap: true,
+  withSet: true,
+  withSparseArray: false,
+  maxDepth: 4,
+  values: [
+    fc.double(),
+    fc.integer(),
+    fc.constantFrom(0, -0, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, -(2 ** 31) - 1, 127, 128, -129, 32_768),
+    fc.constantFrom('', 'x', '\ud800', '\udc00', 'ä', '🚀', '__proto__', '\ufeff', '\0'),
+    fc.string({ unit: 'grapheme' }),
+    fc.boolean(),
+    fc.constantFrom(undefined, null),
+    fc.oneof(fc.uint8Array({ maxLength: 9 }), fc.float64Array({ maxLength: 3 }), fc.int16Array({ maxLength: 3 })),
+  ],
+})
+
+test('what is written is read as it was, whatever lies beside it', () => {
+  fc.assert(
+    fc.property(fc.array(anything, { maxLength: 30 }), values => {
+      expect(again({ values })).toStrictEqual({ values: values.map(withPlainPrototypes) })
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a column keeps its order, whatever the mixture and however long a value stays', () => {
+  const item = fc.constantFrom(0, -0, 1, 300, 0.5, 'a', 'b', undefined, null, true, false, 7n)
+  const runs = fc.array(fc.tuple(item, fc.integer({ min: 1, max: 70 })), { maxLength: 20 })
+  fc.assert(
+    fc.property(runs, pairs => {
+      const values = pairs.flatMap(([value, times]) => new Array(times).fill(value))
+      const things = values.map(value => Object.assign(new Point(), { x: value }))
+      expect(again({ values, things })).toStrictEqual({ values, things })
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('texts are whole, few or many of them', () => {
+  for (const count of [1, 63, 64, 65, 66, 1000]) {
+    const texts = Array.from({ length: count * 3 }, (_, i) => `text ${i % count}${i % 7 === 0 ? '\ud83d' : ''}`)
+    expect(again({ texts })).toEqual({ texts })
+  }
+})
+
+test('what was one thing is one again, and empty lists are nobody else’s', () => {
+  const shared = { deep: [1] }
+  const points = Array.from({ length: 3 }, () => new Point())
+  const read = again({ a: shared, b: [shared, shared], points, sums: [new Sum(3), new Sum(-0)] })
+  expect(read.b[0]).toBe(read.a)
+  expect(read.b[1]).toBe(read.a)
+  expect(read.points[0]).toBeInstanceOf(Point)
+  expect(read.points[0]!.tags).toEqual([])
+  expect(read.points[0]!.tags).not.toBe(read.points[1]!.tags)
+  expect(read.sums.map(({ whole }) => whole)).toEqual([3, -0])
+})
+
+test('things of one form within each other, the outer ones found first or last', () => {
+  interface Node {
+    readonly name: string
+    readonly within: Node | readonly Node[] | undefined
+  }
+  const node = (name: string, within: Node['within']): Node => ({ name, within })
+  const leaf = node('leaf', undefined)
+  const tree = node('root', [node('left', leaf), node('right', [leaf, node('last', [])])])
+  expect(again({ first: leaf, tree })).toEqual({ first: leaf, tree })
+  expect(again({ tree, last: leaf })).toEqual({ tree, last: leaf })
+})
+
+test('a field may be called __proto__', () => {
+  const given = JSON.parse('[{"__proto__": {"a": 1}, "b": 2}, {"__proto__": {"a": 5}, "b": 3}]') as object[]
+  const read = again({ given }).given
+  expect(JSON.stringify(read)).toBe(JSON.stringify(given))
+  expect(Object.getPrototypeOf(read[0])).toBe(Object.prototype)
+})
+
+test('what nobody has named is refused', () => {
+  class Stranger {}
+  expect(() => encodeGraph({ one: new Stranger() }, CLASSES)).toThrow('Stranger is no class that one keeps')
+  expect(() => encodeGraph({ one: () => 1 }, CLASSES)).toThrow('a function can not be in one')
+  const bytes = concatBytes(encodeGraph({ one: new Point() }, CLASSES))
+  expect(() => decodeGraph(bytes, {})).toThrow("there is no class 'Point'")
+})
+
+/** A graph by hand: its forms, and numbers in a row, each as how many there are and the one that they all are. */
+function graphOf(forms: unknown, write: (out: ByteWriter, equal: (count: number, value: number) => void) => void) {
+  const out = new ByteWriter()
+  out.text(JSON.stringify(forms))
+  write(out, (count, value) => {
+    out.count(count)
+    out.u8(4)
+    if (count > 0) out.u8(value)
+  })
+  return concatBytes(out.finish())
+}
+
+const FORM = { sort: 'fields', name: '', keys: [], count: 1, columns: 0 }
+const HUGE = 100_000_000
+const texts = (out: ByteWriter, equal: (count: number, value: number) => void, count: number) => {
+  equal(count, 0)
+  out.text('')
+  out.u8(1)
+}
+
+test.each<[what: string, bytes: Uint8Array, reason: string]>([
+  ['things', graphOf([{ ...FORM, count: HUGE }], (_, equal) => [equal(HUGE, 0), equal(0, 0)]), 'bytes cannot hold'],
+  ['things of a form', graphOf([{ ...FORM, count: HUGE }], (_, equal) => [equal(1, 0), equal(0, 0)]), 'another number'],
+  ['forms', graphOf({ length: HUGE }, (_, equal) => [equal(1, 0), equal(0, 0)]), 'the forms are not a list'],
+  [
+    'columns',
+    graphOf([{ ...FORM, columns: HUGE }], (_, equal) => [equal(1, 0), equal(0, 0)]),
+    'more values than bytes',
+  ],
+  [
+    'lengths',
+    graphOf([{ ...FORM, sort: 'bytes', name: 'Uint8Array' }], (_, equal) => [equal(1, 0), equal(HUGE, 0)]),
+    'another number of lengths',
+  ],
+  [
+    'arrays of numbers',
+    graphOf([{ ...FORM, sort: 'bytes', name: 'Uint8Array', count: HUGE }], (_, equal) => [equal(1, 0), equal(HUGE, 0)]),
+    'another number of things',
+  ],
+  [
+    'items of a list',
+    graphOf([{ ...FORM, sort: 'list', columns: 1 }], (out, equal) => {
+      equal(1, 0)
+      out.count(1)
+      out.u8(3)
+      out.f64(HUGE)
+      equal(HUGE, 2)
+      equal(0, 0)
+      texts(out, equal, 0)
+    }),
+    'more values than bytes',
+  ],
+  [
+    'texts',
+    graphOf([{ ...FORM, keys: ['a'], columns: 1 }], (out, equal) => {
+      equal(1, 0)
+      equal(0, 0)
+      equal(1, 1)
+      equal(0, 0)
+      texts(out, equal, HUGE)
+    }),
+    'texts of 0 characters',
+  ],
+  [
+    'values of a column',
+    graphOf([{ ...FORM, keys: ['a'], columns: 1 }], (out, equal) => {
+      equal(1, 0)
+      equal(0, 0)
+      equal(HUGE, 0)
+      equal(HUGE, 0)
+      texts(out, equal, 0)
+    }),
+    'a column has',
+  ],
+  ['digits of a count', new Uint8Array(500).fill(255), 'a count is not a safe integer'],
+])('decodeGraph rejects an absurd number of %s before it allocates memory', (_, bytes, reason) => {
+  expect(() => decodeGraph(bytes, CLASSES)).toThrow(reason)
+})
+
+test('an empty text is read among many others', () => {
+  const many = ['', '', '', ...Array.from({ length: 100 }, (_, i) => `${i}`), '', '']
+  expect(again({ many, empty: [''], ones: [...'abc'] })).toEqual({ many, empty: [''], ones: [...'abc'] })
+})
+
+/** An object without a prototype is read as a plain one; a buffer is of Uint8Array. */
+function withPlainPrototypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withPlainPrototypes)
+  if (value instanceof Map) return new Map([...value].map(pair => pair.map(withPlainPrototypes) as [unknown, unknown]))
+  if (value instanceof Set) return new Set([...value].map(withPlainPrototypes))
+  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value)) return value
+  const plain = {}
+  for (const [key, item] of Object.entries(value)) {
+    const own = { configurable: true, enumerable: true, writable: true, value: withPlainPrototypes(item) }
+    Object.defineProperty(plain, key, own)
+  }
+  return plain
+}

@@ -1,0 +1,122 @@
+/** One list of requests at three doors: in the process, through MSW and over a socket the answers are the same. */
+import { setupServer } from 'msw/node'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { documentedOperations } from '../../src/service/index.ts'
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { type Server, serve } from '../../src/transports/http/server.ts'
+import { handlers, listenOptions } from '../../src/transports/msw/handlers.ts'
+import { ask, NOT_BROUGHT_ABOUT, ROWS, WORLDS, type WorldName } from './request-table.ts'
+
+/** The platform's own, from before MSW put itself in its place. */
+const unwatchedFetch = globalThis.fetch
+const BASE = 'https://api.example.test'
+/** Neither the wall's time nor the usual epoch, so that a Date header which shows one of them is seen. */
+const EPOCH = '2026-01-01T00:01:30.500Z'
+const EPOCH_AS_DATE = 'Thu, 01 Jan 2026 00:01:30 GMT'
+
+const msw = setupServer()
+
+/** Three equal worlds of a kind, each behind a door of its own. */
+class Doors {
+  readonly direct: Simulator
+  readonly #intercepted: Simulator
+  readonly #served: Simulator
+  readonly #server: Server
+  readonly #base: string
+  static #opened = 0
+
+  private constructor(sims: readonly [Simulator, Simulator, Simulator], server: Server) {
+    ;[this.direct, this.#intercepted, this.#served] = sims
+    this.#server = server
+    this.#base = `${BASE}/${++Doors.#opened}`
+    msw.use(...handlers(this.#intercepted, { baseUrl: this.#base }))
+  }
+
+  static async open(name: WorldName): Promise<Doors> {
+    const options = {
+      seed: 1,
+      epoch: EPOCH,
+      onBug: (error: unknown) => {
+        throw error
+      },
+      ...WORLDS[name],
+    }
+    const served = createSimulator(options)
+    const server = await serve(served, { port: 0 })
+    return new Doors([createSimulator(options), createSimulator(options), served], server)
+  }
+
+  get sims(): readonly Simulator[] {
+    return [this.direct, this.#intercepted, this.#served]
+  }
+
+  freshen(): void {
+    for (const sim of this.sims) sim.reset()
+  }
+
+  readonly inProcess = (path: string, init: RequestInit) => this.direct.fetch(`http://sim${path}`, init)
+
+  readonly overMsw = (path: string, init: RequestInit) => fetch(`${this.#base}${path}`, init)
+
+  readonly overHttp = (path: string, init: RequestInit) => unwatchedFetch(`${this.#server.url}${path}`, init)
+
+  async close(): Promise<void> {
+    await this.#server.close()
+  }
+}
+
+const open = new Map<WorldName, Promise<Doors>>()
+
+function doorsOf(world: WorldName): Promise<Doors> {
+  const found = open.get(world) ?? Doors.open(world)
+  open.set(world, found)
+  return found
+}
+
+beforeAll(() => msw.listen(listenOptions))
+afterAll(async () => {
+  msw.close()
+  for (const doors of open.values()) await (await doors).close()
+})
+
+describe.each(ROWS)('$operation', ({ cases }) => {
+  test.each(cases)('$status: $name', async one => {
+    const doors = await doorsOf(one.world)
+    doors.freshen()
+    const { token } = doors.direct
+
+    let before = ''
+    const direct = await ask(one, token, doors.inProcess, () => {
+      before = doors.direct.digest
+    })
+
+    expect(direct).toMatchObject({ status: one.status, type: 'application/json', date: EPOCH_AS_DATE, encoding: null })
+    expect(await ask(one, token, doors.overMsw), 'through MSW').toEqual(direct)
+    expect(await ask(one, token, doors.overHttp), 'over HTTP').toEqual(direct)
+    if (one.status !== 200) expect(doors.direct.digest, 'a refusal changes nothing').toBe(before)
+    const [here, ...there] = doors.sims.map(({ digest }) => digest)
+    expect(there, 'the worlds after it').toEqual([here, here])
+  })
+})
+
+describe('the list', () => {
+  test('has every endpoint of the document', () => {
+    expect(ROWS.map(({ operation }) => operation).sort()).toEqual(Object.keys(documentedOperations).sort())
+    expect(ROWS).toHaveLength(21)
+  })
+
+  test.each(ROWS)('$operation: every refusal that it declares, and a 422 where it takes something', row => {
+    const endpoint = documentedOperations[row.operation]!
+    const had = new Set(row.cases.map(({ status }) => status))
+    const takes =
+      endpoint.body !== undefined || endpoint.upload !== undefined || Object.values(endpoint.query).some(isDemanding)
+    const wanted = [200, ...Object.keys(endpoint.refusals).map(Number), ...(takes ? [422] : [])].filter(
+      status => NOT_BROUGHT_ABOUT[`${row.operation} ${status}`] === undefined,
+    )
+    expect(wanted.filter(status => !had.has(status))).toEqual([])
+  })
+})
+
+function isDemanding(schema: { safeParse(value: unknown): { success: boolean } }): boolean {
+  return !schema.safeParse(undefined).success
+}
