@@ -66,8 +66,8 @@ describe('a GPU error', () => {
     )
     expect(sim.digest).toBe(digest)
     expect(sim.fork().cluster.activeFailures()).toEqual([
-      { what: `GPU 5 of ${home} needs service`, cure: { verb: 'node.repair', target: home } },
-      { what: `GPU 6 of ${home} is broken`, cure: { verb: 'gpu.reset', target: `${home}/6` } },
+      { description: `GPU 5 of ${home} needs service`, undo: { verb: 'node.repair', target: home } },
+      { description: `GPU 6 of ${home} is broken`, undo: { verb: 'gpu.reset', target: `${home}/6` } },
     ])
     sim.cluster.node(home).repair()
     // What ran on the other GPUs runs on, and the one that a reset mends waits for it.

@@ -56,8 +56,8 @@ export class Autoscaler {
   #requestRate(row: Readonly<DeploymentRow>): number {
     const { deployments, inferenceRequests } = this.#world
     if (inferenceRequests.inFlightCount === 0) return 0
-    const { runningOnInstance, waitingCount } = inferenceRequests.countsOfDeployment(deployments.ordinalOf(row.id)!)
-    return (runningOnInstance + waitingCount) / inferenceRequests.speedOfInstance(row).requestTime
+    const { running, waiting } = inferenceRequests.countsOfDeployment(deployments.ordinalOf(row.id)!)
+    return (running + waiting) / inferenceRequests.speedOfInstance(row).requestTime
   }
 
   /**

@@ -103,9 +103,9 @@ export class InferenceRequests {
   }
 
   /** Requests that a deployment answers or that wait for it. */
-  countsOfDeployment(deployment: number): { readonly runningOnInstance: number; readonly waitingCount: number } {
+  countsOfDeployment(deployment: number): { readonly running: number; readonly waiting: number } {
     const waiting = this.#queues.get(deployment)?.length ?? 0
-    return { runningOnInstance: (this.#onDeployment.get(deployment) ?? 0) - waiting, waitingCount: waiting }
+    return { running: (this.#onDeployment.get(deployment) ?? 0) - waiting, waiting }
   }
 
   /** Requests that wait, of every deployment. */
@@ -160,16 +160,16 @@ export class InferenceRequests {
     }
     if (target.kind !== 'own') return undefined
     const row = deployments.read(target.deployment)
-    const { runningOnInstance, waitingCount } = this.countsOfDeployment(target.deployment)
-    const isFull = runningOnInstance > 0 || row.ready === 0
+    const { running, waiting } = this.countsOfDeployment(target.deployment)
+    const isFull = running > 0 || row.ready === 0
     if (
       isFull &&
-      waitingCount + autoscaler.wholeRequests(row).backlog >= queuePerDeployment &&
+      waiting + autoscaler.wholeRequests(row).backlog >= queuePerDeployment &&
       !this.#hasFreeInstance(row)
     ) {
       return {
         status: 429,
-        message: `${waitingCount} requests wait for ${model} already`,
+        message: `${waiting} requests wait for ${model} already`,
         retryAfter: RETRY_AFTER.place,
       }
     }

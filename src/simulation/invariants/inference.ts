@@ -93,9 +93,9 @@ export class InferenceInvariants {
       }
     }
     const counted = inferenceRequests.countsOfDeployment(ordinal)
-    if (counted.runningOnInstance !== running || counted.waitingCount !== waiting.size) {
+    if (counted.running !== running || counted.waiting !== waiting.size) {
       const is = `${running} requests are answered and ${waiting.size} wait`
-      report('I21', `of ${row.id} ${is}, it counts ${counted.runningOnInstance} and ${counted.waitingCount}`, row.id)
+      report('I21', `of ${row.id} ${is}, it counts ${counted.running} and ${counted.waiting}`, row.id)
     }
     if (waiting.size > 0 && isTerminal(row.status)) {
       report('I21', `deployment ${row.id} is ${row.status}, and ${waiting.size} requests wait for it`, row.id)

@@ -185,7 +185,7 @@ describe('heal', () => {
     const { zone } = sim.cluster.nodes()[0]!
     sim.cluster.zone(zone).down()
     expect(sim.cluster.recoverAll()).toEqual([
-      { what: `zone ${zone} is down`, cure: { verb: 'zone.up', target: zone } },
+      { description: `zone ${zone} is down`, undo: { verb: 'zone.up', target: zone } },
     ])
     expect(sim.cluster.nodes().every(node => node.state === 'ready')).toBe(true)
   })

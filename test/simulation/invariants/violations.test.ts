@@ -193,7 +193,7 @@ describe('a law that is broken on purpose is named:', () => {
   test('I10 the funds are gone and nobody is suspended', () => {
     const sim = world()
     const broken = named(sim, () => {
-      Object.defineProperty(sim.world.ledger, 'suspended', { value: undefined })
+      Object.defineProperty(sim.world.ledger, 'suspensionReason', { value: undefined })
       sim.world.ledger.setPrice('H100-80GB', 1e8)
       pass(sim, '10h')
     })
@@ -203,7 +203,7 @@ describe('a law that is broken on purpose is named:', () => {
   test('I10 the grace never ends', () => {
     const sim = world()
     const broken = named(sim, () => {
-      Object.defineProperty(sim.world.ledger, 'cutOff', { value: false })
+      Object.defineProperty(sim.world.ledger, 'isCutOff', { value: false })
       sim.world.ledger.suspend('admin')
       pass(sim, '1h')
     })

@@ -20,7 +20,7 @@ test('a snapshot goes to a file and comes back, readable by its owner alone', as
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const first = readFileSync(path, 'latin1').split('\n', 3)
   expect([first[0], JSON.parse(first[2]!)]).toMatchObject([
-    'modelhost-sim snapshot 2',
+    'modelhost-sim snapshot 3',
     { seed: '3', digest: sim.digest },
   ])
   const other = createSimulator({ fixtures: path })
@@ -97,15 +97,15 @@ test('killed while it writes, a process leaves the old file or the new one, whol
   const within = mkdtempSync(join(folder, 'kill-'))
   const path = join(within, 'x.snapshot')
   const source = readFileSync(new URL('../../../src/lib/atomic-write.ts', import.meta.url), 'utf8')
-  writeFileSync(join(folder, 'write-whole.mjs'), transformSync(source, { loader: 'ts', format: 'esm' }).code)
+  writeFileSync(join(folder, 'atomic-write.mjs'), transformSync(source, { loader: 'ts', format: 'esm' }).code)
   writeFileSync(
     join(folder, 'writer.mjs'),
     `import { readFileSync } from 'node:fs'
-     import { writeWhole } from './write-whole.mjs'
+     import { writeFileAtomically } from './atomic-write.mjs'
      const [, , path, ...files] = process.argv
      const all = files.map(file => readFileSync(file))
      for (let i = 0; ; i++) {
-       writeWhole(path, all[i % all.length])
+       writeFileAtomically(path, all[i % all.length])
        if (i === 0) process.stdout.write('begun')
      }`,
   )

@@ -84,7 +84,7 @@ test('a refused snapshot leaves everything as it was', () => {
     [bytes.subarray(0, 60), /it is damaged/],
     [new Uint8Array(), /it is no snapshot of modelhost-sim/],
     [Buffer.from('{"account": {}}'), /it is no snapshot of modelhost-sim/],
-    [versioned(bytes, 'snapshot 2\n', 'snapshot 1\n'), /it is of format 1, and modelhost-sim .* reads format 2/],
+    [versioned(bytes, 'snapshot 3\n', 'snapshot 2\n'), /it is of format 2, and modelhost-sim .* reads format 3/],
     [Buffer.concat([bytes, bytes]), /it is damaged/],
     [
       writeEnvelope({ ...about, version: '0.0.9' }, [content]),
