@@ -50,7 +50,10 @@ export function translateDocument(
     components: {
       ...components,
       schemas: Object.fromEntries(
-        Object.entries(schemas as Json).map(([id, one]) => [context.schemaIds.get(id), schema(one as Json, context)]),
+        Object.entries(schemas as Json).map(([id, one]) => [
+          context.schemaIds.get(id),
+          translateSchema(one as Json, context),
+        ]),
       ),
       securitySchemes: Object.fromEntries(
         Object.entries(securitySchemes as Readonly<Record<string, Json>>).map(([name, scheme]) => [
@@ -110,7 +113,7 @@ function translateParameter(parameterObject: Json, context: TranslationContext):
   const { names } = context
   const name = parameterObject.name as string
   const vendorName = parameterObject.in === 'header' ? names.toVendorHeader(name) : (names.fields.get(name) ?? name)
-  return { ...parameterObject, name: vendorName, translateSchema: schema(parameterObject.schema as Json, context) }
+  return { ...parameterObject, name: vendorName, schema: translateSchema(parameterObject.schema as Json, context) }
 }
 
 function translateContent(
@@ -125,7 +128,7 @@ function translateContent(
       const media = one as Json
       return {
         ...media,
-        ...(media.schema !== undefined && { schema: schema(media.schema as Json, context) }),
+        ...(media.schema !== undefined && { schema: translateSchema(media.schema as Json, context) }),
         ...(media.example !== undefined && { example: translateExample(media.example) }),
       }
     }),
@@ -135,7 +138,7 @@ function translateContent(
 const SCHEMA_PREFIX = '#/components/schemas/'
 
 /** A schema: what stands below `properties` are names, whatever they are called, and the rest are words of schemas. */
-function schema(jsonSchema: Json, context: TranslationContext): Json {
+function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
   const { names, schemaIds } = context
   return Object.fromEntries(
     Object.entries(jsonSchema).map(([keyword, value]) => {
@@ -146,7 +149,7 @@ function schema(jsonSchema: Json, context: TranslationContext): Json {
             Object.fromEntries(
               Object.entries(value as Json).map(([name, inner]) => [
                 names.fields.get(name) ?? name,
-                schema(inner as Json, context),
+                translateSchema(inner as Json, context),
               ]),
             ),
           ]
@@ -164,8 +167,9 @@ function schema(jsonSchema: Json, context: TranslationContext): Json {
         case 'description':
           return [keyword, names.translateProse(String(value))]
         default:
-          if (Array.isArray(value)) return [keyword, value.map(one => (isObject(one) ? schema(one, context) : one))]
-          return [keyword, isObject(value) ? schema(value, context) : value]
+          if (Array.isArray(value))
+            return [keyword, value.map(one => (isObject(one) ? translateSchema(one, context) : one))]
+          return [keyword, isObject(value) ? translateSchema(value, context) : value]
       }
     }),
   )
