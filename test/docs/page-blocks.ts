@@ -15,12 +15,13 @@ export interface Block {
   readonly opening: string
 }
 
-/** Returns the fenced blocks of a page in order. Throws if a block names no language. */
+/** Returns the fenced blocks of a page in order, without their indentation. Throws if a block names no language. */
 export function blocksOf(path: string): Block[] {
-  const found = [...readFileSync(path, 'utf8').matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
-  return found.map(([, language, code]) => {
+  const found = [...readFileSync(path, 'utf8').matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)]
+  return found.map(([, indentation, language, indented]) => {
+    const code = indented!.replaceAll(new RegExp(`^${indentation}`, 'gm'), '')
     if (language === '') throw new Error(`${path}: a block of code without a language: ${code}`)
-    return { language: language!, code: code!, opening: code!.split('\n', 1)[0]! }
+    return { language: language!, code, opening: code.split('\n', 1)[0]! }
   })
 }
 
