@@ -160,7 +160,7 @@ describe('docs/worlds.md', () => {
       const { limits } = (await (await fetch('http://sim/v1/me/gpu_limit', { headers })).json()) as {
         limits: Record<string, number>
       }
-      return { limits, held: world.limits.held('H100-80GB') }
+      return { limits, held: world.gpuQuotas.held('H100-80GB') }
     }
     const [usual, empty, full, nodes, fleet] = await Promise.all(
       ['default', 'empty', 'full', 'two-nodes', 'fleet'].map(quotasOf),
