@@ -101,8 +101,8 @@ describe('the README', () => {
 
   test('plays a scenario in which no GPU comes and the deployment waits', async () => {
     folder.write('no-gpu.ts', blockWith(blocks, 'modelhost-sim/scenario'))
-    const command = /`(npx modelhost-sim run no-gpu\.ts)`/.exec(readme)![1]!
-    const { stdout, code } = await folder.command(`${command} --update`)
+    const command = /`(npx modelhost-sim run no-gpu\.ts --update)`/.exec(readme)![1]!
+    const { stdout, code } = await folder.command(command)
     expect([stdout, code]).toEqual([expect.stringContaining('no GPU comes'), 0])
     expect(folder.read('no-gpu.trace')).toContain('pool.stockedOut')
   })
