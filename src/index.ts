@@ -20,6 +20,13 @@ export { EventCapError } from './kernel/loop.ts'
 export type { Client, RequestOf, ResponseOf } from './service/client/client.ts'
 export { Refusal } from './service/client/refusal.ts'
 export type { NamesProfile } from './service/naming/names-profile.ts'
+export {
+  type InferenceControls,
+  ScriptError,
+  type ScriptRule,
+  type ScriptRuleHandle,
+  type ScriptRuleView,
+} from './service/openai/scripted-answers.ts'
 export type { LedgerEntry } from './simulation/account/ledger.ts'
 export type { LossCause } from './simulation/deployments/instance-timeline.ts'
 export type { NodeView } from './simulation/fleet/nodes.ts'

@@ -21,7 +21,12 @@ import { type AnsweredRequest, type IncomingRequest, toPathAndQuery } from '../s
 import { type Api, createApi } from '../service/http/service.ts'
 import { type Names, type NamesProfile, readNames } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
-import { ScriptedAnswers, type ScriptedState, type ScriptRule } from '../service/openai/scripted-answers.ts'
+import {
+  type InferenceControls,
+  ScriptedAnswers,
+  type ScriptedState,
+  type ScriptRule,
+} from '../service/openai/scripted-answers.ts'
 import { loadTokenizer } from '../service/openai/tokenizer.ts'
 import type { LedgerEntry } from '../simulation/account/ledger.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
@@ -132,8 +137,8 @@ export interface Simulator {
   readonly clock: SimulatorClock
   /** The fleet, and what goes wrong with it. */
   readonly cluster: ClusterControls
-  /** Answers of models that a test gives in place of those that are drawn. */
-  readonly inference: ScriptedAnswers
+  /** Scripted answers of models, in place of generated ones. */
+  readonly inference: InferenceControls
   /** Faults of the wire: what goes wrong between a client and the service. */
   readonly faults: FaultControls
   readonly journal: {

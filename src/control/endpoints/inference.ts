@@ -9,7 +9,7 @@ export const listScriptedAnswers = control({
   route: 'GET /_sim/inference',
   summary: 'The answers of models that are scripted, in the order in which they are tried',
   returns: z.object({ rules: z.array(ScriptedAnswerView) }),
-  handle: ({ sim }) => ({ rules: sim.inference.list().map(one => ({ ...one })) }),
+  handle: ({ sim }) => ({ rules: sim.inference.list().map(rule => ({ ...rule })) }),
 })
 
 export const scriptAnswer = control({
@@ -21,7 +21,7 @@ export const scriptAnswer = control({
   body: ScriptRule,
   returns: ScriptedAnswerView,
   example: { body: { contains: 'weather', answer: { text: 'Sunny, 21 degrees.' } } },
-  handle: ({ sim, body }) => refuseInvalid(() => ({ ...sim.inference.add(body) })),
+  handle: ({ sim, body }) => refuseInvalid(() => ({ ...sim.inference.get(sim.inference.add(body).name) })),
 })
 
 export const clearScriptedAnswers = control({

@@ -1,4 +1,4 @@
-/** Answers that a test gives in place of those that are drawn: by rules, in order, the first that fits. */
+/** Answers that a test scripts in place of generated answers. Rules are tried in order; the first match answers. */
 import * as z from 'zod'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { RETRY_AFTER } from '../../simulation/inference/requests.ts'
@@ -7,7 +7,7 @@ import { text } from '../fields.ts'
 
 const Json = z.json()
 
-/** What is answered. */
+/** The answer of a rule. */
 export const ScriptedAnswer = z.union([
   z.strictObject({ text: z.string() }),
   z.strictObject({ json: Json }),
@@ -18,7 +18,7 @@ export const ScriptedAnswer = z.union([
     error: z.strictObject({
       status: z.int().min(400).max(599),
       message: z.string().default(''),
-      /** What Retry-After says, in seconds: 1 beside 429 and 503, and no such header beside others, unless given. */
+      /** Value of Retry-After, in seconds. Default: 1 for 429 and 503, no header for other statuses. */
       retryAfter: z.int().min(0).optional(),
     }),
   }),
@@ -27,19 +27,19 @@ export type ScriptedAnswer = z.output<typeof ScriptedAnswer>
 type ScriptedError = Extract<ScriptedAnswer, { error: unknown }>['error']
 
 export const ScriptRule = z.strictObject({
-  /** What to call it by; made up unless given. */
+  /** Name of the rule. Default: generated, as in `script-1`. */
   name: text({ min: 1 }).optional(),
-  /** The model as the request names it; every model unless given. */
+  /** The model name as the request spells it. Default: every model. */
   model: text({ min: 1 }).optional(),
-  /** What the last message or the prompt holds, whatever its case; anything unless given. */
+  /** Text that the last message or the prompt contains, ignoring case. Default: any text. */
   contains: text({ min: 1 }).optional(),
-  /** How often it answers; for ever unless given. */
+  /** How many requests the rule answers. Default: no limit. */
   times: z.int().min(1).optional(),
   answer: ScriptedAnswer,
 })
 export type ScriptRule = z.input<typeof ScriptRule>
 
-/** Ends the request with the error that a rule has for it, in its own words. */
+/** Refuses the request with the error of a rule. A names profile leaves its message unchanged. */
 export function throwScriptedError({ status, message, retryAfter }: ScriptedError): never {
   const seconds = retryAfter ?? (status === 429 || status === 503 ? RETRY_AFTER.place : undefined)
   const headers = seconds === undefined ? undefined : { 'retry-after': String(seconds) }
@@ -52,12 +52,18 @@ export interface ScriptRuleView extends z.output<typeof ScriptRule> {
   readonly hits: number
 }
 
-/** A rule that can not be, or is not there. */
+/** A rule that a test has added. `hits` is always current. */
+export interface ScriptRuleHandle extends ScriptRuleView {
+  /** Removes the rule. Does nothing if the rule is already removed. */
+  remove(): void
+}
+
+/** An invalid rule, or a name that no rule has. */
 export class ScriptError extends RangeError {
   override readonly name = 'ScriptError'
 }
 
-/** The rules of a simulator, and how far each has come. */
+/** The rules of a simulator with their counts. */
 export interface ScriptedState {
   readonly rules: readonly ScriptRuleView[]
   /** Rules that were added without a name. */
@@ -65,22 +71,32 @@ export interface ScriptedState {
 }
 
 /**
- * The answers that a test scripts. They are tried in the order in which they were added, and the first that fits answers.
+ * The answers that a test scripts. Rules are tried in the order in which they were added. The first rule that matches
+ * answers.
  *
  * @example
- * sim.inference.on({ model: 'acme/chat', contains: 'weather' }, 'Sunny, 21 degrees.')
- * sim.inference.on({ times: 1 }, { error: { status: 500, message: 'out of luck' } })
+ * const weather = sim.inference.add({ contains: 'weather', answer: { text: 'Sunny, 21 degrees.' } })
+ * sim.inference.add({ times: 1, answer: { error: { status: 500, message: 'out of luck' } } })
+ * weather.hits // 0, until the rule has answered
+ * weather.remove()
  */
-export class ScriptedAnswers {
+export interface InferenceControls {
+  /** Adds a rule. Throws ScriptError, before anything has changed, if the rule is invalid or its name is taken. */
+  add(rule: ScriptRule): ScriptRuleHandle
+  list(): readonly ScriptRuleView[]
+  /** Returns the rule of this name. Throws ScriptError if the name is unknown. */
+  get(name: string): ScriptRuleView
+  /** Removes the rule of this name. Throws ScriptError if the name is unknown. */
+  remove(name: string): void
+  /** Removes every rule. */
+  clear(): void
+}
+
+export class ScriptedAnswers implements InferenceControls {
   #rules: readonly ScriptRuleView[] = []
   #unnamed = 0
 
-  /** Adds a rule; returns its name. Throws ScriptError for one that can not be. */
-  on(when: Omit<ScriptRule, 'answer'>, answer: string | z.input<typeof ScriptedAnswer>): string {
-    return this.add({ ...when, answer: typeof answer === 'string' ? { text: answer } : answer }).name
-  }
-
-  add(rule: ScriptRule): ScriptRuleView {
+  add(rule: ScriptRule): ScriptRuleHandle {
     const parsed = ScriptRule.safeParse(rule)
     if (!parsed.success) {
       const [issue] = parsed.error.issues
@@ -90,63 +106,113 @@ export class ScriptedAnswers {
       )
     }
     const { name = this.#createName() } = parsed.data
-    if (this.#rules.some(one => one.name === name)) {
+    if (this.#rules.some(existingRule => existingRule.name === name)) {
       throw new ScriptError(`Failed to script an answer: there is a rule '${name}' already. Give another name.`)
     }
-    const added = { ...parsed.data, name, hits: 0 }
-    this.#rules = [...this.#rules, added]
-    return added
+    const addedRule = { ...parsed.data, name, hits: 0 }
+    this.#rules = [...this.#rules, addedRule]
+    return this.#createHandle(addedRule)
   }
 
   list(): readonly ScriptRuleView[] {
     return this.#rules
   }
 
-  /** Throws ScriptError where there is none of this name. */
+  get(name: string): ScriptRuleView {
+    return this.#getRule('find', name)
+  }
+
   remove(name: string): void {
-    const names = this.#rules.map(one => one.name)
-    if (!names.includes(name)) {
-      const suggestion = nearestWord(name, names)
-      throw new ScriptError(
-        `Failed to remove the rule '${name}': there is none. ${suggestion ? `Did you mean '${suggestion}'?` : 'list() has those there are.'}`,
-      )
-    }
-    this.#rules = this.#rules.filter(one => one.name !== name)
+    const removedRule = this.#getRule('remove', name)
+    this.#rules = this.#rules.filter(rule => rule !== removedRule)
   }
 
   clear(): void {
     this.#rules = []
   }
 
-  /** The answer to a request, which counts as given; undefined where nothing is scripted for it. */
+  /**
+   * Returns the answer to a request and counts it as a hit. Returns undefined if no rule matches.
+   *
+   * @internal
+   */
   takeAnswer(model: string, words: string): ScriptedAnswer | undefined {
     if (this.#rules.length === 0) return undefined
     const lowerCaseWords = words.toLowerCase()
-    const rule = this.#rules.find(
-      one =>
-        (one.model === undefined || one.model === model) &&
-        (one.contains === undefined || lowerCaseWords.includes(one.contains.toLowerCase())) &&
-        (one.times === undefined || one.hits < one.times),
+    const matchedRule = this.#rules.find(
+      rule =>
+        (rule.model === undefined || rule.model === model) &&
+        (rule.contains === undefined || lowerCaseWords.includes(rule.contains.toLowerCase())) &&
+        (rule.times === undefined || rule.hits < rule.times),
     )
-    if (rule === undefined) return undefined
-    this.#rules = this.#rules.map(one => (one === rule ? { ...one, hits: one.hits + 1 } : one))
-    return rule.answer
+    if (matchedRule === undefined) return undefined
+    this.#rules = this.#rules.map(rule => (rule === matchedRule ? { ...rule, hits: rule.hits + 1 } : rule))
+    return matchedRule.answer
   }
 
-  /** What another simulator goes on with, or this one when it comes back to here. */
+  /**
+   * The rules and their counts, for another simulator or a later `restore`.
+   *
+   * @internal
+   */
   get state(): ScriptedState {
     return { rules: this.#rules, unnamed: this.#unnamed }
   }
 
-  /** Goes on with other rules, as far as they have come. */
+  /**
+   * Replaces the rules and their counts.
+   *
+   * @internal
+   */
   restore({ rules, unnamed }: ScriptedState): void {
     this.#rules = rules
     this.#unnamed = unnamed
   }
 
+  #getRule(action: 'find' | 'remove', name: string): ScriptRuleView {
+    const rule = this.#rules.find(existingRule => existingRule.name === name)
+    if (rule !== undefined) return rule
+    const suggestion = nearestWord(
+      name,
+      this.#rules.map(existingRule => existingRule.name),
+    )
+    throw new ScriptError(
+      `Failed to ${action} the rule '${name}': unknown name. ${suggestion ? `Did you mean '${suggestion}'?` : 'inference.list() returns the rules.'}`,
+    )
+  }
+
+  #createHandle(addedRule: ScriptRuleView): ScriptRuleHandle {
+    const content = toContent(addedRule)
+    let lastView = addedRule
+    let isRemoved = false
+    const findCurrent = () => {
+      // A snapshot replaces the objects, so a rule is known by what it says. A removed rule keeps its last count.
+      const current = isRemoved ? undefined : this.#rules.find(rule => toContent(rule) === content)
+      lastView = current ?? lastView
+      return current
+    }
+    return {
+      ...addedRule,
+      get hits() {
+        findCurrent()
+        return lastView.hits
+      },
+      remove: () => {
+        const current = findCurrent()
+        isRemoved = true
+        this.#rules = this.#rules.filter(rule => rule !== current)
+      },
+    }
+  }
+
   #createName(): string {
     do this.#unnamed++
-    while (this.#rules.some(one => one.name === `script-${this.#unnamed}`))
+    while (this.#rules.some(rule => rule.name === `script-${this.#unnamed}`))
     return `script-${this.#unnamed}`
   }
+}
+
+/** Returns everything about a rule except its count, its name included. */
+function toContent(rule: ScriptRuleView): string {
+  return JSON.stringify({ ...rule, hits: undefined })
 }

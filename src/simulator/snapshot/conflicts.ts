@@ -41,6 +41,6 @@ export function assertCompatible(snapshot: Snapshot, options: SnapshotOptions): 
     refuse('the faults', 'a snapshot brings its own rules of faults; others are added by faults.add()')
   }
   if (options.answers !== undefined) {
-    refuse('the answers', 'a snapshot brings the answers that are scripted; others are added by inference.on()')
+    refuse('the answers', 'a snapshot brings the answers that are scripted; others are added by inference.add()')
   }
 }

@@ -304,7 +304,7 @@ test('an error that a test scripts keeps its words', async () => {
   const message = 'the hosted hub is down, see /v1/hosted/x'
   for (const path of ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']) {
     const model = path.endsWith('embeddings') ? 'cedarline/cedar-embed-small' : 'acme/assistant'
-    named.inference.on({ times: 1 }, { error: { status: 500, message } })
+    named.inference.add({ times: 1, answer: { error: { status: 500, message } } })
     const body = { model, messages: [{ role: 'user', content: 'Hi' }], prompt: 'Hi', input: 'Hi' }
     expect(await (await post(named, path, body)).text()).toContain(message)
   }

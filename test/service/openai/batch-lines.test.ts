@@ -96,10 +96,10 @@ const REFUSED: Record<string, readonly [endpoint: string, body: object]> = {
 function here(strictRequests = false): Stage {
   const one = stage({ strictRequests })
   const { inference } = one.sim
-  inference.on({ contains: 'rain' }, 'Rain, rain, and more rain.')
-  inference.on({ contains: 'a list' }, { json: ['a', 'b'] })
-  inference.on({ contains: 'booking' }, { toolCall: { name: 'book_table', arguments: { people: 2 } } })
-  inference.on({ contains: 'too much' }, { error: { status: 429, message: 'too much' } })
+  inference.add({ contains: 'rain', answer: { text: 'Rain, rain, and more rain.' } })
+  inference.add({ contains: 'a list', answer: { json: ['a', 'b'] } })
+  inference.add({ contains: 'booking', answer: { toolCall: { name: 'book_table', arguments: { people: 2 } } } })
+  inference.add({ contains: 'too much', answer: { error: { status: 429, message: 'too much' } } })
   return one
 }
 
@@ -284,7 +284,7 @@ test('usage is what the lines say, and what is charged', async () => {
 
 test('a rule answers lines in their order, as often as it may, and none of a file that fails', async () => {
   const { sim, ...one } = stage()
-  sim.inference.on({ contains: 'rivers', times: 2 }, 'Twice.')
+  sim.inference.add({ contains: 'rivers', times: 2, answer: { text: 'Twice.' } })
   const bodies = { a: chat({}), b: chat({}), c: chat({}) }
   const line = (body: object) => JSON.stringify({ custom_id: 'a', method: 'POST', url: CHAT, body })
   const broken = new File([`${line(chat({}))}\n{`], 'broken.jsonl')
@@ -307,7 +307,7 @@ test('a rule answers lines in their order, as often as it may, and none of a fil
 
 test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s goes on exactly', async status => {
   const { sim, client } = here()
-  sim.inference.on({ contains: 'rivers', times: 30 }, 'Often.')
+  sim.inference.add({ contains: 'rivers', times: 30, answer: { text: 'Often.' } })
   const content = Array.from({ length: 400 }, (_, i) => {
     const body = chat({ n: 1 + (i % 2), ...(i % 3 === 0 && { response_format: { type: 'json_object' } }) })
     return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: CHAT, body })

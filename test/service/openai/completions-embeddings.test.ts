@@ -156,14 +156,22 @@ test('files, batches, models and inference are served under /v1/compat too, in t
   expect((await documented.ask('/v1/compat/files', {})).status).toBe(404)
 })
 
-test('a rule answers in place of the draw, as often as it says', async () => {
+test('a scripted rule answers matching requests until its count is used up', async () => {
   const { sim, client } = stage()
   const said = async (content: string, model = 'acme/chat') =>
     (await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!
-  sim.inference.on({ contains: 'WEATHER', model: 'acme/chat' }, 'Sunny, 21 degrees.')
-  sim.inference.on({ contains: 'list' }, { json: ['a', 'b'] })
-  const book = sim.inference.on({ contains: 'book' }, { toolCall: { name: 'book_table', arguments: { people: 2 } } })
-  sim.inference.on({ name: 'once', contains: 'luck', times: 1 }, { error: { status: 500, message: 'out of luck' } })
+  sim.inference.add({ contains: 'WEATHER', model: 'acme/chat', answer: { text: 'Sunny, 21 degrees.' } })
+  sim.inference.add({ contains: 'list', answer: { json: ['a', 'b'] } })
+  const book = sim.inference.add({
+    contains: 'book',
+    answer: { toolCall: { name: 'book_table', arguments: { people: 2 } } },
+  })
+  sim.inference.add({
+    name: 'once',
+    contains: 'luck',
+    times: 1,
+    answer: { error: { status: 500, message: 'out of luck' } },
+  })
   expect((await said('How is the weather?')).message.content).toBe('Sunny, 21 degrees.')
   expect((await said('the list')).message.content).toBe('["a","b"]')
   const booked = await said('book it')
@@ -179,10 +187,10 @@ test('a rule answers in place of the draw, as often as it says', async () => {
     [{ status: 500 }, null],
     [{ status: 500, retryAfter: 0 }, '0'],
   ] as const) {
-    const name = sim.inference.on({ contains: 'again' }, { error })
+    const rule = sim.inference.add({ contains: 'again', answer: { error } })
     const refused = await said('again').catch(({ status, headers }) => [status, headers.get('retry-after')])
     expect(refused).toEqual([error.status, seconds])
-    sim.inference.remove(name)
+    rule.remove()
   }
   const stream = client.chat.completions.stream({
     model: 'acme/chat',
@@ -194,15 +202,15 @@ test('a rule answers in place of the draw, as often as it says', async () => {
   expect(sim.inference.list().map(({ name, hits }) => [name, hits])).toEqual([
     ['script-1', 3],
     ['script-2', 1],
-    [book, 1],
+    [book.name, 1],
     ['once', 1],
   ])
   expect(sim.fork().inference.list()).toEqual(sim.inference.list())
-  sim.inference.remove(book)
+  sim.inference.remove(book.name)
   expect((await said('book it')).message.tool_calls).toBeUndefined()
   expect(() => sim.inference.remove('onc')).toThrow("Did you mean 'once'?")
-  expect(() => sim.inference.on({ name: 'once' }, 'x')).toThrow("there is a rule 'once' already")
-  expect(() => sim.inference.on({}, { error: { status: 200, message: '' } })).toThrow(
+  expect(() => sim.inference.add({ name: 'once', answer: { text: 'x' } })).toThrow("there is a rule 'once' already")
+  expect(() => sim.inference.add({ answer: { error: { status: 200, message: '' } } })).toThrow(
     'Failed to script an answer: $.answer',
   )
   sim.reset()
@@ -213,7 +221,7 @@ test('a stream cuts no character in two, in the arguments of a tool and in a tex
   const { sim, client } = stage()
   const ask = { model: 'acme/chat', messages: HELLO }
   const given = { note: `ab${'😀'.repeat(40)}` }
-  sim.inference.on({ times: 1 }, { toolCall: { name: 'note', arguments: given } })
+  sim.inference.add({ times: 1, answer: { toolCall: { name: 'note', arguments: given } } })
   let said = ''
   for await (const { choices } of await client.chat.completions.create({ ...ask, stream: true })) {
     const piece = choices[0]?.delta.tool_calls?.[0]?.function?.arguments ?? ''
@@ -222,18 +230,45 @@ test('a stream cuts no character in two, in the arguments of a tool and in a tex
   }
   expect(JSON.parse(said)).toEqual(given)
   for (const text of [`a${'😀'.repeat(700)}`, `${'中'.repeat(999)}😀${'中'.repeat(1_500)}`]) {
-    sim.inference.on({ times: 2 }, text)
+    sim.inference.add({ times: 2, answer: { text } })
     expect((await client.chat.completions.create(ask)).choices[0]!.message.content).toBe(text)
     expect(await client.chat.completions.stream(ask).finalContent()).toBe(text)
   }
 })
 
-test('a rule that is to go and is not there: the control plane says which is meant', async () => {
+test('the handle of a scripted rule counts its hits and removes that rule only', async () => {
+  const { sim, client } = stage()
+  const ask = async () => {
+    const { choices } = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    return choices[0]!.message.content
+  }
+  const rule = sim.inference.add({ name: 'hello', answer: { text: 'Hello.' } })
+  expect([rule.name, rule.hits, rule.answer]).toEqual(['hello', 0, { text: 'Hello.' }])
+  const snapshot = sim.snapshot()
+  expect(await ask()).toBe('Hello.')
+  expect(rule.hits).toBe(1)
+  expect(sim.inference.get('hello')).toMatchObject({ name: 'hello', hits: 1 })
+  sim.restore(snapshot)
+  expect(rule.hits).toBe(0)
+  await ask()
+  rule.remove()
+  expect([rule.hits, sim.inference.list()]).toEqual([1, []])
+  expect(() => sim.inference.get('hello')).toThrow("Failed to find the rule 'hello': unknown name.")
+  const other = sim.inference.add({ name: 'hello', answer: { text: 'Hello.' } })
+  rule.remove()
+  expect(await ask()).toBe('Hello.')
+  expect([rule.hits, other.hits]).toEqual([1, 1])
+  sim.reset()
+  other.remove()
+  expect(other.hits).toBe(1)
+})
+
+test('the control plane suggests the nearest name when a scripted rule is unknown', async () => {
   const { sim, command } = await running()
-  sim.inference.on({ name: 'weather' }, 'Sunny.')
+  sim.inference.add({ name: 'weather', answer: { text: 'Sunny.' } })
   expect(await command('/_sim/inference/wether', undefined, 'DELETE')).toEqual({
     status: 404,
-    body: { error: "Failed to remove the rule 'wether': there is none. Did you mean 'weather'?" },
+    body: { error: "Failed to remove the rule 'wether': unknown name. Did you mean 'weather'?" },
   })
   expect((await command('/_sim/inference/weather', undefined, 'DELETE')).status).toBe(200)
   expect(sim.inference.list()).toEqual([])

@@ -37,7 +37,7 @@ test('reset comes back to where the simulator began, not to what it was restored
   expect(sim.snapshot().fixtures).toBe('empty')
 })
 
-test('scripted answers go on as far as each has come, as in a fork', async () => {
+test('a snapshot and a fork keep the scripted answers and their counts', async () => {
   const sim = createSimulator({ answers: [{ contains: 'first', answer: { text: 'From the start.' } }] })
   const ask = async (one: Simulator) => {
     const body = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
@@ -47,7 +47,7 @@ test('scripted answers go on as far as each has come, as in a fork', async () =>
     })
     return ((await answer.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content
   }
-  sim.inference.on({ times: 2 }, 'Twice.')
+  sim.inference.add({ times: 2, answer: { text: 'Twice.' } })
   expect(await ask(sim)).toBe('Twice.')
   const snapshot = sim.snapshot()
   const listed = sim.inference.list()
@@ -64,7 +64,7 @@ test('scripted answers go on as far as each has come, as in a fork', async () =>
     expect(one.inference.list()).toEqual(listed)
     expect(await ask(one)).toBe('Twice.')
     expect(await ask(one)).not.toBe('Twice.')
-    expect(one.inference.on({}, 'x')).toBe('script-3')
+    expect(one.inference.add({ answer: { text: 'x' } }).name).toBe('script-3')
   }
   made.reset()
   expect(made.inference.list()).toEqual(listed)
