@@ -1,6 +1,6 @@
 /** How far a long command is, on stderr: a bar on a terminal, a line now and then elsewhere. */
 import { formatDuration, type Micros } from '../kernel/duration.ts'
-import { monotonicMs } from '../kernel/pacer.ts'
+import { monotonicMs } from '../lib/real-time.ts'
 
 /** What is over sooner needs no progress. */
 const PROGRESS_DELAY_MS = 2000

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../kernel/pacer.ts'
+import { monotonicMs } from '../lib/real-time.ts'
 
 /** How near two signals are that come from one key press: npm and `timeout` pass on what the process got already. */
 const ONE_PRESS_MS = 100

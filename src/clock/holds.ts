@@ -1,5 +1,5 @@
 /** Who holds a world's time: several may, and it moves again when the last of them has let go. */
-import { monotonicMs } from '../kernel/pacer.ts'
+import { monotonicMs } from '../lib/real-time.ts'
 import { warn } from './fake-timers.ts'
 
 /** Real time after which whoever asks a paused clock is told who holds it. */

@@ -1,6 +1,5 @@
 /** When clients have nothing left to do but wait, so that time may be moved under them. */
-import { monotonicMs } from '../kernel/pacer.ts'
-import { eventLoopTurn } from '../lib/real-time.ts'
+import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
 import type { FakeTimers } from './fake-timers.ts'
 import { InFlightMonitor } from './fetch-tracker.ts'
 import type { ClockHost } from './host.ts'

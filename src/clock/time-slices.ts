@@ -1,8 +1,7 @@
 /** Moves of time for a server: in slices, so that its other worlds and its health go on in between. */
 
 import type { Micros } from '../kernel/duration.ts'
-import { monotonicMs } from '../kernel/pacer.ts'
-import { eventLoopTurn } from '../lib/real-time.ts'
+import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
 import type { World } from '../simulation/world.ts'
 import { type MoveResult, moveResultSince, startMove } from './move-result.ts'
 

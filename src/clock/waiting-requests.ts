@@ -1,8 +1,7 @@
 /** Who waits for the time of a world, and what is said of them when nobody moves it. */
 
 import { formatDuration, type Micros, SECOND } from '../kernel/duration.ts'
-import { monotonicMs } from '../kernel/pacer.ts'
-import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
+import { clearRealTimeout, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 import { FORECAST_HORIZON, type Forecast, forecastRequests } from '../simulation/reporting/forecast.ts'
 import type { World } from '../simulation/world.ts'

@@ -1,9 +1,10 @@
+import { monotonicMs } from '../lib/real-time.ts'
 import type { Micros } from './duration.ts'
 
 /**
- * Real time, scaled: the only reader of a real clock in the simulator.
+ * Scales real time to a world's time.
  *
- * It says where a world's time should be; the world catches up when somebody asks it something. Changing the speed or
+ * It gives the time that a world should have reached; the world catches up at its next request. Changing the speed or
  * pausing never jumps, because each change starts a new base at the time reached.
  */
 export class Pacer {
@@ -57,21 +58,4 @@ export class Pacer {
     this.rebase(this.#base)
     this.#paused = false
   }
-}
-
-/** Milliseconds of a real clock that never goes back: for measuring how long something took, never for an answer. */
-export function monotonicMs(): number {
-  return realNow()
-}
-
-// Captured at import: under the fake timers of a test runner the real clock must go on. Where they stand already, the
-// time that the process has been up is one that nobody fakes.
-const realNow: () => number =
-  'clock' in performance.now && typeof process === 'object'
-    ? () => process.uptime() * 1000
-    : performance.now.bind(performance)
-
-/** The wall's time in milliseconds since 1970, only for `--epoch now`. */
-export function wallMs(): number {
-  return Date.now()
 }

@@ -1,8 +1,24 @@
-/** Turns of the event loop and real time, whatever a test runner has faked: for whoever waits for a client. */
-import { monotonicMs } from '../kernel/pacer.ts'
+/** The real clock, real timers and turns of the event loop, also under the fake timers of a test runner. */
 
-// Captured at import: fake timers must not stop the turns that wait for a client. Where they stand already, a message to
-// oneself is a turn that nobody fakes.
+// Captured at import, so that fake timers do not stop the real clock. If they are already installed, the uptime of the
+// process serves, which they do not fake.
+const realNow: () => number =
+  'clock' in performance.now && typeof process === 'object'
+    ? () => process.uptime() * 1000
+    : performance.now.bind(performance)
+
+/** Returns milliseconds of a real clock that never goes back. It measures durations and never reaches an answer. */
+export function monotonicMs(): number {
+  return realNow()
+}
+
+/** Returns the wall-clock time in milliseconds since 1970; used by `--epoch now` alone. */
+export function wallMs(): number {
+  return Date.now()
+}
+
+// Captured at import: fake timers must not stop the turns that wait for a client. If they are already installed, a
+// message to the own port makes the turn, which they do not fake.
 const realImmediate: ((callback: () => void) => unknown) | undefined = unlessFaked(globalThis.setImmediate)
 const realTimeout: ((callback: () => void, ms: number) => unknown) | undefined = unlessFaked(globalThis.setTimeout)
 const realClearTimeout = globalThis.clearTimeout

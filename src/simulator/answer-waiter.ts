@@ -3,7 +3,7 @@
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { RequestWait } from '../clock/waiting-requests.ts'
 import type { Micros } from '../kernel/duration.ts'
-import { monotonicMs } from '../kernel/pacer.ts'
+import { monotonicMs } from '../lib/real-time.ts'
 import type { AnswerPart, ResponseWaiter } from '../service/endpoint.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 

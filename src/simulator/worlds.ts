@@ -1,7 +1,7 @@
 /** The worlds of one server: each an account of its own, found by its name or by the tokens that lead to it. */
 
 import { formatDuration } from '../kernel/duration.ts'
-import { monotonicMs } from '../kernel/pacer.ts'
+import { monotonicMs } from '../lib/real-time.ts'
 import { KEY_HEADER } from '../service/http/authentication.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'

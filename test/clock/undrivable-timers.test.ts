@@ -8,8 +8,8 @@ import { createSimulator as create, type Simulator } from '../../src/simulator/s
 
 /** The real clock, which can be told to run ahead: two seconds of patience are over in some twenty looks. */
 const wall = vi.hoisted(() => ({ ahead: 0, ms: 0 }))
-vi.mock('../../src/kernel/pacer.ts', async original => {
-  const real = await original<typeof import('../../src/kernel/pacer.ts')>()
+vi.mock('../../src/lib/real-time.ts', async original => {
+  const real = await original<typeof import('../../src/lib/real-time.ts')>()
   return {
     ...real,
     monotonicMs: () => {

@@ -5,8 +5,8 @@ import { type Running, running } from '../transports/http/running-server.ts'
 
 /** The real clock, in the hands of a test. */
 const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
-vi.mock('../../src/kernel/pacer.ts', async original => {
-  const real = await original<typeof import('../../src/kernel/pacer.ts')>()
+vi.mock('../../src/lib/real-time.ts', async original => {
+  const real = await original<typeof import('../../src/lib/real-time.ts')>()
   return { ...real, monotonicMs: () => wall.now ?? real.monotonicMs() }
 })
 

@@ -1,7 +1,7 @@
 /** `modelhost-sim run`: plays scenarios and holds them to their traces. */
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
-import { monotonicMs } from '../../kernel/pacer.ts'
+import { monotonicMs } from '../../lib/real-time.ts'
 import { dryRun } from '../../scenario/runner/dry-run.ts'
 import { LoadError } from '../../scenario/runner/files.ts'
 import { REPORTERS, type ReporterName, reporter } from '../../scenario/runner/reporters.ts'

@@ -1,6 +1,4 @@
 /** Values that fit a JSON Schema, drawn from a key: what a model says that was told to answer by one. */
-import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
-import { generateText } from '../../simulation/inference/text-generator.ts'
 import { type GenerationPlan, type LocatedSchema, planGeneration } from './branches.ts'
 import {
   EffortLimitError,
@@ -17,7 +15,6 @@ import { arrayItems, dependentEntries, propertySchemas, SchemaValidator } from '
 
 export { type JsonSchema, type JsonValue, SchemaError } from './document.ts'
 
-const VALUE_DRAW = purpose('answer.shape')
 /** How deep an answer goes where its schema refers to itself; beyond it everything optional is left out. */
 const MAX_DEPTH = 6
 /** Values in an answer beyond which everything optional is left out. */
@@ -37,8 +34,18 @@ const MAX_DUPLICATE_ITEMS = 200
 /** Of how many steps a number is drawn that is bound on one side alone. */
 const DEFAULT_SPAN = 100
 
+/** Draws of one value. Each gives the same result for the same arguments; `index` counts the draws of a value. */
+export interface ValueDraws {
+  /** Returns an integer from 0 to `count` - 1. */
+  readonly integer: (count: number, index: number) => number
+  /** Returns `length` hexadecimal digits. */
+  readonly hex: (length: number, index: number) => string
+  /** Returns a text of about `words` words; the same seed gives the same text. */
+  readonly text: (words: number, seed: string) => string
+}
+
 /**
- * A value that fits a schema, the same for the same key: whatever it returns was validated.
+ * A value that fits a schema, the same for the same draws: whatever it returns was validated.
  *
  * It understands JSON Schema 2020-12, and draft 7 where that says it in another way; references lead within the schema.
  * A value is made by all that its schemas say of its type, and where it does not fit them in the end (`not`, `oneOf`,
@@ -46,16 +53,15 @@ const DEFAULT_SPAN = 100
  *
  * @param asked what it has to fit besides, and how many answers are made at once
  * @throws SchemaError for what it cannot fit, with the place
- * @example answerFor({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, chance, key)
+ * @example generateValue({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, draws)
  */
 export function generateValue(
   schema: JsonSchema,
-  chance: Chance,
-  key: EntityKey,
+  draws: ValueDraws,
   { within = true, answers = 1 }: { readonly within?: JsonSchema; readonly answers?: number | undefined } = {},
 ): JsonValue {
   try {
-    return new ValueGenerator(schema, chance, key, answers).generate(within)
+    return new ValueGenerator(schema, draws, answers).generate(within)
   } catch (error) {
     if (error instanceof RangeError)
       throw new SchemaError('', 'it is nested too deep, or leads into itself without end')
@@ -75,8 +81,7 @@ class ValueGenerator {
   readonly #schema: JsonSchema
   readonly #document: SchemaDocument
   readonly #validator: SchemaValidator
-  readonly #chance: Chance
-  readonly #key: EntityKey
+  readonly #draws: ValueDraws
   readonly #textSource: TextSource = {
     below: count => this.#drawInteger(count),
     word: () => this.#drawWords(2).split(/\W/)[0]!.toLowerCase(),
@@ -92,14 +97,13 @@ class ValueGenerator {
   #valueCount = 0
   #characterCount = 0
 
-  constructor(schema: JsonSchema, chance: Chance, key: EntityKey, answers: number) {
+  constructor(schema: JsonSchema, draws: ValueDraws, answers: number) {
     const share = ([all, one]: readonly [number, number]) => Math.max(one, Math.floor(all / answers))
     this.#maxValues = share(MAX_VALUES)
     this.#maxCharacters = share(MAX_CHARACTERS)
     this.#maxSteps = share(MAX_STEPS)
     this.#schema = schema
-    this.#chance = chance
-    this.#key = key
+    this.#draws = draws
     this.#document = new SchemaDocument(schema)
     this.#validator = new SchemaValidator(this.#document, steps => this.#countSteps(steps))
   }
@@ -513,18 +517,17 @@ class ValueGenerator {
 
   #drawInteger(count: number): number {
     this.#countSteps(1)
-    return this.#chance.integer(count, this.#key, VALUE_DRAW, this.#drawCount++)
+    return this.#draws.integer(count, this.#drawCount++)
   }
 
   #drawHex(length: number): string {
     this.#countSteps(20)
-    return this.#chance.hex(length, this.#key, VALUE_DRAW + ++this.#drawCount)
+    return this.#draws.hex(length, ++this.#drawCount)
   }
 
   #drawWords(count: number): string {
     this.#countSteps(20)
-    const key = this.#chance.key('answer.words', this.#drawHex(16))
-    return generateText(this.#chance, key, count).replace(/\.$/, '')
+    return this.#draws.text(count, this.#drawHex(16)).replace(/\.$/, '')
   }
 }
 

@@ -1,7 +1,6 @@
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
-import { monotonicMs } from '../../kernel/pacer.ts'
-import { eventLoopTurn, realDelay } from '../../lib/real-time.ts'
+import { eventLoopTurn, monotonicMs, realDelay } from '../../lib/real-time.ts'
 import { createClient } from '../../service/client/client.ts'
 import type { Operations } from '../../service/endpoint.ts'
 import { operations } from '../../service/index.ts'

@@ -2,12 +2,19 @@
 
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import { purpose } from '../../kernel/random.ts'
-import { generateValue, type JsonSchema, type JsonValue, SchemaError } from '../../lib/json-schema/generate.ts'
+import {
+  generateValue,
+  type JsonSchema,
+  type JsonValue,
+  SchemaError,
+  type ValueDraws,
+} from '../../lib/json-schema/generate.ts'
 import { answerKey, drawAnswerLength, generateText } from '../../simulation/inference/text-generator.ts'
 import { refuse } from '../endpoint.ts'
 import { type ScriptedAnswer, throwScriptedError } from './scripted-answers.ts'
 import { countTokens, splitTokens } from './tokenizer.ts'
 
+const VALUE_DRAW = purpose('answer.shape')
 const TOOL_DRAW = purpose('answer.tool')
 const TOOL_ID_DRAW = purpose('answer.toolId')
 
@@ -191,10 +198,21 @@ function fitting(
   within?: JsonSchema,
 ): JsonValue {
   try {
-    return generateValue(schema, chance, key, { answers: answerCount, ...(within !== undefined && { within }) })
+    return generateValue(schema, valueDraws(chance, key), {
+      answers: answerCount,
+      ...(within !== undefined && { within }),
+    })
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     refuse(400, `no answer can be made for the schema of ${where}: ${error.message}`)
+  }
+}
+
+function valueDraws(chance: Chance, key: EntityKey): ValueDraws {
+  return {
+    integer: (count, index) => chance.integer(count, key, VALUE_DRAW, index),
+    hex: (length, index) => chance.hex(length, key, VALUE_DRAW + index),
+    text: (words, seed) => generateText(chance, chance.key('answer.words', seed), words),
   }
 }
 
