@@ -1,4 +1,4 @@
-/** Nothing of a world is forgotten by a snapshot: whoever has state says so, and the world asks everybody. */
+/** A snapshot misses nothing of a world: each part with state archives each of its fields, and the world archives each part. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,25 +6,24 @@ import { CLASSES_ARCHIVED_BY_FIELDS, CLASSES_ARCHIVED_BY_PARTS } from '../../src
 
 const SOURCE = resolve(import.meta.dirname, '../../src')
 
-/** What is no state: made anew, or of the journal, which a snapshot has empty as a fork does. */
-const NOT_KEPT: Readonly<Record<string, readonly string[]>> = {
+/** Fields that are not state: derived ones, caches, and the journal's, which is empty in a snapshot and in a fork. */
+const NOT_ARCHIVED: Readonly<Record<string, readonly string[]>> = {
   Table: ['generation'],
   Index: ['listeners', 'all', 'byUnique'],
   Store: ['variants'],
   Journal: [
     ...['next', 'times', 'causes', 'kindOf', 'subjects', 'fieldsOf', 'kinds', 'listeners'],
-    // The hash of the row that an event is happening to.
+    // The hash of the entry in progress.
     ...['h0', 'h1', 'h2', 'h3'],
   ],
-  // What was told last.
-  Clock: ['toldAt', 'told'],
-  // JSON that was made before.
-  Deployments: ['texts'],
-  Batches: ['texts'],
-  // What follows from its table, and the doors that hold clients.
-  Inference: ['inFlight', 'queues', 'onInstance', 'onDeployment', 'calls'],
-  NumberLog: ['width', 'most'],
-  World: ['loop', 'causeIsFresh', 'visibleChanges', 'watch'],
+  // Cached texts.
+  Clock: ['cachedIsoAt', 'cachedIso'],
+  Deployments: ['jsonCache'],
+  Batches: ['jsonTexts'],
+  // Derived from its table, and the transports that hold clients.
+  InferenceRequests: ['inFlight', 'queues', 'onInstance', 'onDeployment', 'handles'],
+  NumberLog: ['width', 'limit'],
+  World: ['loop', 'nextEntryIsCause', 'visibleChanges', 'invariantChecker'],
 }
 
 interface Class {
@@ -47,53 +46,53 @@ function classesOf(file: string, text: string): Class[] {
   return Array.from(found, ([, name, parent, body]) => ({ file, name: name!, parent, body: body! }))
 }
 
-function kept({ body }: Class): string | undefined {
-  return /^ {2}#?archive\(archive: Archive\): void \{\n([\s\S]*?)^ {2}\}/m.exec(body)?.[1]
+function archiveBody({ body }: Class): string | undefined {
+  return /^ {2}(?:archive|#archiveParts)\(archive: Archive\): void \{\n([\s\S]*?)^ {2}\}/m.exec(body)?.[1]
 }
 
 function fieldsOf({ body }: Class): string[] {
   return Array.from(body.matchAll(/^ {2}(?:readonly )?#(\w+)(?:[?!]?:| =)/gm), ([, name]) => name!)
 }
 
-test('who can be forked can be kept', () => {
-  const forgotten = classes.filter(one => /^ {2}fork\(/m.test(one.body) && kept(one) === undefined)
+test('a class that can be forked can be archived', () => {
+  const missing = classes.filter(one => /^ {2}fork\(/m.test(one.body) && archiveBody(one) === undefined)
   expect(
-    forgotten.map(({ file, name }) => `${file}: ${name}`),
-    'give it archive(archive), as its neighbours have, and have the world call it',
+    missing.map(({ file, name }) => `${file}: ${name}`),
+    'give it archive(archive), and call it from the world',
   ).toEqual([])
-  expect(classes.filter(one => kept(one) !== undefined).length).toBeGreaterThan(20)
+  expect(classes.filter(one => archiveBody(one) !== undefined).length).toBeGreaterThan(20)
 })
 
-test('who is kept is kept with every field', () => {
-  const forgotten = classes.flatMap(one => {
-    const body = kept(one)
+test('a class that is archived archives every field', () => {
+  const missing = classes.flatMap(one => {
+    const body = archiveBody(one)
     if (body === undefined) return []
     return fieldsOf(one)
-      .filter(field => field !== 'world' && !NOT_KEPT[one.name]?.includes(field))
+      .filter(field => field !== 'world' && !NOT_ARCHIVED[one.name]?.includes(field))
       .filter(field => !new RegExp(`this\\.#${field}(\\.archive\\(archive\\)| = .*archive\\.value\\()`).test(body))
       .map(field => `${one.file}: #${field}`)
   })
-  expect(forgotten, 'name it in archive(archive), or above where it is no state').toEqual([])
+  expect(missing, 'name it in archive(archive), or in NOT_ARCHIVED if it is not state').toEqual([])
 })
 
-test('the world keeps everybody that it has', () => {
+test('the world archives every part', () => {
   const world = classes.find(({ name }) => name === 'World')!
-  const keepable = new Set(classes.filter(one => kept(one) !== undefined).map(({ name }) => name))
+  const archivable = new Set(classes.filter(one => archiveBody(one) !== undefined).map(({ name }) => name))
   const members = Array.from(world.body.matchAll(/^ {2}readonly (\w+): (\w+)$/gm), ([, field, type]) => ({
     field,
     type,
   }))
-  const forgotten = members.filter(
-    ({ field, type }) => keepable.has(type!) && !kept(world)!.includes(`this.${field}.archive(archive)`),
+  const missing = members.filter(
+    ({ field, type }) => archivable.has(type!) && !archiveBody(world)!.includes(`this.${field}.archive(archive)`),
   )
-  expect(forgotten).toEqual([])
+  expect(missing).toEqual([])
 })
 
-test('every row, and whatever else a row leads to, has its class among those that are kept', () => {
+test('every class of rows is registered for the archive', () => {
   const rows = classes.filter(({ parent }) => parent === 'Row').map(({ name }) => name)
   expect(
     rows.filter(name => !(name in CLASSES_ARCHIVED_BY_FIELDS)),
-    'name it in src/cluster/kept-classes.ts',
+    'name it in src/simulation/archived-classes.ts',
   ).toEqual([])
   for (const [name, of] of Object.entries(CLASSES_ARCHIVED_BY_FIELDS)) expect((of as { name: string }).name).toBe(name)
   for (const [name, { of }] of Object.entries(CLASSES_ARCHIVED_BY_PARTS))
