@@ -1,0 +1,190 @@
+/** Each rule of `npm run check` finds what it forbids, and accepts the neighbour that is allowed. */
+import { describe, expect, test } from 'vitest'
+import { reportApi } from '../../tidy/api-report.ts'
+import { checkCeilings, lowerCeilings } from '../../tidy/ceilings.ts'
+import { checkImports } from '../../tidy/imports.ts'
+import { checkDocument, findBannedWords } from '../../tidy/prose.ts'
+import { applyRules } from '../../tidy/rules.ts'
+import { findFullFolders, findLongFiles } from '../../tidy/sizes.ts'
+
+const checked = (files: Record<string, string>) =>
+  checkImports(
+    Object.entries(files).map(([path, text]) => ({ path, text })),
+    { '#files': { node: { default: './src/data/files.ts' }, default: './src/clock/files.browser.ts' } },
+  )
+
+describe('the check of imports', () => {
+  test('rejects an upward import when it is of a type, re-exported, dynamic, in a type, or of a side effect', () => {
+    const { forbidden } = checked({
+      'src/kernel/a.ts': "import type { World } from '../simulation/world.ts'\n",
+      'src/kernel/b.ts': "export { World } from '../simulation/world.ts'\n",
+      'src/kernel/c.ts': "const load = () => import('../simulation/world.ts')\n",
+      'src/kernel/d.ts': "type W = import('../simulation/world.ts').World\n",
+      'src/kernel/e.ts': "import '../simulation/world.ts'\n",
+      'src/kernel/f.ts': "export type * from '../simulation/world.ts'\n",
+      'src/simulation/world.ts': "import { Clock } from '../kernel/clock.ts'\n",
+    })
+    expect(forbidden.map(finding => finding.slice(0, 15))).toEqual(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map(name => `src/kernel/${name}.ts`),
+    )
+    expect(forbidden[0]).toBe('src/kernel/a.ts imports ../simulation/world.ts: kernel is not above simulation/world')
+  })
+
+  test('accepts imports of comments and strings', () => {
+    const text = "// import '../cli/index.ts'\nconst text = `import x from '../cli/index.ts'`\n"
+    expect(checked({ 'src/kernel/a.ts': text }).forbidden).toEqual([])
+  })
+
+  test('rejects an import between rooms of one level, and accepts one within a room', () => {
+    const { forbidden } = checked({
+      'src/clock/a.ts': "import '../faults/a.ts'\nimport './b.ts'\n",
+      'src/clock/b.ts': '',
+    })
+    expect(forbidden).toEqual(['src/clock/a.ts imports ../faults/a.ts: clock is not above faults'])
+  })
+
+  test('lists a file when no rule has its folder', () => {
+    const { unruled, forbidden } = checked({
+      'src/new-room/a.ts': '',
+      'src/simulation/loose.ts': '',
+      'src/cli/index.ts': "import '../new-room/a.ts'\n",
+    })
+    expect(unruled).toEqual(['src/new-room/a.ts', 'src/simulation/loose.ts'])
+    expect(forbidden).toEqual(['src/cli/index.ts imports ../new-room/a.ts: src/new-room/a.ts has no import rule'])
+  })
+
+  test('accepts only types of control in the user interface', () => {
+    const { forbidden } = checked({
+      'src/ui/a.ts': "import type { Overview } from '../control/a.ts'\n",
+      'src/ui/b.ts': "import { Overview } from '../control/a.ts'\n",
+      'src/ui/c.ts': "import type { Clock } from '../kernel/clock.ts'\n",
+    })
+    expect(forbidden.map(finding => finding.split(' ')[0])).toEqual(['src/ui/b.ts', 'src/ui/c.ts'])
+  })
+
+  test('follows an import of package.json under each condition', () => {
+    const { forbidden } = checked({ 'src/data/a.ts': "import { read } from '#files'\n" })
+    expect(forbidden).toEqual(['src/data/a.ts imports #files: data is not above clock'])
+  })
+
+  test('rejects an import of the source in scenarios and examples', () => {
+    const { forbidden } = checked({
+      'scenarios/a.ts': "import { scenario } from 'modelhost-sim/scenario'\nimport './b.ts'\n",
+      'examples/node/a.ts': "import { createSimulator } from '../../src/index.ts'\n",
+    })
+    expect(forbidden.map(finding => finding.split(' ')[0])).toEqual(['examples/node/a.ts'])
+  })
+
+  test('finds a cycle when one of its imports is of a type', () => {
+    const { cyclic } = checked({
+      'src/kernel/a.ts': "import { b } from './b.ts'\n",
+      'src/kernel/b.ts': "import './c.ts'\n",
+      'src/kernel/c.ts': "import type { A } from './a.ts'\nimport './d.ts'\n",
+      'src/kernel/d.ts': '',
+    })
+    expect(cyclic.map(finding => finding.split(':')[0])).toEqual(['a', 'b', 'c'].map(name => `src/kernel/${name}.ts`))
+  })
+})
+
+describe('the check of words', () => {
+  test('finds a banned word in prose, names and any case, with its line', () => {
+    const text = "line\nNobody obeys\nfunction demandFunds() {}\nconst cure = 'x'\n"
+    expect(findBannedWords({ path: 'src/a.ts', text })).toEqual([
+      "src/a.ts:2: banned word 'Nobody'",
+      "src/a.ts:2: banned word 'obeys'",
+      "src/a.ts:3: banned word 'demandFunds'",
+      "src/a.ts:4: banned word 'cure'",
+    ])
+  })
+
+  test('accepts words that contain a banned one', () => {
+    const text = 'It understands demands, secures indoors, and on demand: a stand-in, outdoors.\n'
+    expect(findBannedWords({ path: 'src/a.ts', text })).toEqual([])
+  })
+})
+
+describe('the check of documents', () => {
+  const check = (text: string) =>
+    checkDocument({ path: 'docs/a.md', text }, { exists: path => path === 'docs/b.md', headings: () => ['a-heading'] })
+  const words = (count: number) => Array.from({ length: count }, (_, i) => (i === 0 ? 'First' : `word${i}`)).join(' ')
+
+  test('finds a sentence over 30 words, across lines, in a list item and in a cell of a table', () => {
+    expect(check(`Short one. ${words(30)}.`).longSentences).toEqual([])
+    expect(check(`Short one. ${words(15)}\nand ${words(15).toLowerCase()}.`).longSentences).toHaveLength(1)
+    expect(check(`- first\n- ${words(31)}`).longSentences).toEqual([expect.stringMatching(/^docs\/a\.md:2: 31 words/)])
+    expect(check(`| a | ${words(31)} |`).longSentences).toHaveLength(1)
+    expect(check(`\`\`\`\n${words(31)}\n\`\`\``).longSentences).toEqual([])
+    expect(check(`It runs \`${words(31)}\`.`).longSentences).toEqual([])
+  })
+
+  test('finds a line over 120 characters, except in tables, code and a link', () => {
+    const long = 'ab '.repeat(41)
+    expect(check(`# A\n${long}`).longLines).toEqual(['docs/a.md:2: 123 characters'])
+    expect(check(`| ${long} |\n\n\`\`\`\n${long}\n\`\`\`\n\nhttps://${'a'.repeat(130)}`).longLines).toEqual([])
+  })
+
+  test('finds a sentence that is there twice, except a short one', () => {
+    const sentence = 'The second time this sentence of ten words is here.'
+    expect(check(`${sentence}\n\nText. ${sentence}`).doubledSentences).toHaveLength(1)
+    expect(check('Default: none.\n\nDefault: none.').doubledSentences).toEqual([])
+  })
+
+  test('finds a link to a missing file and to a missing heading', () => {
+    const links = '[1](b.md) [2](b.md#a-heading) [3](#own-heading) [4](https://example.com) `[5](c.md)`'
+    expect(check(`# Own heading\n${links}`).brokenLinks).toEqual([])
+    expect(check('[1](c.md) [2](b.md#other) [3](#none)').brokenLinks).toHaveLength(3)
+  })
+})
+
+describe('the check of sizes', () => {
+  test('finds a file over 350 lines', () => {
+    const lines = (count: number) => ({ path: `src/${count}.ts`, text: 'x\n'.repeat(count) })
+    expect(findLongFiles([lines(350), lines(351)])).toEqual(['src/351.ts: 351 lines'])
+  })
+
+  test('finds a folder with over 20 files, without those of its folders', () => {
+    const files = (count: number) => Array.from({ length: count }, (_, i) => ({ path: `src/a/${i}.ts`, text: '' }))
+    expect(findFullFolders([...files(20), { path: 'src/a/b/c.ts', text: '' }])).toEqual([])
+    expect(findFullFolders(files(21))).toEqual(['src/a: 21 files'])
+  })
+})
+
+describe('the ceilings', () => {
+  test('accept a count up to a ceiling, and without one only 0', () => {
+    expect(checkCeilings({ a: ['1', '2'], b: ['1'], c: [] }, { a: 2 })).toEqual(['b'])
+    expect(checkCeilings({ a: ['1', '2'] }, { a: 1 })).toEqual(['a'])
+  })
+
+  test('only go down, and disappear at 0', () => {
+    expect(lowerCeilings({ a: ['1', '2'], b: ['1'], c: [] }, { a: 1, b: 3, c: 2 })).toEqual({ a: 1, b: 1 })
+  })
+})
+
+describe('the report of public types', () => {
+  const FILES: Readonly<Record<string, string>> = {
+    'index.d.ts': "export { make, type Made as Thing } from './make.js'\n",
+    'make.d.ts':
+      "import type { Part } from './part.ts'\nimport type { z } from 'zod'\n/** Comment. */\nexport declare function make(part: Part): z.Any\nexport interface Made { a: import('./other.js').Other }\nexport interface Unused { b: 1 }\n",
+    'part.d.ts': 'export interface Part { readonly hidden: Hidden }\ninterface Hidden { readonly depth: number }\n',
+    'other.d.ts': 'export type Other = 1 | 2\n',
+  }
+  const report = (changed = {}) => reportApi({ '.': 'index.d.ts' }, path => ({ ...FILES, ...changed })[path]!)
+
+  test('has every declaration that an export leads to, and no other', () => {
+    const text = report()
+    expect(text).toContain('- Thing\n- make\n')
+    for (const name of ['function make', 'interface Made', 'interface Part', 'interface Hidden', 'type Other'])
+      expect(text).toContain(name)
+    expect(text).not.toMatch(/Unused|Comment/)
+  })
+
+  test('changes when a type changes that no entry exports by itself', () => {
+    expect(report({ 'other.d.ts': 'export type Other = 1 | 2 | 3\n' })).not.toBe(report())
+  })
+})
+
+test('the rules read the repository', () => {
+  const found = applyRules()
+  expect(found['files without an import rule']).toEqual([])
+  expect(found['broken links']).toEqual([])
+})

@@ -1,0 +1,60 @@
+/** Files that are bound by one import rule: a folder (`kernel/`), or a list of files. */
+export interface Room {
+  readonly name: string
+  /** Paths below src; one that ends with a slash is a folder. The longest match of all rooms wins. */
+  readonly paths: readonly string[]
+  /** Rooms of which only types may be imported, and no other room at all. Default: every room of a lower level. */
+  readonly onlyTypesOf?: readonly string[]
+  /** Data outside src that it may import. */
+  readonly data?: RegExp
+}
+
+const folder = (name: string): Room => ({ name, paths: [`${name}/`] })
+const simulation = (name: string, ...files: readonly string[]): Room => ({
+  name: `simulation/${name}`,
+  paths: files.length === 0 ? [`simulation/${name}/`] : files.map(file => `simulation/${file}`),
+})
+
+/** Every room of src, by level from the lowest up. A room imports itself and rooms of lower levels; all else is denied. */
+export const LEVELS: readonly (readonly Room[])[] = [
+  [{ name: 'version', paths: ['version.ts'] }],
+  [folder('lib')],
+  [folder('kernel')],
+  [{ ...folder('data'), data: /^profiles\/[\w-]+\.json$/ }],
+  [
+    simulation(
+      'context',
+      ...['context.ts', 'part.ts', 'ports/', 'events.ts'],
+      // Ports that a lower part declares, and a higher part implements.
+      ...['account/observer.ts', 'account/chaos-draws.ts', 'fleet/tenants.ts', 'deployments/work.ts'],
+    ),
+  ],
+  [simulation('load')],
+  [simulation('account')],
+  [simulation('fleet')],
+  [simulation('deployments')],
+  [simulation('rentals')],
+  [simulation('inference')],
+  [simulation('batches')],
+  [simulation('operations')],
+  // Sinks: they record what the parts report, and are below the world that has them.
+  [simulation('recording', 'recording/', 'reporting/history.ts', 'reporting/deployment-logs.ts')],
+  [simulation('world', 'world.ts', 'archived-classes.ts', 'journal-kinds.ts')],
+  [simulation('reporting'), simulation('invariants'), simulation('start-from-fixture', 'start-from-fixture.ts')],
+  [folder('service/media')],
+  [folder('service')],
+  [folder('faults'), folder('clock')],
+  [folder('simulator')],
+  [folder('evidence')],
+  [folder('control')],
+  [{ name: 'ui', paths: ['ui/'], onlyTypesOf: ['control'] }],
+  [folder('scenario')],
+  [folder('explore')],
+  [folder('transports')],
+  [folder('testing'), folder('conform')],
+  [folder('cli')],
+  [{ name: 'index', paths: ['index.ts'] }],
+]
+
+/** Folders outside src that use the package as a user does: they import its public entries and their own files. */
+export const USERS_OF_THE_PACKAGE = ['scenarios', 'examples']

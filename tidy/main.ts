@@ -1,0 +1,111 @@
+/**
+ * `npm run check`: types, format and lint, the rules of `rules.ts`, unused code, the package as published, and the
+ * report of public types.
+ *
+ * `--fast` leaves out what needs the compiler. `--list` prints every finding; by default those of counts over their
+ * ceiling. `--lower` lowers the ceilings to today's counts. `--api` writes the report of public types.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { reportApi } from './api-report.ts'
+import { type Ceilings, checkCeilings, lowerCeilings } from './ceilings.ts'
+import { type Finding, ROOT } from './files.ts'
+import { checkTypes, layOutPackage, lintPackage, readManifest } from './package.ts'
+import { compile } from './program.ts'
+import { applyRules } from './rules.ts'
+
+const CEILINGS = join(ROOT, 'tidy/ceilings.json')
+const API_REPORT = join(ROOT, 'api/modelhost-sim.api.md')
+const PACKAGE = join(ROOT, '.tmp/check/package')
+
+const { values: flags } = parseArgs({
+  options: {
+    fast: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    lower: { type: 'boolean', default: false },
+    api: { type: 'boolean', default: false },
+  },
+})
+
+const formatting = run('@biomejs/biome/bin/biome', ['check', '--colors=off', '.'])
+const unusedCode = run('knip/bin/knip.js', ['--no-progress', '--reporter', 'json'])
+
+const found: Record<string, Finding[]> = applyRules()
+if (!flags.fast) {
+  const dist = join(PACKAGE, 'dist')
+  rmSync(dist, { recursive: true, force: true })
+  found['type errors'] = compile(dist)
+  found['differences of public types'] = checkApi(dist)
+  layOutPackage(PACKAGE)
+  found['errors of the package'] = [...(await lintPackage(PACKAGE)), ...(await checkTypes(PACKAGE))]
+}
+const { output: formattingOutput, code: formattingCode } = await formatting
+found['files with format or lint errors'] = formattingCode === 0 ? [] : [formattingOutput]
+found['unused exports, files and packages'] = unusedFindings((await unusedCode).output)
+
+const ceilings: Ceilings = existsSync(CEILINGS) ? JSON.parse(readFileSync(CEILINGS, 'utf8')) : {}
+const isOver = checkCeilings(found, ceilings)
+for (const [name, findings] of Object.entries(found)) {
+  const ceiling = ceilings[name] ?? 0
+  if (flags.list || isOver.includes(name)) for (const finding of findings) console.log(finding)
+  console.log(`${name} ${findings.length}${ceiling > 0 ? ` (ceiling ${ceiling})` : ''}`)
+}
+if (flags.lower) writeFileSync(CEILINGS, `${JSON.stringify(lowerCeilings(found, ceilings), null, 2)}\n`)
+if (isOver.length > 0) {
+  console.error(`Failed to pass the check: ${isOver.join(', ')}. Fix the findings that are listed above each count.`)
+  process.exitCode = 1
+}
+
+/** Starts a tool of node_modules by its script. */
+function run(script: string, args: readonly string[]): Promise<{ output: string; code: number | null }> {
+  const path = createRequire(import.meta.url)
+    .resolve('typescript')
+    .replace(/typescript[\\/]lib.*$/, script)
+  const child = spawn(process.execPath, [path, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  child.stdout.on('data', chunk => (output += chunk))
+  child.stderr.on('data', chunk => (output += chunk))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', code => resolve({ output: output.trim(), code }))
+  })
+}
+
+function checkApi(dist: string): Finding[] {
+  const { name, exports } = readManifest()
+  const entries = Object.entries(exports).flatMap(([entry, target]) =>
+    typeof target === 'object' && target.types ? [[name + entry.slice(1), target.types.replace('./dist/', '')]] : [],
+  )
+  const report = reportApi(Object.fromEntries(entries), path => readFileSync(join(dist, path), 'utf8'))
+  const committed = existsSync(API_REPORT) ? readFileSync(API_REPORT, 'utf8') : ''
+  if (flags.api) writeFileSync(API_REPORT, report)
+  else if (report !== committed) {
+    const lines = new Set(committed.split('\n'))
+    const added = report.split('\n').filter(line => !lines.has(line))
+    const kept = new Set(report.split('\n'))
+    const removed = committed.split('\n').filter(line => !kept.has(line))
+    const shown = [...removed.map(line => `- ${line}`), ...added.map(line => `+ ${line}`)].slice(0, 40).join('\n')
+    return [
+      `api/modelhost-sim.api.md differs from the public types. Write it with 'npm run api' and review its diff:\n${shown}`,
+    ]
+  }
+  return []
+}
+
+function unusedFindings(json: string): Finding[] {
+  try {
+    const { issues } = JSON.parse(json) as { issues: Record<string, unknown>[] }
+    return issues.flatMap(issue =>
+      Object.entries(issue).flatMap(([kind, found]) =>
+        kind === 'owners' || !Array.isArray(found)
+          ? []
+          : found.map(({ name }: { name: string }) => `${issue.file}: unused ${kind}: ${name}`),
+      ),
+    )
+  } catch {
+    return [`Failed to run knip: ${json}`]
+  }
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Finding, ROOT, readFiles } from './files.ts'
+import { USERS_OF_THE_PACKAGE } from './import-rules.ts'
+import { checkImports } from './imports.ts'
+import { checkDocument, findBannedWords } from './prose.ts'
+import { findFullFolders, findLongFiles } from './sizes.ts'
+
+/** Folders and files with code. */
+const CODE = ['src', 'test', 'tidy', 'bench', 'sweep', 'soak', 'examples', 'scenarios', 'bin', 'build.js', 'compat.js']
+const TEXTS = ['README.md', 'CHANGELOG.md', 'docs', 'bench', 'examples', 'profiles', 'schemas', '.ci']
+
+/** Applies every rule to the repository. Returns the findings by the name of their count. */
+export function applyRules(): Record<string, Finding[]> {
+  const { imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { imports: object }
+  const source = readFiles(['src'], ['.ts'])
+  const { cyclic, unruled, forbidden } = checkImports(
+    [...source, ...readFiles(USERS_OF_THE_PACKAGE, ['.ts', '.js'])],
+    imports as Readonly<Record<string, unknown>>,
+  )
+  const texts = [
+    ...readFiles(CODE, ['.ts', '.js', '.mjs', '.yaml', '.html']),
+    ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
+  ]
+  const documents = readFiles(['README.md', 'CHANGELOG.md', 'docs', 'bench/README.md'], ['.md']).map(file =>
+    checkDocument(file),
+  )
+  return {
+    'files in import cycles': cyclic,
+    'files without an import rule': unruled,
+    'forbidden imports': forbidden,
+    'banned words': texts.flatMap(findBannedWords),
+    'sentences over 30 words': documents.flatMap(found => found.longSentences),
+    'doubled sentences': documents.flatMap(found => found.doubledSentences),
+    'broken links': documents.flatMap(found => found.brokenLinks),
+    'lines over 120 characters': documents.flatMap(found => found.longLines),
+    'source files over 350 lines': findLongFiles(source),
+    'folders over 20 source files': findFullFolders(source),
+  }
+}
