@@ -37,6 +37,7 @@ import { World } from '../simulation/world.ts'
 import { ClockResponseWaiter, type InferencePace, type PendingRequestInfo } from './answer-waiter.ts'
 import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
 import { assertCompatible } from './snapshot/conflicts.ts'
+import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 
@@ -266,7 +267,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 
 /** Whether a fixture is a snapshot, or the path of one: what settles the seed and most else. */
 export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {
-  return typeof fixtures === 'string' ? fixtures.endsWith('.snapshot') : Snapshot.isSnapshot(fixtures)
+  return typeof fixtures === 'string' ? fixtures.endsWith(SNAPSHOT_ENDING) : Snapshot.isSnapshot(fixtures)
 }
 
 /** A simulator that begins where another one was. What its doors are like is for its own options to say. */
