@@ -1,20 +1,26 @@
-/** Addresses and CIDR ranges, IPv4 and IPv6, without a module of Node's: the token's `allowed_ips`. */
+/**
+ * IP addresses and CIDR ranges, IPv4 and IPv6, as in `allowed_ips` of a token. Runs in a browser, so without `node:net`.
+ * Decision 0015 compares libraries.
+ */
 
-/** An address as its eight 16-bit groups; IPv4 stands at `::ffff:0:0/96`, so both families compare alike. */
+/** An address as its eight 16-bit groups. An IPv4 address is its IPv4-mapped IPv6 address. */
 type Groups = readonly number[]
 
+/** A zone id of an IPv6 address, as Node accepts it. */
+const ZONE_ID = /%[\da-z.:-]+$/i
+
 /**
- * Whether an address lies in one of the ranges. What cannot be read as an address or range matches nothing.
+ * Returns whether an address lies in one of the ranges. Zone ids are ignored. An invalid address or range matches nothing.
  *
- * @example isAllowed('203.0.113.7', ['203.0.113.0/24']) // true
- * @example isAllowed('::ffff:10.0.0.1', ['10.0.0.1']) // true
+ * @example isAddressAllowed('203.0.113.7', ['203.0.113.0/24']) // true
+ * @example isAddressAllowed('::ffff:10.0.0.1', ['10.0.0.1']) // true
  */
 export function isAddressAllowed(address: string, ranges: readonly string[]): boolean {
   const groups = parseAddress(address)
   return groups !== undefined && ranges.some(range => rangeContains(range, groups))
 }
 
-/** Whether a text is an address or a CIDR range. */
+/** Returns whether a text is an address or a CIDR range. */
 export function isIpRange(range: string): boolean {
   return parseRange(range) !== undefined
 }
@@ -43,24 +49,22 @@ function parseRange(range: string): { groups: Groups; bits: number } | undefined
 }
 
 function parseAddress(address: string): Groups | undefined {
-  const zone = address.indexOf('%')
-  const withoutZone = zone < 0 ? address : address.slice(0, zone)
-  if (!withoutZone.includes(':')) {
-    const pair = parseV4(withoutZone)
+  if (!address.includes(':')) {
+    const pair = parseV4(address)
     return pair && [0, 0, 0, 0, 0, 0xffff, ...pair]
   }
-  const halves = withoutZone.split('::')
+  const halves = address.replace(ZONE_ID, '').split('::')
   if (halves.length > 2) return undefined
   const head = parseGroups(halves[0]!, halves.length === 1)
   const tail = halves.length === 2 ? parseGroups(halves[1]!, true) : []
   if (head === undefined || tail === undefined) return undefined
   if (halves.length === 1) return head.length === 8 ? head : undefined
-  // `::` stands for at least one group of zeros.
+  // `::` is at least one group of zeros.
   const zeros = 8 - head.length - tail.length
   return zeros < 1 ? undefined : [...head, ...new Array<number>(zeros).fill(0), ...tail]
 }
 
-/** Groups between colons; the last may be an IPv4 address, which fills two. */
+/** Returns the groups between colons. The last may be an IPv4 address, which fills two groups. */
 function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === '') return []
   const groups: number[] = []
@@ -77,7 +81,7 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
 }
 
 function parseV4(text: string): [number, number] | undefined {
-  // No leading zeros: some read them as octal, so nobody knows which address is meant.
+  // Some programs read a leading zero as octal, so the address would be ambiguous.
   const match = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/.exec(text)
   if (match === null) return undefined
   const [a, b, c, d] = match.slice(1).map(Number) as [number, number, number, number]

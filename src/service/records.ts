@@ -5,6 +5,7 @@ import {
   CONTAINER_STATES,
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TYPES,
+  FieldDescription,
   GPU_TYPES,
   HOSTED_STATES,
   VARIANT_KEYS,
@@ -198,24 +199,18 @@ export const ModelVersion = z
   .object({ version: z.string(), deploy_ids: z.array(z.string()) })
   .meta({ id: 'ModelVersion' })
 
-const FieldDescription = z.object({
-  name: z.string(),
-  ftype: z.string(),
-  parent: z.string().optional(),
-  description: z.string().optional(),
+// The description of z.json() in an OpenAPI document is long and says no more than an empty schema.
+const FieldDescriptionRecord = z.object({
+  ...FieldDescription.shape,
   allowed: z.array(anyJson).optional(),
   default: anyJson.optional(),
   examples: z.array(anyJson).optional(),
-  minimum: z.number().optional(),
-  exclusiveMinimum: z.number().optional(),
-  maximum: z.number().optional(),
-  exclusiveMaximum: z.number().optional(),
 })
 
 export const ModelSchemaRecord = z
   .object({
     variant: z.object({ key: z.enum(VARIANT_KEYS), url: z.string().meta(ENDPOINT_PATH) }),
-    fields_in: z.array(FieldDescription),
+    fields_in: z.array(FieldDescriptionRecord),
     schema_in: jsonObject.optional(),
     schema_out: jsonObject.optional(),
     schema_stream: jsonObject.optional(),

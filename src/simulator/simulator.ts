@@ -10,11 +10,11 @@ import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
 import { type FaultControls, Faults, type FaultsState } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rules.ts'
 import { weatherFaultRules } from '../faults/weather-rules.ts'
-import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
+import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
 import { monotonicMs } from '../lib/real-time.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { ResponseWaiter } from '../service/endpoint.ts'
 import type { Middleware } from '../service/http/pipeline.ts'
 import { type AnsweredRequest, type IncomingRequest, toPathAndQuery } from '../service/http/request-context.ts'
@@ -37,6 +37,7 @@ import { World } from '../simulation/world.ts'
 import { ClockResponseWaiter, type InferencePace, type PendingRequestInfo } from './answer-waiter.ts'
 import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
 import { assertCompatible } from './snapshot/conflicts.ts'
+import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
 import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 
@@ -266,7 +267,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 
 /** Whether a fixture is a snapshot, or the path of one: what settles the seed and most else. */
 export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {
-  return typeof fixtures === 'string' ? fixtures.endsWith('.snapshot') : Snapshot.isSnapshot(fixtures)
+  return typeof fixtures === 'string' ? fixtures.endsWith(SNAPSHOT_ENDING) : Snapshot.isSnapshot(fixtures)
 }
 
 /** A simulator that begins where another one was. What its doors are like is for its own options to say. */
@@ -506,7 +507,7 @@ class WorldSimulator implements Simulator {
   }
 
   fork(forkOptions: ForkOptions = {}): Simulator {
-    assertKnownOptions(forkOptions, FORK_OPTION_NAMES, 'fork')
+    assertKnownKeys(forkOptions, FORK_OPTION_NAMES, 'Failed to fork')
     const { clock, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.#world).fork()
     const options = { ...this.options, clock: clock ?? this.clock.setting }
@@ -691,7 +692,7 @@ const OPTION_VALUES = {
 } as const satisfies Partial<Record<keyof SimulatorOptions, readonly unknown[]>>
 
 function assertOptions(options: SimulatorOptions): void {
-  assertKnownOptions(options, OPTION_NAMES, 'make a simulator')
+  assertKnownKeys(options, OPTION_NAMES, 'Failed to make a simulator')
   for (const [name, allowed] of Object.entries(OPTION_VALUES)) {
     const value: unknown = options[name as keyof typeof OPTION_VALUES]
     if (value === undefined || (allowed as readonly unknown[]).includes(value)) continue
@@ -705,18 +706,6 @@ function assertOptions(options: SimulatorOptions): void {
   }
 }
 
-/** @throws RangeError for an option that there is not: what is misspelt would be taken for what is left out */
-function assertKnownOptions(options: object, known: readonly string[], aim: string): void {
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue
-    const suggestion = nearestWord(name, known)
-    throw new RangeError(
-      `Failed to ${aim}: there is no option '${name}'. ` +
-        (suggestion ? `Did you mean '${suggestion}'?` : `Options are ${known.join(', ')}.`),
-    )
-  }
-}
-
 function readSeed(seed: unknown): string | number {
   if (typeof seed === 'string' || (typeof seed === 'number' && Number.isFinite(seed))) return seed
   throw new RangeError(
@@ -726,8 +715,8 @@ function readSeed(seed: unknown): string | number {
 
 function readEpoch(epoch: string | undefined): number {
   if (epoch === undefined) return DEFAULT_EPOCH_MS
-  const ms = Date.parse(epoch)
-  if (!Number.isFinite(ms) || !/(Z|[+-]\d\d:?\d\d)$/i.test(epoch)) {
+  const ms = Math.floor(elapsedAt(epoch, 0) / 1000)
+  if (!Number.isFinite(ms)) {
     throw new RangeError(
       `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
     )

@@ -1,6 +1,8 @@
 /** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
+
 import type { FaultView } from '../faults/faults.ts'
 import { type Entry, formatSeconds, formatTraceLine } from '../kernel/journal.ts'
+import { escapeRegExp } from '../lib/escape-regexp.ts'
 import { formatJsonValue } from '../scenario/check.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
@@ -38,7 +40,7 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
       ? ['    nothing']
       : requests.map(
           ({ at, method, path, status, body }) =>
-            `    ${formatSeconds(sim.world.clock.fromIso(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`,
+            `    ${formatSeconds(sim.world.clock.elapsedAt(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`,
         )),
     ...(faults.length === 0 ? [] : [`  faults that struck: ${faults.map(formatHits).join('; ')}`]),
     ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${formatTraceLine(entry)}`)]),
@@ -54,11 +56,6 @@ function formatHits({ id, rule, hits }: FaultView): string {
 /** As a shell takes it, whatever is in it. */
 function shellQuote(text: string): string {
   return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
-
-/** The runner takes a name for a pattern. */
-function escapeRegExp(name: string): string {
-  return name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
 /** Wire ids of deployments and batches that requests made or named. */

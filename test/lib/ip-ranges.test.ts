@@ -24,6 +24,15 @@ test.each([
   ['fe80::1%eth0', 'fe80::/10', true],
   ['fe80::1', 'fe80::1', true],
   ['::', '::/128', true],
+  ['fe80::1%eth0', 'fe80::1%eth1', true],
+  ['fe80::1%eth0', 'fe80::%eth1/64', true],
+  ['fe80::2%eth0', 'fe80::1', false],
+  ['::ffff:10.0.0.1', '::ffff:0:0/96', true],
+  ['10.0.0.1', '::ffff:a00:0/120', true],
+  ['10.0.1.1', '::ffff:10.0.0.0/120', false],
+  ['::10.0.0.1', '10.0.0.1', false],
+  ['64:ff9b::10.0.0.1', '10.0.0.1', false],
+  ['2001:db8::1', '0.0.0.0/0', false],
 ])('%s in %s: %s', (address, range, expected) => {
   expect(isAddressAllowed(address, [range])).toBe(expected)
 })
@@ -46,6 +55,19 @@ test.each([
   '::1.2.3.4.5',
   '1.2.3.4::',
   '::/129',
+  '1.2.3.4%eth0',
+  '1.2.3.4%eth0/8',
+  'fe80::1%',
+  '::ffff:1.2.3',
+  '::ffff:01.2.3.4',
+  '::ffff:0x1.2.3.4',
+  '::ffff:256.2.3.4',
+  '01.2.3.4',
+  '0x7f.1',
+  '127.1',
+  '2130706433',
+  ' 1.2.3.4',
+  '[::1]',
 ])('%s is no range', range => {
   expect(isIpRange(range)).toBe(false)
 })
@@ -68,6 +90,26 @@ test('an address is in its own range of any length, and only parses when Node ag
     fc.property(fc.stringMatching(/^[0-9a-f:.]{0,24}$/), text => {
       expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
     }),
+  )
+})
+
+test('a text is an address exactly when Node says so, near valid addresses too', () => {
+  const mutated = fc
+    .tuple(
+      fc.oneof(v4, v6),
+      fc.nat(),
+      fc.integer({ min: 0, max: 1 }),
+      fc.constantFrom('', ':', '.', '0', 'f', '%', '::', '25'),
+    )
+    .map(([text, at, cut, piece]) => {
+      const place = at % (text.length + 1)
+      return text.slice(0, place) + piece + text.slice(place + cut)
+    })
+  fc.assert(
+    fc.property(mutated, text => {
+      expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
+    }),
+    { numRuns: 2000 },
   )
 })
 

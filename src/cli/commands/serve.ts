@@ -13,12 +13,12 @@ import { ScenarioLibrary } from '../../scenario/runner/library.ts'
 import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
+import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { MAX_WORLDS } from '../../simulator/worlds.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../transports/http/server.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { onSignals } from '../signals.ts'
-import { SNAPSHOT_ENDING } from '../snapshot-file.ts'
 import {
   byteCount,
   duration,

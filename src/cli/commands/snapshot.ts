@@ -1,9 +1,9 @@
 /** `modelhost-sim snapshot`: a world of a running server, as it is now, into a file. */
 import type { Argv } from 'yargs'
+import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { writeSnapshotFile } from '../../simulator/snapshot/files.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { SNAPSHOT_ENDING } from '../snapshot-file.ts'
 import { requireKnownVariables } from '../values.ts'
 
 export const command = 'snapshot <file>'

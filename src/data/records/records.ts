@@ -136,8 +136,7 @@ export const ApiToken = z.strictObject({
   token_id: z.string().min(1),
   name: z.string().min(1),
   created_at: unixSeconds,
-  /** Addresses and CIDR ranges, IPv4 or IPv6; an empty list allows every caller. */
-  /** Addresses and CIDR ranges from which it may be used; none means from everywhere. */
+  /** Addresses and CIDR ranges, IPv4 or IPv6, that may use the token. An empty list allows every address. */
   allowed_ips: z
     .array(z.string().refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"))
     .default([]),

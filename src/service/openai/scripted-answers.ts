@@ -1,6 +1,6 @@
 /** Answers that a test scripts in place of generated answers. Rules are tried in order; the first match answers. */
 import * as z from 'zod'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { RETRY_AFTER } from '../../simulation/inference/requests.ts'
 import { RefusalError } from '../endpoint.ts'
 import { text } from '../fields.ts'
@@ -172,13 +172,9 @@ export class ScriptedAnswers implements InferenceControls {
   #getRule(action: 'find' | 'remove', name: string): ScriptRuleView {
     const rule = this.#rules.find(existingRule => existingRule.name === name)
     if (rule !== undefined) return rule
-    const suggestion = nearestWord(
-      name,
-      this.#rules.map(existingRule => existingRule.name),
-    )
-    throw new ScriptError(
-      `Failed to ${action} the rule '${name}': unknown name. ${suggestion ? `Did you mean '${suggestion}'?` : 'inference.list() returns the rules.'}`,
-    )
+    const names = this.#rules.map(existingRule => existingRule.name)
+    const advice = formatSuggestion(name, names, 'inference.list() returns the rules.')
+    throw new ScriptError(`Failed to ${action} the rule '${name}': unknown name. ${advice}`)
   }
 
   #createHandle(addedRule: ScriptRuleView): ScriptRuleHandle {

@@ -1,5 +1,7 @@
 /** The OpenAPI 3.1 document, from the declarations alone. */
+
 import * as z from 'zod'
+import { VERSION } from '../../version.ts'
 import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../endpoint.ts'
 
 export interface OpenapiInfo {
@@ -38,7 +40,7 @@ export function createOpenapiDocument(operations: Operations, info: OpenapiInfo 
     openapi: '3.1.0',
     info: {
       title: info.title ?? 'modelhost-sim',
-      version: info.version ?? '0.1.0',
+      version: info.version ?? VERSION,
       description:
         info.description ??
         'A simulated model-hosting service. x-provenance: documented, neighbour (not in the document, needed to ' +
