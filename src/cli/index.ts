@@ -1,6 +1,6 @@
 /** The command line: one list of commands, each loaded when it is asked for. */
 import yargs, { type CommandModule } from 'yargs'
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion, nearestWord } from '../lib/did-you-mean.ts'
 import { VERSION } from '../version.ts'
 import { type Command, UsageError } from './command.ts'
 
@@ -52,11 +52,9 @@ async function dispatch(args: readonly string[]): Promise<void> {
   const [first] = args
   const hasCommand = first !== undefined && !first.startsWith('-')
   if (hasCommand && !(first in COMMANDS)) {
-    const meant = nearestWord(first, Object.keys(COMMANDS))
-    throw new UsageError(
-      `Failed to run '${first}': there is no such command. ` +
-        (meant ? `Did you mean '${meant}'?` : `Commands are ${Object.keys(COMMANDS).join(', ')}.`),
-    )
+    const known = Object.keys(COMMANDS)
+    const advice = formatSuggestion(first, known, `Commands are ${known.join(', ')}.`)
+    throw new UsageError(`Failed to run '${first}': there is no such command. ${advice}`)
   }
   const commandNames = hasCommand ? [first] : asksForHelp(args) ? Object.keys(COMMANDS) : [DEFAULT_COMMAND]
   const commands = await Promise.all(commandNames.map(async name => (await COMMANDS[name]!()) as Command))

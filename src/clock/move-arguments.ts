@@ -1,7 +1,6 @@
 /** What may be asked of a clock: moves that make sense, refused before anything has moved. */
 import { type Clock, MAX_WORLD_AGE } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
 
 /**
  * A moment to move to, in microseconds of a world.
@@ -31,16 +30,6 @@ export function requireWithinMaxAge(target: Micros): Micros {
   throw new RangeError(
     'Failed to move time: that is more than 200 years after the world began, and its clock tells no more. ' +
       'Move it less far, or begin anew with reset().',
-  )
-}
-
-/** Throws RangeError for an option that the method does not take: a typo would wait a day for nothing. */
-export function assertKnownOptions(method: string, options: object, known: readonly string[]): void {
-  const unknownOption = Object.keys(options).find(name => !known.includes(name))
-  if (unknownOption === undefined) return
-  const suggestion = nearestWord(unknownOption, known)
-  throw new RangeError(
-    `Failed to move time: ${method} takes no '${unknownOption}'. ${suggestion ? `Did you mean '${suggestion}'?` : `It takes ${known.join(' and ')}.`}`,
   )
 }
 

@@ -1,7 +1,8 @@
 /** How a clock may be set: the modes, what each takes, and what makes no sense. */
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { Pacer } from '../kernel/pacer.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 
 export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
 /**
@@ -50,21 +51,12 @@ export function readSetting(setting: ClockSetting, elapsed: Micros): ClockDrive 
   const fields = typeof setting === 'object' && setting !== null ? setting : { mode: setting }
   const { mode } = fields
   if (!(CLOCK_MODES as readonly unknown[]).includes(mode)) {
-    const suggestion = nearestWord(String(mode), CLOCK_MODES)
-    throw new RangeError(
-      `Failed to set the clock: there is no mode '${String(mode)}'. ` +
-        (suggestion ? `Did you mean '${suggestion}'?` : `Modes are ${CLOCK_MODES.join(', ')}.`),
-    )
+    const advice = formatSuggestion(String(mode), CLOCK_MODES, `Modes are ${CLOCK_MODES.join(', ')}.`)
+    throw new RangeError(`Failed to set the clock: there is no mode '${String(mode)}'. ${advice}`)
   }
+  assertKnownKeys(fields, ['mode', ...Object.keys(MODE_OF_FIELD)], 'Failed to set the clock', { noun: 'setting' })
   for (const name of Object.keys(fields)) {
     if (name === 'mode' || fields[name as keyof typeof fields] === undefined) continue
-    if (!Object.hasOwn(MODE_OF_FIELD, name)) {
-      const meant = nearestWord(name, Object.keys(MODE_OF_FIELD))
-      throw new RangeError(
-        `Failed to set the clock: there is no setting '${name}'. ` +
-          (meant ? `Did you mean '${meant}'?` : `Settings are mode, ${Object.keys(MODE_OF_FIELD).join(', ')}.`),
-      )
-    }
     const ownerMode = MODE_OF_FIELD[name as keyof typeof MODE_OF_FIELD]
     if (ownerMode === mode) continue
     throw new RangeError(

@@ -6,6 +6,7 @@
 import { MAX_WORLD_AGE } from '../kernel/clock.ts'
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import { EVENTS, HOUSEKEEPING_EVENTS } from '../simulation/events.ts'
 import { eventsToNextChange, inProgress, type PolledResource } from '../simulation/reporting/progress.ts'
@@ -13,7 +14,7 @@ import type { World } from '../simulation/world.ts'
 import { FakeTimers, warn } from './fake-timers.ts'
 import { ClockHolds } from './holds.ts'
 import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
-import { assertKnownOptions, assertPredicate, requireWithinMaxAge, toFutureTime } from './move-arguments.ts'
+import { assertPredicate, requireWithinMaxAge, toFutureTime } from './move-arguments.ts'
 import { type BoundedMoveResult, type MoveResult, type MoveStart, moveResultSince, startMove } from './move-result.ts'
 import { Quiescence } from './quiescence.ts'
 import { type ClockDrive, type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
@@ -150,7 +151,7 @@ export class SimulatorClock {
   async next(
     options: { readonly visible?: boolean | undefined; readonly within?: Duration | undefined } = {},
   ): Promise<MoveResult> {
-    assertKnownOptions('next', options, ['visible', 'within'])
+    assertKnownKeys(options, ['visible', 'within'], 'Failed to call clock.next')
     const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
     return this.#byHand(async () => {
       const limit = within === Number.POSITIVE_INFINITY ? within : requireWithinMaxAge(this.elapsed + within)
@@ -192,7 +193,7 @@ export class SimulatorClock {
     options: { readonly within?: Duration | undefined } = {},
   ): Promise<MoveResult> {
     assertPredicate(predicate)
-    assertKnownOptions('until', options, ['within'])
+    assertKnownKeys(options, ['within'], 'Failed to call clock.until')
     const within = micros(options.within ?? '24h')
     return this.#byHand(async () => {
       const limit = requireWithinMaxAge(this.elapsed + within)

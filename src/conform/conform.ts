@@ -1,6 +1,7 @@
 /** The simulator's answers against an OpenAPI document of somebody else. */
 
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { escapeRegExp } from '../lib/escape-regexp.ts'
 import type { AnyEndpoint, Operations } from '../service/endpoint.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
 import { createExampleRequest } from '../service/openapi/examples.ts'
@@ -397,7 +398,7 @@ function isSamePath(theirs: string, ours: string): boolean {
     .split('/')
     .map(step => {
       if (step === '{model_name}') return '\\{[^/]+\\}(?:/\\{[^/]+\\})?'
-      return step.startsWith('{') ? '\\{[^/]+\\}' : step.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+      return step.startsWith('{') ? '\\{[^/]+\\}' : escapeRegExp(step)
     })
     .join('/')
   return new RegExp(`^${pattern}/?$`).test(theirs)

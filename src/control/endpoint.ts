@@ -1,4 +1,4 @@
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { createEndpointFactory, type Operations, RefusalError, refuse } from '../service/endpoint.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
@@ -42,9 +42,6 @@ export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 4
 export function requireCommandName<Verb extends string>(name: string, known: readonly Verb[], target: string): Verb {
   const found = known.find(verb => verb === name)
   if (found !== undefined) return found
-  const suggestion = nearestWord(name, known)
-  return refuse(
-    404,
-    `Failed to '${name}' ${target}: there is no such verb. ${suggestion ? `Did you mean '${suggestion}'?` : `Verbs are ${known.join(', ')}.`}`,
-  )
+  const advice = formatSuggestion(name, known, `Verbs are ${known.join(', ')}.`)
+  return refuse(404, `Failed to '${name}' ${target}: there is no such verb. ${advice}`)
 }

@@ -1,6 +1,6 @@
 /** The simulator's own endpoints: `Request` in, `Response` out, like the service's. */
 
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { type Operations, sortByPath } from '../service/endpoint.ts'
 import { createPipeline } from '../service/http/pipeline.ts'
 import type { IncomingRequest } from '../service/http/request-context.ts'
@@ -105,9 +105,8 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
 
 function notFound(target: string, { headers }: Response): Response {
   const path = target.split('?', 1)[0]!
-  const suggestion = nearestWord(path, new Set(Object.values(controlOperations).map(endpoint => endpoint.path)))
-  const error =
-    `Failed to find '${path}': the control plane has no such path. ` +
-    (suggestion === undefined ? 'GET /_sim lists those it has.' : `Did you mean '${suggestion}'?`)
+  const paths = new Set(Object.values(controlOperations).map(endpoint => endpoint.path))
+  const advice = formatSuggestion(path, paths, 'GET /_sim lists those it has.')
+  const error = `Failed to find '${path}': the control plane has no such path. ${advice}`
   return new Response(JSON.stringify({ error }), { status: 404, headers })
 }

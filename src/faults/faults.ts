@@ -3,7 +3,7 @@
 import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { type EntityKey, purpose } from '../kernel/random.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { globOf } from '../lib/glob.ts'
 import type { Operations } from '../service/endpoint.ts'
 import type { InterceptedRequest, Middleware, Next } from '../service/http/pipeline.ts'
@@ -206,14 +206,9 @@ export class Faults implements FaultControls {
     const { rules } = this.#rules
     const rule = rules.find(one => one.id === id)
     if (rule) return rule
-    const suggestion = nearestWord(
-      id,
-      rules.map(one => one.id),
-    )
-    throw new FaultError(
-      `Failed to find the fault '${id}': there is no such rule. ` +
-        (suggestion === undefined ? 'faults.list() has those there are.' : `Did you mean '${suggestion}'?`),
-    )
+    const ids = rules.map(({ id: known }) => known)
+    const advice = formatSuggestion(id, ids, 'faults.list() has those there are.')
+    throw new FaultError(`Failed to find the fault '${id}': there is no such rule. ${advice}`)
   }
 
   #createHandle(id: string): FaultHandle {

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { globOf } from '../lib/glob.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
@@ -203,17 +203,9 @@ function selectOperations(selector: string, { operations, operationOf }: Omit<Ru
   const [method = '', path = ''] = selector.split(' ')
   const operation = path.startsWith('/') ? operationOf(method.toUpperCase(), path) : undefined
   if (operation !== undefined) return [operation]
-  const suggestion = nearestWord(
-    selector,
-    selector.includes(' ') ? allOperations.map(([, { route }]) => route) : Object.keys(operations),
-  )
-  throw invalidRule(
-    `there is no operation '${selector}'. ` +
-      (suggestion === undefined
-        ? "'modelhost-sim endpoints' lists them; '*' is all of them."
-        : `Did you mean '${suggestion}'?`),
-    ['on'],
-  )
+  const known = selector.includes(' ') ? allOperations.map(([, { route }]) => route) : Object.keys(operations)
+  const advice = formatSuggestion(selector, known, "'modelhost-sim endpoints' lists them; '*' is all of them.")
+  throw invalidRule(`there is no operation '${selector}'. ${advice}`, ['on'])
 }
 
 /** The operations that the fault can befall; a pattern may take in others. */
@@ -257,14 +249,8 @@ function toMicros(time: Duration | Date, clock: Clock): Micros {
 /** What has not happened yet is no mistake; what the journal never calls anything would never come. */
 function assertKnownKind(kind: string | undefined, kinds: readonly string[]): void {
   if (kind === undefined || kinds.includes(kind)) return
-  const suggestion = nearestWord(kind, kinds)
-  throw invalidRule(
-    `nothing is of the kind '${kind}'. ` +
-      (suggestion === undefined
-        ? "Give one that the journal has, as in 'deployment.running'."
-        : `Did you mean '${suggestion}'?`),
-    ['after', 'kind'],
-  )
+  const advice = formatSuggestion(kind, kinds, "Give one that the journal has, as in 'deployment.running'.")
+  throw invalidRule(`nothing is of the kind '${kind}'. ${advice}`, ['after', 'kind'])
 }
 
 function invalidRule(reason: string, path?: readonly PropertyKey[]): FaultError {

@@ -4,8 +4,8 @@
  * Near is an edit distance (insert, delete, replace, swap of neighbours; case ignored) of up to a third of the word, at
  * least 1 and at most 3. A word of three letters or more that only begins one candidate means that one.
  *
- * @example nearest('deplyoments', ['deployments', 'models']) // 'deployments'
- * @example nearest('H100', ['A100-80GB', 'H100-80GB']) // 'H100-80GB'
+ * @example nearestWord('deplyoments', ['deployments', 'models']) // 'deployments'
+ * @example nearestWord('H100', ['A100-80GB', 'H100-80GB']) // 'H100-80GB'
  */
 export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
   const lowerWord = word.toLowerCase()
@@ -24,6 +24,16 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
     }
   }
   return best ?? (prefixMatches.length === 1 ? prefixMatches[0] : undefined)
+}
+
+/**
+ * Returns the advice about an unknown word: `Did you mean 'x'?` with the nearest candidate, or the fallback if none is near.
+ *
+ * @example formatSuggestion('modles', ['models'], 'Names are models.') // "Did you mean 'models'?"
+ */
+export function formatSuggestion(word: string, candidates: Iterable<string>, fallback: string): string {
+  const nearest = nearestWord(word, candidates)
+  return nearest === undefined ? fallback : `Did you mean '${nearest}'?`
 }
 
 /** Optimal string alignment: three rows are enough, since a swap looks back two. */

@@ -1,6 +1,7 @@
 /** A zod schema's complaints in the words of this project: where, what was expected, what to do. */
 import * as z from 'zod'
 import { nearestWord } from './did-you-mean.ts'
+import { describeUnknownField } from './known-keys.ts'
 
 /** For what is read once and kept: zod else compiles a parser for each kind of object, which 20,000 of it do not make up for. */
 export const WITHOUT_JIT = Object.freeze({ jitless: true })
@@ -41,11 +42,7 @@ function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIs
   const received = valueAt(value, path)
   if (issue.code === 'unrecognized_keys') {
     const known = knownKeysAt(schema, value, path)
-    return issue.keys.map(key => {
-      const suggestion = nearestWord(key, known)
-      const hint = suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`
-      return { path: [...path, key], text: `unknown field. ${hint}` }
-    })
+    return issue.keys.map(key => ({ path: [...path, key], text: describeUnknownField(key, known) }))
   }
   const expected = describeExpected(issue)
   if (received === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]

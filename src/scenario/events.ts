@@ -1,7 +1,7 @@
 /** Naming events of the journal: for assertions over what happened. */
 
 import type { Entry, EntryFields } from '../kernel/journal.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { differences } from './check.ts'
 
@@ -34,11 +34,9 @@ export interface EventMatcher {
 export function eventMatcher(pattern: EventPattern): EventMatcher {
   const { kind, subject, fields } = typeof pattern === 'string' ? { kind: pattern } : pattern
   if (!JOURNAL_KINDS.includes(kind)) {
-    const meant = nearestWord(String(kind), JOURNAL_KINDS)
-    throw new RangeError(
-      `Failed to name an event: nothing is called '${kind}' in the journal. ` +
-        (meant ? `Did you mean '${meant}'?` : 'Run with a failing check to see what happens, or read the trace.'),
-    )
+    const fallback = 'Run with a failing check to see what happens, or read the trace.'
+    const advice = formatSuggestion(String(kind), JOURNAL_KINDS, fallback)
+    throw new RangeError(`Failed to name an event: nothing is called '${kind}' in the journal. ${advice}`)
   }
   return {
     name: [kind, subject, ...Object.entries(fields ?? {}).map(([name, value]) => `${name}=${value}`)]

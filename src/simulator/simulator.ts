@@ -14,7 +14,7 @@ import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 import type { ResponseWaiter } from '../service/endpoint.ts'
 import type { Middleware } from '../service/http/pipeline.ts'
 import { type AnsweredRequest, type IncomingRequest, toPathAndQuery } from '../service/http/request-context.ts'
@@ -501,7 +501,7 @@ class WorldSimulator implements Simulator {
   }
 
   fork(forkOptions: ForkOptions = {}): Simulator {
-    assertKnownOptions(forkOptions, FORK_OPTION_NAMES, 'fork')
+    assertKnownKeys(forkOptions, FORK_OPTION_NAMES, 'Failed to fork')
     const { clock, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.#world).fork()
     const options = { ...this.options, clock: clock ?? this.clock.setting }
@@ -686,7 +686,7 @@ const OPTION_VALUES = {
 } as const satisfies Partial<Record<keyof SimulatorOptions, readonly unknown[]>>
 
 function assertOptions(options: SimulatorOptions): void {
-  assertKnownOptions(options, OPTION_NAMES, 'make a simulator')
+  assertKnownKeys(options, OPTION_NAMES, 'Failed to make a simulator')
   for (const [name, allowed] of Object.entries(OPTION_VALUES)) {
     const value: unknown = options[name as keyof typeof OPTION_VALUES]
     if (value === undefined || (allowed as readonly unknown[]).includes(value)) continue
@@ -697,18 +697,6 @@ function assertOptions(options: SimulatorOptions): void {
     const value = options[name]
     if (value === undefined || (Number.isInteger(value) && value > 0)) continue
     throw new RangeError(`Failed to make a simulator: ${name} is ${String(value)}. Give an integer above 0.`)
-  }
-}
-
-/** @throws RangeError for an option that there is not: what is misspelt would be taken for what is left out */
-function assertKnownOptions(options: object, known: readonly string[], aim: string): void {
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue
-    const suggestion = nearestWord(name, known)
-    throw new RangeError(
-      `Failed to ${aim}: there is no option '${name}'. ` +
-        (suggestion ? `Did you mean '${suggestion}'?` : `Options are ${known.join(', ')}.`),
-    )
   }
 }
 

@@ -1,6 +1,8 @@
 /** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
+
 import type { FaultView } from '../faults/faults.ts'
 import { type Entry, formatSeconds, formatTraceLine } from '../kernel/journal.ts'
+import { escapeRegExp } from '../lib/escape-regexp.ts'
 import { formatJsonValue } from '../scenario/check.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
@@ -54,11 +56,6 @@ function formatHits({ id, rule, hits }: FaultView): string {
 /** As a shell takes it, whatever is in it. */
 function shellQuote(text: string): string {
   return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
-
-/** The runner takes a name for a pattern. */
-function escapeRegExp(name: string): string {
-  return name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
 /** Wire ids of deployments and batches that requests made or named. */

@@ -1,6 +1,7 @@
 /** What a test can demand of a simulator. They look and change nothing; the world may go on after them. */
 
-import { nearestWord } from '../lib/did-you-mean.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 import { differences, formatJsonValue } from '../scenario/check.ts'
 import type { OperationName, RequestOf } from '../service/client/client.ts'
 import { operations } from '../service/index.ts'
@@ -65,13 +66,10 @@ interface Verdict {
 export const matchers = {
   toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
     assertSimulator(sim, 'toHaveReceived(operation)')
-    assertKnownFields('toHaveReceived', pattern, ['times', 'status', 'body'])
+    assertKnownKeys(pattern, ['times', 'status', 'body'], 'Failed to call toHaveReceived')
     if (!Object.hasOwn(operations, operation)) {
-      const suggestion = nearestWord(operation, Object.keys(operations))
-      throw new RangeError(
-        `Failed to look for '${operation}': there is no such operation. ` +
-          (suggestion ? `Did you mean '${suggestion}'?` : 'docs/endpoints.md lists them.'),
-      )
+      const advice = formatSuggestion(operation, Object.keys(operations), 'docs/endpoints.md lists them.')
+      throw new RangeError(`Failed to look for '${operation}': there is no such operation. ${advice}`)
     }
     const calls = sim.requests.filter(request => request.operation === operation)
     const matching = calls.filter(request => mismatches(request, pattern).length === 0)
@@ -110,7 +108,7 @@ export const matchers = {
 
   toHaveCost(sim: Simulator, pattern: CostPattern): Verdict {
     assertSimulator(sim, 'toHaveCost({ max: 5 })')
-    assertKnownFields('toHaveCost', pattern, ['min', 'max', 'of'])
+    assertKnownKeys(pattern, ['min', 'max', 'of'], 'Failed to call toHaveCost')
     const { min, max, of } = pattern
     const range = formatRange(pattern)
     if (range === '' || Number.isNaN(min) || Number.isNaN(max) || min! > max!) {
@@ -149,32 +147,13 @@ function formatRange({ min, max }: CostPattern): string {
   return [...least, ...most].join(' and ')
 }
 
-function assertKnownFields(matcher: string, pattern: object, known: readonly string[]): void {
-  if (typeof pattern !== 'object' || pattern === null) {
-    throw new RangeError(
-      `Failed to look: ${matcher} is given ${formatJsonValue(pattern)}. Give an object of ${known.join(', ')}.`,
-    )
-  }
-  const unknownField = Object.keys(pattern).find(name => !known.includes(name))
-  if (unknownField === undefined) return
-  const suggestion = nearestWord(unknownField, known)
-  throw new RangeError(
-    `Failed to look: ${matcher} takes no '${unknownField}'. ${suggestion ? `Did you mean '${suggestion}'?` : `It takes ${known.join(', ')}.`}`,
-  )
-}
-
 /** What is not there costs nothing, and would cost nothing for ever. */
 function assertBilled({ world, ledger }: Simulator, id: string | undefined): void {
   if (id === undefined || world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined) return
   const billed = [...new Set(ledger.entries().map(({ subject }) => subject))]
   if (billed.includes(id)) return
-  const suggestion = nearestWord(id, billed)
-  throw new RangeError(
-    `Failed to look at the cost of '${id}': there is no such thing, and nothing of that id was billed. ` +
-      (suggestion
-        ? `Did you mean '${suggestion}'?`
-        : 'Give the id of a deployment, a batch or whatever the ledger has.'),
-  )
+  const advice = formatSuggestion(id, billed, 'Give the id of a deployment, a batch or another subject of the ledger.')
+  throw new RangeError(`Failed to look at the cost of '${id}': nothing of that id was billed. ${advice}`)
 }
 
 function mismatches(request: ReceivedRequest, { status, body }: ReceivedPattern): string[] {

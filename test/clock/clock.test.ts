@@ -213,13 +213,13 @@ describe('a scaled clock', () => {
 
 describe('createSimulator', () => {
   test.each([
-    [{ fixture: 'empty' }, "there is no option 'fixture'. Did you mean 'fixtures'?"],
+    [{ fixture: 'empty' }, "unknown option 'fixture'. Did you mean 'fixtures'?"],
     [{ seed: {} }, 'the seed is {}'],
     [{ epoch: 'yesterday' }, "Failed to read the epoch 'yesterday'"],
     [{ journalLimit: 0 }, 'journalLimit is 0'],
     [{ timers: 'ignor' }, `timers is "ignor". Give 'drive' or 'ignore'.`],
     [{ check: 'yes' }, 'check is "yes". Give true or false.'],
-    [{ inferencePac: 'clock' }, "there is no option 'inferencePac'. Did you mean 'inferencePace'?"],
+    [{ inferencePac: 'clock' }, "unknown option 'inferencePac'. Did you mean 'inferencePace'?"],
     [{ inferencePace: 'clok' }, `inferencePace is "clok". Give 'clock' or 'instant'.`],
     [{ documentedOnly: 1 }, 'documentedOnly is 1. Give true or false.'],
     [{ profile: 'qick' }, "Did you mean 'quick'?"],
@@ -229,9 +229,9 @@ describe('createSimulator', () => {
 
   test('a fork takes options of its own, and no others', () => {
     const sim = createSimulator()
-    expect(() => sim.fork({ frsh: true } as never)).toThrow("there is no option 'frsh'. Did you mean 'fresh'?")
+    expect(() => sim.fork({ frsh: true } as never)).toThrow("unknown option 'frsh'. Did you mean 'fresh'?")
     expect(() => sim.fork({ seed: 3 } as never)).toThrow(
-      "Failed to fork: there is no option 'seed'. Options are clock, fresh.",
+      "Failed to fork: unknown option 'seed'. Options are clock, fresh.",
     )
   })
 

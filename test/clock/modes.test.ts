@@ -320,7 +320,7 @@ describe('a clock is switched on a live world', () => {
   test.each([
     [{ mode: 'on-pole' }, "there is no mode 'on-pole'. Did you mean 'on-poll'?"],
     [{ mode: 'manual', speed: 5 }, "'speed' is for the mode scaled, and the mode is manual"],
-    [{ mode: 'scaled', sped: 5 }, "there is no setting 'sped'. Did you mean 'speed'?"],
+    [{ mode: 'scaled', sped: 5 }, "unknown setting 'sped'. Did you mean 'speed'?"],
     [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
     [{ mode: 'on-poll', step: '-5m' }, 'time does not run backwards'],
     [{ mode: 'idle', after: Number.NaN }, 'NaN is no number of milliseconds'],

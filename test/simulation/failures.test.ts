@@ -466,7 +466,7 @@ describe('commands', () => {
       'cents is 1000000000000000. Give cents per hour from 0 to 1,000,000,000.',
     ],
     [{ verb: 'hub.throttle', args: { share: 0 } }, 'share is 0. Give a share above 0'],
-    [{ verb: 'hub.down', args: { when: 5 } }, "it takes no argument 'when'"],
+    [{ verb: 'hub.down', args: { when: 5 } }, "unknown argument 'when'"],
     [{ verb: 'zone.down', target: 'zone-z' }, "Did you mean 'zone-a'?"],
     [{ verb: 'pool.stockOut', target: 'H100' }, "Did you mean 'H100-80GB'?"],
     [{ verb: 'pool.preempt', target: 'pool-0', args: { notice: 'soon' } }, 'notice is "soon". Give a duration'],

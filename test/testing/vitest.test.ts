@@ -190,19 +190,19 @@ test('what makes no sense is refused rather than held', async ({ sim }) => {
     [() => expect(sim).toHaveCost({}), 'no range is given. Give min, max or both, as in { max: 5 }.'],
     [
       () => expect(sim).toHaveCost(0 as never),
-      'Failed to look: toHaveCost is given 0. Give an object of min, max, of.',
+      'Failed to call toHaveCost: expected an object of options, got 0. Give min, max, of.',
     ],
-    [() => expect(sim).toHaveCost(undefined as never), 'toHaveCost is given nothing'],
+    [
+      () => expect(sim).toHaveCost(undefined as never),
+      'Failed to call toHaveCost: expected an object of options, got nothing.',
+    ],
     [
       () => expect(sim).toHaveReceived('getDeployment', 2 as never),
-      'toHaveReceived is given 2. Give an object of times,',
+      'Failed to call toHaveReceived: expected an object of options, got 2. Give times,',
     ],
     [() => expect(sim).toHaveCost({ min: 5, max: 1 }), 'is no range'],
     [() => expect(sim).toHaveCost({ max: Number.NaN }), 'is no range'],
-    [
-      () => expect(sim).toHaveCost({ max: 1, of: 'nothing' }),
-      'there is no such thing, and nothing of that id was billed',
-    ],
+    [() => expect(sim).toHaveCost({ max: 1, of: 'nothing' }), 'nothing of that id was billed'],
   ]
   for (const [call, says] of calls) expect(call).toThrow(says)
   expect(sim).toHaveCost({ max: 1, of: deploy_id })

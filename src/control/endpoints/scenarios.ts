@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { refuse } from '../../service/endpoint.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../../simulator/timelines.ts'
@@ -88,7 +88,6 @@ export const stopScenario = control({
 function requireName(library: TimelineLibrary, name: string): string {
   const names = library.names()
   if (names.includes(name)) return name
-  const suggestion = nearestWord(name, names)
   const fallbackHint =
     names.length === 0
       ? 'Start the server with --scenarios and a folder that holds some.'
@@ -96,7 +95,7 @@ function requireName(library: TimelineLibrary, name: string): string {
   return refuse(
     404,
     `Failed to find the scenario '${name.slice(0, 100)}': there is none of that name in YAML or JSON. ` +
-      (suggestion === undefined ? fallbackHint : `Did you mean '${suggestion}'?`),
+      formatSuggestion(name, names, fallbackHint),
   )
 }
 

@@ -5,6 +5,7 @@ import { openProfile } from '#fixture-files'
 import { deepFreeze } from '../../lib/deep-freeze.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
+import { describeUnknownField } from '../../lib/known-keys.ts'
 import { formatValue, jsonPath, type Problem } from '../../lib/zod-problems.ts'
 import type { ProfileFile } from '../fixtures/files.ts'
 import { isRecord, readSetting, type SettingKind } from './figures.ts'
@@ -396,9 +397,7 @@ class ProfileReader {
   }
 
   #addUnknownField(label: string, path: readonly string[], key: string, known: readonly string[]): void {
-    const suggestion = nearestWord(key, known)
-    const hint = suggestion === undefined ? 'Remove it.' : `Did you mean '${suggestion}'? Rename or remove it.`
-    this.#report.add(label, path, `unknown field. ${hint}`)
+    this.#report.add(label, path, describeUnknownField(key, known))
   }
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { mapBody } from '../body-streams.ts'
 import { isEventStream } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
@@ -45,8 +45,7 @@ export const drift = defineFaultKind({
       ...objectPaths(returns),
     ])
     if (!fields.includes(field)) {
-      const suggestion = nearestWord(field, fields)
-      const advice = suggestion === undefined ? `Give one of ${listPaths(allowed)}.` : `Did you mean '${suggestion}'?`
+      const advice = formatSuggestion(field, fields, `Give one of ${listPaths(allowed)}.`)
       return { path, reason: `there is no field '${field}' in the answer. ${advice}` }
     }
     return { path, reason: `${change} can not be done to '${field}'. Give one of ${listPaths(allowed)}.` }

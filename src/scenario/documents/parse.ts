@@ -8,7 +8,7 @@ import { type ProfileInput, withWeather } from '../../data/profiles/load.ts'
 import { isDuration } from '../../faults/kinds/fields.ts'
 import { FaultError, parseRuleWithoutWindow } from '../../faults/rules.ts'
 import { micros } from '../../kernel/duration.ts'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion, nearestWord } from '../../lib/did-you-mean.ts'
 import { createApi } from '../../service/http/service.ts'
 import { documentedOperations, operations } from '../../service/index.ts'
 import { type NamesProfile, readNames } from '../../service/naming/names-profile.ts'
@@ -297,12 +297,8 @@ class ScenarioReader {
     if (typeof value === 'string') {
       for (const [whole, name] of value.matchAll(/\$\{\s*([\w$]*)[^}]*\}/g)) {
         if (saved.includes(name!)) continue
-        const meant = nearestWord(name!, saved)
-        const advice = meant
-          ? `Did you mean '${meant}'?`
-          : saved.length > 0
-            ? `Saved so far: ${saved.join(', ')}`
-            : "Save an answer with 'as: name' first"
+        const fallback = saved.length > 0 ? `Saved so far: ${saved.join(', ')}` : "Save an answer with 'as: name' first"
+        const advice = formatSuggestion(name!, saved, fallback)
         this.#addMistake(path, `${whole} names nothing that an earlier step saved`, advice)
       }
     } else if (typeof value === 'object' && value !== null) {

@@ -1,7 +1,7 @@
 /** What is wrong in a scenario that stands in a file: every mistake with its line, its column and the nearest word. */
 import { isMap, type LineCounter, type Node, type Pair, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion, nearestWord } from '../../lib/did-you-mean.ts'
 
 /** Mistakes in a file, a line each. */
 export class DocumentError extends Error {
@@ -127,9 +127,8 @@ function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake
   const allowedValues = allowedValuesOf(issue)
   if (allowedValues !== undefined && found !== undefined) {
     const given = typeof found === 'string' ? found : JSON.stringify(found)
-    const meant = nearestWord(given, allowedValues)
     const what = `'${given}' is none of the words there are`
-    return { path: at, what, advice: meant ? `Did you mean '${meant}'?` : `Words are ${allowedValues.join(', ')}` }
+    return { path: at, what, advice: formatSuggestion(given, allowedValues, `Words are ${allowedValues.join(', ')}`) }
   }
   const key = inner.at(-1)
   if (found === undefined) return { path: at.slice(0, -1), what: `'${String(key)}' is missing`, advice: 'Add it' }

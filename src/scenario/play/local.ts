@@ -2,7 +2,7 @@ import { isEventStream, WireFaultResponse } from '../../faults/broken-response.t
 import { deliverFaultInProcess } from '../../faults/deliver-in-process.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { operations } from '../../service/index.ts'
 import type { LedgerEntry } from '../../simulation/account/ledger.ts'
 import { PolledResponse, type ResponsePoll } from '../../simulator/polled-response.ts'
@@ -232,9 +232,6 @@ export function describeUnmovedSleep(duration: Duration, left: Micros): string {
 
 export function unknownCommandError(order: CommandPath, name: string, names: readonly string[]): Error {
   const path = order.map(step => step.name).join('.')
-  const hint = nearestWord(name, names)
-  return new RangeError(
-    `Failed to do cluster.${path}: there is no verb '${name}'. ` +
-      (hint ? `Did you mean '${hint}'?` : `There are ${names.join(', ')}.`),
-  )
+  const advice = formatSuggestion(name, names, `There are ${names.join(', ')}.`)
+  return new RangeError(`Failed to do cluster.${path}: there is no verb '${name}'. ${advice}`)
 }

@@ -5,6 +5,7 @@ import { register } from 'node:module'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { nearestWord } from '../../lib/did-you-mean.ts'
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
 import { bundledScenariosFolder } from './shipped.ts'
 
@@ -243,8 +244,4 @@ function wildcardPattern(part: string): RegExp {
     return escapeRegExp(piece)
   })
   return new RegExp(`^${source}$`)
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

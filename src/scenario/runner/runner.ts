@@ -1,7 +1,7 @@
 /** Runs scenario files and holds each to the trace beside it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { isSnapshotFixture } from '../../simulator/simulator.ts'
 import { type Result, type RunOptions, runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
@@ -135,8 +135,7 @@ export function requireKnownTags(tags: readonly string[], files: readonly Scenar
   const known = new Set(files.flatMap(({ allScenarios: all }) => all.flatMap(({ options }) => options.tags ?? [])))
   const unknownTag = tags.find(tag => !known.has(tag))
   if (unknownTag === undefined) return
-  const meant = nearestWord(unknownTag, known)
-  const advice = meant === undefined ? "'modelhost-sim scenarios' lists the tags." : `Did you mean '${meant}'?`
+  const advice = formatSuggestion(unknownTag, known, "'modelhost-sim scenarios' lists the tags.")
   throw new LoadError(`Failed to find scenarios: none is tagged '${unknownTag}'. ${advice}`)
 }
 

@@ -1,6 +1,6 @@
 /** Zod issues as the body of a 422: FastAPI's `detail` with pydantic's messages and types. */
 import * as z from 'zod'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 
 export interface ValidationDetail {
   /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */
@@ -68,9 +68,8 @@ export function explainAll(into: Details, place: InputLocation, issues: readonly
 
 /** A name that a place does not take, where it is strict about them, and the one that was meant. */
 export function explainExtraField(name: string, known: readonly string[]): { msg: string; type: string } {
-  const suggestion = nearestWord(name, known)
   const acceptedText = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`
-  const hint = suggestion === undefined ? acceptedText : `Did you mean '${suggestion}'?`
+  const hint = formatSuggestion(name, known, acceptedText)
   return { msg: `Extra inputs are not permitted: ${name}. ${hint}`, type: 'extra_forbidden' }
 }
 

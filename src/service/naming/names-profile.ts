@@ -2,11 +2,13 @@
  * Names profiles: the words that a user's provider has for the neutral words of the interface document, and how texts,
  * paths and bodies go from one to the other.
  */
+
 import * as z from 'zod'
 import { openNames } from '#fixture-files'
 import { VARIANT_KEYS } from '../../data/records/records.ts'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { nounPhrase, singular } from '../../lib/english.ts'
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 
 /**
@@ -201,10 +203,6 @@ const NEUTRAL_WORD = new RegExp(
     .join('|'),
 )
 
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-}
-
 const ProfileSchema = z.record(z.string(), z.record(z.string(), z.string()))
 
 /**
@@ -278,8 +276,7 @@ function findProblems(name: string, section: Section, words: Readonly<Record<str
 }
 
 function suggestWord(word: string, known: readonly string[], list: string): string {
-  const suggestion = nearestWord(word, known)
-  return suggestion === undefined ? `${list} ${known.join(', ')}.` : `Did you mean '${suggestion}'?`
+  return formatSuggestion(word, known, `${list} ${known.join(', ')}.`)
 }
 
 function readProfileFile(path: string, label: string): unknown {

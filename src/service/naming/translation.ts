@@ -2,6 +2,7 @@
  * How a world with a names profile hears and speaks: every place of every endpoint where a neutral word stands, found
  * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
  */
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 import { type AnyEndpoint, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
 import type { QuotableInput } from '../http/request-context.ts'
@@ -239,7 +240,7 @@ function doPathsOverlap(first: string, other: string): boolean {
       .split('/')
       .map(step => {
         if (step === '{model_name}') return '[^/]+(?:/[^/]+)?'
-        return step.startsWith('{') ? '[^/]+' : step.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+        return step.startsWith('{') ? '[^/]+' : escapeRegExp(step)
       })
       .join('/')
   const sample = (path: string) => path.replaceAll(/\{\w+\}/g, 'any')

@@ -1,6 +1,6 @@
 /** Answers that a test gives in place of those that are drawn: by rules, in order, the first that fits. */
 import * as z from 'zod'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { RETRY_AFTER } from '../../simulation/inference/requests.ts'
 import { RefusalError } from '../endpoint.ts'
 import { text } from '../fields.ts'
@@ -106,10 +106,8 @@ export class ScriptedAnswers {
   remove(name: string): void {
     const names = this.#rules.map(one => one.name)
     if (!names.includes(name)) {
-      const suggestion = nearestWord(name, names)
-      throw new ScriptError(
-        `Failed to remove the rule '${name}': there is none. ${suggestion ? `Did you mean '${suggestion}'?` : 'list() has those there are.'}`,
-      )
+      const advice = formatSuggestion(name, names, 'list() has those there are.')
+      throw new ScriptError(`Failed to remove the rule '${name}': there is none. ${advice}`)
     }
     this.#rules = this.#rules.filter(one => one.name !== name)
   }

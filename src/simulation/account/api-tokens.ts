@@ -2,7 +2,7 @@ import type { ApiToken } from '../../data/records/records.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { purpose } from '../../kernel/random.ts'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { CommandError } from '../operations/commands.ts'
 import type { World } from '../world.ts'
 
@@ -33,14 +33,9 @@ export class ApiTokens {
     const tokens = [...this.#world.store.tokens.all(), ...this.#revoked.values()]
     const token = tokens.find(one => one.token_id === idOrName || one.name === idOrName)
     if (token) return token
-    const hint = nearestWord(
-      idOrName,
-      tokens.map(one => one.name),
-    )
-    throw new CommandError(
-      `Failed to find the token '${idOrName}': the account has none of that id or name. ` +
-        (hint ? `Did you mean '${hint}'?` : `Names are ${tokens.map(one => one.name).join(', ')}.`),
-    )
+    const names = tokens.map(({ name }) => name)
+    const advice = formatSuggestion(idOrName, names, `Names are ${names.join(', ')}.`)
+    throw new CommandError(`Failed to find the token '${idOrName}': the account has none of that id or name. ${advice}`)
   }
 
   /** Ids of the tokens that were revoked and can be restored. */

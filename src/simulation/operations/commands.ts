@@ -4,8 +4,9 @@ import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { isIpRange } from '../../lib/ip-ranges.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { XIDS } from '../fleet/xid.ts'
 import type { World } from '../world.ts'
 
@@ -480,21 +481,15 @@ function assertValid(world: World, command: Command): CommandDefinition {
     ? COMMANDS[command.verb as CommandName]
     : undefined
   if (!definition) {
-    const hint = nearestWord(command.verb, Object.keys(COMMANDS))
-    throw new CommandError(
-      `Failed to obey '${command.verb}': there is no such verb. ` +
-        (hint ? `Did you mean '${hint}'?` : `Verbs are ${Object.keys(COMMANDS).join(', ')}.`),
-    )
+    const known = Object.keys(COMMANDS)
+    const advice = formatSuggestion(command.verb, known, `Verbs are ${known.join(', ')}.`)
+    throw new CommandError(`Failed to obey '${command.verb}': there is no such verb. ${advice}`)
   }
   const args = command.args ?? {}
-  for (const name of Object.keys(args)) {
-    if (definition.args && name in definition.args) continue
-    const hint = nearestWord(name, Object.keys(definition.args ?? {}))
-    throw new CommandError(
-      `Failed to obey '${command.verb}': it takes no argument '${name}'. ` +
-        (hint ? `Did you mean '${hint}'?` : `Leave it out.`),
-    )
-  }
+  assertKnownKeys(args, Object.keys(definition.args ?? {}), `Failed to obey '${command.verb}'`, {
+    noun: 'argument',
+    ErrorType: CommandError,
+  })
   for (const [name, { kind, optional }] of Object.entries(definition.args ?? {})) {
     const value = args[name]
     if (value === undefined && optional) continue
@@ -620,17 +615,13 @@ function requireZone(world: World, name: string): string {
 
 function requireGpuType(name: string): GpuType {
   if (Object.hasOwn(GPUS, name)) return name as GpuType
-  const hint = nearestWord(name, Object.keys(GPUS))
-  throw new CommandError(
-    `Failed to find the GPU type '${name}': no pool has it. ` +
-      (hint ? `Did you mean '${hint}'?` : `Types are ${Object.keys(GPUS).join(', ')}.`),
-  )
+  const types = Object.keys(GPUS)
+  const advice = formatSuggestion(name, types, `Types are ${types.join(', ')}.`)
+  throw new CommandError(`Failed to find the GPU type '${name}': no pool has it. ${advice}`)
 }
 
 function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {
-  const hint = nearestWord(name, known)
-  return new CommandError(
-    `Failed to find the ${targetKind} '${name}': the fleet has none of that name. ` +
-      (hint ? `Did you mean '${hint}'?` : `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`),
-  )
+  const fallback = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`
+  const hint = formatSuggestion(name, known, fallback)
+  return new CommandError(`Failed to find the ${targetKind} '${name}': the fleet has none of that name. ${hint}`)
 }

@@ -1,6 +1,8 @@
 /** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
+
 import { http } from 'msw'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
+import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { withTeeableBody } from './teeable-body.ts'
@@ -117,8 +119,4 @@ function toPathPattern(path: string): string {
       return part.startsWith('{') ? '[^/]+' : escapeRegExp(part)
     })
     .join('')
-}
-
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
