@@ -9,7 +9,7 @@ import type { Micros } from '../kernel/duration.ts'
  */
 export function toFutureTime(clock: Clock, time: string | Date): Micros {
   const isDate = time instanceof Date
-  const target = isDate ? (time.getTime() - clock.epochMs) * 1000 : clock.fromIso(time)
+  const target = clock.elapsedAt(time)
   if (!Number.isFinite(target)) {
     throw new RangeError(
       `Failed to advance to ${isDate ? String(time) : `'${time}'`}: no time with an offset. ` +

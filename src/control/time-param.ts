@@ -12,8 +12,8 @@ export function parseTimeParam({ world }: Simulator, purpose: string, text: stri
   if (/^-?\d+(\.\d+)?$/.test(trimmed)) return Math.round(world.clock.fromUnix(Number(trimmed)))
   // In a query a raw plus is a space.
   const iso = trimmed.replace(/ (\d\d:?\d\d)$/, '+$1')
-  const time = world.clock.fromIso(iso)
-  if (Number.isFinite(time) && /(Z|[+-]\d\d:?\d\d)$/i.test(iso)) return time
+  const time = world.clock.elapsedAt(iso)
+  if (Number.isFinite(time)) return time
   return refuse(
     400,
     `Failed to ${purpose} '${text}': no moment. Give Unix seconds, or ISO 8601 as in '2026-01-01T00:00:00Z'.`,

@@ -242,8 +242,7 @@ function toWindow({ from, until }: z.output<typeof RuleSchema>, clock: Clock): {
 }
 
 function toMicros(time: Duration | Date, clock: Clock): Micros {
-  if (time instanceof Date) return (time.getTime() - clock.epochMs) * 1000
-  return isDuration(time) ? clock.now + micros(time) : clock.fromIso(time as string)
+  return isDuration(time) ? clock.now + micros(time) : clock.elapsedAt(time as string | Date)
 }
 
 /** What has not happened yet is no mistake; what the journal never calls anything would never come. */

@@ -58,18 +58,9 @@ export class Clock {
     return seconds * 1_000_000 - this.epochMs * 1000
   }
 
-  /** Microseconds since the epoch of the world, of an ISO 8601 time; NaN for what is none, or has no offset. */
-  fromIso(text: string): Micros {
-    // Without an offset the machine's own time zone would decide.
-    const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)$/i.exec(text)
-    if (!parts) return Number.NaN
-    const [, seconds, fraction = '', offset] = parts
-    // The 30th of February is read as the 2nd of March, which nobody meant.
-    const [day] = seconds!.split('T')
-    const midnight = new Date(`${day}T00:00:00Z`)
-    if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}T`)) return Number.NaN
-    const micros = Math.floor(Number(`0.${fraction || 0}`) * 1_000_000 + 1e-6)
-    return (Date.parse(`${seconds}${offset}`) - this.epochMs) * 1000 + micros
+  /** Returns microseconds since the epoch of the world for a Date or an ISO 8601 time; NaN if it is invalid. */
+  elapsedAt(time: string | Date): Micros {
+    return elapsedAt(time, this.epochMs)
   }
 
   archive(archive: Archive): void {
@@ -79,4 +70,25 @@ export class Clock {
   fork(): Clock {
     return new Clock(this.epochMs, this.#now)
   }
+}
+
+/**
+ * Returns the microseconds from an epoch to a time. The result is NaN for an invalid Date and for a text that is not ISO 8601
+ * with an offset.
+ *
+ * @param epochMs milliseconds since 1970-01-01T00:00:00Z
+ * @example elapsedAt('2026-01-01T00:00:01.5Z', DEFAULT_EPOCH_MS) === 1_500_000
+ */
+export function elapsedAt(time: string | Date, epochMs: number): Micros {
+  if (time instanceof Date) return (time.getTime() - epochMs) * 1000
+  // Without an offset the time zone of the machine would decide.
+  const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)$/i.exec(time)
+  if (!parts) return Number.NaN
+  const [, seconds, fraction = '', offset] = parts
+  // Date reads the 30th of February as the 2nd of March.
+  const [day] = seconds!.split('T')
+  const midnight = new Date(`${day}T00:00:00Z`)
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}T`)) return Number.NaN
+  const micros = Math.floor(Number(`0.${fraction || 0}`) * 1_000_000 + 1e-6)
+  return (Date.parse(`${seconds}${offset}`) - epochMs) * 1000 + micros
 }

@@ -84,8 +84,8 @@ function fixtureIdentity(world: World, seed: DeploymentSeed): FixtureIdentity {
   return {
     deploy_id: seed.deploy_id,
     version: seed.version,
-    created_at: seed.created_at === undefined ? undefined : clock.fromIso(seed.created_at),
-    updated_at: seed.updated_at === undefined ? undefined : clock.fromIso(seed.updated_at),
+    created_at: seed.created_at === undefined ? undefined : clock.elapsedAt(seed.created_at),
+    updated_at: seed.updated_at === undefined ? undefined : clock.elapsedAt(seed.updated_at),
     task: seed.task,
     type: seed.type,
   }

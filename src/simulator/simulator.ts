@@ -10,7 +10,7 @@ import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
 import { type FaultControls, Faults, type FaultsState } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rules.ts'
 import { weatherFaultRules } from '../faults/weather-rules.ts'
-import { DEFAULT_EPOCH_MS } from '../kernel/clock.ts'
+import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../kernel/pacer.ts'
@@ -709,8 +709,8 @@ function readSeed(seed: unknown): string | number {
 
 function readEpoch(epoch: string | undefined): number {
   if (epoch === undefined) return DEFAULT_EPOCH_MS
-  const ms = Date.parse(epoch)
-  if (!Number.isFinite(ms) || !/(Z|[+-]\d\d:?\d\d)$/i.test(epoch)) {
+  const ms = Math.floor(elapsedAt(epoch, 0) / 1000)
+  if (!Number.isFinite(ms)) {
     throw new RangeError(
       `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
     )

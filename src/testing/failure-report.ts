@@ -40,7 +40,7 @@ export function formatFailureReport(sim: Simulator, { test, file }: TestLocation
       ? ['    nothing']
       : requests.map(
           ({ at, method, path, status, body }) =>
-            `    ${formatSeconds(sim.world.clock.fromIso(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`,
+            `    ${formatSeconds(sim.world.clock.elapsedAt(at))} ${method} ${path} → ${status === 0 ? 'no answer' : status}${body === undefined ? '' : ` ${formatJsonValue(body)}`}`,
         )),
     ...(faults.length === 0 ? [] : [`  faults that struck: ${faults.map(formatHits).join('; ')}`]),
     ...(events.length === 0 ? [] : ['  what became of it:', ...events.map(entry => `    ${formatTraceLine(entry)}`)]),

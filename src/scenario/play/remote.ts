@@ -335,7 +335,7 @@ export class RemoteEnvironment implements ScenarioEnvironment {
 
   async ledgerEntries(): Promise<readonly LedgerEntry[]> {
     const { entries } = await this.#inOrder(() => this.#requestControl('GET', '/ledger'))
-    return entries.map((entry: { time: string }) => ({ ...entry, time: this.#worldClock.fromIso(entry.time) }))
+    return entries.map((entry: { time: string }) => ({ ...entry, time: this.#worldClock.elapsedAt(entry.time) }))
   }
 
   addNote(kind: string, subject: string, fields: EntryFields): void {
@@ -381,7 +381,7 @@ export class RemoteEnvironment implements ScenarioEnvironment {
       },
       advanceTo: async moment => {
         const to = moment instanceof Date ? moment.toISOString() : moment
-        const target = this.#worldClock.fromIso(to)
+        const target = this.#worldClock.elapsedAt(to)
         if (target >= this.#worldClock.now) return this.#inTurn(() => this.#moveTo(target))
         // What is no time, or has passed, is the server's to refuse.
         return this.#inTurn(() => this.#requestMove('/clock/advance', { to }))
@@ -492,7 +492,7 @@ export class RemoteEnvironment implements ScenarioEnvironment {
     return this.#inOrder(async () => {
       const result = await this.#requestControl('POST', path, body)
       const { epochMs } = this.#worldClock
-      this.#worldClock = new Clock(epochMs, this.#worldClock.fromIso(result.now))
+      this.#worldClock = new Clock(epochMs, this.#worldClock.elapsedAt(result.now))
       return result
     })
   }

@@ -5,7 +5,7 @@ import { UntilError } from '../../clock/until-error.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import type { TemporalAssertions } from './temporal-assertions.ts'
-import { callContext, type DueStep, elapsedAt, type Timeline } from './timeline.ts'
+import { callContext, type DueStep, elapsedInScenario, type Timeline } from './timeline.ts'
 
 type Predicate = () => boolean | Promise<boolean>
 
@@ -48,7 +48,7 @@ export class TimeMover {
   advanceTo(moment: string | Date): Promise<MoveResult> {
     return this.#inTurn(() => {
       const { clock } = this.#environment
-      const target = elapsedAt(clock, moment)
+      const target = elapsedInScenario(clock, moment)
       // What is no time, or has passed, is the clock's own to refuse.
       return this.#isUnconstrained || !(target >= clock.elapsed) ? clock.advanceTo(moment) : this.#until(target)
     })

@@ -1,5 +1,7 @@
 /** What a scenario plans for later: steps that run when time has been moved to their moment. */
+
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { elapsedAt } from '../../kernel/clock.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { ScenarioClock } from './environment.ts'
 
@@ -143,19 +145,14 @@ function toElapsed(clock: ScenarioClock, moment: Duration | Date): Micros {
   if (typeof moment === 'number' || (typeof moment === 'string' && !/^\d{4}-/.test(moment))) {
     return clock.elapsed + micros(moment)
   }
-  const at = elapsedAt(clock, moment)
+  const at = elapsedInScenario(clock, moment)
   if (at >= clock.elapsed) return at
   const text = moment instanceof Date ? moment.toISOString() : moment
   const why = Number.isNaN(at) ? 'no time with an offset' : `it is ${clock.iso} already`
   throw new RangeError(`Failed to plan a step at '${text}': ${why}. Give a duration from now, as in at('5m', …).`)
 }
 
-/** Microseconds since the epoch of the world at a time as the wire writes it; NaN for a text that is none. */
-export function elapsedAt(clock: ScenarioClock, moment: string | Date): Micros {
-  const epochMs = clock.now.getTime() - Math.floor(clock.elapsed / 1000)
-  if (moment instanceof Date) return (moment.getTime() - epochMs) * 1000
-  if (!/(Z|[+-]\d\d:?\d\d)$/i.test(moment)) return Number.NaN
-  // A Date knows milliseconds only.
-  const [, extraDigits = ''] = /\.\d{3}(\d{1,3})/.exec(moment) ?? []
-  return (Date.parse(moment) - epochMs) * 1000 + Number(extraDigits.padEnd(3, '0'))
+/** Returns microseconds since the epoch of a scenario's world for a Date or an ISO 8601 time; NaN if it is invalid. */
+export function elapsedInScenario(clock: ScenarioClock, time: string | Date): Micros {
+  return elapsedAt(time, clock.now.getTime() - Math.floor(clock.elapsed / 1000))
 }

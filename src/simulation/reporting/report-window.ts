@@ -60,12 +60,7 @@ export function parseStep(step: Duration): Micros {
 }
 
 function parseTime({ clock }: World, name: string, input: TimeInput): Micros {
-  const time =
-    typeof input === 'number'
-      ? input
-      : input instanceof Date
-        ? Math.round((input.getTime() - clock.epochMs) * 1000)
-        : clock.fromIso(input)
+  const time = typeof input === 'number' ? input : clock.elapsedAt(input)
   const formattedInput = input instanceof Date && !Number.isNaN(time) ? input.toISOString() : String(input)
   if (!Number.isInteger(time)) {
     throw new RangeError(
