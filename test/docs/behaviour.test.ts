@@ -84,6 +84,11 @@ test('faults.md lists every kind of fault, twice, and every weather pack', () =>
   expect(listed.sort()).toEqual(['none', ...Object.keys(createSimulator().world.profile.weather.packs)].sort())
 })
 
+test.each(['README.md', 'CHANGELOG.md'])('%s gives the number of fault kinds', file => {
+  const numbers = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\b(\d+)\s+kinds\b/g)]
+  expect(numbers.map(([, number]) => Number(number))).toEqual([Object.keys(FAULT_KINDS).length])
+})
+
 test('model-reference.md lists every command and every invariant that is checked', () => {
   const settings = ['price.set', 'limit.set', 'limit.approve', 'limit.deny', 'token.allowIps']
   const commands = new Set([...namesBelow('model-reference', '## Commands', 2), ...settings])

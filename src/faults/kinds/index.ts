@@ -1,10 +1,12 @@
-/** Every kind of fault by its word. */
+/** The fault kinds. A further kind is a file in this folder and an entry of `FAULT_KINDS`. */
+import type * as z from 'zod'
 import { drift } from './drift.ts'
 import { duplicate } from './duplicate.ts'
 import { empty } from './empty.ts'
 import { garbled } from './garbled.ts'
 import { hang } from './hang.ts'
 import { html } from './html.ts'
+import type { FaultKind } from './kind.ts'
 import { latency } from './latency.ts'
 import { rateLimit } from './rate-limit.ts'
 import { refused } from './refused.ts'
@@ -14,7 +16,15 @@ import { stale } from './stale.ts'
 import { status } from './status.ts'
 import { truncated } from './truncated.ts'
 
-export const FAULT_KINDS = {
+/** Returns the table. A key that differs from the `kind` of its schema is a type error. */
+function defineFaultKinds<
+  Kinds extends { readonly [Name in keyof Kinds]: FaultKind<z.ZodObject<{ kind: z.ZodLiteral<Name & string> }>> },
+>(kinds: Kinds): Kinds {
+  return kinds
+}
+
+/** Every fault kind by its name, in the order of docs/faults.md. */
+export const FAULT_KINDS = defineFaultKinds({
   status,
   rateLimit,
   latency,
@@ -29,4 +39,4 @@ export const FAULT_KINDS = {
   drift,
   stale,
   duplicate,
-}
+})
