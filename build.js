@@ -1,6 +1,6 @@
-// `npm run build`: the package's modules with their types by tsc, and the command line as one file by esbuild, because
-// the file system takes longer to find two hundred modules than Node takes to run them. `--outdir` names another folder
-// than dist, and `--no-types` leaves the types out, which take most of the time.
+// `npm run build`: bundles the entries of the library and the command line with esbuild, because Node takes longer to find
+// three hundred modules than to run them. It also writes the types, and the bundled worlds in their checked form.
+// `--outdir DIR`: another folder than dist. `--no-types`: leaves the types out, which take most of the time.
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,26 +13,69 @@ const { values } = parseArgs({
 const { outdir } = values
 
 rmSync(outdir, { recursive: true, force: true })
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-const types = values['no-types'] ? ['--noCheck', '--declaration', 'false'] : []
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', outdir, ...types], {
-  stdio: 'inherit',
-})
-if (status !== 0) process.exit(status ?? 1)
+if (!values['no-types']) {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  run([tsc, '-p', 'tsconfig.build.json', '--outDir', `${outdir}/types`])
+}
 
-await build({
-  entryPoints: { cli: 'src/cli/index.ts' },
-  outdir,
+const common = {
   bundle: true,
-  // What a command loads when it is asked for stays apart: a start of the server must not pay for faker.
+  // The entries share their chunks, and so their classes. Code that few calls need stays in a chunk of its own.
   splitting: true,
-  chunkNames: 'cli-[name]-[hash]',
-  platform: 'node',
   format: 'esm',
   target: 'node20.19',
+  // Engines read less. Names stay, for stack traces.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+}
+const entries = {
+  index: 'src/index.ts',
+  matchers: 'src/testing/matchers.ts',
+  msw: 'src/transports/msw/handlers.ts',
+  scenario: 'src/scenario/index.ts',
+  vitest: 'src/testing/vitest.ts',
+}
+/** Packages that are large and rarely needed, or the user's own copy: loaded from node_modules on demand. */
+const external = ['@msw/data', 'gpt-tokenizer', '@faker-js/faker', 'tsx', 'esbuild', 'msw', 'vitest']
+/** Dependencies in CommonJS load Node's modules with `require`. */
+const banner = {
+  js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
+}
+
+await build({
+  ...common,
+  entryPoints: entries,
+  outdir,
+  chunkNames: 'library-[hash]',
+  platform: 'node',
   conditions: ['modelhost-sim-source'],
-  // Heavy and seldom needed, or the user's own: loaded from node_modules when somebody asks for them.
-  external: ['gpt-tokenizer', '@faker-js/faker', 'tsx', 'esbuild', 'msw', 'vitest'],
+  external,
+  banner,
+})
+
+// A browser has no files: it has the profiles in its bundle, and loads dependencies by its own bundler.
+const { scenario, vitest, ...inBrowsers } = entries
+await build({
+  ...common,
+  entryPoints: inBrowsers,
+  outdir: `${outdir}/browser`,
+  chunkNames: 'library-[hash]',
+  platform: 'browser',
+  packages: 'external',
+  conditions: ['modelhost-sim-source'],
+})
+
+await build({
+  ...common,
+  entryPoints: { cli: 'src/cli/index.ts' },
+  outdir,
+  chunkNames: 'cli-[name]-[hash]',
+  platform: 'node',
+  conditions: ['modelhost-sim-source'],
+  external,
+  banner,
   plugins: [
     {
       // What lays out the help makes an Intl.Segmenter when it is loaded, which takes 10 ms, and few starts show any.
@@ -50,11 +93,17 @@ await build({
       },
     },
   ],
-  minifySyntax: true,
-  // Dependencies in CommonJS ask for Node's modules by `require`.
-  banner: {
-    js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
-  },
-  legalComments: 'none',
-  logLevel: 'warning',
 })
+
+run([
+  '--conditions=modelhost-sim-source',
+  '--import',
+  'tsx',
+  'src/data/fixtures/write-checked-worlds.ts',
+  `${outdir}/worlds`,
+])
+
+function run(args) {
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

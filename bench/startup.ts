@@ -1,9 +1,10 @@
 /** From the start of the process to the first answer of `serve`. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { atMost, type Bench, type Figure, type Group } from './figure.ts'
 import { commandOf, type Kind } from './installed.ts'
 import { times } from './measure.ts'
@@ -17,6 +18,19 @@ export const startup: Group = {
     figure('startup_ms', 'installed', {}, atMost(2, 'ratio')),
     // The first start of all: tsx keeps what it has compiled.
     figure('startup_source_ms', 'cloned', { TSX_DISABLE_CACHE: '1' }),
+    {
+      name: 'test_file_ms',
+      unit: 'ms',
+      goal: atMost(0.8, 'ratio'),
+      run: bench =>
+        times(
+          bench,
+          'test_file_ms',
+          bench.quick ? 1 : 9,
+          () => printedMs(bench, 'test-file'),
+          () => printedMs(bench, 'test-file-msw'),
+        ),
+    },
   ],
 }
 
@@ -36,6 +50,12 @@ function figure(name: string, kind: Kind, env: Record<string, string>, goal?: Fi
       )
     },
   }
+}
+
+/** Returns the milliseconds that a script prints. */
+async function printedMs(bench: Bench, script: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, [scriptOf(bench, script)], { cwd: bench.outdir })
+  return Number(stdout)
 }
 
 /** Milliseconds from the start of a process, which prints its address, to its first 200. */
