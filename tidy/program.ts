@@ -3,14 +3,14 @@ import ts from 'typescript'
 import { type Finding, ROOT } from './files.ts'
 
 /**
- * Type-checks the whole repository and emits src, with its types, to `outDir`: one run of the compiler for both.
+ * Type-checks the whole repository and emits the types of src to `outDir`: one run of the compiler for both.
  *
  * Returns the errors.
  */
 export function compile(outDir: string): Finding[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(ROOT, 'tsconfig.json'),
-    { noEmit: false, declaration: true, outDir, rootDir: ROOT },
+    { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir, rootDir: ROOT },
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   )!
   const program = ts.createProgram(config.fileNames, config.options)
