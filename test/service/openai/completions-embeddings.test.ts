@@ -53,7 +53,7 @@ test('a completion of tokens is that of the text they stand for, and counts them
     expect([status, body.detail[0].loc, body.detail[0].msg]).toEqual([
       422,
       ['body', 'prompt'],
-      expect.stringMatching(/(999999|200018) is no token of o200k_base/),
+      expect.stringMatching(/(999999|200018) is not a token of o200k_base/),
     ])
   }
   expect((await ask('/v1/completions', { model: 'acme/chat', prompt: [] })).status).toBe(422)
