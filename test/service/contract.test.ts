@@ -179,12 +179,12 @@ function fieldsOf(schema: Described): string[] {
 }
 const declared: Record<string, AnyEndpoint> = operations
 
-test('the document has 21 endpoints, and exactly these are declared as documented', () => {
+test('exactly the 21 endpoints of the interface document are declared as documented', () => {
   expect(DOCUMENT).toHaveLength(21)
   expect(Object.keys(documentedOperations).sort()).toEqual(DOCUMENT.map(row => row.operation).sort())
 })
 
-describe('every row of the document', () => {
+describe('a row of the interface document', () => {
   test.each(DOCUMENT)('$route', row => {
     const endpoint = declared[row.operation]!
     expect(endpoint.route).toBe(row.route)
@@ -200,7 +200,7 @@ describe('every row of the document', () => {
   })
 })
 
-test('neighbours stand apart', () => {
+test('neighbours are declared as neighbours', () => {
   expect(
     Object.values(neighbourOperations)
       .map(endpoint => endpoint.route)
@@ -259,14 +259,14 @@ test('neighbours stand apart', () => {
   ])
 })
 
-test('whatever answers more than the document shows says what it assumes', () => {
+test('every endpoint that goes beyond the document lists its assumptions', () => {
   for (const [operation, endpoint] of Object.entries(declared)) {
     expect(endpoint.summary, operation).not.toBe('')
     expect(listAssumptions(endpoint), operation).not.toEqual([])
   }
 })
 
-test('the endpoint table has a row an operation, and one a mirror', () => {
+test('the endpoint table has a row for each operation and each mirror', () => {
   const table = endpointTable(operations)
   const mirrors = Object.values<AnyEndpoint>(operations).flatMap(({ mirror }) => mirror ?? [])
   expect(new Set(mirrors)).toEqual(

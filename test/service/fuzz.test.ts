@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 
 describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoint) => {
-  test(`holds against ${RUNS} random requests`, { timeout: 30_000 + 20 * RUNS }, async () => {
+  test(`answers ${RUNS} random requests as declared`, { timeout: 30_000 + 20 * RUNS }, async () => {
     sim.reset()
     const pristine = state()
     const statuses = new Map<number, number>()

@@ -6,13 +6,13 @@ import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.t
 
 await loadTokenizer()
 
-test('ordinary text is counted exactly, however long', () => {
+test('ordinary text of any length is counted exactly', () => {
   const text = 'The quick brown fox, 1234 times; naïve — 日本語のテキスト。\n'.repeat(300)
   expect(countTokens(text)).toBe(exactly(text))
 })
 
 test.each(['a', '🙂', '中', ' ', '!'])(
-  'a run of %j without end is counted in pieces, near enough and in no time',
+  'a long run of %j is counted in pieces, nearly exactly and in linear time',
   unit => {
     const short = unit.repeat(2000)
     const counted = countTokens(short)

@@ -135,7 +135,7 @@ const asked = (table: typeof ANSWERED, endpoint: string) =>
     Object.entries(table).flatMap(([name, [where, body]]) => (where === endpoint ? [[name, body]] : [])),
   )
 
-test.each([CHAT, TEXT])('%s: lines are answered as requests are', async endpoint => {
+test.each([CHAT, TEXT])('%s: lines and requests have equal answers', async endpoint => {
   const bodies = asked(ANSWERED, endpoint)
   const one = here()
   const { output, errors, batch } = await batched(one, endpoint, bodies)
@@ -159,13 +159,13 @@ test.each([CHAT, TEXT])('%s: lines are answered as requests are', async endpoint
   }
 })
 
-test('a stream is asked for in vain: the line has the whole answer', async () => {
+test('a line with stream has the whole answer', async () => {
   const one = here()
   const { output } = await batched(one, CHAT, { a: chat({}), b: chat({ stream: true }) })
   expect(output[1]!.response.body.choices).toEqual(output[0]!.response.body.choices)
 })
 
-test.each([CHAT, TEXT])('%s: what is refused as a request is refused as a line, in the same words', async endpoint => {
+test.each([CHAT, TEXT])('%s: a line is refused with the message of the same request', async endpoint => {
   const bodies = asked(REFUSED, endpoint)
   const one = here()
   const { output, errors, batch } = await batched(one, endpoint, {
@@ -188,7 +188,7 @@ test.each([CHAT, TEXT])('%s: what is refused as a request is refused as a line, 
   }
 })
 
-test('a strict world refuses in a line what it refuses in a request', async () => {
+test('a strict world refuses unknown fields in lines', async () => {
   const body = chat({ temprature: 1 })
   const one = here(true)
   const { errors } = await batched(one, CHAT, { a: body, b: chat({}) })
@@ -197,7 +197,7 @@ test('a strict world refuses in a line what it refuses in a request', async () =
   expect(errors.map(({ error }) => error.message)).toEqual([`body.temprature: ${refused.detail[0].msg}`])
 })
 
-test('a body that is nested too deep fails its line and nothing else', async () => {
+test('a body that is nested too deeply fails only its line', async () => {
   let deep: unknown = 1
   for (let i = 0; i < 1_000; i++) deep = [deep]
   const { errors, output } = await batched(here(), CHAT, { a: chat({ metadata: { deep } }), b: chat({}) })
@@ -205,7 +205,7 @@ test('a body that is nested too deep fails its line and nothing else', async () 
   expect(output).toHaveLength(1)
 })
 
-test('a line with 150,000 invalid messages fails alone, with a short message', async () => {
+test('a line with 150,000 invalid messages fails only itself, with a short message', async () => {
   const messages = Array.from({ length: 150_000 }, () => 1)
   const name = 'x'.repeat(100_000)
   const bodies = {
@@ -229,7 +229,7 @@ test.each([
   ['url', 'a very long url', '"LONG"'],
   ['custom_id', 'a very long custom_id twice', '"LONG"'],
   ['body.model', 'a very long model', '"LONG"'],
-])('a batch is failed by an invalid %s with a short message: %s', async (param, _, value) => {
+])('a batch with an invalid %s fails with a short message: %s', async (param, _, value) => {
   const { sim, client } = here()
   const json = value.replace('DEEP', `${'['.repeat(5_000)}${']'.repeat(5_000)}`).replace('LONG', 'x'.repeat(100_000))
   const line = (id: string, more: string) => `{"custom_id":${id},"method":"POST",${more}}`
@@ -247,7 +247,7 @@ test.each([
   expect(errors!.data![0]!.message!.length).toBeLessThan(500)
 })
 
-test('usage is what the lines say, and what is charged', async () => {
+test('the charge matches the usage of the lines', async () => {
   const model = 'aurora-labs/aurora-8b-instruct'
   const { sim, ...one } = here()
   const bodies = Object.fromEntries(
@@ -282,7 +282,7 @@ test('usage is what the lines say, and what is charged', async () => {
   expect(before - sim.ledger.balance).toBeGreaterThanOrEqual(cost)
 })
 
-test('a rule answers lines in their order, as often as it may, and none of a file that fails', async () => {
+test('a scripted rule answers lines in order up to its count, and none of a failed file', async () => {
   const { sim, ...one } = stage()
   sim.inference.add({ contains: 'rivers', times: 2, answer: { text: 'Twice.' } })
   const bodies = { a: chat({}), b: chat({}), c: chat({}) }
@@ -305,7 +305,7 @@ test('a rule answers lines in their order, as often as it may, and none of a fil
   expect(sim.inference.list()[0]!.hits).toBe(2)
 })
 
-test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s goes on exactly', async status => {
+test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s continues exactly', async status => {
   const { sim, client } = here()
   sim.inference.add({ contains: 'rivers', times: 30, answer: { text: 'Often.' } })
   const content = Array.from({ length: 400 }, (_, i) => {

@@ -22,7 +22,7 @@ const prefix = (text: string, tokens: number) => decode(encode(text).slice(0, to
 const CLOCK = { type: 'function' as const, function: { name: 'read_clock' } }
 
 describe('text', () => {
-  test('is made of the tokens that usage counts, and the same whenever the same is asked of the same seed', async () => {
+  test('matches the token count of usage and is equal for equal requests and seeds', async () => {
     const { client } = stage()
     const first = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const [choice] = first.choices
@@ -44,7 +44,7 @@ describe('text', () => {
     expect(other.choices).not.toEqual(first.choices)
   })
 
-  test('is one for all spellings of a model, live and in a batch', async () => {
+  test('is equal for all spellings of a model, live and in a batch', async () => {
     const { sim, client } = stage()
     const { deploy_id } = sim.world.deployments.list()[0]!
     const said: unknown[] = []
@@ -63,7 +63,7 @@ describe('text', () => {
     expect(new Set(said).size).toBe(1)
   })
 
-  test('has no room beside a prompt that fills the context, which the model tells as max_tokens', async () => {
+  test('is refused when the prompt fills the context (max_tokens of the model)', async () => {
     const { ask } = stage({ fixtures: 'default', with: {} })
     const { max_tokens } = (await ask('/models/acme/assistant')).body
     expect(max_tokens).toBe(8192)
@@ -86,7 +86,7 @@ describe('text', () => {
     )
   })
 
-  test('n answers differ, and the first is the one that is given alone', async () => {
+  test('has n different answers, the first equal to the single answer', async () => {
     const { client } = stage()
     const alone = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const three = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, n: 3 })
@@ -96,7 +96,7 @@ describe('text', () => {
     expect(three.usage!.completion_tokens).toBe(texts.reduce((sum, text) => sum + encode(text!).length, 0))
   })
 
-  test('ends at max_tokens, or before a stop', async () => {
+  test('ends at max_tokens or before a stop text', async () => {
     const { client } = stage()
     const ask = { model: 'acme/chat', messages: HELLO }
     const whole = (await client.chat.completions.create(ask)).choices[0]!.message.content!
@@ -113,7 +113,7 @@ describe('text', () => {
     expect(stopped.usage!.completion_tokens).toBe(encode(whole.slice(0, whole.indexOf(stop))).length)
   })
 
-  test('that is cut is what the uncut one begins with, in each of n answers, whole and streamed', async () => {
+  test('that is cut is the beginning of the full text, for each of n answers, whole and streamed', async () => {
     const { client } = stage()
     const ask = { model: 'acme/chat', messages: HELLO, n: 4 }
     const uncut = await client.chat.completions.create(ask)
@@ -132,7 +132,7 @@ describe('text', () => {
     expect(streamed).toEqual(texts.map(text => prefix(text, 5)))
   })
 
-  test('is what a batch gives to the same messages', async () => {
+  test('is equal in a batch', async () => {
     const { sim, client } = stage()
     const live = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions' }
@@ -150,7 +150,7 @@ describe('text', () => {
 })
 
 describe('a stream', () => {
-  test('is the same answer token by token, with its usage last', async () => {
+  test('has the same answer token by token, with usage last', async () => {
     const { client, fates } = stage()
     const ask = { model: 'acme/chat', messages: HELLO, n: 2 }
     const whole = await client.chat.completions.create(ask)
@@ -180,7 +180,7 @@ describe('a stream', () => {
     expect(fates()).toEqual(['served', 'served'])
   })
 
-  test('says nothing of usage unless asked, and ends with [DONE]', async () => {
+  test('has usage only on request and ends with [DONE]', async () => {
     const { sim } = stage()
     const answer = await sim.fetch('http://sim/v1/chat/completions', {
       method: 'POST',
@@ -199,7 +199,7 @@ describe('a tool', () => {
   const ask = { model: 'acme/chat', messages: HELLO, tools: [WEATHER, CLOCK] }
   const Arguments = z.strictObject({ city: z.string().min(1), unit: z.enum(['celsius', 'fahrenheit']) })
 
-  test('is called with arguments that fit, whole and streamed alike', async () => {
+  test('is called with valid arguments, equal whole and streamed', async () => {
     const { client } = stage()
     const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
     const whole = await client.chat.completions.create({ ...ask, messages })
@@ -215,7 +215,7 @@ describe('a tool', () => {
     ])
   })
 
-  test('is called as tool_choice says, and text answers its result', async () => {
+  test('is called by tool_choice, and its result is answered with text', async () => {
     const { client } = stage()
     const named = { type: 'function' as const, function: { name: 'read_clock' } }
     const chosen = await client.chat.completions.create({ ...ask, tool_choice: named })
@@ -228,7 +228,7 @@ describe('a tool', () => {
     expect(after.choices[0]!.message.content).toMatch(/\w/)
   })
 
-  test('is one of those that allowed_tools leaves', async () => {
+  test('is one of allowed_tools', async () => {
     const { client, ask: post } = stage()
     const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
     const clock = { type: 'function', function: { name: 'read_clock' } }
@@ -252,7 +252,7 @@ describe('a tool', () => {
     ])
   })
 
-  test("of one's own kind is called with a text, whole and streamed alike", async () => {
+  test('of type custom is called with a text, equal whole and streamed', async () => {
     const { client, ask: post } = stage()
     const custom = { type: 'custom' as const, custom: { name: 'run_code' } }
     const body = { model: 'acme/chat', messages: HELLO, tools: [custom, CLOCK], tool_choice: custom }
@@ -280,7 +280,7 @@ describe('a tool', () => {
     expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('run_code')])
   })
 
-  test('the loop of the openai package comes to its end', async () => {
+  test('ends the tool loop of the openai package', async () => {
     const { client } = stage()
     const seen: unknown[] = []
     const runTool = {
@@ -300,7 +300,7 @@ describe('a tool', () => {
 })
 
 describe('JSON', () => {
-  test('fits its schema, or is cut at max_tokens', async () => {
+  test('is valid under its schema or cut at max_tokens', async () => {
     const { client } = stage()
     const Event = z.strictObject({
       name: z.string(),
@@ -324,7 +324,7 @@ describe('JSON', () => {
     expect(typeof JSON.parse(any.choices[0]!.message.content!)).toBe('object')
   })
 
-  test('of a schema that refers to itself ends', async () => {
+  test('is finite for a recursive schema', async () => {
     const { client } = stage()
     const Tree = z.object({
       value: z.number(),
@@ -343,7 +343,7 @@ describe('JSON', () => {
     for (const { message } of choices) Tree.parse(JSON.parse(message.content!))
   })
 
-  test('fits whatever schema is made of plain parts', async () => {
+  test('is valid under every schema of plain parts', async () => {
     const { client } = stage()
     const leaf = fc.oneof(
       fc.constant(z.boolean()),
@@ -401,7 +401,7 @@ describe('JSON', () => {
 })
 
 describe('a request', () => {
-  test('is held to its shape', async () => {
+  test('is rejected when a field is invalid', async () => {
     const { ask } = stage()
     const issues = async (body: object) => {
       const answer = await ask('/v1/chat/completions', body)
@@ -442,7 +442,7 @@ describe('a request', () => {
     expect((await ask('/v1/chat/completions', { ...good, ...nulls })).status).toBe(200)
   })
 
-  test('is turned away where nobody can answer it', async () => {
+  test('is refused when no model can answer it', async () => {
     const { sim, ask } = stage({ fixtures: 'default', with: {} })
     const asked = async (model: string, more: object = {}) => {
       const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
@@ -469,7 +469,7 @@ describe('a request', () => {
   })
 })
 
-test('a reference to the catalog answers by its id while it runs, and by its id and its name does the same', async () => {
+test('a reference to the catalog answers by its id while it runs, equal to its model by name', async () => {
   const { sim, ask } = stage({ fixtures: 'default', with: {} })
   const asked = async (model: string) => {
     const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
@@ -495,7 +495,7 @@ test('a reference to the catalog answers by its id while it runs, and by its id 
   expect(await asked(voice.model_name)).toEqual(refusal)
 })
 
-test('the models that can be called are listed, and each of them for text answers', async () => {
+test('GET /v1/models lists models, and each text model answers', async () => {
   const { client } = stage({ fixtures: 'default', with: {} })
   const { data } = await client.models.list()
   expect(data[0]).toEqual({ id: 'acme/assistant', object: 'model', created: expect.any(Number), owned_by: 'acme' })

@@ -27,14 +27,14 @@ const fates = ({ journal }: Simulator) =>
     .map(({ kind }) => kind)
     .filter(kind => kind.startsWith('inference.'))
 
-describe.each(['server', 'MSW'] as const)('at the door %s', door => {
+describe.each(['server', 'MSW'] as const)('through %s', door => {
   let client: OpenAI
   beforeAll(() => {
     const { fetch, url } = at(door)
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch })
   })
 
-  test('a batch is uploaded, made, polled and read', async () => {
+  test('a batch is uploaded, created, polled and read', async () => {
     const lines = Array.from({ length: 20 }, (_, n) => ({
       custom_id: `request-${n}`,
       method: 'POST',
@@ -64,7 +64,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     for (const { response } of results) expect(response.body.choices[0]!.message.content).toMatch(/\w/)
   })
 
-  test('a conversation is streamed, its usage last', async () => {
+  test('a chat is streamed with usage last', async () => {
     const whole = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const stream = await client.chat.completions.create({
       ...{ model: 'acme/chat', messages: HELLO, stream: true },
@@ -80,7 +80,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     expect(usage).toEqual(whole.usage)
   })
 
-  test('tools are run until there is an answer', async () => {
+  test('the tool runner ends with an answer', async () => {
     const asked: unknown[] = []
     const runner = client.chat.completions.runTools({
       model: 'acme/chat',
@@ -103,7 +103,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     expect(asked).toEqual([{ city: expect.stringMatching(/^(?:Paris|Rome)$/) }])
   })
 
-  test('an answer is parsed by its schema', async () => {
+  test('an answer is parsed with its schema', async () => {
     const Event = z.object({ name: z.string(), day: z.iso.date(), participants: z.array(z.string()) })
     const answer = await client.chat.completions.parse({
       model: 'acme/chat',
@@ -115,7 +115,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     )
   })
 
-  test('embeddings are the same as text and as numbers, and models are listed', async () => {
+  test('embeddings are equal as base64 and as numbers, and models are listed', async () => {
     const ask = { model: 'cedarline/cedar-embed-base', input: ['a river', 'a road'], dimensions: 64 }
     // It asks for base64 by itself, and decodes it.
     const packed = await client.embeddings.create(ask)
@@ -132,14 +132,14 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     expect(listed).toContain('cedarline/cedar-embed-base')
   })
 
-  test('a client that has heard enough gives its place back', async () => {
+  test('a client that aborts a stream releases its place', async () => {
     const stream = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, stream: true })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
     await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(0)
   })
 })
 
-describe('under MSW, where answers take their time', () => {
+describe('under MSW with inferencePace clock', () => {
   const client = () => new OpenAI({ baseURL: `${PACED}/v1`, apiKey: paced.token, fetch: globalThis.fetch })
   const ask = { model: 'acme/chat', messages: HELLO, max_tokens: 40 }
 
@@ -153,7 +153,7 @@ describe('under MSW, where answers take their time', () => {
     return { stream, pieces, done }
   }
 
-  test('tokens come as time is moved', async () => {
+  test('tokens arrive when time is advanced', async () => {
     const { pieces, done } = await reading()
     await paced.clock.advance('1ms')
     expect(pieces).toEqual([])
@@ -187,7 +187,7 @@ describe('under MSW, where answers take their time', () => {
     expect(fates(paced)).toEqual(['inference.left', 'inference.served'])
   })
 
-  test('a body that is cancelled is cancelled in the world, whoever keeps a copy of it', async () => {
+  test('a cancelled body releases its place although a copy of it exists', async () => {
     const answer = await fetch(`${PACED}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${paced.token}` },

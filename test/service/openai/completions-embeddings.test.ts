@@ -10,7 +10,7 @@ const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 const EMBED = { model: 'cedarline/cedar-embed-base' }
 
-test('a completion is the same whole and streamed, for each prompt and n', async () => {
+test('a completion is equal whole and streamed, for each prompt and n', async () => {
   const { client } = stage()
   const ask = { model: 'acme/chat', prompt: ['Once', 'Upon'], n: 2, max_tokens: 12 }
   const whole = await client.completions.create(ask)
@@ -35,7 +35,7 @@ test('a completion is the same whole and streamed, for each prompt and n', async
   expect(echoed.choices[0]!.text.startsWith('Once upon a time')).toBe(true)
 })
 
-test('a completion of tokens is that of the text they stand for, and counts them as they are', async () => {
+test('a completion of tokens equals that of their text and counts the sent tokens', async () => {
   const { client, ask } = stage()
   const { choices: texts } = await client.completions.create({ ...PROMPT, echo: true })
   const tokens = encode(PROMPT.prompt)
@@ -61,7 +61,7 @@ test('a completion of tokens is that of the text they stand for, and counts them
   expect((await ask('/v1/completions', { model: 'acme/chat', prompt: ['a', 1] })).status).toBe(422)
 })
 
-test('embeddings are unit vectors, equal for equal texts and alike for texts that share words', async () => {
+test('embeddings are unit vectors, equal for equal texts and similar for texts with common words', async () => {
   const { client, ask } = stage({ fixtures: 'default', with: {} })
   // The openai package asks for base64 unless told otherwise, and decodes it.
   const { data } = await client.embeddings.create({
@@ -93,7 +93,7 @@ describe('a vector', () => {
     expect((await client.embeddings.create({ model, input: 'a' })).data[0]!.embedding).toHaveLength(dimensions)
   })
 
-  test('of a model without such a tag is as long as those of models of its size', async () => {
+  test('has a length by model size when the model has no such tag', async () => {
     const sizes = [
       ['acme/embed-33m', 384],
       ['acme/embed-110m', 768],
@@ -115,7 +115,7 @@ describe('a vector', () => {
     }
   })
 
-  test('is shortened by dimensions: the beginning of the whole one, at length 1', async () => {
+  test('with dimensions is the normalized beginning of the full vector', async () => {
     const { client, ask } = stage({ fixtures: 'default', with: {} })
     const vector = async (more: object = {}) =>
       (await client.embeddings.create({ ...EMBED, input: 'a wide river', encoding_format: 'float', ...more })).data[0]!
@@ -136,7 +136,7 @@ describe('a vector', () => {
   })
 })
 
-test('files, batches, models and inference are served under /v1/compat too, in the words of a names profile as well', async () => {
+test('files, batches, models and inference are also served under /v1/compat, with every names profile', async () => {
   const { sim, ask } = stage({ names: { paths: { compat: 'twin' } } })
   for (const mirror of ['compat', 'twin']) {
     const client = clientOf(sim, `http://sim/v1/${mirror}`)
@@ -217,7 +217,7 @@ test('a scripted rule answers matching requests until its count is used up', asy
   expect(sim.inference.list()).toEqual([])
 })
 
-test('a stream cuts no character in two, in the arguments of a tool and in a text without a space', async () => {
+test('a stream never splits a character, in tool arguments and in a text without spaces', async () => {
   const { sim, client } = stage()
   const ask = { model: 'acme/chat', messages: HELLO }
   const given = { note: `ab${'😀'.repeat(40)}` }

@@ -32,7 +32,7 @@ async function read(answer: Response): Promise<{ tokens: number; end: string }> 
   return { tokens, end: 'over' }
 }
 
-test('a stream of a catalog model ends with the grace of its account, and costs what came until then', async () => {
+test('a stream of a catalog model is cut off at the end of the grace period and charged until then', async () => {
   const one = soonOver()
   const { sim } = one
   const ask = (body: object = ASK) =>
@@ -71,7 +71,7 @@ test('a stream of a catalog model ends with the grace of its account, and costs 
   expect(Math.abs(made - tokens)).toBeLessThanOrEqual(1.1)
 })
 
-test('an account whose rent takes its last cent: what runs on an own instance drains, what is paid by the token ends', async () => {
+test('at suspension own instances drain, and answers of catalog models are cut off', async () => {
   const one = soonOver({
     with: { account: { funds_cents: 1 }, deployments: [{ model_name: 'acme/chat' }] } as never,
   })

@@ -8,7 +8,7 @@ const BATCHES = 300
 /** As many as may be under way at once. */
 const AT_ONCE = 100
 
-test('1,000 files and 300 batches are listed, page by page, each once, the newest first', async () => {
+test('1,000 files and 300 batches are listed by page, each once, newest first', async () => {
   const sim = createSimulator({ fixtures: 'empty', seed: 1 })
   const client = new OpenAI({ baseURL: 'http://sim/v1', apiKey: sim.token, fetch: sim.fetch })
   const made = async (path: string, body: BodyInit, type?: string) => {

@@ -39,7 +39,7 @@ function judge(schema: Record<string, unknown>): (value: unknown) => boolean | u
 }
 
 describe('a schema', () => {
-  test('of every day is fitted by each of ten answers, and by the arguments of a call', async () => {
+  test('of everyday use has ten valid answers and valid tool arguments', async () => {
     const { ask } = stage({ check: false })
     for (const schema of FITTED) {
       const isGood = judge(schema)
@@ -54,7 +54,7 @@ describe('a schema', () => {
     }
   })
 
-  test('that nothing fits, or too much would, is refused with the place, and nothing is changed', async () => {
+  test('without a value, or with too large values, is refused with its location and changes nothing', async () => {
     const { sim, ask } = stage({ check: false })
     const before = sim.digest
     for (const [schema, why] of REFUSED) {
@@ -66,7 +66,7 @@ describe('a schema', () => {
     expect(sim.digest).toBe(before)
   })
 
-  test('asks for any call with an object', async () => {
+  test('for tool arguments always gives an object', async () => {
     const { ask } = stage({ check: false })
     for (const parameters of [{}, { anyOf: [{ type: 'string' }, { required: ['a'] }] }]) {
       const { body } = await ask('/v1/chat/completions', called(parameters))
@@ -155,7 +155,7 @@ const { schema: anySchema } = fc.letrec<{ schema: Record<string, unknown>; inner
 }))
 
 describe('any schema', () => {
-  test('is fitted by what is answered, or is refused', async () => {
+  test('has a valid answer or is refused', async () => {
     const { ask } = stage({ check: false })
     let answered = 0
     await fc.assert(
@@ -171,7 +171,7 @@ describe('any schema', () => {
     expect(answered).toBeGreaterThan(15)
   })
 
-  test('judges every value as others do', () => {
+  test('is validated as by ajv', () => {
     fc.assert(
       fc.property(anySchema, fc.array(value, { minLength: 8, maxLength: 8 }), (schema, values) => {
         const isGood = judge(schema)
@@ -186,7 +186,7 @@ describe('any schema', () => {
   })
 })
 
-test('a pattern takes the texts that the engine takes', () => {
+test('a pattern accepts the same texts as the engine', () => {
   const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\d', '\\w', '\\b', '^', '$', '\\u0061', '\\p{L}', '-')
   const { tree } = fc.letrec<{ tree: string }>(tie => ({
     tree: fc.oneof(

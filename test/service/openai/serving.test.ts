@@ -20,7 +20,7 @@ function stream({ sim }: Stage, signal?: AbortSignal, body: object = ASK): Promi
 const paced = (options: SimulatorOptions = {}) => stage({ inferencePace: 'clock', ...options })
 
 describe('an instance', () => {
-  test('answers as many at once as it has places, and who comes then waits in turn', async () => {
+  test('answers one request per place; further requests wait in order', async () => {
     const one = paced()
     const answers = Array.from({ length: 6 }, (_, n) =>
       one.client.chat.completions.create({ ...ASK, messages: [{ role: 'user', content: `Number ${n}` }] }),
@@ -36,7 +36,7 @@ describe('an instance', () => {
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
-  test('that is busier takes longer to the first token, and a larger model longer to each', async () => {
+  test('takes longer to the first token when it is busy, and longer for each token of a larger model', async () => {
     const timesOf = async (options: SimulatorOptions, others: number) => {
       const one = paced(options)
       for (let i = 0; i < others; i++) (await stream(one)).body!.getReader()
@@ -65,7 +65,7 @@ describe('an instance', () => {
     expect(large.each).toBeGreaterThan(alone.each * 1.5)
   })
 
-  test('that is lost breaks the answers in the middle, and what waits goes to the next', async () => {
+  test('breaks its answers when it is lost; waiting requests go to another instance', async () => {
     const one = paced()
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     const answer = await stream(one)
@@ -88,8 +88,8 @@ describe('an instance', () => {
   })
 })
 
-describe('turned away', () => {
-  test('are those over the requests in flight of a token and model, and those over the queue', async () => {
+describe('a request is refused', () => {
+  test('when it exceeds the requests in flight of a token and model, or the queue', async () => {
     const limits = { requests_in_flight: 5, queue_per_deployment: 1 }
     const one = paced({ profile: { extends: 'realistic', limits } as never })
     const open = await Promise.all(Array.from({ length: 4 }, () => stream(one)))
@@ -123,7 +123,7 @@ describe('turned away', () => {
     expect((await waiting).status).toBe(200)
   })
 
-  test('are those who wait for a deployment that is stopped', async () => {
+  test('when the deployment that it waits for is stopped', async () => {
     const one = paced()
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     await Promise.all(Array.from({ length: 4 }, () => stream(one)))
@@ -138,10 +138,10 @@ describe('turned away', () => {
   })
 })
 
-describe('a deployment that sleeps', () => {
+describe('a sleeping deployment', () => {
   const SLEEPS = { deployments: [{ model_name: 'acme/chat', settings: { min_instances: 0, max_instances: 2 } }] }
 
-  test('is woken by a request, which waits for its cold start, and sleeps again', async () => {
+  test('is woken by a request, which waits for the cold start, and sleeps again', async () => {
     const one = stage({ with: SLEEPS })
     await one.sim.clock.advance('10m')
     const [{ instances, status }] = (await one.ask('/deploy/list')).body
@@ -153,7 +153,7 @@ describe('a deployment that sleeps', () => {
     expect(one.fates()).toEqual(['queued', 'served'])
   })
 
-  test('is not woken over the GPU limit: 429, and nothing has changed', async () => {
+  test('answers 429 and stays unchanged when the GPU limit allows no instance', async () => {
     const one = stage({ with: SLEEPS })
     await one.sim.clock.advance('10m')
     one.sim.cluster.limit.set('H100-80GB', 0)
@@ -165,7 +165,7 @@ describe('a deployment that sleeps', () => {
   })
 })
 
-test('requests in flight ask for instances like any load, and none when they are over', async () => {
+test('requests in flight scale a deployment like a load, until they end', async () => {
   const settings = { min_instances: 1, max_instances: 3 }
   const one = paced({
     profile: 'quick',
@@ -181,8 +181,8 @@ test('requests in flight ask for instances like any load, and none when they are
   expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(1)
 }, 20_000)
 
-describe('a client that leaves', () => {
-  test('in the middle of a stream gives its place back at once', async () => {
+describe('a client that aborts', () => {
+  test('during a stream releases its place at once', async () => {
     const one = paced()
     const controller = new AbortController()
     const readers = await Promise.all(
@@ -199,7 +199,7 @@ describe('a client that leaves', () => {
     expect(one.fates()).toEqual(['queued', 'left', 'left', 'left', 'left', 'served'])
   })
 
-  test('while it waits, or before its answer comes, gives its place back too', async () => {
+  test('while waiting, or before its answer, releases its place', async () => {
     const one = paced()
     const controller = new AbortController()
     const asked = Array.from({ length: 6 }, () =>
@@ -212,7 +212,7 @@ describe('a client that leaves', () => {
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
-  test('thousands of times leaves nothing behind', async () => {
+  test('thousands of times leaks nothing', async () => {
     const sim = createSimulator({
       fixtures: 'two-nodes',
       with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
@@ -236,7 +236,7 @@ describe('a client that leaves', () => {
   }, 20_000)
 })
 
-test('a fork goes on with the requests in flight and without their clients', async () => {
+test('a fork continues requests in flight without their clients', async () => {
   const one = paced()
   const answers = Array.from({ length: 6 }, () => one.client.chat.completions.create(ASK))
   await one.sim.clock.advance('1ms')
@@ -249,7 +249,7 @@ test('a fork goes on with the requests in flight and without their clients', asy
   await Promise.all(answers)
 })
 
-test('tokens of catalog models are charged, those of an adapter on one half as much again, own deployments not', async () => {
+test('tokens of catalog models are charged, of their adapters at 1.5 times the price, of own deployments not', async () => {
   const model = 'aurora-labs/aurora-8b-instruct'
   const deployments = [
     {
@@ -279,7 +279,7 @@ test('tokens of catalog models are charged, those of an adapter on one half as m
   expect((await cost('acme/assistant')).cost).toBe(0)
 })
 
-test('requests of clients stand in the report and its series, those that were cut off as failed', async () => {
+test('the report and its series count client requests, those cut off as failed', async () => {
   const one = paced()
   const [{ deploy_id }] = (await one.ask('/deploy/list')).body
   const answers = [1, 2].map(() => one.client.chat.completions.create(ASK))
@@ -297,7 +297,7 @@ test('requests of clients stand in the report and its series, those that were cu
   expect([inAll('served'), inAll('failed'), inAll('left')]).toEqual([2, 1, 0])
 })
 
-test('tokens of answers stand in the report by deployment and in all, also of those who left, and windows add up', async () => {
+test('the report counts tokens by deployment and in total, with aborted requests, and windows add up', async () => {
   const one = paced()
   const [{ deploy_id }] = (await one.ask('/deploy/list')).body
   const first = one.client.chat.completions.create(ASK)
@@ -332,7 +332,7 @@ test('tokens of answers stand in the report by deployment and in all, also of th
   expect(stats.series.reduce((sum: number, { left }: { left: number }) => sum + left, 0)).toBe(1)
 })
 
-test('a report tells the tokens of answers by their model, beside those of batches, to the micro-cent', async () => {
+test('a report has tokens of answers and batches by model, exact to the micro-cent', async () => {
   const { sim, client } = stage()
   const other = 'aurora-labs/aurora-70b-instruct'
   await sim.clock.advance('1s')
@@ -363,7 +363,7 @@ test('a report tells the tokens of answers by their model, beside those of batch
   expect(text).toContain(`of it ${other}`)
 })
 
-test('a request waits until it is over, and is left, not served, when its client gives up before its turn', async () => {
+test('a request counts as waiting until it ends, and as left when its client aborts before its turn', async () => {
   const one = paced()
   const [{ deploy_id }] = (await one.ask('/deploy/list')).body
   const since = async () => (await one.ask(`/deploy/${deploy_id}/stats`)).body.requests

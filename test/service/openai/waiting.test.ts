@@ -34,7 +34,7 @@ function heard() {
 const chat = ({ ask }: Running, body: object = ASK, path = '/v1/chat/completions') =>
   ask(path, { method: 'POST', body: JSON.stringify(body) })
 
-test('every request that waits for time says so once, what for, until when, and how to move it', async () => {
+test('every request that waits for time prints one warning with cause, end and remedy', async () => {
   const { said, until } = heard()
   const here = stage(SLEEPS)
   const real = await running({ ...SLEEPS, clock: 'manual' }, { latency: 'real' })
@@ -68,7 +68,7 @@ test('every request that waits for time says so once, what for, until when, and 
   expect(said).toHaveLength(3)
 })
 
-test('who waits is listed with what for and until when, and no more when it is answered', async () => {
+test('a pending request is listed with cause and end until it is answered', async () => {
   const one = await running({ ...SLEEPS, clock: 'manual' }, { latency: 'real' })
   const { sim } = one
   await sim.clock.advance('10m')
@@ -113,7 +113,7 @@ test('who waits is listed with what for and until when, and no more when it is a
   expect(await listed('/_sim')).toEqual([])
 })
 
-test('what nothing that is planned brings has no moment, and a place in the queue its own words', async () => {
+test('a pending request has no end without a scheduled event, and a queued one has its position', async () => {
   const limits = { queue_per_deployment: 10 }
   const one = stage({ profile: { extends: 'realistic', limits } as never, inferencePace: 'clock' })
   const asked = Array.from({ length: 6 }, () => one.client.chat.completions.create(ASK))
@@ -137,7 +137,7 @@ test('what nothing that is planned brings has no moment, and a place in the queu
   expect(sold.sim.pendingRequests).toEqual([])
 })
 
-test('a clock that moves when it is asked stands while it is held, and goes on when it is let go', async () => {
+test('an on-poll clock pauses while it is held and continues after the release', async () => {
   const one = stage({ ...SLEEPS, clock: 'manual' })
   await one.sim.clock.advance('10m')
   one.sim.clock.set('on-poll')
@@ -149,7 +149,7 @@ test('a clock that moves when it is asked stands while it is held, and goes on w
   expect((await answer).usage?.completion_tokens).toBe(3)
 })
 
-test('real latency is real: an answer takes no shorter because its world is faster, or was moved past it', async () => {
+test('real latency does not depend on the speed or moves of the clock', async () => {
   const fast = await running({ clock: { mode: 'scaled', speed: 3600 }, ...awake }, { latency: 'real' })
   const body = { ...ASK, max_tokens: 20 }
   const moved = await running({ clock: 'manual', ...awake }, { latency: 'real' })
