@@ -1,4 +1,4 @@
-/** How a batch ends, each way told through the public API alone. */
+/** The ways in which a batch ends, through the public API. */
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
@@ -37,7 +37,7 @@ async function begun(lines: readonly string[], options: SimulatorOptions = {}) {
     now,
     cancel: () => sim.world.batches.get(id)!.cancel(),
     until: (status: string, within = '25h') => sim.clock.until(async () => (await now()).status === status, { within }),
-    /** Both files, and that every line stands in one of them once. */
+    /** Returns both files. Asserts that each line is in exactly one of them. */
     async files() {
       const { output_file_id, error_file_id } = await now()
       const [output, errors] = [await read(output_file_id), await read(error_file_id)]
@@ -91,7 +91,7 @@ describe('a batch', () => {
     const { output, errors } = await here.files()
     expect(output.map(one => one.custom_id)).toEqual(ids(request_counts!.completed))
     expect(new Set(errors.map(one => one.error!.code))).toEqual(new Set(['batch_expired']))
-    // All but the line that was running: 24 hours at 7 tokens/s, less the validation.
+    // All lines except the running one: 24 hours at 7 tokens/s, minus the validation.
     const tokens = output.reduce((sum, one) => sum + one.response!.body.usage.total_tokens, 0)
     expect(tokens).toBeLessThanOrEqual(7 * 86_400)
     expect(tokens).toBeGreaterThan(7 * 86_400 - 400)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { Refusal } from '../../src/service/client/refusal.ts'
 
-/** A client of a service that notes what it is sent and answers always the same. */
+/** Creates a client of a service that records requests and always returns the same answer. */
 function noting(
   answer: () => Response = () => Response.json({}),
   options = { baseUrl: 'http://sim/base/', token: 'one' },

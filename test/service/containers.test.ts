@@ -1,4 +1,4 @@
-/** Containers and hosted instances as a client rents, follows and ends them. */
+/** Containers and hosted instances, from creation to deletion by a client. */
 import { describe, expect, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import type { GpuType } from '../../src/data/records/records.ts'

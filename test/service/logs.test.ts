@@ -124,7 +124,7 @@ describe('the logs of a deployment', () => {
     await sim.clock.advance('62m')
     const counts = (await texts(deploy_id)).filter(text => text.includes('requests served'))
     expect(counts).toHaveLength(12)
-    // One instance does 36.7 requests/s; the rest waits until the queue is full, then it is refused.
+    // One instance serves 36.7 requests/s. The rest waits until the queue is full, then it is refused.
     expect(counts[0]).toMatch(/^(INFO|WARNING) last 5m: 1\d{4} requests served, \d+ refused, \d+ waiting; 96 in work, /)
     const sums = counts.map(text =>
       text

@@ -5,7 +5,7 @@ import { refusal, refused, service } from './service-world.ts'
 
 const SOURCE = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone' } as const
 
-/** A running base, with a client of its world; every event is held to the laws. */
+/** Creates a running base and a client of its world. Each event is checked for invariants. */
 function running() {
   const deployments = [{ model_name: 'acme/chat', num_gpus: 2, weights: { repo: 'acme/chat-8b' } }]
   const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, check: true })
@@ -78,7 +78,7 @@ describe('a created adapter', () => {
   test('invalid changes are refused', async () => {
     const { client, ask } = service()
     expect(await refused(client.getLora({ lora_name: 'nobody' }))).toEqual([404, 'no LoRA adapter nobody'])
-    // A deployment of that name is no adapter.
+    // This name is a deployment, not an adapter.
     for (const lora_name of ['nobody', 'assistant', 'aurora-labs/aurora-8b-instruct']) {
       const calls = [client.getLora, client.getLoraStatus, client.updateLora, client.deleteLora]
       for (const call of calls) expect((await refusal(call({ lora_name })))[0]).toBe(404)

@@ -214,7 +214,7 @@ describe('counting tokens', () => {
   test('a body of more than 8 MiB is refused', async () => {
     const { ask } = service()
     const status = async (letters: number) => {
-      // A letter of 2 bytes.
+      // This letter has 2 bytes.
       const body = { ...hello, thinking: { note: 'é'.repeat(letters) } }
       return (await ask('POST /vendor_a/v1/messages/count_tokens', body, {})).status
     }

@@ -1,4 +1,4 @@
-/** What the document does not have and a client needs to follow what it starts. */
+/** Endpoints that the interface document does not have but a lifecycle needs. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
@@ -268,7 +268,7 @@ test('an API token authenticates from creation to deletion', async () => {
   expect((await ask(`DELETE /v1/api-tokens/${made.token_id}`)).body).toEqual({})
   expect((await ask('GET /v1/api-tokens', undefined, made.token)).status).toBe(401)
   expect((await ask(`GET /v1/api-tokens/${made.token}`)).status).toBe(404)
-  // The name is free again; the value is another.
+  // The name is free again, and the value is different.
   const { body: again } = await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })
   expect(again.token).not.toBe(made.token)
   const headers = { authorization: `Bearer ${made.token}` }

@@ -38,7 +38,7 @@ describe('GET /deploy/llm/gpu_availability', () => {
       status: 403,
     })
     const made = await api.createLlmDeployment({ ...body, model_name: 'b', num_gpus: 2 })
-    // What is asked for counts against the limit before it is placed.
+    // Requested GPUs count against the limit before placement.
     expect((await offers())['2xH100-80GB']!.available).toBe(false)
     await sim.clock.advance('1h')
     expect((await api.getDeployment(made)).status).toBe('running')

@@ -117,7 +117,7 @@ describe('stats of a deployment', () => {
       requests: { served: 600 },
       tokens: { input: 1800, output: 3000 },
     })
-    // Those of ten seconds are told by their last.
+    // Counts are exact to ten seconds.
     expect((await stats({ from: EPOCH, to: EPOCH + 20 })).requests.served).toBe(200)
     expect((await stats({ from: EPOCH + 20, to: EPOCH + 60 })).requests.served).toBe(400)
   })

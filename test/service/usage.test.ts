@@ -97,7 +97,7 @@ describe('usage by month', () => {
     const tokens = months.flatMap(({ items }) => items).filter(({ type }) => type === 'tokens')
     expect(tokens.filter(({ name }) => name === model).map(({ id }) => id)).toEqual(expect.arrayContaining(batches))
     expect(months[0]!.items.map(({ name }) => name)).toContain(hostedName)
-    // Cut where nobody's month ends: the parts add up all the same.
+    // Split within a month, the parts still add up.
     const cut = ms('2026-02-13T12:34:56Z') / 1000
     const parts = [...(await usage('2026.01', cut)).months, ...(await usage(cut)).months]
     expect(parts).toHaveLength(5)
@@ -138,7 +138,7 @@ describe('usage by month', () => {
   })
 
   test('a charge at the boundary of two months is in the first of them only', async () => {
-    // Charged by hand, behind the back of the laws.
+    // Charged directly, without invariant checks.
     const { sim, usage } = account({ check: false })
     await sim.clock.advanceTo('2026-02-01T00:00:00Z')
     sim.world.ledger.chargeTokens('aurora-labs/aurora-8b-instruct', 5_000_000)

@@ -1,11 +1,11 @@
-/** The same bodies asked live and as lines of a batch: what is answered and what is refused is the same. */
+/** Sends equal bodies as requests and as batch lines, and compares answers and refusals. */
 import type OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { createChatCompletion } from '../../../src/service/openai/chat.ts'
 import { createCompletion } from '../../../src/service/openai/completions.ts'
 import { countTokens, loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
-import { HELLO, type Stage, stage } from './openai-world.ts'
+import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 await loadTokenizer()
 
@@ -93,8 +93,8 @@ const REFUSED: Record<string, readonly [endpoint: string, body: object]> = {
   'a text above the context': [TEXT, text({ prompt: ['a', 'river '.repeat(9_000)] })],
 }
 
-function here(strictRequests = false): Stage {
-  const one = stage({ strictRequests })
+function here(strictRequests = false): OpenaiWorld {
+  const one = openaiWorld({ strictRequests })
   const { inference } = one.sim
   inference.add({ contains: 'rain', answer: { text: 'Rain, rain, and more rain.' } })
   inference.add({ contains: 'a list', answer: { json: ['a', 'b'] } })
@@ -106,8 +106,8 @@ function here(strictRequests = false): Stage {
 // biome-ignore lint/suspicious/noExplicitAny: whatever stands in a file
 type Line = { id: string; custom_id: string; response: any; error: any }
 
-/** What becomes of bodies as lines of one batch: those of the output, and those of the error file. */
-async function batched({ sim, client }: Stage, endpoint: string, bodies: Record<string, object>) {
+/** Runs the bodies as lines of one batch. Returns the lines of the output and of the error file. */
+async function batched({ sim, client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
   const lines = Object.entries(bodies).map(([custom_id, body]) => ({ custom_id, method: 'POST', url: endpoint, body }))
   const content = lines.map(line => JSON.stringify(line)).join('\n')
   const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
@@ -283,7 +283,7 @@ test('the charge matches the usage of the lines', async () => {
 })
 
 test('a scripted rule answers lines in order up to its count, and none of a failed file', async () => {
-  const { sim, ...one } = stage()
+  const { sim, ...one } = openaiWorld()
   sim.inference.add({ contains: 'rivers', times: 2, answer: { text: 'Twice.' } })
   const bodies = { a: chat({}), b: chat({}), c: chat({}) }
   const line = (body: object) => JSON.stringify({ custom_id: 'a', method: 'POST', url: CHAT, body })
@@ -293,7 +293,7 @@ test('a scripted rule answers lines in order up to its count, and none of a fail
   await sim.clock.advance('1h')
   const { id } = await one.client.files.create({ purpose: 'batch', file: new File([line(chat({}))], 'in.jsonl') })
   await one.client.batches.create({ input_file_id: id, endpoint: CHAT, completion_window: '24h' })
-  // What comes about in a copy of the world has not come about here.
+  // A fork of the world must not change the counts here.
   sim.world.fork().runTo(sim.world.clock.now + 3_600_000_000)
   expect(sim.inference.list()[0]!.hits).toBe(0)
   const { output } = await batched({ sim, ...one }, CHAT, bodies)
@@ -318,7 +318,7 @@ test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s cont
   expect((await client.batches.retrieve(id)).status).toBe(status)
   const bytes = sim.snapshot().toBytes()
   const twin = sim.fork()
-  const other = stage({ fixtures: 'empty', with: {} })
+  const other = openaiWorld({ fixtures: 'empty', with: {} })
   other.sim.restore(Snapshot.from(bytes))
   for (const one of [sim, twin, other.sim]) await one.clock.advance('3h')
   const read = (one: typeof sim) =>

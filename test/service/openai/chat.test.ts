@@ -1,10 +1,10 @@
-/** Conversations, as the openai package has them with the simulator. */
+/** Chat completions through the openai package. */
 import fc from 'fast-check'
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { HELLO, stage } from './openai-world.ts'
+import { HELLO, openaiWorld } from './openai-world.ts'
 
 const WEATHER = {
   type: 'function' as const,
@@ -23,7 +23,7 @@ const CLOCK = { type: 'function' as const, function: { name: 'read_clock' } }
 
 describe('text', () => {
   test('matches the token count of usage and is equal for equal requests and seeds', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const first = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const [choice] = first.choices
     expect(first.usage).toEqual({
@@ -38,14 +38,14 @@ describe('text', () => {
     const again = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     expect(again.choices).toEqual(first.choices)
     expect(again.id).not.toBe(first.id)
-    const elsewhere = await stage().client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const elsewhere = await openaiWorld().client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     expect(elsewhere).toEqual(first)
-    const other = await stage({ seed: 2 }).client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const other = await openaiWorld({ seed: 2 }).client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     expect(other.choices).not.toEqual(first.choices)
   })
 
   test('is equal for all spellings of a model, live and in a batch', async () => {
-    const { sim, client } = stage()
+    const { sim, client } = openaiWorld()
     const { deploy_id } = sim.world.deployments.list()[0]!
     const said: unknown[] = []
     for (const model of ['acme/chat', 'chat', `deploy_id:${deploy_id}`]) {
@@ -64,7 +64,7 @@ describe('text', () => {
   })
 
   test('is refused when the prompt fills the context (max_tokens of the model)', async () => {
-    const { ask } = stage({ fixtures: 'default', with: {} })
+    const { ask } = openaiWorld({ fixtures: 'default', with: {} })
     const { max_tokens } = (await ask('/models/acme/assistant')).body
     expect(max_tokens).toBe(8192)
     const sent = async (tokens: number) => {
@@ -87,7 +87,7 @@ describe('text', () => {
   })
 
   test('has n different answers, the first equal to the single answer', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const alone = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const three = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, n: 3 })
     const texts = three.choices.map(({ message }) => message.content)
@@ -97,7 +97,7 @@ describe('text', () => {
   })
 
   test('ends at max_tokens or before a stop text', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const ask = { model: 'acme/chat', messages: HELLO }
     const whole = (await client.chat.completions.create(ask)).choices[0]!.message.content!
     const short = await client.chat.completions.create({ ...ask, max_completion_tokens: 5 })
@@ -114,7 +114,7 @@ describe('text', () => {
   })
 
   test('that is cut is the beginning of the full text, for each of n answers, whole and streamed', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const ask = { model: 'acme/chat', messages: HELLO, n: 4 }
     const uncut = await client.chat.completions.create(ask)
     const texts = uncut.choices.map(({ message }) => message.content!)
@@ -133,7 +133,7 @@ describe('text', () => {
   })
 
   test('is equal in a batch', async () => {
-    const { sim, client } = stage()
+    const { sim, client } = openaiWorld()
     const live = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions' }
     const content = JSON.stringify({ ...line, body: { model: 'acme/chat', messages: HELLO } })
@@ -151,7 +151,7 @@ describe('text', () => {
 
 describe('a stream', () => {
   test('has the same answer token by token, with usage last', async () => {
-    const { client, fates } = stage()
+    const { client, inferenceKinds } = openaiWorld()
     const ask = { model: 'acme/chat', messages: HELLO, n: 2 }
     const whole = await client.chat.completions.create(ask)
     const stream = await client.chat.completions.create({
@@ -177,11 +177,11 @@ describe('a stream', () => {
       'stop',
       'stop',
     ])
-    expect(fates()).toEqual(['served', 'served'])
+    expect(inferenceKinds()).toEqual(['served', 'served'])
   })
 
   test('has usage only on request and ends with [DONE]', async () => {
-    const { sim } = stage()
+    const { sim } = openaiWorld()
     const answer = await sim.fetch('http://sim/v1/chat/completions', {
       method: 'POST',
       headers: { authorization: `Bearer ${sim.token}` },
@@ -200,7 +200,7 @@ describe('a tool', () => {
   const Arguments = z.strictObject({ city: z.string().min(1), unit: z.enum(['celsius', 'fahrenheit']) })
 
   test('is called with valid arguments, equal whole and streamed', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
     const whole = await client.chat.completions.create({ ...ask, messages })
     const [call] = whole.choices[0]!.message.tool_calls!
@@ -216,7 +216,7 @@ describe('a tool', () => {
   })
 
   test('is called by tool_choice, and its result is answered with text', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const named = { type: 'function' as const, function: { name: 'read_clock' } }
     const chosen = await client.chat.completions.create({ ...ask, tool_choice: named })
     expect(chosen.choices[0]!.message.tool_calls).toMatchObject([{ function: { name: 'read_clock', arguments: '{}' } }])
@@ -229,7 +229,7 @@ describe('a tool', () => {
   })
 
   test('is one of allowed_tools', async () => {
-    const { client, ask: post } = stage()
+    const { client, ask: post } = openaiWorld()
     const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
     const clock = { type: 'function', function: { name: 'read_clock' } }
     const allowed = (mode: 'auto' | 'required', tools: Record<string, unknown>[] = [clock]) => ({
@@ -253,7 +253,7 @@ describe('a tool', () => {
   })
 
   test('of type custom is called with a text, equal whole and streamed', async () => {
-    const { client, ask: post } = stage()
+    const { client, ask: post } = openaiWorld()
     const custom = { type: 'custom' as const, custom: { name: 'run_code' } }
     const body = { model: 'acme/chat', messages: HELLO, tools: [custom, CLOCK], tool_choice: custom }
     const whole = await client.chat.completions.create(body)
@@ -281,7 +281,7 @@ describe('a tool', () => {
   })
 
   test('ends the tool loop of the openai package', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const seen: unknown[] = []
     const runTool = {
       ...WEATHER.function,
@@ -301,7 +301,7 @@ describe('a tool', () => {
 
 describe('JSON', () => {
   test('is valid under its schema or cut at max_tokens', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const Event = z.strictObject({
       name: z.string(),
       when: z.iso.datetime(),
@@ -325,7 +325,7 @@ describe('JSON', () => {
   })
 
   test('is finite for a recursive schema', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const Tree = z.object({
       value: z.number(),
       get children() {
@@ -344,7 +344,7 @@ describe('JSON', () => {
   })
 
   test('is valid under every schema of plain parts', async () => {
-    const { client } = stage()
+    const { client } = openaiWorld()
     const leaf = fc.oneof(
       fc.constant(z.boolean()),
       fc.constant(z.null()),
@@ -402,7 +402,7 @@ describe('JSON', () => {
 
 describe('a request', () => {
   test('is rejected when a field is invalid', async () => {
-    const { ask } = stage()
+    const { ask } = openaiWorld()
     const issues = async (body: object) => {
       const answer = await ask('/v1/chat/completions', body)
       expect(answer.status).toBe(422)
@@ -443,7 +443,7 @@ describe('a request', () => {
   })
 
   test('is refused when no model can answer it', async () => {
-    const { sim, ask } = stage({ fixtures: 'default', with: {} })
+    const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const asked = async (model: string, more: object = {}) => {
       const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
       return [status, body.error]
@@ -470,7 +470,7 @@ describe('a request', () => {
 })
 
 test('a reference to the catalog answers by its id while it runs, equal to its model by name', async () => {
-  const { sim, ask } = stage({ fixtures: 'default', with: {} })
+  const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
   const asked = async (model: string) => {
     const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
     return [status, body.error?.replace(/^model \S+/, 'model M')]
@@ -481,7 +481,7 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
   legacy.stop()
   expect(await asked(id)).toEqual([503, 'model M is stopped, not running'])
   expect((await asked(legacy.model_name))[0]).toBe(200)
-  // It has no instances of the account's, neither before nor after.
+  // A reference has no instances of the account before or after.
   expect((await ask(`/deploy/${legacy.deploy_id}/start`, {})).status).toBe(200)
   await sim.clock.advance('1h')
   expect(legacy.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
@@ -496,7 +496,7 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
 })
 
 test('GET /v1/models lists models, and each text model answers', async () => {
-  const { client } = stage({ fixtures: 'default', with: {} })
+  const { client } = openaiWorld({ fixtures: 'default', with: {} })
   const { data } = await client.models.list()
   expect(data[0]).toEqual({ id: 'acme/assistant', object: 'model', created: expect.any(Number), owned_by: 'acme' })
   let answered = 0

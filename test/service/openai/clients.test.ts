@@ -1,4 +1,4 @@
-/** Programs as the documentation of the openai package shows them: nothing but the base URL is another. */
+/** Programs from the documentation of the openai package, with another base URL. */
 import OpenAI, { toFile } from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ const PACED = 'https://paced.example.test'
 const deployments = [{ model_name: 'acme/chat', max_batch_size: 4 }]
 
 const world = { fixtures: 'two-nodes', seed: 1, check: true, with: { deployments } } as const
-// Whoever asks for the state of a batch finds it a step further.
+// With this clock, each poll of a batch advances it.
 const sim = createSimulator({ ...world, clock: 'on-poll' })
 const paced = createSimulator({ ...world, inferencePace: 'clock' })
 const at = openDoors(sim, { base: 'https://api.openai.example.test', others: handlers(paced, { baseUrl: PACED }) })
@@ -21,7 +21,7 @@ beforeEach(() => {
   paced.reset()
 })
 
-const fates = ({ journal }: Simulator) =>
+const inferenceKinds = ({ journal }: Simulator) =>
   journal
     .entries()
     .map(({ kind }) => kind)
@@ -117,7 +117,7 @@ describe.each(['server', 'MSW'] as const)('through %s', door => {
 
   test('embeddings are equal as base64 and as numbers, and models are listed', async () => {
     const ask = { model: 'cedarline/cedar-embed-base', input: ['a river', 'a road'], dimensions: 64 }
-    // It asks for base64 by itself, and decodes it.
+    // The package requests base64 by default and decodes it.
     const packed = await client.embeddings.create(ask)
     const plain = await client.embeddings.create({ ...ask, encoding_format: 'float' })
     const raw = await client.embeddings.create({ ...ask, encoding_format: 'base64' })
@@ -143,7 +143,7 @@ describe('under MSW with inferencePace clock', () => {
   const client = () => new OpenAI({ baseURL: `${PACED}/v1`, apiKey: paced.token, fetch: globalThis.fetch })
   const ask = { model: 'acme/chat', messages: HELLO, max_tokens: 40 }
 
-  /** A stream and what has come of it so far. */
+  /** A stream and the chunks received until now. */
   async function reading(signal?: AbortSignal) {
     const stream = await client().chat.completions.create({ ...ask, stream: true }, signal ? { signal } : {})
     const pieces: string[] = []
@@ -164,7 +164,7 @@ describe('under MSW with inferencePace clock', () => {
     await paced.clock.advance('10s')
     await done
     expect(pieces).toHaveLength(40)
-    expect(fates(paced)).toEqual(['inference.served'])
+    expect(inferenceKinds(paced)).toEqual(['inference.served'])
   })
 
   test.each([
@@ -184,7 +184,7 @@ describe('under MSW with inferencePace clock', () => {
     await other.done
     expect(other.pieces).toHaveLength(40)
     expect(one.pieces.length).toBeLessThan(30)
-    expect(fates(paced)).toEqual(['inference.left', 'inference.served'])
+    expect(inferenceKinds(paced)).toEqual(['inference.left', 'inference.served'])
   })
 
   test('a cancelled body releases its place although a copy of it exists', async () => {
@@ -198,7 +198,7 @@ describe('under MSW with inferencePace clock', () => {
     const [first] = await Promise.all([reader.read(), paced.clock.advance('300ms')])
     expect(new TextDecoder().decode(first.value)).toContain('"role":"assistant"')
     await reader.cancel()
-    expect(fates(paced)).toEqual(['inference.left'])
+    expect(inferenceKinds(paced)).toEqual(['inference.left'])
     expect(await copy.text()).toContain('"role":"assistant"')
   })
 })

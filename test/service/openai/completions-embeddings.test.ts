@@ -1,17 +1,17 @@
-/** Completions, embeddings, the mirror, and answers that a test scripts. */
+/** Completions, embeddings, mirrored paths and scripted answers. */
 
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { running } from '../../transports/http/running-server.ts'
-import { clientOf, HELLO, stage } from './openai-world.ts'
+import { clientOf, HELLO, openaiWorld } from './openai-world.ts'
 
 const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 const EMBED = { model: 'cedarline/cedar-embed-base' }
 
 test('a completion is equal whole and streamed, for each prompt and n', async () => {
-  const { client } = stage()
+  const { client } = openaiWorld()
   const ask = { model: 'acme/chat', prompt: ['Once', 'Upon'], n: 2, max_tokens: 12 }
   const whole = await client.completions.create(ask)
   expect(whole).toMatchObject({
@@ -36,7 +36,7 @@ test('a completion is equal whole and streamed, for each prompt and n', async ()
 })
 
 test('a completion of tokens equals that of their text and counts the sent tokens', async () => {
-  const { client, ask } = stage()
+  const { client, ask } = openaiWorld()
   const { choices: texts } = await client.completions.create({ ...PROMPT, echo: true })
   const tokens = encode(PROMPT.prompt)
   const one = await client.completions.create({ ...PROMPT, prompt: tokens, echo: true })
@@ -62,8 +62,8 @@ test('a completion of tokens equals that of their text and counts the sent token
 })
 
 test('embeddings are unit vectors, equal for equal texts and similar for texts with common words', async () => {
-  const { client, ask } = stage({ fixtures: 'default', with: {} })
-  // The openai package asks for base64 unless told otherwise, and decodes it.
+  const { client, ask } = openaiWorld({ fixtures: 'default', with: {} })
+  // The openai package requests base64 by default and decodes it.
   const { data } = await client.embeddings.create({
     ...EMBED,
     input: ['a wide river', 'a wide river', 'the river is wide', 'bread and butter'],
@@ -88,7 +88,7 @@ describe('a vector', () => {
     ['aurora-labs/aurora-embed-large', 1024],
     ['quillworks/quill-code-embed', 1536],
   ])('of %s is as long as its tag in the catalog says: %i', async (model, dimensions) => {
-    const { sim, client } = stage({ fixtures: 'default', with: {} })
+    const { sim, client } = openaiWorld({ fixtures: 'default', with: {} })
     expect(sim.world.store.models.get(model)!.tags).toContain(`${dimensions}-dimensions`)
     expect((await client.embeddings.create({ model, input: 'a' })).data[0]!.embedding).toHaveLength(dimensions)
   })
@@ -105,7 +105,7 @@ describe('a vector', () => {
     const deployments = sizes.map(([model_name]) => ({
       ...{ model_name, task: 'embeddings' as const, gpu: 'L4-24GB' as const, max_batch_size: 8 },
     }))
-    const { client } = stage({
+    const { client } = openaiWorld({
       fixtures: 'default',
       with: { deployments, account: { gpu_limits: { 'L4-24GB': null } } },
     })
@@ -116,7 +116,7 @@ describe('a vector', () => {
   })
 
   test('with dimensions is the normalized beginning of the full vector', async () => {
-    const { client, ask } = stage({ fixtures: 'default', with: {} })
+    const { client, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const vector = async (more: object = {}) =>
       (await client.embeddings.create({ ...EMBED, input: 'a wide river', encoding_format: 'float', ...more })).data[0]!
         .embedding
@@ -137,7 +137,7 @@ describe('a vector', () => {
 })
 
 test('files, batches, models and inference are also served under /v1/compat, with every names profile', async () => {
-  const { sim, ask } = stage({ names: { paths: { compat: 'twin' } } })
+  const { sim, ask } = openaiWorld({ names: { paths: { compat: 'twin' } } })
   for (const mirror of ['compat', 'twin']) {
     const client = clientOf(sim, `http://sim/v1/${mirror}`)
     expect((await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })).choices).toHaveLength(1)
@@ -151,13 +151,13 @@ test('files, batches, models and inference are also served under /v1/compat, wit
   }
   const { paths } = (await ask('/openapi.json')).body
   expect(paths['/v1/twin/chat/completions'].post['x-mirror-of']).toBe('createChatCompletion')
-  const documented = stage({ documentedOnly: true })
+  const documented = openaiWorld({ documentedOnly: true })
   expect((await documented.ask('/v1/files', {})).status).toBe(422)
   expect((await documented.ask('/v1/compat/files', {})).status).toBe(404)
 })
 
 test('a scripted rule answers matching requests until its count is used up', async () => {
-  const { sim, client } = stage()
+  const { sim, client } = openaiWorld()
   const said = async (content: string, model = 'acme/chat') =>
     (await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!
   sim.inference.add({ contains: 'WEATHER', model: 'acme/chat', answer: { text: 'Sunny, 21 degrees.' } })
@@ -218,7 +218,7 @@ test('a scripted rule answers matching requests until its count is used up', asy
 })
 
 test('a stream never splits a character, in tool arguments and in a text without spaces', async () => {
-  const { sim, client } = stage()
+  const { sim, client } = openaiWorld()
   const ask = { model: 'acme/chat', messages: HELLO }
   const given = { note: `ab${'😀'.repeat(40)}` }
   sim.inference.add({ times: 1, answer: { toolCall: { name: 'note', arguments: given } } })
@@ -237,7 +237,7 @@ test('a stream never splits a character, in tool arguments and in a text without
 })
 
 test('the handle of a scripted rule counts its hits and removes that rule only', async () => {
-  const { sim, client } = stage()
+  const { sim, client } = openaiWorld()
   const ask = async () => {
     const { choices } = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     return choices[0]!.message.content

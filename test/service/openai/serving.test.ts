@@ -1,13 +1,13 @@
-/** How requests are served: places, queues, waking, loss of an instance, clients that leave. */
+/** Serving of requests: places, queues, wake-up, loss of an instance, clients that abort. */
 import { describe, expect, test } from 'vitest'
 import { formatReport } from '../../../src/cli/report-text.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { batchOf, CATALOG, many } from '../../simulation/batch-world.ts'
-import { HELLO, type Stage, stage } from './openai-world.ts'
+import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO }
 
-function stream({ sim }: Stage, signal?: AbortSignal, body: object = ASK): Promise<Response> {
+function stream({ sim }: OpenaiWorld, signal?: AbortSignal, body: object = ASK): Promise<Response> {
   return sim.fetch('http://sim/v1/chat/completions', {
     method: 'POST',
     headers: { authorization: `Bearer ${sim.token}` },
@@ -16,8 +16,8 @@ function stream({ sim }: Stage, signal?: AbortSignal, body: object = ASK): Promi
   })
 }
 
-/** A world whose answers take their time. */
-const paced = (options: SimulatorOptions = {}) => stage({ inferencePace: 'clock', ...options })
+/** A world with inferencePace clock. */
+const paced = (options: SimulatorOptions = {}) => openaiWorld({ inferencePace: 'clock', ...options })
 
 describe('an instance', () => {
   test('answers one request per place; further requests wait in order', async () => {
@@ -32,7 +32,7 @@ describe('an instance', () => {
     expect(done).toEqual([])
     await one.sim.clock.advance('30s')
     expect(done).toHaveLength(6)
-    expect(one.fates()).toEqual([...Array(2).fill('queued'), ...Array(6).fill('served')])
+    expect(one.inferenceKinds()).toEqual([...Array(2).fill('queued'), ...Array(6).fill('served')])
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
@@ -53,7 +53,7 @@ describe('an instance', () => {
       return { first: told[0]!, each: (told.at(-1)! - told[0]!) / 39 }
     }
     const alone = await timesOf({}, 0)
-    // The middles of llm-d's simulator for 8B on an H100: 112 ms, then 12.5 ms a token.
+    // Medians of llm-d's simulator for 8B on an H100: 112 ms, then 12.5 ms per token.
     expect(alone.first / 1000).toBeGreaterThan(60)
     expect(alone.first / 1000).toBeLessThan(120)
     expect(alone.each / 1000).toBeCloseTo(12.5, 0)
@@ -81,7 +81,7 @@ describe('an instance', () => {
     one.sim.cluster.nodeOf(deploy_id).crash()
     expect(await text).toBe('terminated: UND_ERR_SOCKET')
     expect(await whole).toEqual([503, '1'])
-    expect(one.fates()).toEqual(['broken', 'broken'])
+    expect(one.inferenceKinds()).toEqual(['broken', 'broken'])
     const next = one.client.chat.completions.create(ASK)
     await one.sim.clock.advance('30m')
     expect((await next).choices).toHaveLength(1)
@@ -102,7 +102,7 @@ describe('a request is refused', () => {
       '5 requests to acme/chat are in flight with this token',
     ])
     expect(sixth.headers.get('retry-after')).toBe('1')
-    // However it is spelled, it is one model.
+    // Every spelling means the same model.
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     for (const model of ['chat', `deploy_id:${deploy_id}`]) {
       const more = await stream(one, undefined, { ...ASK, model })
@@ -142,7 +142,7 @@ describe('a sleeping deployment', () => {
   const SLEEPS = { deployments: [{ model_name: 'acme/chat', settings: { min_instances: 0, max_instances: 2 } }] }
 
   test('is woken by a request, which waits for the cold start, and sleeps again', async () => {
-    const one = stage({ with: SLEEPS })
+    const one = openaiWorld({ with: SLEEPS })
     await one.sim.clock.advance('10m')
     const [{ instances, status }] = (await one.ask('/deploy/list')).body
     expect([instances, status]).toEqual([{ running: 0, pending: 0 }, 'running'])
@@ -150,11 +150,11 @@ describe('a sleeping deployment', () => {
     await one.sim.clock.advance('20m')
     expect((await answer).choices).toHaveLength(1)
     expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(0)
-    expect(one.fates()).toEqual(['queued', 'served'])
+    expect(one.inferenceKinds()).toEqual(['queued', 'served'])
   })
 
   test('answers 429 and stays unchanged when the GPU limit allows no instance', async () => {
-    const one = stage({ with: SLEEPS })
+    const one = openaiWorld({ with: SLEEPS })
     await one.sim.clock.advance('10m')
     one.sim.cluster.limit.set('H100-80GB', 0)
     const digest = one.sim.digest
@@ -196,7 +196,7 @@ describe('a client that aborts', () => {
     expect(one.sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 1, waiting: 0 })
     await one.sim.clock.advance('10s')
     await waiting
-    expect(one.fates()).toEqual(['queued', 'left', 'left', 'left', 'left', 'served'])
+    expect(one.inferenceKinds()).toEqual(['queued', 'left', 'left', 'left', 'left', 'served'])
   })
 
   test('while waiting, or before its answer, releases its place', async () => {
@@ -217,7 +217,7 @@ describe('a client that aborts', () => {
       fixtures: 'two-nodes',
       with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
     })
-    const one = { sim } as Stage
+    const one = { sim } as OpenaiWorld
     const planned = sim.world.agenda.size
     for (let i = 0; i < 2_000; i++) {
       const { body } = await stream(one)
@@ -230,7 +230,7 @@ describe('a client that aborts', () => {
     }
     expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
     expect(sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 0, waiting: 0 })
-    // Only what an idle deployment plans anyway.
+    // An idle deployment schedules only these events.
     expect(sim.world.agenda.size).toBe(planned)
     expect((await stream(one)).status).toBe(200)
   }, 20_000)
@@ -260,7 +260,7 @@ test('tokens of catalog models are charged, of their adapters at 1.5 times the p
       status: 'running' as const,
     },
   ]
-  const one = stage({ fixtures: 'default', with: { deployments: deployments as never } })
+  const one = openaiWorld({ fixtures: 'default', with: { deployments: deployments as never } })
   const cost = async (name: string) => {
     const before = one.sim.ledger.balance
     const { usage } = await one.client.chat.completions.create({ model: name, messages: HELLO, max_tokens: 50 })
@@ -321,7 +321,7 @@ test('the report counts tokens by deployment and in total, with aborted requests
   expect(totals.tokens).toEqual(tokens)
   expect(requests).toMatchObject({ arrived: 6, served: 5, left: 1 })
   expect(series!.reduce((sum, { left }) => sum + left, 0)).toBe(1)
-  // Four prompts were read once more, and of their answers what came until their clients left.
+  // Four more prompts, and their answers until the clients aborted.
   expect(tokens.input).toBe(5 * usage!.prompt_tokens)
   expect(tokens.output).toBeGreaterThan(usage!.completion_tokens)
   expect(tokens.output).toBeLessThan(5 * usage!.completion_tokens)
@@ -333,7 +333,7 @@ test('the report counts tokens by deployment and in total, with aborted requests
 })
 
 test('a report has tokens of answers and batches by model, exact to the micro-cent', async () => {
-  const { sim, client } = stage()
+  const { sim, client } = openaiWorld()
   const other = 'aurora-labs/aurora-70b-instruct'
   await sim.clock.advance('1s')
   const charged: Record<string, number> = {}
