@@ -16,8 +16,8 @@ const UNITS: Readonly<Record<string, Micros>> = {
 
 /** What is assumed of each endpoint with such a window. */
 export const WINDOW_ASSUMPTIONS = [
-  'from and to are Unix seconds, or now, or now-5h with s, m, h, d, w (7 d), M (30 d)',
-  'a window that ends later than now ends now; from later than to is 422',
+  'from and to: Unix seconds, now, or now-5h; units are s, m, h, d, w (7 d), M (30 d)',
+  'a later end than now means now; from later than to is 422',
 ] as const
 
 /** A moment in a query string; a client may give a number. */

@@ -5,7 +5,7 @@ import { issues, refusal, refused, SECOND, service } from './service-world.ts'
 const HOUR = 3600 * SECOND
 const EPOCH = 1_767_225_600
 
-test('tokens: every one with its full value', async () => {
+test('GET /v1/api-tokens returns every token with its full value', async () => {
   const { client } = service()
   const tokens = await client.listApiTokens()
   expect(tokens).toHaveLength(3)
@@ -18,7 +18,7 @@ test('tokens: every one with its full value', async () => {
   })
 })
 
-test('any token of the account is good, from where it is allowed', async () => {
+test('every token of the account authenticates from its allowed addresses', async () => {
   const { ask } = service()
   expect((await ask('GET /v1/api-tokens', undefined, { authorization: 'Bearer sim_ci_token' })).status).toBe(200)
   expect((await ask('GET /v1/api-tokens', undefined, { 'alt-api-key': 'sim_ci_token' })).status).toBe(200)
@@ -28,7 +28,7 @@ test('any token of the account is good, from where it is allowed', async () => {
 })
 
 describe('money', () => {
-  test('funds are there at once', async () => {
+  test('added funds are in the balance at once', async () => {
     const { client, world } = service('empty', { account: { funds_cents: 0 } })
     expect(world.ledger.canSpend()).toBe(false)
     expect(await client.addFunds({ amount: 1 })).toEqual({})
@@ -46,14 +46,14 @@ describe('money', () => {
     expect(await issues(service('empty').client.addFunds(body as never))).toEqual([expected])
   })
 
-  test('a declined card', async () => {
+  test('POST /payment/funds answers 402 when the card is declined', async () => {
     const { client, world } = service('empty', { account: { card: 'declined' } })
     const before = world.ledger.balance
     expect(await refused(client.addFunds({ amount: 500 }))).toEqual([402, expect.stringContaining('500 cents')])
     expect(world.ledger.balance).toBe(before)
   })
 
-  test('top-up: every field has a default', async () => {
+  test('POST /payment/topup has a default for every field', async () => {
     const { client, world } = service('empty')
     expect(await client.setTopup({})).toEqual({})
     expect(world.ledger.topupRule).toEqual({ amount: 0, threshold: 0, enabled: true })
@@ -66,7 +66,7 @@ describe('money', () => {
     ])
   })
 
-  test('rent: whole seconds inside the window', async () => {
+  test('GET /payment/usage/rent returns whole seconds inside the window', async () => {
     const { client, world } = service('empty', {
       hosted: [{ instance_id: 'inst_1', name: 'one', gpu: 'L40S-48GB', storage_gb: 20, created_at: EPOCH }],
     })
@@ -88,10 +88,10 @@ describe('money', () => {
   })
 })
 
-describe('a higher GPU limit', () => {
+describe('a request for a higher GPU limit', () => {
   const ask = (change = {}) => ({ gpu_type: 'H100-80GB', requested_limit: 16, reason: 'more traffic', ...change })
 
-  test('is asked for once, and decided later', async () => {
+  test('is accepted once and decided later', async () => {
     const { client } = service('empty')
     expect(await client.requestGpuLimit(ask())).toEqual({})
     expect(await refused(client.requestGpuLimit(ask()))).toEqual([403, expect.stringContaining('H100-80GB')])
@@ -110,7 +110,7 @@ describe('a higher GPU limit', () => {
     expect((await refused(client.requestGpuLimit(ask(change))))[0]).toBe(status)
   })
 
-  test('the reason counts code points', async () => {
+  test('the length of reason counts code points', async () => {
     const { client } = service('empty')
     expect(await issues(client.requestGpuLimit(ask({ reason: '🦙'.repeat(2049) })))).toEqual([
       'body/reason string_too_long',
@@ -127,7 +127,7 @@ describe('a higher GPU limit', () => {
 describe('hosted instances', () => {
   const one = service('default').world.hostedInstances
   const instance_id = 'inst_HmSomZNCU5EAVUqw'
-  test('the fixture has one of 120 GB', () => {
+  test('the fixture has an instance of 120 GB', () => {
     expect(one.get(instance_id)?.storage_gb).toBe(120)
   })
 
@@ -140,7 +140,7 @@ describe('hosted instances', () => {
     expect(await issues(client.renameHosted({ instance_id, name: name as string }))).toEqual([`body/name ${type}`])
   })
 
-  test('a name of 1 or of 64 code points', async () => {
+  test('PATCH accepts a name of 1 or 64 code points', async () => {
     const { client, world } = service()
     for (const name of ['x', '🦙'.repeat(64)]) {
       expect(await client.renameHosted({ instance_id, name })).toEqual({})
@@ -149,7 +149,7 @@ describe('hosted instances', () => {
     expect((await refused(client.renameHosted({ instance_id: 'none', name: 'x' })))[0]).toBe(404)
   })
 
-  test('storage grows, 60 s later, one expansion at a time', async () => {
+  test('storage grows after 60 s, one expansion at a time', async () => {
     const { client, world } = service()
     const expand = (new_size_gb: number, id = instance_id) =>
       client.expandHostedStorage({ instance_id: id, new_size_gb })
@@ -168,7 +168,7 @@ describe('hosted instances', () => {
     expect(await issues(service().client.expandHostedStorage({ instance_id, new_size_gb }))).toHaveLength(1)
   })
 
-  test('21 GB is the least one may ask for', async () => {
+  test('expand_storage rejects a new_size_gb below 21', async () => {
     const small = { instance_id: 'inst_small', name: 's', gpu: 'L4-24GB' as const, storage_gb: 20, created_at: EPOCH }
     const { client } = service('empty', { hosted: [small] })
     expect(await client.expandHostedStorage({ instance_id: 'inst_small', new_size_gb: 21 })).toEqual({})
@@ -176,7 +176,7 @@ describe('hosted instances', () => {
 })
 
 describe('voices', () => {
-  test('all, and one', async () => {
+  test('GET returns all voices, and one by its id', async () => {
     const { client } = service()
     const { voices } = await client.listVoices()
     expect(voices).toHaveLength(6)

@@ -1,4 +1,4 @@
-/** How a batch ends, each way told through the public API alone. */
+/** The ways in which a batch ends, through the public API. */
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
@@ -37,7 +37,7 @@ async function begun(lines: readonly string[], options: SimulatorOptions = {}) {
     now,
     cancel: () => sim.world.batches.get(id)!.cancel(),
     until: (status: string, within = '25h') => sim.clock.until(async () => (await now()).status === status, { within }),
-    /** Both files, and that every line stands in one of them once. */
+    /** Returns both files. Asserts that each line is in exactly one of them. */
     async files() {
       const { output_file_id, error_file_id } = await now()
       const [output, errors] = [await read(output_file_id), await read(error_file_id)]
@@ -50,7 +50,7 @@ async function begun(lines: readonly string[], options: SimulatorOptions = {}) {
 }
 
 describe('a batch', () => {
-  test('finishes: every line answered, in order, and none in the error file', async () => {
+  test('completes with every line in order and an empty error file', async () => {
     const here = await begun(ids(120).map(id => line(id)))
     await here.until('completed')
     expect(await here.now()).toMatchObject({
@@ -64,7 +64,7 @@ describe('a batch', () => {
     expect(errors).toEqual([])
   })
 
-  test('fails partly: lines that can not run fail alone, the others are answered and charged', async () => {
+  test('completes with failed lines in the error file, and charges only the others', async () => {
     const lines = ids(30).map((id, i) => line(id, i % 3 === 0 ? { messages: [] } : {}))
     const here = await begun(lines)
     await here.until('completed')
@@ -77,7 +77,7 @@ describe('a batch', () => {
     expect(here.charged()).toBe(good.charged())
   })
 
-  test('expires with partial output: what was over by the second stands in it and is charged, and no other line', async () => {
+  test('expires with the lines that had ended, and charges only these', async () => {
     const here = await begun(
       ids(12_000).map(id => line(id)),
       { profile: { timings: { batch_shared_tokens_per_second: 7 } } },
@@ -91,7 +91,7 @@ describe('a batch', () => {
     const { output, errors } = await here.files()
     expect(output.map(one => one.custom_id)).toEqual(ids(request_counts!.completed))
     expect(new Set(errors.map(one => one.error!.code))).toEqual(new Set(['batch_expired']))
-    // All but the line that was running: 24 hours at 7 tokens/s, less the validation.
+    // All lines except the running one: 24 hours at 7 tokens/s, minus the validation.
     const tokens = output.reduce((sum, one) => sum + one.response!.body.usage.total_tokens, 0)
     expect(tokens).toBeLessThanOrEqual(7 * 86_400)
     expect(tokens).toBeGreaterThan(7 * 86_400 - 400)
@@ -100,7 +100,7 @@ describe('a batch', () => {
     expect(here.charged()).toBe(finished.charged())
   })
 
-  test('is cancelled early: what was over at that moment is kept, the rest stands as batch_cancelled', async () => {
+  test('keeps finished lines when it is cancelled; the rest is batch_cancelled', async () => {
     const here = await begun(ids(2000).map(id => line(id)))
     await here.sim.clock.advance('2m3s')
     const { completed } = (await here.now()).request_counts!
@@ -116,7 +116,7 @@ describe('a batch', () => {
     expect(here.cancel()).toBe(false)
   })
 
-  test('is cancelled too late and completes', async () => {
+  test('completes when it is cancelled while finalizing', async () => {
     const here = await begun(ids(20).map(id => line(id)))
     await here.until('finalizing')
     here.cancel()
@@ -125,7 +125,7 @@ describe('a batch', () => {
     expect((await here.files()).output).toHaveLength(20)
   })
 
-  test('that somebody polls every second moves line by line and ends as one that nobody polls', async () => {
+  test('progresses line by line and ends equally with and without polling', async () => {
     const [polled, alone] = [await begun(ids(200).map(id => line(id))), await begun(ids(200).map(id => line(id)))]
     const seen: number[] = []
     for (let second = 0; second < 120; second++) {
@@ -141,8 +141,8 @@ describe('a batch', () => {
   })
 })
 
-describe('what the profile allows', () => {
-  test('limits.batches_under_way: one more is refused', async () => {
+describe('limits of the profile', () => {
+  test('limits.batches_under_way refuses one more batch', async () => {
     const sim = createSimulator({ fixtures: 'empty', profile: { limits: { batches_under_way: 2 } } })
     const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
     const { id } = await client.uploadFile({ purpose: 'batch', file: line('one') })
@@ -157,7 +157,7 @@ describe('what the profile allows', () => {
     await client.createBatch(batch)
   })
 
-  test('limits.storage_bytes: the option of the simulator comes before it', async () => {
+  test('the option maxStorageBytes takes precedence over limits.storage_bytes', async () => {
     const upload = (options: SimulatorOptions) => {
       const sim = createSimulator({ fixtures: 'empty', ...options })
       const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { Refusal } from '../../src/service/client/refusal.ts'
 
-/** A client of a service that notes what it is sent and answers always the same. */
+/** Creates a client of a service that records requests and always returns the same answer. */
 function noting(
   answer: () => Response = () => Response.json({}),
   options = { baseUrl: 'http://sim/base/', token: 'one' },
@@ -15,7 +15,7 @@ function noting(
   return { client, sent }
 }
 
-test('fields go where they belong: path, query, body', async () => {
+test('fields are sent in path, query or body', async () => {
   const { client, sent } = noting()
   await client.getModelSchema({ model_name: 'acme/chat', variantKey: 'default', version: null })
   await client.listDeployments({ status: 'running,stopped' })
@@ -30,7 +30,7 @@ test('fields go where they belong: path, query, body', async () => {
   expect(await sent[3]!.json()).toEqual({ name: 'x' })
 })
 
-test('the token goes along, and as() takes another or none', async () => {
+test('the token is sent, and as() replaces or removes it', async () => {
   const { client, sent } = noting()
   await client.listVoices()
   await client.as('two').listVoices()
@@ -46,19 +46,19 @@ test('the token goes along, and as() takes another or none', async () => {
   ])
 })
 
-test('a refusal is thrown with status and body', async () => {
+test('a refusal throws an error with status and body', async () => {
   const { client } = noting(() => Response.json({ error: 'no' }, { status: 409 }))
   const error = await client.listVoices().catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(Refusal)
   expect(error).toMatchObject({ status: 409, body: { error: 'no' }, message: 'listVoices: 409 {"error":"no"}' })
 })
 
-test('a refusal that is no JSON keeps its text', async () => {
+test('a refusal without JSON has its text as body', async () => {
   const { client } = noting(() => new Response('<html>', { status: 502 }))
   expect(await client.listVoices().catch((thrown: Refusal) => thrown.body)).toBe('<html>')
 })
 
-test('a refusal of another copy of the package is one: installed, a script and what plays it load one each', () => {
+test('a refusal of another copy of the package is an instance of Refusal', () => {
   const other = Object.assign(new Error('createLlmDeployment: 409'), { [Symbol.for('modelhost-sim.refusal')]: true })
   expect(other).toBeInstanceOf(Refusal)
   expect(new Error('something else')).not.toBeInstanceOf(Refusal)

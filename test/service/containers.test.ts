@@ -1,4 +1,4 @@
-/** Containers and hosted instances as a client rents, follows and ends them. */
+/** Containers and hosted instances, from creation to deletion by a client. */
 import { describe, expect, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import type { GpuType } from '../../src/data/records/records.ts'
@@ -17,7 +17,7 @@ function empty(patch?: Parameters<typeof service>[1]) {
 }
 
 describe('a container', () => {
-  test('from create to deleted', async () => {
+  test('passes every state from creating to deleted', async () => {
     const { client, pass } = empty()
     const { container_id } = await client.createContainer({ ...CRATE, cloud_init_user_data: '#cloud-config\n' })
     expect(container_id).toMatch(/^container_[A-Za-z0-9]{24}$/)
@@ -49,7 +49,7 @@ describe('a container', () => {
     expect(months[0]!.items.map(({ id, name }) => [id, name])).toContainEqual([container_id, 'kept'])
   })
 
-  test('is listed by whether it is active', async () => {
+  test('is listed by the filter state', async () => {
     const { client, pass } = empty()
     const make = async (name: string, image = CRATE.container_image) =>
       (await client.createContainer({ ...CRATE, name, gpu_config: '1xL4-24GB', container_image: image })).container_id
@@ -81,7 +81,7 @@ describe('a container', () => {
     expect(await issues(asked)).toEqual([`body/${field} ${type}`])
   })
 
-  test('at the bounds', async () => {
+  test('is created with values at the bounds', async () => {
     const { client } = empty({ account: { gpu_limits: { 'L4-24GB': 8 } } })
     const name = '🦙'.repeat(64)
     const asked = { ...CRATE, name, gpu_config: '8xL4-24GB', cloud_init_user_data: 'x'.repeat(65_536) }
@@ -89,7 +89,7 @@ describe('a container', () => {
     expect((await client.listContainers({}))[0]!.name).toBe(name)
   })
 
-  test('is refused in this order: 402, 400, 403', async () => {
+  test('is refused in the order 402, 400, 403', async () => {
     const make = (patch: Parameters<typeof service>[1], gpu_config: string) =>
       refused(empty(patch).client.createContainer({ ...CRATE, gpu_config }))
     const limited = { account: { gpu_limits: { 'L4-24GB': 1 } } }
@@ -98,7 +98,7 @@ describe('a container', () => {
     expect(await make(limited, '2xL4-24GB')).toEqual([403, expect.stringContaining('this asks for 2 L4-24GB, 0 are')])
   })
 
-  test('that nobody knows is a 404', async () => {
+  test('is 404 when its id is unknown', async () => {
     const { client, world } = empty({
       hosted: [{ instance_id: 'box', storage_gb: 20, created_at: 0, name: 'x', gpu: 'L4-24GB' }],
     })
@@ -110,7 +110,7 @@ describe('a container', () => {
     }
   })
 
-  test('counts against the GPU limit of deployments, and they against its', async () => {
+  test('shares the GPU limit with deployments', async () => {
     const { client, pass } = empty({ account: { gpu_limits: { 'H100-80GB': 4 } } })
     const deploy = (num_gpus: number) =>
       client.createLlmDeployment({ model_name: 'chat', gpu: 'H100-80GB', num_gpus, hub: { repo: 'acme/chat-8b' } })
@@ -125,7 +125,7 @@ describe('a container', () => {
 })
 
 describe('a hosted instance', () => {
-  test('from create over a stop and a start to deleted', async () => {
+  test('passes every state from creating over stop and start to deleted', async () => {
     const { client, pass } = empty()
     const { instance_id } = await client.createHosted(BOX)
     expect(instance_id).toMatch(/^inst_[A-Za-z0-9]{24}$/)
@@ -170,7 +170,7 @@ describe('a hosted instance', () => {
     for (const call of gone) expect((await refused(call))[0]).toBe(400)
   })
 
-  test('has one GPU and 20 GB unless it says more', async () => {
+  test('has one GPU and 20 GB by default', async () => {
     const { client } = empty()
     await client.createHosted({ name: 'small', gpu: 'L4-24GB' })
     expect(await client.listHosted()).toMatchObject([{ num_gpus: 1, storage_gb: 20 }])
@@ -191,7 +191,7 @@ describe('a hosted instance', () => {
     ])
   })
 
-  test('is refused in this order: 402, 400, 403', async () => {
+  test('is refused in the order 402, 400, 403', async () => {
     const make = (patch: Parameters<typeof service>[1], gpu: GpuType) =>
       refused(empty(patch).client.createHosted({ ...BOX, gpu }))
     const limited = { account: { gpu_limits: { 'L4-24GB': 1 } } }
@@ -200,7 +200,7 @@ describe('a hosted instance', () => {
     expect((await make(limited, 'L4-24GB'))[0]).toBe(403)
   })
 
-  test('starts only with funds and within the limit', async () => {
+  test('starts only with funds and within the GPU limit', async () => {
     const hosted = [
       {
         instance_id: 'box',
@@ -227,7 +227,7 @@ describe('a hosted instance', () => {
     expect((await start('box', { gpu_limits: { 'L4-24GB': 0 } }))[0]).toBe(403)
   })
 
-  test('that has failed starts where the profile says so', async () => {
+  test('starts after a failure when the profile allows it', async () => {
     const profile = loadProfile({ policies: { failed_may_start: true } })
     const { client, world } = service('default', undefined, { profile })
     const instance_id = 'inst_Ba3ir72S8nPDgfv4'
@@ -237,7 +237,7 @@ describe('a hosted instance', () => {
     expect(await client.getHosted({ instance_id })).toMatchObject({ state: 'running', fail_reason: '' })
   })
 
-  test('those of the default world are in the states that its fixture says', async () => {
+  test('has the state of the fixture in the default world', async () => {
     const { client } = service()
     const states = (await client.listHosted()).map(({ name, state }) => [name, state])
     expect(states).toEqual([

@@ -1,4 +1,4 @@
-/** The declarations against the interface document, written out here by hand: a row an endpoint of its part 4. */
+/** Compares the declarations with the interface document, copied here by hand: one row for each endpoint of its part 4. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AnyEndpoint } from '../../src/service/endpoint.ts'
@@ -13,7 +13,7 @@ interface Row {
   body?: string[]
   required?: string[]
   form?: string[]
-  /** Fields of the answer; of an entry where it is a list. */
+  /** Fields of the answer, or of an entry if the answer is a list. */
   returns: string[]
   alt?: true
   auth?: 'none' | 'optional'
@@ -100,7 +100,7 @@ const DOCUMENT: Row[] = [
     route: 'POST /v1/batches',
     alt: true,
     body: ['input_file_id', 'endpoint', 'completion_window', 'metadata'],
-    // The document marks metadata as required and describes it as optional.
+    // The document marks metadata as required but describes it as optional.
     required: ['input_file_id', 'endpoint', 'completion_window'],
     returns: BATCH,
   },
@@ -171,7 +171,7 @@ interface Described {
 
 const described = (schema: z.ZodType, io: 'input' | 'output') =>
   z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Described
-/** The fields of an object, or of the entries of a list; named schemas stand apart under $defs. */
+/** Returns the fields of an object or of the entries of a list. Named schemas are under $defs. */
 function fieldsOf(schema: Described): string[] {
   const at = (one: Described) => schema.$defs?.[one.$ref?.split('/').at(-1) ?? ''] ?? one
   const named = at(schema)
@@ -179,12 +179,12 @@ function fieldsOf(schema: Described): string[] {
 }
 const declared: Record<string, AnyEndpoint> = operations
 
-test('the document has 21 endpoints, and exactly these are declared as documented', () => {
+test('exactly the 21 endpoints of the interface document are declared as documented', () => {
   expect(DOCUMENT).toHaveLength(21)
   expect(Object.keys(documentedOperations).sort()).toEqual(DOCUMENT.map(row => row.operation).sort())
 })
 
-describe('every row of the document', () => {
+describe('a row of the interface document', () => {
   test.each(DOCUMENT)('$route', row => {
     const endpoint = declared[row.operation]!
     expect(endpoint.route).toBe(row.route)
@@ -200,7 +200,7 @@ describe('every row of the document', () => {
   })
 })
 
-test('neighbours stand apart', () => {
+test('neighbours are declared as neighbours', () => {
   expect(
     Object.values(neighbourOperations)
       .map(endpoint => endpoint.route)
@@ -259,14 +259,14 @@ test('neighbours stand apart', () => {
   ])
 })
 
-test('whatever answers more than the document shows says what it assumes', () => {
+test('every endpoint that goes beyond the document lists its assumptions', () => {
   for (const [operation, endpoint] of Object.entries(declared)) {
     expect(endpoint.summary, operation).not.toBe('')
     expect(listAssumptions(endpoint), operation).not.toEqual([])
   }
 })
 
-test('the endpoint table has a row an operation, and one a mirror', () => {
+test('the endpoint table has a row for each operation and each mirror', () => {
   const table = endpointTable(operations)
   const mirrors = Object.values<AnyEndpoint>(operations).flatMap(({ mirror }) => mirror ?? [])
   expect(new Set(mirrors)).toEqual(

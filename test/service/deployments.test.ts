@@ -11,7 +11,7 @@ const llm = (change: Partial<Llm> = {}): Llm => ({
   ...change,
 })
 
-test('what does not fit says so with parts that add up', async () => {
+test('the refusal of too large weights lists parts that add up', async () => {
   const { client, world } = service('empty')
   const { deploy_id } = await client.createLlmDeployment(llm({ gpu: 'L4-24GB', hub: { repo: 'acme/chat-70b' } }))
   world.runTo(7200 * SECOND)
@@ -25,7 +25,7 @@ test('what does not fit says so with parts that add up', async () => {
 })
 
 describe('creating an LLM deployment', () => {
-  test('answers with the record, its defaults filled in', async () => {
+  test('returns the record with its defaults', async () => {
     const { client } = service('empty')
     const created = await client.createLlmDeployment(llm())
     expect(created).toEqual({
@@ -50,19 +50,19 @@ describe('creating an LLM deployment', () => {
     expect(await client.getDeployment({ deploy_id: created.deploy_id })).toEqual(created)
   })
 
-  test('never shows a hub token again', async () => {
+  test('never returns a hub token', async () => {
     const { client } = service('empty')
     const created = await client.createLlmDeployment(llm({ hub: { repo: 'acme/chat-8b', token: 'hub_secret' } }))
     expect(created.config?.weights?.token).toBe('********')
     expect(JSON.stringify(await client.listDeployments())).not.toContain('hub_secret')
   })
 
-  test('gives a bare name the prefix of the account', async () => {
+  test('adds the owner prefix to a name without owner', async () => {
     const { client } = service('empty')
     expect((await client.createLlmDeployment(llm({ model_name: 'chat' }))).model_name).toBe('acme/chat')
   })
 
-  test('takes weights from hub.repo, else base_model, else the hub repository of the name', async () => {
+  test('takes weights from hub.repo, else base_model, else the hub repository of that name', async () => {
     const base = 'aurora-labs/aurora-8b-instruct'
     const { client } = service('default')
     const repoOf = async (change: Partial<Llm>) => {
@@ -125,7 +125,7 @@ describe('creating an LLM deployment', () => {
     expect((await service('empty').client.createLlmDeployment(llm(change))).status).toBe('initializing')
   })
 
-  test('refusals come in their order: 422, 402, 400, 404, 403, 409', async () => {
+  test('refuses in the order 422, 402, 400, 404, 403, 409', async () => {
     const { client, world } = service('default', {
       account: { funds_cents: 0, topup: { amount: 0, threshold: 0, enabled: false } },
     })
@@ -149,7 +149,7 @@ describe('creating an LLM deployment', () => {
     expect(world.deployments.findLive('acme/assistant')?.num_gpus).toBe(2)
   })
 
-  test('the GPU limit counts num_gpus × min_instances beside what is held or asked for', async () => {
+  test('the GPU limit counts num_gpus × min_instances plus GPUs held and requested', async () => {
     const { client } = service('empty', { account: { gpu_limits: { 'H100-80GB': 4 } } })
     const create = (name: string, num_gpus: number, min_instances: number) =>
       client.createLlmDeployment(llm({ model_name: name, num_gpus, settings: { min_instances, max_instances: 4 } }))
@@ -161,7 +161,7 @@ describe('creating an LLM deployment', () => {
     await create('c', 4, 0).catch(() => {})
   })
 
-  test('a deleted deployment gives its name back', async () => {
+  test('a deleted deployment frees its name', async () => {
     const { client } = service('empty')
     const first = await client.createLlmDeployment(llm())
     await client.deleteDeployment(first)
@@ -177,7 +177,7 @@ describe('listing deployments', () => {
     return body.map((one: { status: string }) => one.status)
   }
 
-  test('everything but deleted, oldest first', async () => {
+  test('returns all except deleted, oldest first', async () => {
     const { ask } = service()
     const { body } = await ask('GET /deploy/list/')
     expect(body).toHaveLength(8)
@@ -196,11 +196,11 @@ describe('listing deployments', () => {
     expect(await statuses(service().ask, search)).toEqual(expected)
   })
 
-  test.each(['', '?status=', '?status=,', '?other=1'])('%s is no filter', async search => {
+  test.each(['', '?status=', '?status=,', '?other=1'])('%s returns all except deleted', async search => {
     expect(await statuses(service().ask, search)).toHaveLength(8)
   })
 
-  test('an unknown status is refused, and said', async () => {
+  test('an unknown status is refused with its name', async () => {
     const { ask } = service()
     const { status, body } = await ask('GET /deploy/list?status=running,asleep')
     expect([status, body.error]).toEqual([400, expect.stringContaining("'asleep'")])
@@ -208,7 +208,7 @@ describe('listing deployments', () => {
   })
 })
 
-describe('the life of a deployment', () => {
+describe('the lifecycle of a deployment', () => {
   test('create, run, stop, start, delete', async () => {
     const { client, world } = service('empty')
     const { deploy_id } = await client.createLlmDeployment(llm())
@@ -233,7 +233,7 @@ describe('the life of a deployment', () => {
     }
   })
 
-  test('a failed one starts again only where the profile lets it', async () => {
+  test('a failed deployment starts only when the profile allows it', async () => {
     const failed = {
       deployments: [
         {
@@ -257,14 +257,14 @@ describe('the life of a deployment', () => {
     expect((await kind.client.getDeployment({ deploy_id })).status).toBe('running')
   })
 
-  test('an id that is not there', async () => {
+  test('an unknown id is 404', async () => {
     const { client } = service('empty')
     for (const call of [client.getDeployment, client.startDeployment, client.stopDeployment, client.deleteDeployment]) {
       expect(await refused(call({ deploy_id: 'none' }))).toEqual([404, 'no deployment none'])
     }
   })
 
-  test('a start needs funds and room under the GPU limit', async () => {
+  test('a start needs funds and room in the GPU limit', async () => {
     const stopped = {
       deployments: [
         { model_name: 'acme/stopped', status: 'stopped' as const, num_gpus: 4, weights: { repo: 'acme/chat-8b' } },
@@ -288,7 +288,7 @@ describe('adapters', () => {
     ...change,
   })
 
-  test('on a model of the catalog', async () => {
+  test('an adapter runs on a catalog model', async () => {
     const { client, world } = service('empty')
     const created = await client.createLora(lora())
     expect(created).toMatchObject({ type: 'lora', model_name: 'acme/tone', status: 'initializing' })
@@ -297,7 +297,7 @@ describe('adapters', () => {
     expect((await client.getDeployment(created)).status).toBe('running')
   })
 
-  test('on a deployment of the account, with its config', async () => {
+  test('an adapter on a deployment of the account has its config', async () => {
     const { client } = service('empty')
     const base = await client.createLlmDeployment(llm({ num_gpus: 2 }))
     for (const base_model of ['acme/chat', 'chat']) {
@@ -306,7 +306,7 @@ describe('adapters', () => {
     }
   })
 
-  test('on a stopped base it is created as stopped, and does not start by itself', async () => {
+  test('an adapter on a stopped base is created as stopped and cannot start alone', async () => {
     const { client } = service('empty')
     const base = await client.createLlmDeployment(llm())
     await client.stopDeployment(base)
@@ -318,7 +318,7 @@ describe('adapters', () => {
     ])
   })
 
-  test('what is refused', async () => {
+  test('invalid requests are refused', async () => {
     const { client } = service('empty')
     expect(await issues(client.createLora({} as never))).toEqual(
       ['base_model', 'lora_name', 'source', 'private'].map(name => `body/${name} missing`),
@@ -344,7 +344,7 @@ describe('adapters', () => {
   })
 })
 
-test('every endpoint of deployments asks for a token before anything else', async () => {
+test('every endpoint of deployments checks the token first', async () => {
   const { ask } = service('empty')
   for (const request of [
     'POST /deploy/llm',
@@ -356,7 +356,7 @@ test('every endpoint of deployments asks for a token before anything else', asyn
   }
 })
 
-test('a refusal carries status and body', async () => {
+test('a refusal has status and body', async () => {
   const { client } = service('empty')
   expect(await refusal(client.getDeployment({ deploy_id: 'x' }))).toEqual([404, { error: 'no deployment x' }])
 })

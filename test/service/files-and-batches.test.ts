@@ -15,7 +15,7 @@ const upload = ({ client }: Service, file: string) =>
   client.uploadFile({ purpose: 'batch', file, filename: 'in.jsonl' })
 
 describe('files', () => {
-  test('an upload answers with its record, and the bytes come back', async () => {
+  test('an upload returns its record, and its content is unchanged', async () => {
     const { client } = service('empty')
     const content = '{"ü":"🦙"}\r\nnot json at all\n'
     const file = await client.uploadFile({ purpose: 'batch', file: content, filename: 'in put.jsonl' })
@@ -31,7 +31,7 @@ describe('files', () => {
     expect(await client.getFileContent({ file_id: file.id })).toBe(content)
   })
 
-  test('bytes and blobs are as good as text, and an empty file is a file', async () => {
+  test('text, bytes, blobs and an empty file can be uploaded', async () => {
     const { client } = service('empty')
     for (const file of [new Uint8Array([123, 125]), new Blob(['{}'])]) {
       const { id } = await client.uploadFile({ purpose: 'batch', file })
@@ -41,7 +41,7 @@ describe('files', () => {
     expect([bytes, await client.getFileContent({ file_id: id })]).toEqual([0, ''])
   })
 
-  test('raw bytes survive as they are', async () => {
+  test('raw bytes are stored unchanged', async () => {
     const { client, ask: _ } = service('empty')
     const content = new Uint8Array(200_000).map((_, i) => i % 256)
     const { id } = await client.uploadFile({ purpose: 'batch', file: content })
@@ -50,7 +50,7 @@ describe('files', () => {
     expect(Buffer.compare(new Uint8Array(await response.arrayBuffer()), content)).toBe(0)
   })
 
-  test('what is refused', async () => {
+  test('invalid uploads are refused', async () => {
     const { client, ask } = service('empty')
     expect(await issues(client.uploadFile({ purpose: 'fine-tune' as never, file: 'x' }))).toEqual([
       'body/purpose literal_error',
@@ -71,7 +71,7 @@ describe('files', () => {
     ])
   })
 
-  test('the storage of a world is full at its limit, and nothing above it is stored', async () => {
+  test('an upload over the storage limit is refused and not stored', async () => {
     const { client, world } = service('empty', undefined, { maxStorageBytes: 1000 })
     const send = (bytes: number) => client.uploadFile({ purpose: 'batch', file: 'x'.repeat(bytes) })
     expect(await refused(send(1001))).toEqual([413, expect.stringContaining('--max-storage')])
@@ -83,14 +83,14 @@ describe('files', () => {
     expect(world.files.storedBytes).toBe(1000)
   })
 
-  test('two uploads that fit only alone: the later one is refused', async () => {
+  test('the later of two simultaneous uploads is refused when both exceed the limit', async () => {
     const { client } = service('empty', undefined, { maxStorageBytes: 1000 })
     const send = () => client.uploadFile({ purpose: 'batch', file: 'x'.repeat(600) })
     const outcomes = await Promise.allSettled([send(), send()])
     expect(outcomes.map(one => one.status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('a file is gone after 30 days', async () => {
+  test('a file expires after 30 days', async () => {
     const { client, world } = service('empty')
     const { id } = await client.uploadFile({ purpose: 'batch', file: '{}' })
     world.runTo(30 * 86_400 * SECOND - 1)
@@ -108,7 +108,7 @@ describe('batches', () => {
     ...change,
   })
 
-  test('from upload to output', async () => {
+  test('a batch runs from upload to output', async () => {
     const here = service('empty')
     const { client, world } = here
     await loadTokenizer()
@@ -178,7 +178,7 @@ describe('batches', () => {
     expect((await here.client.createBatch(batch(file.id, change))).metadata).toEqual(change.metadata ?? null)
   })
 
-  test('what is not there', async () => {
+  test('unknown ids are 404', async () => {
     const { client } = service('empty')
     expect(await refusal(client.createBatch(batch('file_none')))).toEqual([
       404,
@@ -193,13 +193,13 @@ describe('batches', () => {
     )
   })
 
-  test('without funds none is created', async () => {
+  test('creation is refused without funds', async () => {
     const here = service('empty', { account: { funds_cents: 0 } })
     const file = await upload(here, '{}')
     expect((await refused(here.client.createBatch(batch(file.id))))[0]).toBe(402)
   })
 
-  test('a hundred at once, and no more', async () => {
+  test('creation is refused with 100 batches in progress', async () => {
     const here = service('empty')
     const file = await upload(here, '{}')
     for (let i = 0; i < 100; i++) await here.client.createBatch(batch(file.id))

@@ -1,8 +1,8 @@
 /**
- * Bad input, endpoint by endpoint: random paths, queries, headers, bodies and uploads made from the declaration.
+ * Random input for each endpoint: paths, queries, headers, bodies and uploads generated from the declaration.
  *
- * Never a 5xx, never a change by what is refused, never a success in another shape than declared. 500 runs an endpoint
- * take seconds; all 2,000: `FUZZ_RUNS=2000 npm test`, and other ones: `FUZZ_SEED=8 npm test`.
+ * Asserts that no answer is 5xx, that a refusal changes nothing, and that a success has the declared schema. The default is
+ * 500 runs for each endpoint. More runs: `FUZZ_RUNS=2000 npm test`. Other input: `FUZZ_SEED=8 npm test`.
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
@@ -32,7 +32,7 @@ const sim = createSimulator({
   },
 })
 
-/** Everything that a request says. Paths go in as a door hands them on: raw, or through the platform's URL. */
+/** A whole request. Its path is raw, or parsed by URL, as transports pass it. */
 interface Sent {
   target: string
   raw: boolean
@@ -45,7 +45,7 @@ beforeAll(async () => {
 })
 
 describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoint) => {
-  test(`holds against ${RUNS} random requests`, { timeout: 30_000 + 20 * RUNS }, async () => {
+  test(`answers ${RUNS} random requests as declared`, { timeout: 30_000 + 20 * RUNS }, async () => {
     sim.reset()
     const pristine = state()
     const statuses = new Map<number, number>()
@@ -53,10 +53,10 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
     const property = fc.asyncProperty(requests(endpoint), async sent => {
       const { status, text, led } = await answerTo(endpoint.method, sent)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
-      // A model that does not run yet says so; whatever else is above is a bug.
+      // 503 is valid for a model that does not run yet. Any other 5xx is a bug.
       if (status >= 500 && status !== 503) expect.fail(`${status}: ${text}`)
       if (status >= 400) {
-        // Thousands of times: a matcher only where it has something to say.
+        // A matcher is slow, so it runs only for the message of a failure.
         if (!isDeepStrictEqual(state(), pristine)) {
           expect(state(), 'a refused request changes nothing').toEqual(pristine)
         }
@@ -76,7 +76,7 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
       }
       if (sim.digest !== pristine.digest) sim.reset()
     })
-    // A request that is never answered is as bad as a wrong answer.
+    // A request without an answer must fail the test.
     await fc.assert(property, { numRuns: RUNS, seed: SEED, timeout: 2_000 } as fc.Parameters<[Sent]>)
     if (process.env.FUZZ_SHOW) process.stdout.write(`${operation} ${JSON.stringify(Object.fromEntries(statuses))}\n`)
     if (RUNS >= 500) expect([...statuses.keys()], 'what is random enough gets through as well').toContain(200)
@@ -116,13 +116,13 @@ function requests(endpoint: AnyEndpoint): fc.Arbitrary<Sent> {
     }))
 }
 
-// What the world knows, by the name of the field that holds it.
+// Known values of the world, by field name.
 
 const known = new Map<string, string[]>([['ALL', Array(40).fill('ALL')]])
 collect(JSON.parse(JSON.stringify({ ...loadFixture('default'), schemas: [] })), '')
 collect(CONTAINER, '')
 
-// Models of the account are those it has deployed; nothing else may be deleted.
+// Only models of the account can be deleted.
 known.set('model_name', [...known.get('model_name')!, ...deployed()])
 
 known.set('lora_name', adapterNames())
@@ -208,7 +208,7 @@ function paths(path: string): fc.Arbitrary<string> {
     { weight: 1, arbitrary: fc.constantFrom('/', '//', '/x', '%', '%20', ';a=b', '/..') },
   )
   return fc.tuple(fc.tuple(...names.map(segment)), ending).map(([values, end]) => {
-    // A question mark or a hash would only move where the path ends.
+    // A question mark or a hash would end the path.
     const clean = values.map(value => value.replaceAll(/[?#]/g, ''))
     return pieces.map((piece, i) => (i % 2 === 0 ? piece : clean[(i - 1) / 2])).join('') + end
   })
@@ -293,7 +293,7 @@ const jsonContentType = fc.oneof(
   },
 )
 
-// Bodies, as text: what JSON.stringify would never write is input as well.
+// Bodies as text, because JSON.stringify cannot write every invalid input.
 
 type Json = {
   type?: string | string[]
@@ -315,7 +315,7 @@ type Json = {
   maxProperties?: number
 }
 
-/** Deep enough for a reader that calls itself to run out of stack. */
+/** Deep enough to overflow the stack of a recursive parser. */
 const DEEP = 20_000
 const json = (value: unknown) => JSON.stringify(value)
 const wrong = fc.oneof(
@@ -374,7 +374,7 @@ function valid(schema: Json, name: string): fc.Arbitrary<string> {
   }
 }
 
-/** One less, as much, and one more than is allowed. */
+/** Returns values one below, at, and one above the bound. */
 function atBounds(schema: Json): fc.Arbitrary<string> {
   const bounds = [schema.minimum, schema.exclusiveMinimum, schema.maximum].filter(bound => bound !== undefined)
   const lengths = [schema.minLength, schema.maxLength].filter(bound => bound !== undefined)
@@ -394,7 +394,7 @@ const extra = fc.tuple(extraName, wrong).map(([name, text]): [string, string] =>
 
 function object(schema: Json): fc.Arbitrary<string> {
   const properties = Object.entries(schema.properties ?? {})
-  // Of many fields each is there more seldom, or never all of them would be good.
+  // With many fields each is rarer. Otherwise a valid body would be too rare.
   const present = Math.min(10, Math.ceil(60 / properties.length))
   const fields = properties.map(([name, inner]) => {
     const given = field(inner, name).map((text): [string, string] | undefined => [json(name), text])
@@ -430,7 +430,7 @@ function bodies(schema: z.ZodType | undefined): fc.Arbitrary<string | Uint8Array
 
 // Forms and uploads.
 
-/** Fields as a form; now and then as something else, or broken. */
+/** Fields as a form, sometimes with another content type or damaged. */
 function forms(fields: readonly string[]): fc.Arbitrary<[[string, string][], Sent['body']]> {
   type Content = [[string, string][], Sent['body']]
   const url: [string, string][] = [['content-type', 'application/x-www-form-urlencoded']]
@@ -515,7 +515,7 @@ function uploads(fields: readonly string[], part = 'file'): fc.Arbitrary<[[strin
     .map(([mark, contentType, given, whole, absent]) => {
       const text = `${given.map(({ head, content }) => `--${mark}\r\n${head}\r\n\r\n${content}\r\n`).join('')}--${mark}--\r\n`
       const header: [string, string][] = /^[\x20-\xff]*$/.test(contentType) ? [['content-type', contentType]] : []
-      // fc.option gives a number four times in five; only small ones cut the body short.
+      // fc.option gives a number in four of five cases; only small numbers truncate the body.
       const cut = whole === null || whole > 30 ? text : text.slice(0, -whole)
       return [header, absent === 0 ? undefined : cut]
     })

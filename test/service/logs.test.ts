@@ -30,7 +30,7 @@ function reading(sim: Simulator) {
 }
 
 describe('the logs of a deployment', () => {
-  test('tell a cold start, at the times of its states', async () => {
+  test('have the steps of a cold start at the times of its states', async () => {
     const { sim, api, create } = world()
     const { deploy_id } = await create()
     await sim.clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '1h' })
@@ -58,7 +58,7 @@ describe('the logs of a deployment', () => {
     ])
   })
 
-  test('name the reason of what fails: arguments, memory, the hub, the hardware', async () => {
+  test('name the cause of a failure: arguments, memory, hub, hardware', async () => {
     const { sim, api, texts, create } = world()
     sim.cluster.limit.set(H100, null)
     sim.cluster.hub.gate('acme/closed')
@@ -88,7 +88,7 @@ describe('the logs of a deployment', () => {
     expect((await texts(lost.deploy_id)).join('\n')).toMatch(/ERROR lost while ready: GPU \d of h100-\S+: XID 79/)
   })
 
-  test('tell of a notice, of a drain, of a limit, of more and fewer instances', async () => {
+  test('have notices, drains, limits and scaling', async () => {
     const { nodes, ...rest } = loadFixture('two-nodes')
     const pools = nodes.pools.map(pool => ({ ...pool, market: 'spot' as const }))
     const { sim, api, texts, create } = world({ fixtures: { ...rest, nodes: { pools } } })
@@ -116,7 +116,7 @@ describe('the logs of a deployment', () => {
     )
   })
 
-  test('count the requests of a load, and the sums are those that it offered', async () => {
+  test('count all requests of a load', async () => {
     const load = { kind: 'constant', rps: 60, prompt_tokens: 500, output_tokens: 200 } as const
     const deployments = [{ model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' }, load }]
     const { sim, api, texts } = world({ with: { deployments } })
@@ -124,7 +124,7 @@ describe('the logs of a deployment', () => {
     await sim.clock.advance('62m')
     const counts = (await texts(deploy_id)).filter(text => text.includes('requests served'))
     expect(counts).toHaveLength(12)
-    // One instance does 36.7 requests/s; the rest waits until the queue is full, then it is refused.
+    // One instance serves 36.7 requests/s. The rest waits until the queue is full, then it is refused.
     expect(counts[0]).toMatch(/^(INFO|WARNING) last 5m: 1\d{4} requests served, \d+ refused, \d+ waiting; 96 in work, /)
     const sums = counts.map(text =>
       text
@@ -140,7 +140,7 @@ describe('the logs of a deployment', () => {
     )
   })
 
-  test('say of what is older than the world when it was made, and what is a reference to the catalog', async () => {
+  test('have the creation of fixture deployments and of references to the catalog', async () => {
     const { sim, texts } = world({ fixtures: 'default' })
     const made = async (name: string) => {
       const row = sim.world.deployments.list().find(({ model_name }) => model_name === name)!
@@ -157,7 +157,7 @@ describe('the logs of a deployment', () => {
     )
   })
 
-  test('a batch stands in them, an adapter has its own', async () => {
+  test('have batches; an adapter has its own logs', async () => {
     const { sim, api, texts, create } = world()
     const { deploy_id } = await create()
     await sim.clock.advance('30m')
@@ -183,7 +183,7 @@ describe('the logs of a deployment', () => {
 })
 
 describe('a window of logs', () => {
-  test('has the newest lines, oldest first, whichever way it is named', async () => {
+  test('has the newest lines, oldest first, for every way to name the window', async () => {
     const { sim, logs, create } = world()
     const { deploy_id } = await create()
     await sim.clock.advance('1h')
@@ -203,7 +203,7 @@ describe('a window of logs', () => {
     expect(await logs(deploy_id, { from: 'now', to: 'now' })).toEqual([])
   })
 
-  test('what makes no sense is refused', async () => {
+  test('invalid windows are refused', async () => {
     const { api, create } = world()
     const { deploy_id } = await create()
     const ask = (query: object) => api.queryLogs({ deploy_id, ...query })
@@ -217,7 +217,7 @@ describe('a window of logs', () => {
     expect(await issues(ask({ limit: 10_001 }))).toEqual(['query/limit less_than_equal'])
   })
 
-  test('keep the newest 65,536 lines, each with what it tells', () => {
+  test('the newest 65,536 lines are kept with their messages', () => {
     const { sim } = world({ check: false })
     const { deploymentLogs: logs } = sim.world
     for (let i = 0; i < 70_000; i++) logs.append(i % 2, i, 'node.drained', { node: `node-${i}` })
@@ -231,7 +231,7 @@ describe('a window of logs', () => {
     }
   })
 
-  test('a fork goes on with the lines of its origin, a snapshot has them, and a reset starts anew', async () => {
+  test('a fork and a snapshot keep the lines, and a reset removes them', async () => {
     const { sim, texts, create } = world()
     const { deploy_id } = await create()
     await sim.clock.advance('1m')

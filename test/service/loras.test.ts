@@ -5,7 +5,7 @@ import { refusal, refused, service } from './service-world.ts'
 
 const SOURCE = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone' } as const
 
-/** A running base, with a client of its world; every event is held to the laws. */
+/** Creates a running base and a client of its world. Each event is checked for invariants. */
 function running() {
   const deployments = [{ model_name: 'acme/chat', num_gpus: 2, weights: { repo: 'acme/chat-8b' } }]
   const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, check: true })
@@ -15,8 +15,8 @@ function running() {
   return { sim, api, create }
 }
 
-describe('an adapter that was created', () => {
-  test('is followed by its name: record, status, lists', async () => {
+describe('a created adapter', () => {
+  test('is found by its name in record, status and lists', async () => {
     const { sim, api, create } = running()
     const { deploy_id } = await create('tone')
     expect(await api.getLora({ lora_name: 'tone' })).toEqual({
@@ -40,7 +40,7 @@ describe('an adapter that was created', () => {
     expect((await refusal(api.listLorasOfModel({ model_name: 'nobody/nothing' })))[0]).toBe(404)
   })
 
-  test('a clock that moves on polls moves on its status', async () => {
+  test('a poll of its status advances an on-poll clock', async () => {
     const deployments = [{ model_name: 'acme/chat' }]
     const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, clock: 'on-poll' })
     const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
@@ -52,7 +52,7 @@ describe('an adapter that was created', () => {
     expect(seen).toEqual(['initializing', 'downloading', 'deploying', 'running'])
   })
 
-  test('is described anew, and a public one is so in the catalog', async () => {
+  test('can change its description and visibility, also in the catalog', async () => {
     const { sim, api, create } = running()
     await create('tone')
     await sim.clock.advance('1h')
@@ -75,10 +75,10 @@ describe('an adapter that was created', () => {
     expect((await api.getLora({ lora_name: 'tone' })).description).toBe('')
   })
 
-  test('what it cannot be is refused', async () => {
+  test('invalid changes are refused', async () => {
     const { client, ask } = service()
     expect(await refused(client.getLora({ lora_name: 'nobody' }))).toEqual([404, 'no LoRA adapter nobody'])
-    // A deployment of that name is no adapter.
+    // This name is a deployment, not an adapter.
     for (const lora_name of ['nobody', 'assistant', 'aurora-labs/aurora-8b-instruct']) {
       const calls = [client.getLora, client.getLoraStatus, client.updateLora, client.deleteLora]
       for (const call of calls) expect((await refusal(call({ lora_name })))[0]).toBe(404)
@@ -91,8 +91,8 @@ describe('an adapter that was created', () => {
   })
 })
 
-describe('an adapter that is deleted', () => {
-  test('leaves its slot to the next, its name free, and its row in the list of the deleted', async () => {
+describe('a deleted adapter', () => {
+  test('frees its slot and its name and is listed as deleted', async () => {
     const profile = { extends: 'realistic', timings: { adapter_slots: 1 } }
     const deployments = [{ model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' } }]
     const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, check: true, profile })
@@ -116,7 +116,7 @@ describe('an adapter that is deleted', () => {
     expect(kinds).not.toContain('adapter.evicted')
   })
 
-  test('under a batch: the batch stands still, and goes on with the next adapter of the name', async () => {
+  test('pauses its batch until an adapter with its name runs', async () => {
     const { sim, api, create } = running()
     await create('tone')
     await sim.clock.advance('10m')
@@ -142,7 +142,7 @@ describe('an adapter that is deleted', () => {
     expect(await now()).toMatchObject({ status: 'completed', request_counts: { completed: 4000, failed: 0 } })
   })
 
-  test('while it downloads: nothing of it comes any more', async () => {
+  test('has no further events when it was deleted during its download', async () => {
     const { sim, api, create } = running()
     const { deploy_id } = await create('tone')
     await sim.clock.until(async () => (await api.getLora({ lora_name: 'tone' })).status === 'downloading')

@@ -5,7 +5,7 @@ import { issues, refusal, refused, service } from './service-world.ts'
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 
 describe('the catalog', () => {
-  test('current first, text-generation leading, then deprecated, then the own', async () => {
+  test('lists current models (text-generation first), deprecated ones, models of the account', async () => {
     const { client } = service()
     const models = await client.listModels()
     const rank = models.map(model => {
@@ -18,7 +18,7 @@ describe('the catalog', () => {
     expect(new Set(models.map(model => model.model_name)).size).toBe(models.length)
   })
 
-  test('an entry has every field of the document and none of the simulation', async () => {
+  test('has entries with the fields of the interface document only', async () => {
     const { client } = service()
     const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
     expect(Object.keys(entry).sort()).toEqual([
@@ -42,7 +42,7 @@ describe('the catalog', () => {
     expect(entry.pricing.type).toBe('time')
   })
 
-  test('a deployment puts its model in, priced by its GPUs', async () => {
+  test('has the model of a deployment with the price of its GPUs', async () => {
     const { client } = service('empty')
     await client.createLlmDeployment({ model_name: 'chat', gpu: 'H100-80GB', num_gpus: 2, hub: { repo: 'a/b' } })
     const own = (await client.listModels()).at(-1)!
@@ -59,7 +59,7 @@ describe('schemas', () => {
       ...(version !== undefined && { version }),
     })
 
-  test('of a variant: fields, and the path it describes', async () => {
+  test('the schema of a variant has its fields and the path of its endpoint', async () => {
     const schema = await ask(MODEL, 'compat-chat-completions')
     expect(schema.variant.key).toBe('compat-chat-completions')
     expect(schema.variant.url).toMatch(/^\//)
@@ -67,7 +67,7 @@ describe('schemas', () => {
     expect((await ask(MODEL, 'default')).variant.url).not.toContain('{')
   })
 
-  test('raw and encoded slashes are one model; a version may be named', async () => {
+  test('raw and encoded slashes name the same model, and version is optional', async () => {
     const { ask: send, world } = service()
     const { versions } = world.store.models.get(MODEL)!
     const raw = await send(`GET /models/${MODEL}/schema/default`)
@@ -77,14 +77,14 @@ describe('schemas', () => {
     expect((await send(`GET /models/${MODEL}/schema/default?version=`)).status).toBe(200)
   })
 
-  test('of a model of the account, by its bare name too', async () => {
+  test('a model of the account has a schema, also by its name without owner', async () => {
     const { client } = service()
     expect(await client.getModelSchema({ model_name: 'assistant', variantKey: 'default' })).toEqual(
       await client.getModelSchema({ model_name: 'acme/assistant', variantKey: 'default' }),
     )
   })
 
-  test('what is not there', async () => {
+  test('unknown models, versions and variants are 404', async () => {
     expect(await refused(ask('no/such', 'default'))).toEqual([404, 'no model no/such'])
     expect((await refused(ask(MODEL, 'default', 'f'.repeat(64))))[0]).toBe(404)
     expect(await refused(ask(MODEL, 'compat-tts'))).toEqual([404, expect.stringContaining('compat-completions')])
@@ -93,7 +93,7 @@ describe('schemas', () => {
 })
 
 describe('deleting a model', () => {
-  test('a version takes its deployments along', async () => {
+  test('deletes the deployments of a version', async () => {
     const { client } = service()
     const [assistant] = (await client.listDeployments()).filter(one => one.model_name === 'acme/assistant')
     expect(await client.deleteModel({ model_name: 'assistant', version: assistant!.version })).toEqual({})
@@ -102,7 +102,7 @@ describe('deleting a model', () => {
     expect((await client.listModels()).map(model => model.model_name)).not.toContain('acme/assistant')
   })
 
-  test('ALL takes every version', async () => {
+  test('deletes every version with ALL', async () => {
     const { client } = service('empty')
     const llm = { model_name: 'chat', gpu: 'H100-80GB' as const, hub: { repo: 'a/b' } }
     const first = await client.createLlmDeployment(llm)
@@ -112,7 +112,7 @@ describe('deleting a model', () => {
     expect(await client.listDeployments()).toEqual([])
   })
 
-  test('what is refused', async () => {
+  test('invalid requests are refused', async () => {
     const { client } = service()
     expect(await issues(client.deleteModel({ model_name: 'assistant' } as never))).toEqual(['query/version missing'])
     expect(await refused(client.deleteModel({ model_name: MODEL, version: 'ALL' }))).toEqual([
@@ -128,7 +128,7 @@ describe('deleting a model', () => {
 })
 
 describe('hardware', () => {
-  test('serverless by token, dedicated by minute, unrounded', async () => {
+  test('has prices per token (serverless) or per minute (dedicated), unrounded', async () => {
     const { hardware } = await service().client.getHardware({ model: MODEL })
     expect(hardware[0]).toEqual({
       id: expect.any(String),
@@ -145,7 +145,7 @@ describe('hardware', () => {
     expect(onA100.pricing).toEqual({ cents_per_minute: 89 / 60 })
   })
 
-  test('of a model of the account: what it is deployed on', async () => {
+  test('of a model of the account is the hardware of its deployment', async () => {
     const { hardware } = await service().client.getHardware({ model: 'assistant' })
     expect(hardware).toEqual([
       {
@@ -157,14 +157,14 @@ describe('hardware', () => {
     ])
   })
 
-  test('what is refused', async () => {
+  test('invalid requests are refused', async () => {
     const { client } = service()
     expect(await refusal(client.getHardware({ model: 'no/such' }))).toEqual([404, { error: 'no model no/such' }])
     expect(await issues(client.getHardware({} as never))).toEqual(['query/model missing'])
   })
 })
 
-test('the aggregator asks for no token', async () => {
+test('GET /aggregator/models needs no token', async () => {
   const { ask } = service()
   const { status, body } = await ask('GET /aggregator/models', undefined, { authorization: 'Bearer wrong' })
   expect(status).toBe(200)
@@ -180,13 +180,13 @@ describe('counting tokens', () => {
     return body.input_tokens
   }
 
-  test('by o200k_base, without a token', async () => {
+  test('uses o200k_base and needs no token', async () => {
     await loadTokenizer()
     expect(await count()).toBe(countTokens('Hello, world!'))
     expect(await count()).toBe(4)
   })
 
-  test('blocks count as their texts; system and tools count too', async () => {
+  test('counts the texts of blocks, system and tools', async () => {
     const hellos = 4
     expect(await count({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello, world!' }] }] })).toBe(
       hellos,
@@ -202,19 +202,19 @@ describe('counting tokens', () => {
     ).toBe(hellos)
   })
 
-  test('thinking and tool_choice are not counted; no messages are no tokens', async () => {
+  test('ignores thinking and tool_choice; empty messages have no tokens', async () => {
     expect(await count({ thinking: { enabled: true }, tool_choice: { type: 'auto' } })).toBe(4)
     expect(await count({ messages: [] })).toBe(0)
   })
 
-  test('text that spells a special token is text', async () => {
+  test('counts the spelling of a special token as text', async () => {
     expect(await count({ messages: [{ role: 'user', content: '<|endoftext|>' }] })).toBeGreaterThan(1)
   })
 
   test('a body of more than 8 MiB is refused', async () => {
     const { ask } = service()
     const status = async (letters: number) => {
-      // A letter of 2 bytes.
+      // This letter has 2 bytes.
       const body = { ...hello, thinking: { note: 'é'.repeat(letters) } }
       return (await ask('POST /vendor_a/v1/messages/count_tokens', body, {})).status
     }
@@ -226,7 +226,7 @@ describe('counting tokens', () => {
     expect(promised).toBe(413)
   })
 
-  test('what is refused', async () => {
+  test('invalid requests are refused', async () => {
     const { client, ask } = service()
     expect(await refused(client.countTokens({ ...hello, model: 'no/such' }))).toEqual([404, 'no model no/such'])
     expect(await issues(client.countTokens({} as never))).toEqual(['body/model missing', 'body/messages missing'])
@@ -238,8 +238,8 @@ describe('counting tokens', () => {
   })
 })
 
-describe('one model, its versions, and the public list', () => {
-  test('whoever asks sees the public models and no other', async () => {
+describe('model, versions and public list', () => {
+  test('the public list needs no token and has only public models', async () => {
     const { client, ask } = service()
     const listed = await ask('GET /models/list', undefined, {})
     expect(listed.body).toEqual((await client.listModels()).filter(model => model.private === 0))
@@ -247,14 +247,14 @@ describe('one model, its versions, and the public list', () => {
     expect((await ask('GET /models/deployment/list', undefined, {})).status).toBe(401)
   })
 
-  test('a model of the catalog is its entry, with its newest version', async () => {
+  test('a catalog model is its entry with the newest version', async () => {
     const { client } = service()
     const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
     const versions = await client.listModelVersions({ model_name: MODEL })
     expect(await client.getModel({ model_name: MODEL })).toEqual({ ...entry, version: versions.at(-1)!.version })
   })
 
-  test('versions of an own model come with its deployments and go with them', async () => {
+  test('versions of a model of the account follow its deployments', async () => {
     const { client, ask } = service('empty')
     const body = { model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'a/b' } } as const
     const first = await client.createLlmDeployment(body)

@@ -1,4 +1,4 @@
-/** What the document does not have and a client needs to follow what it starts. */
+/** Endpoints that the interface document does not have but a lifecycle needs. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
@@ -47,7 +47,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     return { sim, ask, kinds, deploy_id, resize, shown }
   }
 
-  test('more instances come at once, and fewer are left at once', async () => {
+  test('scaling up and down starts at once', async () => {
     const { sim, resize, shown, deploy_id } = await deployed()
     expect(await resize({ min_instances: 3, max_instances: 4 })).toEqual({ status: 200, body: { deploy_id } })
     expect(await shown()).toMatchObject({
@@ -63,7 +63,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect(await shown()).toMatchObject({ status: 'running', instances: { running: 1, pending: 0 } })
   })
 
-  test('down to zero it idles first, and up from zero it is woken', async () => {
+  test('scaling to zero waits for idleness, and scaling from zero starts instances', async () => {
     const { sim, resize, shown } = await deployed()
     await resize({ min_instances: 0 })
     expect((await shown()).instances).toEqual({ running: 1, pending: 0 })
@@ -74,7 +74,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect(await shown()).toMatchObject({ status: 'running', instances: { running: 2, pending: 0 } })
   })
 
-  test('a load decides within the new bounds', async () => {
+  test('the load scales within the new bounds', async () => {
     const load = { kind: 'constant', rps: 40, prompt_tokens: 500, output_tokens: 300 }
     const settings = { min_instances: 1, max_instances: 1 }
     const deployments = [{ model_name: 'acme/chat', settings, load }] as never
@@ -90,7 +90,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect((await shown()).instances).toEqual({ running: 1, pending: 0 })
   })
 
-  test('what is stopped takes it up when it starts', async () => {
+  test('a stopped deployment uses the new settings when it starts', async () => {
     const { sim, ask, resize, shown, deploy_id } = await deployed()
     await ask(`POST /deploy/${deploy_id}/stop`)
     await sim.clock.advance('5m')
@@ -101,7 +101,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect((await shown()).instances).toEqual({ running: 2, pending: 0 })
   })
 
-  test('a frozen autoscaler follows when it is free again', async () => {
+  test('a frozen autoscaler applies the settings after it is released', async () => {
     const { sim, resize, shown } = await deployed()
     sim.cluster.autoscaler.freeze()
     await resize({ min_instances: 2, max_instances: 2 })
@@ -112,7 +112,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect((await shown()).instances).toEqual({ running: 2, pending: 0 })
   })
 
-  test('what cannot be is refused and changes nothing', async () => {
+  test('invalid settings are refused and change nothing', async () => {
     const { sim, ask, resize, shown, deploy_id } = await deployed()
     sim.cluster.limit.set('H100-80GB', 5)
     const [digest, before] = [sim.digest, await shown()]
@@ -136,7 +136,7 @@ describe('PUT /deploy/{deploy_id}', () => {
     expect((await resize({ min_instances: 1 })).status).toBe(400)
   })
 
-  test('an adapter and a reference to the catalog have no instances of their own', async () => {
+  test('an adapter and a reference to the catalog are refused', async () => {
     const { ask } = world({ fixtures: 'default', with: {} })
     const rows = (await ask('GET /deploy/list')).body as { deploy_id: string; type: string }[]
     for (const type of ['lora', 'legacy']) {
@@ -152,7 +152,7 @@ describe('PUT /deploy/{deploy_id}', () => {
 describe('POST /v1/batches/{batch_id}/cancel', () => {
   const create = { endpoint: '/v1/completions', completion_window: '24h' }
 
-  test('a batch that runs is cancelled, with what was finished', async () => {
+  test('a running batch is cancelled and keeps its finished lines', async () => {
     const { sim, ask, upload } = world()
     const { body: batch } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(LINES) })
     const now = async () => (await ask(`GET /v1/batches/${batch.id}`)).body
@@ -167,7 +167,7 @@ describe('POST /v1/batches/{batch_id}/cancel', () => {
     expect(again).toEqual({ status: 400, body: { detail: { error: `batch ${batch.id} is cancelled already` } } })
   })
 
-  test('one that is being validated is cancelled without files, and an unknown one is 404', async () => {
+  test('a validating batch is cancelled without files, and an unknown batch is 404', async () => {
     const { sim, ask, upload } = world()
     const { body: batch } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(LINES) })
     expect((await ask(`POST /v1/batches/${batch.id}/cancel`)).body.status).toBe('cancelling')
@@ -177,7 +177,7 @@ describe('POST /v1/batches/{batch_id}/cancel', () => {
   })
 })
 
-describe('lists, a page at a time', () => {
+describe('paginated lists', () => {
   test('files', async () => {
     const { sim, ask, upload } = world()
     const ids: string[] = []
@@ -229,7 +229,7 @@ describe('lists, a page at a time', () => {
   })
 })
 
-test('a file that is deleted is gone, its bytes are free, and its batch goes on', async () => {
+test('a deleted file frees its storage, and its batch continues', async () => {
   const { sim, ask, upload, kinds } = world()
   const id = await upload(LINES)
   const { body: batch } = await ask('POST /v1/batches', {
@@ -249,7 +249,7 @@ test('a file that is deleted is gone, its bytes are free, and its batch goes on'
   expect(sim.world.files.storedBytes).toBe(0)
 })
 
-test('an API token is good at once, and refused once it is deleted', async () => {
+test('an API token authenticates from creation to deletion', async () => {
   const { sim, ask } = world()
   const { body: made, status } = await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })
   expect(status).toBe(200)
@@ -268,7 +268,7 @@ test('an API token is good at once, and refused once it is deleted', async () =>
   expect((await ask(`DELETE /v1/api-tokens/${made.token_id}`)).body).toEqual({})
   expect((await ask('GET /v1/api-tokens', undefined, made.token)).status).toBe(401)
   expect((await ask(`GET /v1/api-tokens/${made.token}`)).status).toBe(404)
-  // The name is free again; the value is another.
+  // The name is free again, and the value is different.
   const { body: again } = await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })
   expect(again.token).not.toBe(made.token)
   const headers = { authorization: `Bearer ${made.token}` }
@@ -277,7 +277,7 @@ test('an API token is good at once, and refused once it is deleted', async () =>
   expect((await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })).status).toBe(409)
 })
 
-test('the account tells who it is, what it owes, and what it may have', async () => {
+test('GET /v1/me, the payment checklist and the GPU limits describe the account', async () => {
   const account = {
     funds_cents: 5000,
     topup: { amount: 2000, threshold: 100, enabled: true },

@@ -3,7 +3,7 @@ import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { issues, refused, service } from './service-world.ts'
 
-describe('the GPUs that are to be had', () => {
+describe('GET /deploy/llm/gpu_availability', () => {
   function fleet(fixtures = 'empty') {
     const sim = createSimulator({ fixtures })
     const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
@@ -14,7 +14,7 @@ describe('the GPUs that are to be had', () => {
     return { sim, api, offers }
   }
 
-  test('follow the free GPUs of the nodes, one node at a time', async () => {
+  test('follows the free GPUs of single nodes', async () => {
     const { sim, offers } = fleet()
     const before = await offers()
     expect(before['4xH100-80GB']).toMatchObject({ usd_per_hour: 8.8, available: true })
@@ -28,7 +28,7 @@ describe('the GPUs that are to be had', () => {
     expect(Object.values(await fleet('full').offers()).some(one => one.available)).toBe(false)
   })
 
-  test('what is said to be available is placed, and what is not is refused or waits', async () => {
+  test('an available configuration is placed; an unavailable one waits or is refused', async () => {
     const { sim, api, offers } = fleet()
     sim.cluster.limit.set('H100-80GB', 3)
     const all = await offers()
@@ -38,7 +38,7 @@ describe('the GPUs that are to be had', () => {
       status: 403,
     })
     const made = await api.createLlmDeployment({ ...body, model_name: 'b', num_gpus: 2 })
-    // What is asked for counts against the limit before it is placed.
+    // Requested GPUs count against the limit before placement.
     expect((await offers())['2xH100-80GB']!.available).toBe(false)
     await sim.clock.advance('1h')
     expect((await api.getDeployment(made)).status).toBe('running')
@@ -47,7 +47,7 @@ describe('the GPUs that are to be had', () => {
     expect(await offers()).toEqual(all)
   })
 
-  test('one is recommended: the cheapest of those available that holds the weights', async () => {
+  test('recommends the cheapest available configuration that holds the weights', async () => {
     const { sim, api, offers } = fleet()
     const recommended = async (base_model?: string) =>
       Object.values(await offers(base_model))
@@ -68,8 +68,8 @@ describe('the GPUs that are to be had', () => {
   })
 })
 
-describe('a name for a deployment', () => {
-  test('is one that can be taken, and another once it is', async () => {
+describe('GET /deploy/llm/suggest_name', () => {
+  test('suggests a free name, and another one after it is taken', async () => {
     const { client } = service('empty')
     const suggest = async (model_name: string) => (await client.suggestDeploymentName({ model_name })).model_name
     const create = (model_name: string) =>
@@ -84,7 +84,7 @@ describe('a name for a deployment', () => {
     expect(await suggest('aurora-8b-instruct')).toBe('acme/aurora-8b-instruct')
   })
 
-  test('can be taken whatever was asked', async () => {
+  test('suggests a valid name for every model_name', async () => {
     const { client, ask } = service('empty')
     for (const asked of ['a/b/c', 'ü🦙', '//', '...', '-x-', 'my model', '__proto__', 'x'.repeat(300)]) {
       const { model_name } = await client.suggestDeploymentName({ model_name: asked })

@@ -9,7 +9,7 @@ import { World } from '../../src/simulation/world.ts'
 const document = createOpenapiDocument(operations) as any
 const at = (method: string, path: string) => document.paths[path][method]
 
-test('a refusal that another try may not meet says that it has Retry-After', () => {
+test('429 and 503 declare the header Retry-After', () => {
   type Answers = Record<string, { headers?: object }>
   const all = Object.values(document.paths as Record<string, Record<string, { responses: Answers }>>).flatMap(path =>
     Object.values(path).flatMap(({ responses }) => Object.entries(responses)),
@@ -22,7 +22,7 @@ test('a refusal that another try may not meet says that it has Retry-After', () 
   })
 })
 
-test('every operation is there, under its export name', () => {
+test('every operation is in the document under its export name', () => {
   const described = Object.values(document.paths).flatMap(path =>
     Object.values(path as Record<string, { operationId: string; 'x-mirror-of'?: string }>),
   )
@@ -35,34 +35,34 @@ test('every operation is there, under its export name', () => {
   expect(document.openapi).toBe('3.1.0')
 })
 
-test('has no extension that it does not explain', () => {
+test('the document explains each of its extensions', () => {
   const extensions = new Set(JSON.stringify(document).match(/"x-[a-z-]+"(?=:)/g))
   expect([...extensions].sort()).toEqual(['"x-assumed"', '"x-mirror-of"', '"x-open"', '"x-provenance"'])
   for (const name of extensions) expect(document.info.description).toContain(JSON.parse(name))
 })
 
-describe('what a client generator needs to see', () => {
+describe('the schemas for client generators', () => {
   const llm = document.paths['/deploy/llm'].post.requestBody.content['application/json'].schema
 
-  test('bounds, defaults and enums', () => {
+  test('have bounds, defaults and enums', () => {
     expect(llm.properties.num_gpus).toEqual({ type: 'integer', minimum: 1, maximum: 8, default: 1 })
     expect(llm.properties.max_batch_size).toEqual({ type: 'integer', minimum: 1, maximum: 256, default: 96 })
     expect(llm.properties.gpu.enum).toHaveLength(9)
     expect(llm.required).toEqual(['model_name', 'gpu'])
   })
 
-  test('null where null may be', () => {
+  test('have null for nullable fields', () => {
     expect(llm.properties.base_model).toEqual({ type: ['string', 'null'] })
     const { metadata } = document.components.schemas.Batch.properties
     expect(JSON.stringify(metadata)).toContain('null')
   })
 
-  test('lengths in code points', () => {
+  test('have lengths in code points', () => {
     const { schema } = at('patch', '/v1/hosted/{instance_id}').requestBody.content['application/json']
     expect(schema.properties.name).toMatchObject({ type: 'string', minLength: 1, maxLength: 64 })
   })
 
-  test('parameters', () => {
+  test('have parameters', () => {
     expect(at('get', '/payment/usage/rent').parameters).toEqual([
       { name: 'from', in: 'query', required: true, schema: { type: 'integer' } },
       { name: 'to', in: 'query', required: false, schema: { type: 'integer' } },
@@ -73,14 +73,14 @@ describe('what a client generator needs to see', () => {
     expect(key.name).toBe('alt-api-key')
   })
 
-  test('both content types', () => {
+  test('have both content types', () => {
     const form = at('post', '/v1/files').requestBody.content['multipart/form-data'].schema
     expect(form.properties.purpose).toEqual({ type: 'string', enum: ['batch'] })
     expect(form.required).toEqual(['purpose', 'file'])
     expect(at('get', '/v1/files/{file_id}/content').responses[200].content).toHaveProperty('application/octet-stream')
   })
 
-  test('refusals in the shape of the endpoint', () => {
+  test('have refusals with the error schema of the endpoint', () => {
     const shape = (
       operation: { responses: Record<number, { content: Record<string, { schema: { $ref: string } }> }> },
       status: number,
@@ -91,14 +91,14 @@ describe('what a client generator needs to see', () => {
     expect(shape(at('get', '/aggregator/models'), 401)).toBeUndefined()
   })
 
-  test('provenance, assumptions and security', () => {
+  test('have provenance, assumptions and security', () => {
     expect(at('get', '/deploy/{deploy_id}')['x-provenance']).toBe('neighbour')
     expect(at('post', '/deploy/{deploy_id}/start')['x-assumed']).toContain('404: unknown deployment')
     expect(at('get', '/aggregator/models').security).toEqual([])
     expect(at('get', '/v1/voices').security).toEqual([{ bearer: [] }, { 'alt-api-key': [] }])
   })
 
-  test('what linters ask of a document: servers, a licence, a refusal everywhere, no schema that nobody uses', () => {
+  test('pass linters: servers, licence, a refusal for each operation, no unused schema', () => {
     expect(document.servers).toEqual([{ url: '/' }])
     expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
     for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(document.paths)) {
@@ -113,7 +113,7 @@ describe('what a client generator needs to see', () => {
     expect(unused).toEqual([])
   })
 
-  test('415 where there is a body, and nowhere else', () => {
+  test('declare 415 only for operations with a body', () => {
     const { 415: media } = at('post', '/deploy/llm').responses
     expect(media.description).toContain('send application/json')
     expect(media.content['application/json'].schema.$ref).toMatch(/DetailError$/)
@@ -121,7 +121,7 @@ describe('what a client generator needs to see', () => {
     expect(at('get', '/deploy/list').responses).not.toHaveProperty('415')
   })
 
-  test('every reference leads somewhere', () => {
+  test('have only valid references', () => {
     const references = new Set(JSON.stringify(document).match(/#\/components\/schemas\/\w+/g))
     for (const reference of references) {
       expect(document.components.schemas, reference).toHaveProperty(reference.split('/').at(-1)!)
@@ -130,7 +130,7 @@ describe('what a client generator needs to see', () => {
   })
 })
 
-test('it is served without a token, and with one option the document alone is', async () => {
+test('/openapi.json needs no token; documentedOnly reduces it to the interface document', async () => {
   const world = new World({ fixture: loadFixture('empty') })
   const get = async (options = {}) =>
     (await createApi(options).answer(world, new Request('http://sim/openapi.json'))).json()
@@ -140,7 +140,7 @@ test('it is served without a token, and with one option the document alone is', 
   expect(Object.keys((await get({ neighbours: false })).paths)).not.toContain('/deploy/{deploy_id}')
 })
 
-test('without neighbours their paths are unknown', async () => {
+test('paths of neighbours are unknown with documentedOnly', async () => {
   const world = new World({ fixture: loadFixture('empty') })
   const ask = async (method: string, path: string) =>
     (await createApi({ neighbours: false }).answer(world, new Request(`http://sim${path}`, { method }))).status
@@ -149,7 +149,7 @@ test('without neighbours their paths are unknown', async () => {
   expect(await ask('GET', '/deploy/list')).toBe(401)
 })
 
-test('each status says where it is from, and an address that is not allowed is told in one shape everywhere', () => {
+test('each status has its provenance, and 403 for an address has the same schema everywhere', () => {
   const { responses } = at('post', '/v1/batches')
   expect(responses[200]['x-provenance']).toBe('documented')
   expect(at('get', '/v1/batches/{batch_id}').responses[200]['x-provenance']).toBe('neighbour')

@@ -17,7 +17,7 @@ function loaded(load: object | null = { kind: 'constant', rps: 20, prompt_tokens
 }
 
 describe('stats of a deployment', () => {
-  test('are those of its load', async () => {
+  test('match its load', async () => {
     const { sim, deploy_id, stats } = loaded()
     await sim.clock.advance('2h')
     const { series, serving, utilisation, ...rest } = await stats({ from: 'now-1h' })
@@ -37,7 +37,7 @@ describe('stats of a deployment', () => {
     expect(series.at(-1)).toMatchObject({ time: sim.clock.iso, ready: 1, pending: 0, arrival_rate: 20, backlog: 0 })
   })
 
-  test('follow it as it is refused, waits and is scaled for; adjoining windows add up', async () => {
+  test('follow refusals, waiting and scaling; adjoining windows add up', async () => {
     const { sim, api, deploy_id, stats } = loaded({
       kind: 'steps',
       steps: [
@@ -72,7 +72,7 @@ describe('stats of a deployment', () => {
     expect(whole.tokens.output / whole.requests.served).toBeCloseTo(150, 1)
   })
 
-  test('requests of clients count beside those of the load, in logs too', async () => {
+  test('count client requests with those of the load, also in logs', async () => {
     const { sim, api, deploy_id, stats } = loaded()
     await sim.clock.advance('1h')
     let [input, output] = [0, 0]
@@ -102,7 +102,7 @@ describe('stats of a deployment', () => {
     expect((await there.getDeploymentStats({ deploy_id })).requests.failed).toBe(1)
   })
 
-  test('what is kept of requests grows with time, not with them', async () => {
+  test('use memory that grows with time, not with requests', async () => {
     const { sim, deploy_id, stats } = loaded(null)
     const row = () => sim.world.deployments.writable(sim.world.deployments.ordinalOf(deploy_id)!)
     for (let second = 0; second < 60; second++) {
@@ -117,12 +117,12 @@ describe('stats of a deployment', () => {
       requests: { served: 600 },
       tokens: { input: 1800, output: 3000 },
     })
-    // Those of ten seconds are told by their last.
+    // Counts are exact to ten seconds.
     expect((await stats({ from: EPOCH, to: EPOCH + 20 })).requests.served).toBe(200)
     expect((await stats({ from: EPOCH + 20, to: EPOCH + 60 })).requests.served).toBe(400)
   })
 
-  test('without a load there are no requests, and the rent is there all the same', async () => {
+  test('without a load have no requests, but the rent', async () => {
     const { sim, api, deploy_id, stats } = loaded(null)
     await sim.clock.advance('10h')
     expect(await stats()).toMatchObject({
@@ -141,7 +141,7 @@ describe('stats of a deployment', () => {
     expect(await stats({ from: 'now', to: 'now' })).toMatchObject({ cost_usd: 0, series: [] })
   })
 
-  test('requests that are refused at the door do not count', async () => {
+  test('do not count requests that are refused at once', async () => {
     const { sim, api, deploy_id, stats } = loaded(null)
     const messages = [{ role: 'user' as const, content: 'Hi' }]
     await api.createChatCompletion({ model: 'acme/chat', messages })
@@ -152,7 +152,7 @@ describe('stats of a deployment', () => {
     expect((await stats()).requests).toMatchObject({ arrived: 1, served: 1, refused: 0, failed: 0 })
   })
 
-  test('what makes no sense is refused', async () => {
+  test('refuse invalid windows', async () => {
     const { api, stats } = loaded()
     expect(await refused(api.getDeploymentStats({ deploy_id: 'nope' }))).toEqual([404, 'no deployment nope'])
     expect(await issues(stats({ from: 'soon', to: 'later' }))).toEqual([

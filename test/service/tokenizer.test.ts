@@ -6,18 +6,18 @@ import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.t
 
 await loadTokenizer()
 
-test('ordinary text is counted exactly, however long', () => {
+test('ordinary text of any length is counted exactly', () => {
   const text = 'The quick brown fox, 1234 times; naïve — 日本語のテキスト。\n'.repeat(300)
   expect(countTokens(text)).toBe(exactly(text))
 })
 
 test.each(['a', '🙂', '中', ' ', '!'])(
-  'a run of %j without end is counted in pieces, near enough and in no time',
+  'a long run of %j is counted in pieces, nearly exactly and in linear time',
   unit => {
     const short = unit.repeat(2000)
     const counted = countTokens(short)
     expect(Math.abs(counted - exactly(short))).toBeLessThanOrEqual(8)
-    // Two million of them would take minutes in one piece.
+    // Two million characters in one piece would take minutes.
     const per = countTokens(unit.repeat(400_000)) / 400_000
     expect(per).toBeCloseTo(counted / 2000, 1)
   },
@@ -36,7 +36,7 @@ test('countTokens equals the count of the tokenizer when a text has long words o
 })
 
 test('mergeBytePairs takes a number of steps near the length of the piece', () => {
-  // A search of all pairs for each merge takes 10^12 steps here.
+  // A search of all pairs for each merge would take 10^12 steps here.
   const length = 2 ** 20
   let steps = 0
   const tokens = mergeBytePairs(length, (start, end) => {

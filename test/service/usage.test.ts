@@ -17,8 +17,8 @@ const rented = {
   with: { deployments: [{ model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' } }] },
 } satisfies SimulatorOptions
 
-describe('usage, month by month', () => {
-  test('a month of one GPU is its hours times its price', async () => {
+describe('usage by month', () => {
+  test('a month of one GPU costs its hours times its price', async () => {
     const { sim, api, usage } = account(rented)
     await api.addFunds({ amount: 100_000_000 })
     sim.cluster.price.set('H100-80GB', 200)
@@ -63,7 +63,7 @@ describe('usage, month by month', () => {
     )
   })
 
-  test('the months add up to what the ledger spent, whatever was rented, priced and run', async () => {
+  test('the months add up to the total of the ledger', async () => {
     const { sim, api, usage } = account({ fixtures: 'default', seed: 3 })
     const line = (n: number, model: string) =>
       JSON.stringify({
@@ -97,7 +97,7 @@ describe('usage, month by month', () => {
     const tokens = months.flatMap(({ items }) => items).filter(({ type }) => type === 'tokens')
     expect(tokens.filter(({ name }) => name === model).map(({ id }) => id)).toEqual(expect.arrayContaining(batches))
     expect(months[0]!.items.map(({ name }) => name)).toContain(hostedName)
-    // Cut where nobody's month ends: the parts add up all the same.
+    // Split within a month, the parts still add up.
     const cut = ms('2026-02-13T12:34:56Z') / 1000
     const parts = [...(await usage('2026.01', cut)).months, ...(await usage(cut)).months]
     expect(parts).toHaveLength(5)
@@ -105,7 +105,7 @@ describe('usage, month by month', () => {
     expect(parts[1]!.interval.to).toBe(parts[2]!.interval.from)
   })
 
-  test('periods have names, and seconds', async () => {
+  test('periods can be names or Unix seconds', async () => {
     const { sim, api, usage } = account(rented)
     await api.addFunds({ amount: 100_000_000 })
     await sim.clock.advanceTo('2026-03-05T00:00:00Z')
@@ -128,7 +128,7 @@ describe('usage, month by month', () => {
     expect(sim.digest).toBe(digest)
   })
 
-  test('the first moment of an account has a month without items', async () => {
+  test('the first month has no items at the start of the account', async () => {
     const { usage } = account()
     const now = ms('2026-01-01T00:00:00Z')
     expect(await usage()).toEqual({
@@ -137,8 +137,8 @@ describe('usage, month by month', () => {
     })
   })
 
-  test('what is charged in the instant between two months is in the first of them, once', async () => {
-    // Charged by hand, behind the back of the laws.
+  test('a charge at the boundary of two months is in the first of them only', async () => {
+    // Charged directly, without invariant checks.
     const { sim, usage } = account({ check: false })
     await sim.clock.advanceTo('2026-02-01T00:00:00Z')
     sim.world.ledger.chargeTokens('aurora-labs/aurora-8b-instruct', 5_000_000)
@@ -149,7 +149,7 @@ describe('usage, month by month', () => {
     expect((await usage('current')).months.map(month => month.total_cost)).toEqual([0])
   })
 
-  test('what is no period is refused', async () => {
+  test('an invalid period is refused', async () => {
     const { usage } = account()
     for (const from of ['2026.13', '2026-01', 'last', 'current+1', 'current-', '', '-5', '1.5', '2026.1']) {
       expect([from, await issues(usage(from))]).toEqual([from, ['query/from string_pattern_mismatch']])

@@ -28,7 +28,7 @@ function voices() {
 }
 
 describe('a voice', () => {
-  test('is made from samples, edited and deleted, and the collection of the data knows', async () => {
+  test('is created from samples, edited and deleted', async () => {
     const { sim, api } = voices()
     const data = await sim.data()
     await sim.clock.advance('90s')
@@ -61,7 +61,7 @@ describe('a voice', () => {
     expect(kinds.filter(kind => kind.startsWith('voice.'))).toEqual(['voice.created', 'voice.edited', 'voice.deleted'])
   })
 
-  test('has an id by its name and samples, whoever asks first', async () => {
+  test('has an id that depends on its name and samples, not on the order of requests', async () => {
     const ids = async (...order: [string, string][]) => {
       const { add } = voices()
       const found: Record<string, string> = {}
@@ -78,7 +78,7 @@ describe('a voice', () => {
     expect((await add({ name: 'Ada' }, 'x', 'y')).body.voice_id).not.toBe(one['Ada x'])
   })
 
-  test('of a fork is its own', async () => {
+  test('of a fork is independent', async () => {
     const { sim, api } = voices()
     const fork = sim.fork()
     const there = createClient(fork.fetch, { baseUrl: 'http://fork', token: fork.token })
@@ -90,7 +90,7 @@ describe('a voice', () => {
 })
 
 describe('the form of a voice', () => {
-  test('is edited url-encoded or as multipart, with files that nobody wants', async () => {
+  test('is accepted url-encoded or as multipart, and its files are ignored', async () => {
     const { send } = voices()
     const path = `POST /v1/voices/${KNOWN}/edit`
     const name = async (body?: BodyInit) => (await send(path, body)).body.name
@@ -109,7 +109,7 @@ describe('the form of a voice', () => {
     expect(await name()).toBe('By multipart')
   })
 
-  test('what is wrong with it is told field by field, and changes nothing', async () => {
+  test('is rejected with all its errors and changes nothing when it is invalid', async () => {
     const { sim, api, add, send } = voices()
     const { digest } = sim
     const told = async (answer: ReturnType<typeof send>) => {

@@ -1,4 +1,4 @@
-/** The typed client, derived from the declarations: a method an operation, named as its export. */
+/** The typed client, derived from the declarations. Each operation is a method with its name. */
 import type * as z from 'zod'
 import { parseJsonOrText } from '../../lib/json-text.ts'
 import {
@@ -34,7 +34,7 @@ type PathInput<Route extends string, Params> = {
     : string
 }
 
-/** What a caller gives to an endpoint: the fields of path, query and body in one object. */
+/** The input of an operation: the fields of path, query and body in one object. */
 export type RequestFor<E> =
   E extends Endpoint<Any, infer Route, infer Params, infer Query, infer Body, infer Form, Any>
     ? Simplify<
@@ -45,7 +45,7 @@ export type RequestFor<E> =
       >
     : never
 
-/** What an endpoint answers. */
+/** The answer of an operation. */
 export type ResponseFor<E> = E extends Endpoint<Any, Any, Any, Any, Any, Any, infer Returns> ? z.output<Returns> : never
 
 export type OperationName = keyof typeof operations
@@ -63,11 +63,11 @@ type Arguments<Request> = keyof Request extends never
 export type ClientOf<Served extends Operations> = {
   [Name in keyof Served]: (...args: Arguments<RequestFor<Served[Name]>>) => Promise<ResponseFor<Served[Name]>>
 } & {
-  /** The same client with another token; without one, no Authorization is sent. */
+  /** Returns a client with another token; with undefined, without Authorization. */
   as(token: string | undefined): ClientOf<Served>
   /**
-   * Sends a request of your own, below the same base address and with the same token unless it has one. In a world with
-   * a names profile it is answered in the names of that world; every other method speaks the neutral words.
+   * Sends a request as it is, with the client's token if it has none. In a world with a names profile the answer has the
+   * names of that profile. All other methods use the neutral names.
    */
   raw(request: Request): Promise<Response>
 }
@@ -75,7 +75,7 @@ export type ClientOf<Served extends Operations> = {
 export type Client = ClientOf<typeof operations>
 
 export interface ClientOptions {
-  /** Address that paths are appended to; a trailing slash does not matter. */
+  /** Address before each path, with or without a trailing slash. */
   baseUrl: string
   token?: string | undefined
 }
@@ -83,10 +83,9 @@ export interface ClientOptions {
 export type SendRequest = (request: Request) => Response | Promise<Response>
 
 /**
- * A typed client of the service.
+ * Creates a typed client of the service. Its methods throw Refusal if the answer is not a success.
  *
- * @param send hands a request to the service: `sim.fetch`, `fetch`
- * @throws Refusal from every method when the answer is not a success
+ * @param send sends a request to the service: `sim.fetch` or `fetch`
  * @example
  * const api = createClient(sim.fetch, { baseUrl: 'http://sim', token })
  * const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo } })
@@ -95,14 +94,14 @@ export function createClient(send: SendRequest, options: ClientOptions): Client 
   return createClientFor(operations, send, options)
 }
 
-/** A typed client of other operations than the service's own: the control plane's. */
+/** Creates a typed client of other operations, such as those of the control plane. */
 export function createClientFor<Served extends Operations>(
   served: Served,
   send: SendRequest,
   { baseUrl, token }: ClientOptions,
 ): ClientOf<Served> {
   const base = baseUrl.replace(/\/+$/, '')
-  // Whatever names the world has, what is typed is neutral.
+  // The types have the neutral names, also in a world with a names profile.
   const headers = { [NAMES_HEADER]: 'neutral', ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   const methods = Object.entries(served).map(([operation, endpoint]) => [
     operation,

@@ -1,8 +1,8 @@
-/** What a refused call of the typed client throws. Apart, for a script that catches it needs none of the declarations. */
+/** The error of the typed client. In its own file, so that scripts import it without the declarations. */
 const REFUSAL_BRAND = Symbol.for('modelhost-sim.refusal')
 
 /**
- * What the service refused.
+ * An error answer of the service.
  *
  * @example
  * await api.getDeployment({ deploy_id: 'none' }).catch(error => error.status) // 404
@@ -10,8 +10,8 @@ const REFUSAL_BRAND = Symbol.for('modelhost-sim.refusal')
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
-  /** The parsed body, or its text where it is no JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: a caller knows what it asked
+  /** The parsed body, or its text if it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: only the caller knows the type
   readonly body: any
   readonly headers: Headers
   constructor(operation: string, status: number, body: unknown, headers: Headers) {
@@ -22,7 +22,7 @@ export class Refusal extends Error {
     Object.defineProperty(this, REFUSAL_BRAND, { value: true })
   }
 
-  /** A refusal of another copy of this package is one, too: a script and what plays it may have loaded one each. */
+  /** Accepts refusals of another copy of this package: a script and its runner may have loaded one each. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && REFUSAL_BRAND in value
   }

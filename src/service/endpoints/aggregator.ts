@@ -5,20 +5,20 @@ import { AggregatorEntry } from '../records.ts'
 
 export const listAggregatorModels = endpoint({
   route: 'GET /aggregator/models',
-  summary: 'The models as an aggregator lists them',
+  summary: 'List the catalog models in the format of an aggregator',
   provenance: 'documented',
   assumptions: [
-    'the path begins with /aggregator literally',
+    'the path starts with the literal /aggregator',
     'prices are decimal strings in USD per token',
-    "deprecation_date is '' when there is none",
-    'aggregator is a map of strings',
+    "deprecation_date is '' for a model that is not deprecated",
+    'aggregator maps strings to strings',
   ],
   auth: 'none',
   returns: z.object({ data: z.array(AggregatorEntry) }),
   handle: ({ world }) => new JsonText(toListJson(world.store.aggregator.all())),
 })
 
-/** The text of a list, kept as long as the list is: a pure function's memory. */
+/** JSON of each list. An entry lives as long as its list, which never changes. */
 const cachedJson = new WeakMap<readonly AggregatorModel[], string>()
 
 function toListJson(data: readonly AggregatorModel[]): string {

@@ -8,21 +8,21 @@ export const listApiTokens = endpoint({
   route: 'GET /v1/api-tokens',
   summary: "List the account's API tokens",
   provenance: 'documented',
-  assumptions: ['a bare array with the full token values', 'created_at in Unix seconds'],
+  assumptions: ['a bare array; each entry has the full token value', 'created_at in Unix seconds'],
   returns: z.array(ApiTokenRecord),
   handle: ({ world }) => [...world.store.tokens.all()],
 })
 
 export const createApiToken = endpoint({
   route: 'POST /v1/api-tokens',
-  summary: 'Make an API token, which is good at once',
+  summary: 'Create an API token, which is valid at once',
   provenance: 'neighbour',
   assumptions: [
-    'name of 1 to 64 characters',
-    'allowed_ips is empty: every address',
-    'token_id is token_ and 24 characters',
+    'name has 1 to 64 characters',
+    'allowed_ips is empty, which allows every address',
+    'a new token_id is token_ and 24 letters and digits',
   ],
-  refusals: { 409: 'a token has the name' },
+  refusals: { 409: 'a token has this name already' },
   body: z.object({ name: text({ min: 1, max: 64 }) }),
   returns: ApiTokenRecord,
   example: { body: { name: 'notebook' } },
@@ -34,9 +34,9 @@ export const createApiToken = endpoint({
 
 export const getApiToken = endpoint({
   route: 'GET /v1/api-tokens/{token}',
-  summary: 'One API token, by its value or its token_id',
+  summary: 'Get one API token, by its value or its token_id',
   provenance: 'neighbour',
-  assumptions: ['with the full token value'],
+  assumptions: ['the answer has the full token value'],
   refusals: { 404: 'unknown token' },
   returns: ApiTokenRecord,
   example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },
@@ -45,9 +45,13 @@ export const getApiToken = endpoint({
 
 export const deleteApiToken = endpoint({
   route: 'DELETE /v1/api-tokens/{token}',
-  summary: 'Delete an API token, by its value or its token_id; it is refused from then on',
+  summary: 'Delete an API token, by its value or its token_id',
   provenance: 'neighbour',
-  assumptions: ['200 {}', 'the token of the request itself, and the last one, can be deleted too'],
+  assumptions: [
+    '200 {}',
+    'requests with a deleted token are 401',
+    'a request can delete its own token, and the last token',
+  ],
   refusals: { 404: 'unknown token' },
   returns: EmptyRecord,
   example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYc' },

@@ -1,4 +1,4 @@
-/** What to ask before a deployment is created: which GPUs are to be had, and which name is free. */
+/** Queries before a deployment is created: available GPUs, and a free name. */
 import * as z from 'zod'
 import { formatGpuConfig, GPU_TYPES } from '../../data/records/records.ts'
 import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/deployments/weights.ts'
@@ -8,18 +8,20 @@ import { BareName, qualifyModelName } from '../model-names.ts'
 
 const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
 const DEFAULT_BATCH_SIZE = 96
-/** What is recommended for where no base_model is named. */
+/** Weights of the recommendation if the request has no base_model. */
 const DEFAULT_WEIGHTS = estimateWeights('8b')
 
 export const getGpuAvailability = endpoint({
   route: 'GET /deploy/llm/gpu_availability',
-  summary: 'The GPUs that an instance could have, what they cost, and whether they are to be had now',
+  summary: 'List the GPU configurations for an instance, with price and availability',
   provenance: 'neighbour',
   assumptions: [
-    'every GPU type that the fleet has nodes of, with 1, 2, 4 and 8 GPUs as far as a node holds them',
-    'available: one node has so many free GPUs now, and the limit of the account leaves room for them; nothing is reserved',
-    'recommended: the cheapest that is available and holds the weights at max_batch_size 96: those of base_model, or of 8 billion parameters',
-    'usd_per_hour is that of one instance',
+    'every GPU type of the fleet, with 1, 2, 4 and 8 GPUs, up to the GPUs of its largest node',
+    'available: one node has that many free GPUs now, and the GPU limit of the account has room for them',
+    'nothing is reserved',
+    'recommended: the cheapest available configuration that holds the weights at max_batch_size 96',
+    'the weights are those of base_model; default: a model of 8 billion parameters',
+    'usd_per_hour is the price of one instance',
   ],
   refusals: { 404: 'unknown base_model' },
   query: { base_model: z.string().optional() },
@@ -44,13 +46,13 @@ export const getGpuAvailability = endpoint({
         fits: memoryShortage(weights, gpu, gpus, DEFAULT_BATCH_SIZE) === undefined,
       }))
     })
-    const [best] = offers.filter(one => one.available && one.fits).sort((a, b) => a.usd_per_hour - b.usd_per_hour)
+    const [best] = offers.filter(offer => offer.available && offer.fits).sort((a, b) => a.usd_per_hour - b.usd_per_hour)
     return {
-      gpus: offers.map(one => ({
-        gpu_config: one.gpu_config,
-        usd_per_hour: one.usd_per_hour,
-        available: one.available,
-        recommended: one === best,
+      gpus: offers.map(offer => ({
+        gpu_config: offer.gpu_config,
+        usd_per_hour: offer.usd_per_hour,
+        available: offer.available,
+        recommended: offer === best,
       })),
     }
   },
@@ -58,12 +60,12 @@ export const getGpuAvailability = endpoint({
 
 export const suggestDeploymentName = endpoint({
   route: 'GET /deploy/llm/suggest_name',
-  summary: 'A name for a deployment of a model that no live deployment of the account has',
+  summary: 'Suggest a free name for a deployment of a model',
   provenance: 'neighbour',
   assumptions: [
-    "the name of the model under the account's owner prefix, with -2, -3 and so on where that is taken",
-    'what no model_name may hold becomes a dash',
-    'nothing is reserved: asked again it answers the same until somebody takes the name',
+    "the name of the model with the account's owner prefix; if a live deployment has it, -2, -3 and so on are added",
+    'characters that model_name does not allow become a dash',
+    'nothing is reserved: the suggestion stays the same until a deployment takes the name',
   ],
   query: { model_name: z.string().min(1) },
   returns: z.object({ model_name: z.string() }),

@@ -4,6 +4,7 @@ import { endpoint, JsonText, refuse } from '../endpoint.ts'
 import { queryInteger, stringMap, text } from '../fields.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
+import { FUNDS_REFUSAL } from './lookups.ts'
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',
@@ -11,16 +12,17 @@ export const createBatch = endpoint({
   summary: 'Run the requests of an uploaded file',
   provenance: 'documented',
   assumptions: [
-    'metadata may be absent or null; at most 16 pairs of strings, keys to 64 and values to 512 characters',
-    'timestamps in Unix seconds; expires_at is created_at + 86,400',
+    'metadata: optional, or null; up to 16 pairs of strings, keys up to 64 characters, values up to 512',
+    'timestamps are Unix seconds; expires_at is created_at + 86,400',
     'errors, request_counts and the file ids are null until they are known',
-    'a line is held to the declaration of its endpoint, and answered as a request is, whole where it asks for a stream',
-    'one that would be refused stands in the error file, in the words of the refusal: invalid_request, rate_limit_exceeded (429) or server_error (5xx)',
+    'each line is validated and answered like a request to its endpoint; stream is ignored',
+    'a refused line is in the error file with the message of the refusal',
+    'its code is invalid_request, rate_limit_exceeded (429) or server_error (5xx)',
   ],
   refusals: {
-    402: 'no funds, or the account is suspended',
+    ...FUNDS_REFUSAL,
     404: 'unknown input_file_id',
-    429: 'as many batches are under way as the profile allows (limits.batches_under_way, 100)',
+    429: 'too many batches in progress (limits.batches_under_way of the profile, default 100)',
   },
   acceptsKeyHeader: true,
   errorShape: 'wrapped',
@@ -53,11 +55,9 @@ export const createBatch = endpoint({
 export const getBatch = endpoint({
   route: 'GET /v1/batches/{batch_id}',
   isMirrored: true,
-  summary: 'One batch',
+  summary: 'Get one batch',
   provenance: 'neighbour',
-  assumptions: [
-    'output_file_id and error_file_id are both set once lines have run; the file is empty where none succeeded or failed',
-  ],
+  assumptions: ['output_file_id and error_file_id are both set after lines have run; a file without lines is empty'],
   refusals: { 404: 'unknown batch' },
   errorShape: 'wrapped',
   returns: BatchRecord,
@@ -76,11 +76,11 @@ export const listBatches = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'newest first',
-    'limit from 1 to 100, 20 unless given',
-    'after is the id of the last entry of the page before',
-    'first_id and last_id are null where data is empty',
+    'limit: 1 to 100, default 20',
+    'after: id of the last entry of the previous page',
+    'first_id and last_id are null if data is empty',
   ],
-  refusals: { 404: 'after names no batch' },
+  refusals: { 404: 'unknown id in after' },
   errorShape: 'wrapped',
   query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
   returns: listSchema(BatchRecord, 'BatchList'),
@@ -91,13 +91,14 @@ export const listBatches = endpoint({
 export const cancelBatch = endpoint({
   route: 'POST /v1/batches/{batch_id}/cancel',
   isMirrored: true,
-  summary: 'Cancel a batch; what is finished stays in its output file',
+  summary: 'Cancel a batch; finished lines stay in its output file',
   provenance: 'neighbour',
   assumptions: [
     'the status is cancelling, then cancelled',
-    'cancelling it again changes nothing; one that is finalizing ends completed',
+    'a second request changes nothing',
+    'a finalizing batch ends as completed',
   ],
-  refusals: { 404: 'unknown batch', 400: 'completed, failed, expired or cancelled already' },
+  refusals: { 404: 'unknown batch', 400: 'the batch is completed, failed, expired or cancelled' },
   errorShape: 'wrapped',
   returns: BatchRecord,
   example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE/cancel' },

@@ -5,8 +5,9 @@ import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admissi
 import { endpoint, refuse } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { ContainerRecord } from '../records.ts'
+import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from './lookups.ts'
 
-/** Characters of user data that a container takes. */
+/** Maximum length of cloud_init_user_data, in characters. */
 const MAX_USER_DATA_CHARACTERS = 65_536
 
 const ContainerId = z.object({ container_id: z.string() }).meta({ id: 'ContainerId' })
@@ -14,24 +15,27 @@ const Name = text({ min: 1, max: 64 })
 const GpuConfig = z
   .string()
   .regex(new RegExp(`^[1-8]x(?:${GPU_TYPES.join('|')})$`))
-  .describe('How many GPUs of which type: 2xA100-80GB')
+  .describe('Number and type of the GPUs, as in 2xA100-80GB')
 
 export const createContainer = endpoint({
   route: 'POST /v1/containers',
   summary: 'Rent GPUs and run a container image on them',
   provenance: 'neighbour',
   assumptions: [
-    'gpu_config is a number from 1 to 8, an x and a GPU type; names of 1 to 64 characters need not differ',
-    'cloud_init_user_data, to 65,536 characters, is taken and neither run nor answered: it may hold secrets',
-    'it is creating until a node has its GPUs, then starting while its image is pulled and it boots, then running; billed while running, until its GPUs are given back',
-    'it fails without GPUs for 10 minutes (timings.rental_capacity_wait), by an image that names none, by a registry that does not answer, and with its machine; fail_reason says why',
-    'there is no address: nothing listens on it',
+    'gpu_config is a number from 1 to 8, an x and a GPU type',
+    'name has 1 to 64 characters and need not be unique',
+    'cloud_init_user_data has up to 65,536 characters; it is not run, and no answer has it because it may hold secrets',
+    'state: creating until a node has the GPUs, starting while the image is pulled and the container boots, then running',
+    'it is billed from running until its GPUs are released',
+    'it fails if no node has the GPUs within 10 minutes (timings.rental_capacity_wait), if the image is unknown, if the registry does not answer, or if its node is lost',
+    'fail_reason has the cause',
+    'the container has no address',
   ],
   refusals: {
-    402: 'no funds, or the account is suspended',
-    400: 'GPUs of the type "other"',
-    403: 'over the GPU limit of the account',
-    429: 'the world holds 100,000 hosted instances and containers',
+    ...FUNDS_REFUSAL,
+    400: 'the GPU type "other"',
+    ...GPU_QUOTA_REFUSAL,
+    ...RENTAL_CAPACITY_REFUSAL,
   },
   body: z.object({
     name: Name,
@@ -44,7 +48,7 @@ export const createContainer = endpoint({
     body: { name: 'trial', gpu_config: '1xL4-24GB', container_image: 'registry.example/cuda-dev:12.8' },
   },
   handle: ({ body: { name, gpu_config, container_image }, world }) => {
-    // The schema has let only words through that name GPUs.
+    // The schema accepts only values that the parser accepts.
     const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
     requireFunds(world)
     if (gpu === 'other') refuse(400, `gpu_config ${gpu_config} cannot be rented: 'other' has no pool and no price`)
@@ -60,7 +64,7 @@ export const listContainers = endpoint({
   provenance: 'neighbour',
   assumptions: [
     'a bare array, oldest first',
-    'active: creating, starting, running, shutting_down; inactive: failed, deleted; without a filter: everything but deleted',
+    'active: creating, starting, running, shutting_down; inactive: failed, deleted; default: all except deleted',
   ],
   query: { state: z.enum(['active', 'inactive']).optional() },
   returns: z.array(ContainerRecord),
@@ -70,9 +74,9 @@ export const listContainers = endpoint({
 
 export const getContainer = endpoint({
   route: 'GET /v1/containers/{container_id}',
-  summary: 'One container',
+  summary: 'Get one container',
   provenance: 'neighbour',
-  assumptions: ['timestamps in Unix seconds', 'a deleted one still answers, with its state'],
+  assumptions: ['timestamps are Unix seconds', 'a deleted container is still returned, with its state'],
   refusals: { 404: 'unknown container' },
   returns: ContainerRecord,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
@@ -84,8 +88,8 @@ export const renameContainer = endpoint({
   route: 'PATCH /v1/containers/{container_id}',
   summary: 'Rename a container',
   provenance: 'neighbour',
-  assumptions: ['name is all that can change; its length counts code points'],
-  refusals: { 404: 'unknown container', 400: 'deleted' },
+  assumptions: ['only name can change', 'the length of name counts code points'],
+  refusals: { 404: 'unknown container', 400: 'the container is deleted' },
   body: z.object({ name: Name }),
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', body: { name: 'kept' }, prerequisites: ['createContainer'] },
@@ -99,12 +103,13 @@ export const renameContainer = endpoint({
 
 export const deleteContainer = endpoint({
   route: 'DELETE /v1/containers/{container_id}',
-  summary: 'Shut a container down for good',
+  summary: 'Shut down and delete a container',
   provenance: 'neighbour',
   assumptions: [
-    'one that runs is shutting_down for 30 s (timings.rental_shutdown), billed meanwhile; one that does not run yet is deleted at once',
+    'a running container is shutting_down for 30 s (timings.rental_shutdown), and is billed for that time',
+    'a container that does not run yet is deleted at once',
   ],
-  refusals: { 404: 'unknown container', 400: 'shutting down or deleted already' },
+  refusals: { 404: 'unknown container', 400: 'the container is shutting down or deleted' },
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, world }) => {

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { endpoint, refuse } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { qualifyModelName } from '../model-names.ts'
-import { countTokens as tokensIn } from '../openai/tokenizer.ts'
+import { countTokens as countTextTokens } from '../openai/tokenizer.ts'
+import { isKnownModel } from './lookups.ts'
 
 const Block = z.looseObject({ type: text() })
 const Content = z.union([text(), z.array(Block)])
@@ -18,11 +19,11 @@ export const countTokens = endpoint({
   summary: 'Count the input tokens of a message request',
   provenance: 'documented',
   assumptions: [
-    'the path begins with /vendor_a literally',
-    '200 {"input_tokens": n}, by o200k_base over the texts of messages, system and tools',
-    'model and messages are required; content is a string or an array of blocks, system too',
+    'the path starts with the literal /vendor_a',
+    '200 {"input_tokens": n}: tokens of the texts of messages, system and tools, by o200k_base',
+    'model and messages are required; content and system are a string or an array of blocks',
     'thinking and tool_choice are accepted and not counted',
-    'authentication is optional: a token that is sent must be a good one',
+    'authentication is optional; if a token is sent, it must be valid',
   ],
   refusals: { 404: 'unknown model', 413: 'a body of more than 8 MiB' },
   maxBodyBytes: 8 * 1_048_576,
@@ -44,19 +45,17 @@ export const countTokens = endpoint({
     },
   },
   handle: ({ body: { model, messages, system, tools }, world }) => {
-    const model_name = qualifyModelName(world, model)
-    const isKnown = world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined
-    if (!isKnown) refuse(404, `no model ${model}`)
+    if (!isKnownModel(world, qualifyModelName(world, model))) refuse(404, `no model ${model}`)
     const pieces = [
       ...extractTexts(system),
       ...messages.flatMap(message => extractTexts(message.content)),
       ...(tools ?? []).flatMap(tool => [tool.name, tool.description ?? '', toJsonOrEmpty(tool.input_schema)]),
     ]
-    return { input_tokens: pieces.reduce((sum, piece) => sum + (piece === '' ? 0 : tokensIn(piece)), 0) }
+    return { input_tokens: pieces.reduce((sum, piece) => sum + (piece === '' ? 0 : countTextTokens(piece)), 0) }
   },
 })
 
-/** What of a content a model reads: texts, calls of tools and their results. Images have no text. */
+/** Returns the texts that a model reads: texts, tool calls and their results. Images have no text. */
 function extractTexts(content: unknown): string[] {
   if (typeof content === 'string') return [content]
   if (!Array.isArray(content)) return []

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES } from '../../data/records/records.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
-import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint, JsonText, refuse, rejectInput } from '../endpoint.ts'
 import { integer, text, words } from '../fields.ts'
 import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
+import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireDeployment } from './lookups.ts'
 
-/** Where a simulated world stops; far beyond any account's limit. */
+/** Limits of the simulation, far above the limits of any account. */
 const MAX_INSTANCES = 10_000
 const MAX_DEPLOYMENTS = 100_000
 
@@ -29,23 +29,25 @@ const ScaleSettings = z
 
 export const createLlmDeployment = endpoint({
   route: 'POST /deploy/llm',
-  summary: 'Deploy a language model on GPUs of its own',
+  summary: 'Deploy a language model on dedicated GPUs',
   provenance: 'documented',
   assumptions: [
-    "a bare model_name gets the account's owner prefix",
-    'weights: hub.repo, else base_model, else a hub repository named like model_name, else 422 on hub',
-    'hub.repo is required inside hub; revision defaults to main, token to none',
-    "config.weights.token answers '' when none was given, else ********",
-    'settings default to 1 and 1; min_instances from 0, max_instances from 1 and from min_instances, both to 10,000',
-    'model_name is letters, digits, dot, dash and underscore, with one slash at most',
-    'an engine exits on extra_args that it does not know, is started again, and in the end fails (policies.unknown_engine_args); an image of its own takes any',
+    "a model_name without an owner gets the account's owner prefix",
+    'weights: hub.repo, else base_model, else the hub repository with the name model_name, else 422 on hub',
+    'the task is text-generation',
+    'hub.repo is required if hub is present; hub.revision: default main; hub.token: default empty',
+    "config.weights.token in answers: '' if the token is empty, else ********",
+    'settings.min_instances: 0 to 10,000, default 1; settings.max_instances: 1 to 10,000, default 1, not below min_instances',
+    'model_name has letters, digits, dot, dash and underscore, and at most one slash',
+    'with unknown extra_args the engine exits, is restarted, and the deployment finally fails (policies.unknown_engine_args)',
+    'a container_image accepts any extra_args',
   ],
   refusals: {
-    402: 'no funds, or the account is suspended',
-    400: 'an owner prefix that is not the account, or gpu "other"',
+    ...FUNDS_REFUSAL,
+    400: 'an owner prefix of another account, or the GPU type "other"',
     404: 'unknown base_model',
-    403: 'over the GPU limit of the account: num_gpus × min_instances and what it holds or has asked for',
-    409: 'a live deployment has the name',
+    403: `${GPU_QUOTA_REFUSAL[403]}: num_gpus × min_instances plus the GPUs held and requested`,
+    409: 'a live deployment has this name',
     429: 'the world holds 100,000 deployments',
   },
   acceptsKeyHeader: true,
@@ -106,10 +108,10 @@ export const listDeployments = endpoint({
   provenance: 'documented',
   assumptions: [
     'a bare array, oldest first',
-    'without a filter, or with an empty one: everything but deleted',
+    'without status, or with an empty status: all except deleted',
     'spaces around commas are trimmed',
   ],
-  refusals: { 400: 'unknown status in the filter' },
+  refusals: { 400: 'unknown status' },
   acceptsKeyHeader: true,
   query: { status: z.string().optional() },
   returns: z.array(DeploymentRecord),
@@ -128,9 +130,9 @@ export const listDeployments = endpoint({
 
 export const getDeployment = endpoint({
   route: 'GET /deploy/{deploy_id}',
-  summary: 'One deployment',
+  summary: 'Get one deployment',
   provenance: 'neighbour',
-  assumptions: ['a deleted deployment still answers, with its status'],
+  assumptions: ['a deleted deployment is still returned, with its status'],
   refusals: { 404: 'unknown deployment' },
   acceptsKeyHeader: true,
   returns: DeploymentRecord,
@@ -141,17 +143,18 @@ export const getDeployment = endpoint({
 
 export const startDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/start',
-  summary: 'Start a stopped deployment; its instances come back through the autoscaler',
+  summary: 'Start a stopped deployment; the autoscaler starts its instances',
   provenance: 'documented',
   assumptions: [
-    'the next state is initializing; a model of the catalog runs in the same moment, on GPUs of the provider',
-    'a failed deployment starts only where the profile says so (policies.failed_may_start), with all its tries',
+    'the next status is initializing',
+    'a reference to a catalog model is running at once, on GPUs of the provider',
+    'a failed deployment starts only if the profile allows it (policies.failed_may_start); its count of retries is reset',
   ],
   refusals: {
     404: 'unknown deployment',
-    400: 'not stopped, or an adapter whose base is not there',
-    402: 'no funds, or the account is suspended',
-    403: 'over the GPU limit of the account',
+    400: 'not stopped, or an adapter whose base is missing',
+    ...FUNDS_REFUSAL,
+    ...GPU_QUOTA_REFUSAL,
   },
   returns: DeployId,
   example: { target: '/deploy/ZULBVvLkUPftB8Mo/start' },
@@ -174,17 +177,17 @@ export const startDeployment = endpoint({
 
 export const updateDeployment = endpoint({
   route: 'PUT /deploy/{deploy_id}',
-  summary: 'Change how many instances a deployment has at least and at most; scaling follows at once',
+  summary: 'Change min_instances and max_instances of a deployment; scaling starts at once',
   provenance: 'neighbour',
   assumptions: [
-    'a field of settings that is left out keeps its value',
-    'one that is stopped or failed takes the settings up when it starts',
+    'a missing field of settings keeps its value',
+    'a stopped or failed deployment uses the new settings when it starts',
   ],
   refusals: {
     404: 'unknown deployment',
-    400: 'deleted, an adapter, or a reference to the catalog',
-    402: 'no funds, or the account is suspended, where a bound is raised of a deployment that is not stopped or failed',
-    403: 'over the GPU limit of the account: num_gpus × the instances that min_instances asks for beyond those it has',
+    400: 'the deployment is deleted, an adapter, or a reference to the catalog',
+    402: `${FUNDS_REFUSAL[402]}; only if a bound is raised and the deployment is not stopped or failed`,
+    403: `${GPU_QUOTA_REFUSAL[403]}: num_gpus × the instances that min_instances adds`,
   },
   body: z.object({
     settings: z.object({
@@ -218,10 +221,10 @@ export const updateDeployment = endpoint({
 
 export const stopDeployment = endpoint({
   route: 'POST /deploy/{deploy_id}/stop',
-  summary: 'Stop a deployment and let its GPUs go',
+  summary: 'Stop a deployment and release its GPUs',
   provenance: 'neighbour',
   assumptions: [],
-  refusals: { 404: 'unknown deployment', 400: 'stopped, failed or deleted already' },
+  refusals: { 404: 'unknown deployment', 400: 'the deployment is stopped, failed or deleted' },
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh/stop' },
   handle: ({ params: { deploy_id }, world }) => {
@@ -234,10 +237,10 @@ export const stopDeployment = endpoint({
 
 export const deleteDeployment = endpoint({
   route: 'DELETE /deploy/{deploy_id}',
-  summary: 'Delete a deployment; its row stays listable under the status deleted',
+  summary: 'Delete a deployment; GET /deploy/list?status=deleted still lists it',
   provenance: 'neighbour',
   assumptions: [],
-  refusals: { 404: 'unknown deployment', 400: 'deleted already' },
+  refusals: { 404: 'unknown deployment', 400: 'the deployment is deleted' },
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
   handle: ({ params: { deploy_id }, world }) => {
@@ -250,8 +253,4 @@ export const deleteDeployment = endpoint({
 
 function isStatus(word: string): word is DeploymentStatus {
   return (DEPLOYMENT_STATUSES as readonly string[]).includes(word)
-}
-
-function requireDeployment(world: World, deploy_id: string) {
-  return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
 }

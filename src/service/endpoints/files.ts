@@ -20,12 +20,14 @@ export const uploadFile = endpoint({
   provenance: 'documented',
   assumptions: [
     '200 with id, object, bytes, created_at, filename, purpose, expires_at',
-    "purpose is only 'batch'",
+    "purpose is 'batch'",
     'expires_at is 30 days after created_at',
-    'the content is not looked at here: validation of a batch finds what is wrong with it',
-    'the order of the parts is free',
+    'the content is not checked; the validation of a batch reports its errors',
+    'the form parts can have any order',
   ],
-  refusals: { 413: 'over 512 MB, over 200 MB for a batch, or over the storage of the account; nothing is stored' },
+  refusals: {
+    413: 'over 512 MB, over 200 MB with purpose batch, or over the storage of the account; nothing is stored',
+  },
   errorShape: 'wrapped',
   upload: {
     fields: { purpose: z.enum(['batch']) },
@@ -48,7 +50,7 @@ export const uploadFile = endpoint({
     },
   },
   handle: ({ upload: { purpose, file }, world }) => {
-    // Another upload may have been stored while this one came in.
+    // The storage may have filled up during this upload.
     if (world.files.storedBytes + file.bytes > world.maxStorageBytes)
       refuse(413, storageFullMessage(world.maxStorageBytes))
     const stored = world.files.create({ ...file, filename: file.filename || 'file', purpose })
@@ -62,13 +64,13 @@ export const listFiles = endpoint({
   summary: 'List files, a page at a time',
   provenance: 'neighbour',
   assumptions: [
-    'newest first, or with order=asc oldest first',
-    'limit from 1 to 10,000, 10,000 unless given',
-    'after is the id of the last entry of the page before',
-    'the output and error files of batches are in it, with the purpose batch_output',
-    'first_id and last_id are null where data is empty',
+    'newest first; with order=asc oldest first',
+    'limit: 1 to 10,000, default 10,000',
+    'after: id of the last entry of the previous page',
+    'the list has the output and error files of batches, with the purpose batch_output',
+    'first_id and last_id are null if data is empty',
   ],
-  refusals: { 404: 'after names no file of the list' },
+  refusals: { 404: 'unknown id in after' },
   errorShape: 'wrapped',
   query: {
     after: z.string().optional(),
@@ -87,7 +89,7 @@ export const listFiles = endpoint({
 export const getFile = endpoint({
   route: 'GET /v1/files/{file_id}',
   isMirrored: true,
-  summary: 'One file, without its bytes',
+  summary: 'Get one file, without its content',
   provenance: 'neighbour',
   assumptions: [],
   refusals: { 404: 'unknown file' },
@@ -102,7 +104,7 @@ export const deleteFile = endpoint({
   isMirrored: true,
   summary: 'Delete a file',
   provenance: 'neighbour',
-  assumptions: ['a batch that was created for it goes on'],
+  assumptions: ['a batch with this input file continues'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
   returns: z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
@@ -116,9 +118,9 @@ export const deleteFile = endpoint({
 export const getFileContent = endpoint({
   route: 'GET /v1/files/{file_id}/content',
   isMirrored: true,
-  summary: 'The bytes of a file',
+  summary: 'Get the content of a file',
   provenance: 'neighbour',
-  assumptions: ['raw bytes as application/octet-stream'],
+  assumptions: ['the bytes as they are, as application/octet-stream'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
   returns: z.string(),

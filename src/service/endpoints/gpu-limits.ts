@@ -6,12 +6,16 @@ import { EmptyRecord } from '../records.ts'
 
 export const requestGpuLimit = endpoint({
   route: 'POST /v1/me/gpu_limit/request',
-  summary: "Ask for a higher limit of the account's GPUs of a type",
+  summary: 'Request a higher GPU limit for a GPU type',
   provenance: 'documented',
-  assumptions: ['200 {}: the decision comes later', 'all three fields required', 'reason at most 2,048 characters'],
+  assumptions: [
+    '200 {}; the decision follows later',
+    'all three fields are required',
+    'reason has up to 2,048 characters',
+  ],
   refusals: {
     404: 'unknown gpu_type',
-    400: 'requested_limit is not above the present limit',
+    400: 'requested_limit is not above the current limit',
     403: 'a request for this type is pending',
   },
   body: z.object({ gpu_type: text(), requested_limit: integer(), reason: text({ max: 2048 }) }),
@@ -35,9 +39,9 @@ const CountByGpuType = z.record(z.string(), z.int())
 
 export const getGpuLimits = endpoint({
   route: 'GET /v1/me/gpu_limit',
-  summary: "The limits of the account's GPUs by type, and what it has asked for",
+  summary: 'List the GPU limits of the account, and its pending requests for higher ones',
   provenance: 'neighbour',
-  assumptions: ['a type without a limit is left out', 'pending_requests is null where none is pending'],
+  assumptions: ['a GPU type without a limit is missing', 'pending_requests is null if no request is pending'],
   returns: z.object({ limits: CountByGpuType, pending_requests: CountByGpuType.nullable() }),
   handle: ({ world }) => {
     const limits: Record<string, number> = {}

@@ -7,12 +7,12 @@ import { HardwareRecord } from '../records.ts'
 
 export const getHardware = endpoint({
   route: 'GET /v2/hardware',
-  summary: 'What a model runs on and costs',
+  summary: 'List the hardware of a model, with prices',
   provenance: 'documented',
   assumptions: [
     'the query parameter is named model, and is required',
-    'type is also dedicated, with pricing.cents_per_minute: cents per hour ÷ 60, unrounded',
-    'a model of the account runs on the hardware it is deployed on',
+    'type can also be dedicated, with pricing.cents_per_minute (cents per hour ÷ 60, unrounded)',
+    'a model of the account has the hardware of its deployment',
   ],
   refusals: { 404: 'unknown model' },
   query: { model: z.string() },

@@ -5,27 +5,30 @@ import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admissi
 import { endpoint, refuse } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
+import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from './lookups.ts'
 
 const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
 const Name = text({ min: 1, max: 64 })
 
 export const createHosted = endpoint({
   route: 'POST /v1/hosted',
-  summary: 'Rent a machine with GPUs and storage of its own',
+  summary: 'Rent a machine with GPUs and storage',
   provenance: 'neighbour',
   assumptions: [
-    'name, gpu, num_gpus and storage_gb, named as in deployments and in the records; names need not differ',
-    'storage_gb from 20 to 512, 20 unless given; storage has no price',
-    'it is creating until a node has its GPUs, then starting while the machine boots, then running; billed while running, until its GPUs are given back',
-    'without GPUs for 10 minutes (timings.rental_capacity_wait) a new one fails; fail_reason says so',
-    'with its machine it has failed, or starts again on another: a policy of the profile',
-    'there is no address: nothing listens on it',
+    'the fields are name, gpu, num_gpus and storage_gb',
+    'name need not be unique',
+    'storage_gb: 20 to 512, default 20; storage is free',
+    'state: creating until a node has the GPUs, starting while the machine boots, then running',
+    'it is billed from running until its GPUs are released',
+    'it fails if no node has the GPUs within 10 minutes (timings.rental_capacity_wait); fail_reason has the cause',
+    'if its node is lost, it fails or starts on another node, by a policy of the profile',
+    'the instance has no address',
   ],
   refusals: {
-    402: 'no funds, or the account is suspended',
-    400: 'gpu "other"',
-    403: 'over the GPU limit of the account',
-    429: 'the world holds 100,000 hosted instances and containers',
+    ...FUNDS_REFUSAL,
+    400: 'the GPU type "other"',
+    ...GPU_QUOTA_REFUSAL,
+    ...RENTAL_CAPACITY_REFUSAL,
   },
   body: z.object({
     name: Name,
@@ -48,7 +51,7 @@ export const listHosted = endpoint({
   route: 'GET /v1/hosted',
   summary: 'List hosted instances',
   provenance: 'neighbour',
-  assumptions: ['a bare array, oldest first, of everything but deleted'],
+  assumptions: ['a bare array, oldest first, without deleted instances'],
   returns: z.array(HostedRecord),
   findPolledResource: () => ({ kind: 'hosted' }),
   handle: ({ world }) => world.hostedInstances.list().map(instance => instance.toRecord()),
@@ -56,12 +59,12 @@ export const listHosted = endpoint({
 
 export const getHosted = endpoint({
   route: 'GET /v1/hosted/{instance_id}',
-  summary: 'One hosted instance',
+  summary: 'Get one hosted instance',
   provenance: 'neighbour',
   assumptions: [
-    'timestamps in Unix seconds',
-    'expanding_to_gb is null unless an expansion is under way',
-    'a deleted one still answers, with its state',
+    'timestamps are Unix seconds',
+    'expanding_to_gb is null if no expansion is in progress',
+    'a deleted instance is still returned, with its state',
   ],
   refusals: { 404: 'unknown instance' },
   returns: HostedRecord,
@@ -72,17 +75,17 @@ export const getHosted = endpoint({
 
 export const startHosted = endpoint({
   route: 'POST /v1/hosted/{instance_id}/start',
-  summary: 'Start a stopped hosted instance; its storage is as it was',
+  summary: 'Start a stopped hosted instance with its storage',
   provenance: 'neighbour',
   assumptions: [
-    'it looks for GPUs anew; without any for 10 minutes (timings.rental_capacity_wait) it is stopped again, and fail_reason says why',
-    'a failed one starts only where the profile says so (policies.failed_may_start)',
+    'it waits for free GPUs; after 10 minutes without (timings.rental_capacity_wait) it is stopped again, and fail_reason has the cause',
+    'a failed instance starts only if the profile allows it (policies.failed_may_start)',
   ],
   refusals: {
     404: 'unknown instance',
-    400: 'not stopped',
-    402: 'no funds, or the account is suspended',
-    403: 'over the GPU limit of the account',
+    400: 'the instance is not stopped',
+    ...FUNDS_REFUSAL,
+    ...GPU_QUOTA_REFUSAL,
   },
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3H/start' },
@@ -100,12 +103,13 @@ export const startHosted = endpoint({
 
 export const stopHosted = endpoint({
   route: 'POST /v1/hosted/{instance_id}/stop',
-  summary: 'Stop a hosted instance: its GPUs are given back, its storage stays',
+  summary: 'Stop a hosted instance: its GPUs are released, its storage stays',
   provenance: 'neighbour',
   assumptions: [
-    'one that runs is stopping for 30 s (timings.rental_shutdown), billed meanwhile; one that does not run yet is stopped at once',
+    'a running instance is stopping for 30 s (timings.rental_shutdown), and is billed for that time',
+    'an instance that does not run yet is stopped at once',
   ],
-  refusals: { 404: 'unknown instance', 400: 'stopping, stopped, failed or deleted already' },
+  refusals: { 404: 'unknown instance', 400: 'the instance is stopping, stopped, failed or deleted' },
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw/stop' },
   handle: ({ params: { instance_id }, world }) => {
@@ -123,8 +127,8 @@ export const deleteHosted = endpoint({
   route: 'DELETE /v1/hosted/{instance_id}',
   summary: 'Delete a hosted instance and its storage',
   provenance: 'neighbour',
-  assumptions: ['one that runs is stopping first; one that is stopping is deleted in place of stopped'],
-  refusals: { 404: 'unknown instance', 400: 'deleted already, or about to be' },
+  assumptions: ['a running instance is stopping first', 'an instance that is stopping ends as deleted'],
+  refusals: { 404: 'unknown instance', 400: 'the instance is deleted, or its deletion is in progress' },
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw' },
   handle: ({ params: { instance_id }, world }) => {
@@ -140,8 +144,8 @@ export const renameHosted = endpoint({
   route: 'PATCH /v1/hosted/{instance_id}',
   summary: 'Rename a hosted instance',
   provenance: 'documented',
-  assumptions: ['name is required; its length counts code points', '200 {}'],
-  refusals: { 404: 'unknown instance', 400: 'deleted' },
+  assumptions: ['name is required', 'the length of name counts code points', '200 {}'],
+  refusals: { 404: 'unknown instance', 400: 'the instance is deleted' },
   body: z.object({ name: Name }),
   returns: EmptyRecord,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqw', body: { name: 'workbench' } },
@@ -153,12 +157,12 @@ export const renameHosted = endpoint({
 
 export const expandHostedStorage = endpoint({
   route: 'POST /v1/hosted/{instance_id}/expand_storage',
-  summary: 'Give a hosted instance more storage',
+  summary: 'Expand the storage of a hosted instance',
   provenance: 'documented',
-  assumptions: ['the new size holds after 60 s, in whatever state the instance is', '200 {}'],
+  assumptions: ['the new size applies after 60 s, in every state of the instance', '200 {}'],
   refusals: {
     404: 'unknown instance',
-    409: 'an expansion is under way',
+    409: 'an expansion is in progress',
     400: 'not larger than the current size, or the instance is deleted',
   },
   body: z.object({ new_size_gb: integer({ min: 21, max: 512 }) }),
@@ -182,7 +186,7 @@ function requireHosted(world: World, instance_id: string) {
   return world.hostedInstances.get(instance_id) ?? refuse(404, `no hosted instance ${instance_id}`)
 }
 
-/** One that is not deleted: what is gone can not be changed. */
+/** Returns the instance. Refuses with 404 if it is unknown, with 400 if it is deleted. */
 function requireUndeletedHosted(world: World, instance_id: string) {
   const instance = requireHosted(world, instance_id)
   if (instance.state === 'deleted') refuse(400, `hosted instance ${instance_id} is deleted`)

@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { type LogMessage, logMessages } from '../../simulation/reporting/log-messages.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
 import { MESSAGE_TEXT } from '../records.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
+import { requireDeploymentOrdinal } from './lookups.ts'
 
 const LOG_QUERY = {
   deploy_id: z.string(),
@@ -15,22 +16,23 @@ const LOG_QUERY = {
 const LogLines = z.array(z.tuple([z.iso.datetime({ offset: true }), z.string().meta(MESSAGE_TEXT)]))
 const LOG_ASSUMPTIONS = [
   ...WINDOW_ASSUMPTIONS,
-  'the newest limit lines of the window, from 1 to 10,000, 100 unless given, oldest first; from is the first line kept unless given',
-  'a line is a level and what the simulation did; its time is ISO 8601',
-  'the newest 65,536 lines of all deployments together are kept; counts of requests, every 5 minutes, are never lost',
+  'the newest limit lines of the window, oldest first; limit: 1 to 10,000, default 100',
+  'from: default the oldest line kept; to: default now',
+  'a line has a level and a message; its time is ISO 8601',
+  'the newest 65,536 lines of all deployments together are kept; the request counts, every 5 minutes, are all kept',
 ]
 
 export const queryDeploymentLogs = endpoint({
   route: 'GET /v1/deployment_logs/query',
-  summary: 'The logs of a deployment, pod by pod',
+  summary: 'Get the logs of a deployment by pod',
   provenance: 'neighbour',
   assumptions: [
     ...LOG_ASSUMPTIONS,
-    'a pod is an instance, <deploy_id>-<number>, or <deploy_id>-controller, which scales it and counts its requests',
+    'a pod is an instance (<deploy_id>-<number>) or the controller (<deploy_id>-controller), which scales the deployment and counts its requests',
   ],
   refusals: { 404: 'unknown deployment' },
   query: LOG_QUERY,
-  returns: z.object({ entries: z.record(z.string(), LogLines).describe('Time and line, by pod') }),
+  returns: z.object({ entries: z.record(z.string(), LogLines).describe('Pairs of time and line, by pod') }),
   example: { target: '/v1/deployment_logs/query?deploy_id=2cZeTxVFN7tKxCCh&from=now-5h' },
   handle: ({ query, world }) => {
     const entries: Record<string, [string, string][]> = Object.create(null)
@@ -44,7 +46,7 @@ export const queryDeploymentLogs = endpoint({
 
 export const queryLogs = endpoint({
   route: 'GET /v1/logs/query',
-  summary: 'The logs of a deployment, all pods in one',
+  summary: 'Get the logs of a deployment, all pods in one list',
   provenance: 'neighbour',
   assumptions: LOG_ASSUMPTIONS,
   refusals: { 404: 'unknown deployment' },
@@ -64,6 +66,6 @@ interface LogQuery {
 }
 
 function readLogLines(world: World, { deploy_id, from, to, limit }: LogQuery): LogMessage[] {
-  const deployment = world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+  const deployment = requireDeploymentOrdinal(world, deploy_id)
   return logMessages(world, deployment, { ...parseWindow(world, from ?? '0', to), limit })
 }

@@ -6,6 +6,7 @@ import { endpoint, JsonText, refuse } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
+import { FUNDS_REFUSAL, isKnownModel } from './lookups.ts'
 
 export const createLora = endpoint({
   route: 'POST /v1/lora/create',
@@ -13,14 +14,14 @@ export const createLora = endpoint({
   provenance: 'documented',
   assumptions: [
     'model_name of the record is owner/lora_name',
-    "the base is the account's live deployment named base_model, else the catalog model",
-    'on a stopped base the adapter is created as stopped',
-    'lora_name is letters, digits, dot, dash and underscore',
+    "the base is the account's live deployment with the name base_model, else the catalog model",
+    'if the base is stopped, the adapter is created as stopped',
+    'lora_name has letters, digits, dot, dash and underscore',
   ],
   refusals: {
-    402: 'no funds, or the account is suspended',
+    ...FUNDS_REFUSAL,
     404: 'unknown base_model',
-    409: 'a live deployment has the name',
+    409: 'a live deployment has this name',
   },
   acceptsKeyHeader: true,
   body: z.object({
@@ -62,9 +63,9 @@ export const createLora = endpoint({
 
 export const listLoras = endpoint({
   route: 'GET /v1/user/loras',
-  summary: "The account's LoRA adapters",
+  summary: 'List the LoRA adapters of the account',
   provenance: 'neighbour',
-  assumptions: ['a bare array, oldest first, without the deleted'],
+  assumptions: ['a bare array, oldest first, without deleted adapters'],
   returns: z.array(LoraRecord),
   findPolledResource: () => ({ kind: 'adapters' }),
   handle: ({ world }) => listAdapters(world).map(toLoraRecord),
@@ -72,28 +73,27 @@ export const listLoras = endpoint({
 
 export const listLorasOfModel = endpoint({
   route: 'GET /v1/model/{model_name}/loras',
-  summary: "The account's LoRA adapters on a base model",
+  summary: 'List the LoRA adapters of the account on a base model',
   provenance: 'neighbour',
-  assumptions: ['a bare array, oldest first, without the deleted', 'an adapter that lost its base is in it, too'],
+  assumptions: ['a bare array, oldest first, without deleted adapters', 'the list has adapters whose base is deleted'],
   refusals: { 404: 'unknown model' },
   returns: z.array(LoraRecord),
   example: { target: '/v1/model/acme%2Fassistant/loras' },
   handle: ({ params, world }) => {
     const model_name = qualifyModelName(world, params.model_name)
     const modelAdapters = listAdapters(world).filter(({ base_model }) => base_model === model_name)
-    const isKnown = world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined
-    if (modelAdapters.length === 0 && !isKnown) refuse(404, `no model ${model_name}`)
+    if (modelAdapters.length === 0 && !isKnownModel(world, model_name)) refuse(404, `no model ${model_name}`)
     return modelAdapters.map(toLoraRecord)
   },
 })
 
 export const getLora = endpoint({
   route: 'GET /v1/lora/{lora_name}',
-  summary: 'One LoRA adapter',
+  summary: 'Get one LoRA adapter',
   provenance: 'neighbour',
   assumptions: [
-    'its deployment record, with base_model, source, private and description beside it',
-    'lora_name is the bare name, or owner/name with its slash percent-encoded',
+    'the deployment record with the fields base_model, source, private and description',
+    'lora_name is the name without owner, or owner/name with a percent-encoded slash',
   ],
   refusals: { 404: 'unknown adapter' },
   returns: LoraRecord,
@@ -104,9 +104,9 @@ export const getLora = endpoint({
 
 export const getLoraStatus = endpoint({
   route: 'GET /v1/lora/{lora_name}/status',
-  summary: 'How far a LoRA adapter has come',
+  summary: 'Get the status of a LoRA adapter',
   provenance: 'neighbour',
-  assumptions: ['the status and instances of its deployment record'],
+  assumptions: ['status and instances are those of the deployment record'],
   refusals: { 404: 'unknown adapter' },
   returns: LoraStatus,
   findPolledResource: ({ lora_name }) => ({ kind: 'adapters', id: lora_name! }),
@@ -119,12 +119,9 @@ export const getLoraStatus = endpoint({
 
 export const updateLora = endpoint({
   route: 'PATCH /v1/lora/{lora_name}',
-  summary: 'Change who may see a LoRA adapter, and its description',
+  summary: 'Change visibility and description of a LoRA adapter',
   provenance: 'neighbour',
-  assumptions: [
-    'a field that is left out keeps its value; a description of null empties it',
-    'the record as it is then',
-  ],
+  assumptions: ['a missing field keeps its value; null empties description', 'the answer is the changed record'],
   refusals: { 404: 'unknown adapter' },
   body: z.object({ private: z.boolean().optional(), description: text().nullable().optional() }),
   returns: LoraRecord,
@@ -139,11 +136,12 @@ export const updateLora = endpoint({
 
 export const deleteLora = endpoint({
   route: 'DELETE /v1/lora/{lora_name}',
-  summary: 'Delete a LoRA adapter and its versions; its slots are free at once',
+  summary: 'Delete a LoRA adapter and its versions',
   provenance: 'neighbour',
   assumptions: [
-    'its deployment stays listable under the status deleted, and its name is free',
-    'a batch that runs on it stands still until an adapter of the name runs again, or it expires',
+    'GET /deploy/list?status=deleted still lists its deployment',
+    'its name and its slots are free at once',
+    'a batch on the adapter waits until an adapter with this name runs again, or until the batch expires',
   ],
   refusals: { 404: 'unknown adapter' },
   returns: DeployId,

@@ -3,15 +3,15 @@ import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { queryFlag } from '../fields.ts'
 import { PaymentChecklist } from '../records.ts'
+import { MICROCENTS_PER_USD } from './lookups.ts'
 
-const MICROCENTS_PER_USD = 100_000_000
 const CENTS_PER_USD = 100
 
 export const getMe = endpoint({
   route: 'GET /v1/me',
-  summary: 'The account of the token',
+  summary: 'Get the account of the token',
   provenance: 'neighbour',
-  assumptions: ['with checklist=true the payment checklist as checklist; without, no such field'],
+  assumptions: ['checklist is present only with checklist=true: it is the answer of GET /payment/checklist'],
   query: { checklist: queryFlag().default(false) },
   returns: z.object({
     uid: z.string(),
@@ -28,13 +28,13 @@ export const getMe = endpoint({
 
 export const getPaymentChecklist = endpoint({
   route: 'GET /payment/checklist',
-  summary: 'Where the account stands: what it owes, whether it is suspended, and its automatic top-up',
+  summary: 'Get balance, suspension and automatic top-up of the account',
   provenance: 'neighbour',
   assumptions: [
-    'US dollars; a negative balance is prepaid credit',
-    'recent is all that was spent, up to now',
-    'limit is null: the account has none',
-    'suspend_reason is null unless suspended',
+    'amounts are US dollars; a negative account_balance is prepaid credit',
+    'recent is the total spent until now',
+    'limit is always null',
+    'suspend_reason is null if the account is not suspended',
   ],
   returns: PaymentChecklist,
   handle: ({ world }) => toChecklist(world),
@@ -44,7 +44,7 @@ function toChecklist({ ledger }: World): z.input<typeof PaymentChecklist> {
   const { amount, threshold, enabled } = ledger.topupRule
   const spent = ledger.entries().reduce((sum, { microcents }) => sum + Math.max(0, -microcents), 0)
   return {
-    // Nothing owed is zero, not minus zero.
+    // Avoids minus zero for an empty balance.
     account_balance: 0 - ledger.balance / MICROCENTS_PER_USD,
     recent: spent / MICROCENTS_PER_USD,
     limit: null,

@@ -10,13 +10,13 @@ import { EmptyRecord, ModelDetail, ModelEntry, ModelSchemaRecord, ModelVersion }
 
 export const listModels = endpoint({
   route: 'GET /models/deployment/list',
-  summary: 'The model catalog',
+  summary: 'List the model catalog',
   provenance: 'documented',
   assumptions: [
-    'a bare array: current models first, text-generation leading, then deprecated ones, then those of the account',
-    'deprecated in Unix seconds',
-    'max_tokens of a model of the account is the context of what is deployed of it, where that answers with text',
-    'models of the account have private: 1, unless they are adapters of which their owner says otherwise',
+    'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
+    'deprecated is Unix seconds',
+    'max_tokens of a model of the account: the context of its deployment for text-generation, else null',
+    'private of a model of the account: 0 for an adapter with private false, else 1',
   ],
   acceptsKeyHeader: true,
   returns: z.array(ModelEntry),
@@ -31,9 +31,9 @@ export const listModels = endpoint({
 
 export const listPublicModels = endpoint({
   route: 'GET /models/list',
-  summary: 'The public models, for whoever asks',
+  summary: 'List the public models, without authentication',
   provenance: 'neighbour',
-  assumptions: ['a bare array, in the order of GET /models/deployment/list', 'no model of the account is in it'],
+  assumptions: ['a bare array, in the order of GET /models/deployment/list', 'the list has no model of the account'],
   auth: 'none',
   returns: z.array(ModelEntry),
   handle: ({ world }) => JsonText.list(toCatalogJson(world.store.models.all())),
@@ -41,9 +41,9 @@ export const listPublicModels = endpoint({
 
 export const getModel = endpoint({
   route: 'GET /models/{model_name}',
-  summary: 'One model, of the catalog or of the account',
+  summary: 'Get one model of the catalog or of the account',
   provenance: 'neighbour',
-  assumptions: ['an entry of GET /models/deployment/list with its newest version'],
+  assumptions: ['the entry of GET /models/deployment/list, and the newest version'],
   refusals: { 404: 'unknown model' },
   acceptsKeyHeader: true,
   returns: ModelDetail,
@@ -59,9 +59,9 @@ export const getModel = endpoint({
 
 export const listModelVersions = endpoint({
   route: 'GET /models/{model_name}/versions',
-  summary: "The versions of a model, and which of the account's deployments run each",
+  summary: "List the versions of a model, with the account's deployments of each",
   provenance: 'neighbour',
-  assumptions: ['a bare array, oldest first', 'deploy_ids leaves out what is deleted'],
+  assumptions: ['a bare array, oldest first', 'deploy_ids has no deleted deployments'],
   refusals: { 404: 'unknown model' },
   acceptsKeyHeader: true,
   returns: z.array(ModelVersion),
@@ -73,17 +73,17 @@ export const listModelVersions = endpoint({
     const deployments = world.deployments.list().filter(deployment => deployment.model_name === model_name)
     return versions.map(version => ({
       version,
-      deploy_ids: deployments.filter(one => one.version === version).map(({ deploy_id }) => deploy_id),
+      deploy_ids: deployments.filter(deployment => deployment.version === version).map(({ deploy_id }) => deploy_id),
     }))
   },
 })
 
 export const getModelSchema = endpoint({
   route: 'GET /models/{model_name}/schema/{variantKey}',
-  summary: 'Input and output of a model, as one of its endpoints takes them',
+  summary: 'Get the input and output schema of a model for one of its endpoints',
   provenance: 'documented',
-  assumptions: ['variant.url is the path of the endpoint it describes', 'an empty version counts as absent'],
-  refusals: { 404: "unknown model, unknown version, or a variant that the model's type does not offer" },
+  assumptions: ['variant.url is the path of the described endpoint', 'an empty version is ignored'],
+  refusals: { 404: 'unknown model, unknown version, or a variant that the type of the model does not have' },
   acceptsKeyHeader: true,
   params: { variantKey: z.enum(VARIANT_KEYS) },
   query: { version: z.string().nullable().optional() },
@@ -106,9 +106,9 @@ export const getModelSchema = endpoint({
 
 export const deleteModel = endpoint({
   route: 'DELETE /models/{model_name}',
-  summary: 'Delete a version of a model of the account, or all of them',
+  summary: 'Delete one version or all versions of a model of the account',
   provenance: 'documented',
-  assumptions: ['the query parameter version, required: a version or ALL', 'its deployments go to deleted', '200 {}'],
+  assumptions: ['the query parameter version is required: a version or ALL', 'its deployments are deleted', '200 {}'],
   refusals: { 404: 'unknown model or version', 401: 'a model of the catalog, not of the account' },
   query: { version: z.string() },
   returns: EmptyRecord,
@@ -128,7 +128,7 @@ export const deleteModel = endpoint({
   },
 })
 
-/** What stands under a foreign name refers to the catalog of the past, and is no model of the account. */
+/** Returns the model of the account. A name with another owner is an old reference to the catalog, not such a model. */
 function findOwnModel(world: World, model_name: string): AccountModel | undefined {
   return isForeignModelName(world, model_name) ? undefined : world.modelVersions.get(model_name)
 }
@@ -145,7 +145,7 @@ function formatVariants(world: World, type: ModelTask): string {
   return variants.length === 0 ? 'it has none' : `it has ${variants.join(', ')}`
 }
 
-/** The texts of a catalog, kept as long as the catalog is: a pure function's memory. */
+/** JSON of the entries of each catalog. An entry lives as long as its catalog, which never changes. */
 const cachedJson = new WeakMap<readonly CatalogModel[], readonly string[]>()
 
 function toCatalogJson(models: readonly CatalogModel[]): readonly string[] {
@@ -168,7 +168,7 @@ function toModelEntry({ versions: _, parameters_b: __, ...model }: CatalogModel)
   return { ...model, private: 0 }
 }
 
-/** A model of the account is priced as the GPUs it is deployed on. */
+/** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
 function toOwnModelEntry(world: World, model: AccountModel) {
   const deployment = world.deployments.findLive(model.model_name)
   const target = deployment && findModelTarget(world, model.model_name)

@@ -3,18 +3,19 @@ import { endpoint, refuse, rejectInput } from '../endpoint.ts'
 import { integer, queryInteger } from '../fields.ts'
 import { EmptyRecord, RentUsage } from '../records.ts'
 
-/** Cents that one payment or rule may name: far beyond any card, and far within what integers count exactly. */
+/** Maximum amount of one payment or rule, in cents. Sums stay far below the largest exact integer. */
 const MAX_CENTS = 1_000_000_000
-/** Micro-cents that an account may hold, so that every sum stays an exact integer. */
+/** Maximum balance, in micro-cents. Every sum stays an exact integer. */
 const MAX_FUNDS = 4_000_000_000_000_000
 
 export const setTopup = endpoint({
   route: 'POST /payment/topup',
-  summary: 'Set the automatic top-up: amount is added when the balance falls below threshold',
+  summary: 'Set the automatic top-up, which adds amount when the balance falls below threshold',
   provenance: 'documented',
   assumptions: [
-    'amount and threshold are integer cents from 0 to 1,000,000,000; each field optional (0, 0, true)',
-    'one charge a crossing, also where amount does not reach threshold; enabled: false never fires',
+    'amount and threshold are integer cents from 0 to 1,000,000,000, default 0; enabled: default true',
+    'each fall below threshold gives one charge, even if amount does not reach threshold',
+    'with enabled false no charge is made',
     '200 {}',
   ],
   body: z.object({
@@ -34,8 +35,8 @@ export const addFunds = endpoint({
   route: 'POST /payment/funds',
   summary: 'Add prepaid funds from the card on file',
   provenance: 'documented',
-  assumptions: ['amount in integer cents, required, from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
-  refusals: { 402: 'the card is declined', 400: 'the account would hold more than 40 million dollars' },
+  assumptions: ['amount is required: integer cents from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
+  refusals: { 402: 'the card is declined', 400: 'the balance would exceed 40 million dollars' },
   body: z.object({ amount: integer({ above: 0, max: MAX_CENTS }) }),
   returns: EmptyRecord,
   example: { body: { amount: 2500 } },
@@ -50,12 +51,13 @@ export const addFunds = endpoint({
 
 export const getRentUsage = endpoint({
   route: 'GET /payment/usage/rent',
-  summary: 'Seconds for which rented things ran within a period',
+  summary: 'Get the billed seconds of deployments, hosted instances and containers in a period',
   provenance: 'documented',
   assumptions: [
-    'the parameters are named from (required) and to (default: now)',
-    'from above to is 422 when both are given; from later than now gives an empty map',
-    'ids of containers, hosted instances and deployments; instance seconds, floored once',
+    'from: required, Unix seconds; to: Unix seconds, default now',
+    '422 if to is present and from is later than to; if from is later than now, the map is empty',
+    'keys are container_id, instance_id and deploy_id; adapters have no entry of their own',
+    'values are seconds of all instances together, rounded down',
   ],
   query: { from: queryInteger(), to: queryInteger().optional() },
   returns: RentUsage,

@@ -1,30 +1,33 @@
 import * as z from 'zod'
 import { deploymentStats } from '../../simulation/reporting/stats.ts'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
-
-const MICROCENTS_PER_USD = 100_000_000
+import { MICROCENTS_PER_USD, requireDeploymentOrdinal } from './lookups.ts'
 
 const throughputFields = {
-  concurrency: z.number().describe('Requests in work'),
+  concurrency: z.number().describe('Requests in progress'),
   time_to_first_token_seconds: z.number().nullable(),
   tokens_per_second: z.number().describe('Output tokens/s of all instances'),
 }
 
 export const getDeploymentStats = endpoint({
   route: 'GET /deploy/{deploy_id}/stats',
-  summary: 'What a deployment did within a period: requests, tokens, use and cost',
+  summary: 'Get requests, tokens, utilisation and cost of a deployment in a period',
   provenance: 'neighbour',
   assumptions: [
     ...WINDOW_ASSUMPTIONS,
-    'from is now-5h unless given, to is now; the answer names the window in Unix seconds',
-    'requests are those of the load and of clients; waiting_before + arrived = served + refused + failed + left + waiting',
-    'a request of a client is waiting until it is over, to ten seconds: served also when the client left in the middle of the answer, left when it did before an instance took the request on, failed when its instance was lost',
-    'refused: of the load, those that found the queue full; of clients, those that waited and were turned away; one that is refused at the door (402, 404, 429, 503 at once) is not counted',
-    'utilisation, and serving at the end of the window, are those of the load and of batches',
-    'tokens of the requests that instances took on, by the mean lengths of the load; cost is the rent of the window in US dollars',
-    'the series has 60 points at most, each a whole number of seconds, with what happened up to it',
-    'a deleted deployment still answers',
+    'from: default now-5h; to: default now; the answer has both in Unix seconds',
+    'requests are those of the load and of clients',
+    'waiting_before + arrived = served + refused + failed + left + waiting',
+    'a client request counts as waiting until it ends; the time of its end is rounded to ten seconds',
+    'served: also if the client left during the answer; left: the client left before an instance took the request; failed: the instance was lost',
+    'refused: load requests that found the queue full, and client requests that waited in vain',
+    'client requests that are refused at once (402, 404, 429, 503) are not counted',
+    'utilisation, and serving at the end of the window, count the load and batches',
+    'tokens: requests that instances took, times the mean lengths of the load',
+    'cost_usd is the GPU cost of the window in US dollars',
+    'series has up to 60 points at whole seconds; each covers the time since the previous point',
+    'a deleted deployment still has its numbers',
   ],
   refusals: { 404: 'unknown deployment' },
   query: { from: timeParam().default('now-5h'), to: timeParam().default('now') },
@@ -66,7 +69,7 @@ export const getDeploymentStats = endpoint({
     .meta({ id: 'DeploymentStats' }),
   example: { target: '/deploy/2cZeTxVFN7tKxCCh/stats?from=now-1d' },
   handle: ({ params: { deploy_id }, query, world }) => {
-    const deployment = world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+    const deployment = requireDeploymentOrdinal(world, deploy_id)
     const window = parseWindow(world, query.from, query.to)
     const { cost_microcents, series, ...stats } = deploymentStats(world, deployment, window)
     return {

@@ -8,11 +8,11 @@ import { endpoint, rejectInput } from '../endpoint.ts'
 const MICROCENTS_PER_CENT = 1_000_000
 const PERIOD_PATTERN = /^(?:\d{1,12}|\d{4}\.(?:0[1-9]|1[0-2])|current(?:-\d{1,5})?)$/
 
-const cents = z.number().describe('Cents, unrounded: a millionth of one is the least')
+const cents = z.number().describe('Cents, in steps of a millionth')
 
 function periodParam(): z.ZodType<string, string | number> {
   return z.preprocess(
-    // 2026.1 would be October, or January: only text tells.
+    // As a number, 2026.10 equals 2026.1, so only text is unambiguous.
     value => (Number.isInteger(value) ? String(value) : value),
     z.string().regex(PERIOD_PATTERN).describe('Unix seconds, YYYY.MM, current, or current-1 and so on'),
   ) as unknown as z.ZodType<string, string | number>
@@ -20,16 +20,17 @@ function periodParam(): z.ZodType<string, string | number> {
 
 export const getUsage = endpoint({
   route: 'GET /payment/usage',
-  summary: 'What the account used and what it cost, month by month',
+  summary: 'Get usage and cost of the account by month',
   provenance: 'neighbour',
   assumptions: [
-    'from and to are Unix seconds, YYYY.MM, current, or current-N; current unless given; months are those of UTC',
-    'from is the beginning of its month, to the end; neither before the account began nor to come; from later than a to that is given is 422, from later than now gives no months',
-    'interval: from and to in Unix milliseconds, the part of the month that was asked for',
-    'items: rent by thing and tokens by batch or model, the dearest first',
-    'cost and total_cost in cents, unrounded: the months of an account add up to what the ledger says it spent',
-    'invoice_id is null until the month is over',
-    'initial_month is that in which the account began',
+    'from and to: Unix seconds, YYYY.MM, current, or current-N; default current; months are in UTC',
+    'a month in from means its beginning, in to its end; both are limited to the time from the start of the account to now',
+    '422 if to is present and from is later than to; if from is later than now, months is empty',
+    'interval: the requested part of the month, in Unix milliseconds',
+    'items: rent by deployment, hosted instance or container, tokens by batch or model; highest cost first',
+    'cost and total_cost are unrounded cents; the months add up to the total of the ledger',
+    'invoice_id is null until the month has ended',
+    'initial_month is the first month of the account',
   ],
   query: { from: periodParam().default('current'), to: periodParam().optional() },
   returns: z

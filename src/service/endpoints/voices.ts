@@ -10,18 +10,18 @@ const Description = text({ max: 1_000 })
 
 export const listVoices = endpoint({
   route: 'GET /v1/voices',
-  summary: 'The voices of the authenticated user',
+  summary: 'List the voices of the authenticated user',
   provenance: 'documented',
-  assumptions: ['timestamps in Unix seconds'],
+  assumptions: ['timestamps are Unix seconds'],
   returns: z.object({ voices: z.array(VoiceRecord) }),
   handle: ({ world }) => ({ voices: [...world.store.voices.all()] }),
 })
 
 export const getVoice = endpoint({
   route: 'GET /v1/voices/{voice_id}',
-  summary: 'One voice',
+  summary: 'Get one voice',
   provenance: 'documented',
-  assumptions: ['timestamps in Unix seconds'],
+  assumptions: ['timestamps are Unix seconds'],
   refusals: { 404: 'unknown voice' },
   returns: VoiceRecord,
   example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9Zp' },
@@ -30,15 +30,16 @@ export const getVoice = endpoint({
 
 export const addVoice = endpoint({
   route: 'POST /v1/voices/add',
-  summary: 'Make a voice from samples',
+  summary: 'Create a voice from samples',
   provenance: 'neighbour',
   assumptions: [
-    'multipart: name of 1 to 100 characters, description to 1,000, and one or more parts files with a sample each',
-    'the voice is there at once, and what the samples sound like is not looked at; names need not differ',
-    'voice_id is voice_ and 24 characters',
-    'a sample without bytes is 422',
+    'multipart: name has 1 to 100 characters, description up to 1,000; each part files is one sample',
+    'the voice is available at once; the content of the samples is not checked',
+    'name need not be unique',
+    'a new voice_id is voice_ and 24 letters and digits',
+    'an empty sample is 422',
   ],
-  refusals: { 413: 'samples of more than 25 MB together; nothing is stored' },
+  refusals: { 413: 'the samples are over 25 MB together; nothing is stored' },
   upload: {
     part: 'files',
     fields: { name: Name, description: Description.default('') },
@@ -57,11 +58,11 @@ export const addVoice = endpoint({
 
 export const editVoice = endpoint({
   route: 'POST /v1/voices/{voice_id}/edit',
-  summary: 'Change the name and the description of a voice',
+  summary: 'Change name and description of a voice',
   provenance: 'neighbour',
   assumptions: [
-    'a form, url-encoded or multipart, of which files are ignored',
-    'a field that is left out keeps its value; the record as it is then',
+    'the body is a form, url-encoded or multipart; files are ignored',
+    'a missing field keeps its value; the answer is the changed record',
   ],
   refusals: { 404: 'unknown voice' },
   consumes: 'form',

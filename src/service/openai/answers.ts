@@ -1,4 +1,4 @@
-/** What a model that does not exist says: texts, JSON that fits a schema, calls of tools, each with its tokens. */
+/** Generated answers: texts, JSON that is valid under a schema, and tool calls, each with its token count. */
 
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import { purpose } from '../../kernel/random.ts'
@@ -18,7 +18,7 @@ const VALUE_DRAW = purpose('answer.shape')
 const TOOL_DRAW = purpose('answer.tool')
 const TOOL_ID_DRAW = purpose('answer.toolId')
 
-/** What the model may call: a function, by the schema of its arguments, or a custom tool, which has none and takes a text. */
+/** A tool. `parameters` is the schema of a function's arguments; undefined for a custom tool, which takes a text. */
 export interface Tool {
   readonly name: string
   readonly parameters: JsonSchema | undefined
@@ -27,48 +27,48 @@ export interface Tool {
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** JSON, as text; of a custom tool the text that it takes. */
+  /** JSON text; for a custom tool its input text. */
   readonly arguments: string
   readonly isCustom: boolean
 }
 
-/** One answer, complete. */
+/** One complete answer. */
 export interface Reply {
-  /** `''` beside calls of tools. */
+  /** `''` if the answer has tool calls. */
   readonly text: string
   readonly toolCalls: readonly ToolCall[]
   readonly finish_reason: 'stop' | 'length' | 'tool_calls'
-  /** Tokens of the text, or of the names and arguments of its calls. */
+  /** Tokens of the text, or of the names and arguments of the tool calls. */
   readonly tokens: number
-  /** Its words are those that its key gives: a `DrawnReply` is made of key, tokens and reason alone. */
+  /** Whether the text follows from key, token count and finish reason, as in a `DrawnReply`. */
   readonly isDrawn: boolean
-  /** The text in pieces of a token each, as a stream sends them. */
+  /** Returns the text in pieces of one token each, as a stream sends them. */
   pieces(): readonly string[]
 }
 
-/** What bounds an answer. */
+/** Bounds of an answer. */
 export interface ReplyBounds {
-  /** Tokens at most; undefined for as many as it likes. */
+  /** Maximum number of tokens; undefined for no limit. */
   readonly limit: number | undefined
-  /** Texts before which it ends. */
+  /** The answer ends before the first of these texts. */
   readonly stop: readonly string[]
-  /** How many answers the request gets, among which what they may take is shared; 1 where nothing is said. */
+  /** Number of answers to the request, which share its size limits. Default: 1. */
   readonly answerCount?: number
 }
 
-/** How a reply is drawn: equal models, prompts and positions give equal replies. */
+/** Returns the key of a reply. Equal models, prompts and positions give equal replies. */
 export function replyKey(chance: Chance, model: string, prompt: string, index: number): EntityKey {
   return answerKey(chance, model, index === 0 ? prompt : `${prompt}\u0000${index}`)
 }
 
-/** Words drawn from the key. */
+/** Returns a text generated from the key, within the bounds. */
 export function createDrawnReply(chance: Chance, key: EntityKey, bounds: ReplyBounds): Reply {
   const { tokens, cut } = drawAnswerLength(chance, key, bounds.limit)
   const reply = new DrawnReply(chance, key, tokens, cut)
   return bounds.stop.length > 0 && findStop(reply.text, bounds.stop) >= 0 ? createTextReply(reply.text, bounds) : reply
 }
 
-/** So many words drawn from the key, when somebody reads them. */
+/** A text with a known token count. Its words are generated on first read. */
 export class DrawnReply implements Reply {
   readonly tokens: number
   readonly toolCalls: readonly ToolCall[] = []
@@ -91,12 +91,12 @@ export class DrawnReply implements Reply {
   }
 
   pieces(): readonly string[] {
-    // Each word, the space before it included, and each full stop is a token.
+    // A token is a word with the space before it, or a full stop.
     return this.text.split(/(?=[ .])/)
   }
 }
 
-/** A text that is given, cut by the bounds. */
+/** Returns a reply with this text, cut by the bounds. */
 export function createTextReply(fullText: string, { limit, stop }: ReplyBounds): Reply {
   const stopIndex = findStop(fullText, stop)
   let text = stopIndex >= 0 ? fullText.slice(0, stopIndex) : fullText
@@ -107,17 +107,21 @@ export function createTextReply(fullText: string, { limit, stop }: ReplyBounds):
     tokens = limit
   }
   return {
-    ...{ text, tokens, toolCalls: [], finish_reason: isCut ? 'length' : 'stop', isDrawn: false },
+    text,
+    tokens,
+    toolCalls: [],
+    finish_reason: isCut ? 'length' : 'stop',
+    isDrawn: false,
     pieces: () => splitTokens(text),
   }
 }
 
-/** JSON that fits a schema. Ends the request with 400 where none is known that does. */
+/** Returns JSON that is valid under a schema. Refuses with 400 if no such value is found. */
 export function createJsonReply(chance: Chance, key: EntityKey, schema: JsonSchema, bounds: ReplyBounds): Reply {
-  return createTextReply(JSON.stringify(fitting(chance, key, schema, 'response_format', bounds)), bounds)
+  return createTextReply(JSON.stringify(generateOrRefuse(chance, key, schema, 'response_format', bounds)), bounds)
 }
 
-/** A call of one tool, with arguments that fit its parameters, or with a text. */
+/** Returns a call of one tool: arguments that are valid under its parameters, or a text. */
 export function createToolReply(
   chance: Chance,
   key: EntityKey,
@@ -128,11 +132,11 @@ export function createToolReply(
     const { tokens } = drawAnswerLength(chance, key, undefined)
     return createToolCallsReply(chance, key, [{ name, input: generateText(chance, key, tokens) }], bounds)
   }
-  const generatedArguments = fitting(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
+  const generatedArguments = generateOrRefuse(chance, key, parameters, `tool ${name}`, bounds, { type: 'object' })
   return createToolCallsReply(chance, key, [{ name, arguments: generatedArguments }], bounds)
 }
 
-/** An answer that a test gives. Ends the request where it is an error. */
+/** Returns a scripted answer. Refuses the request if the answer is an error. */
 export function createScriptedReply(
   chance: Chance,
   key: EntityKey,
@@ -145,7 +149,7 @@ export function createScriptedReply(
   return createToolCallsReply(chance, key, [answer.toolCall as { name: string; arguments: JsonValue }], bounds)
 }
 
-/** Calls of tools that are given. */
+/** Returns a reply with these tool calls, cut by the bounds. */
 export function createToolCallsReply(
   chance: Chance,
   key: EntityKey,
@@ -169,27 +173,30 @@ export function createToolCallsReply(
     return { id: `call_${chance.letters(24, key, TOOL_ID_DRAW + callIndex)}`, name, arguments: reply.text, isCustom }
   })
   return {
-    ...{ text: '', toolCalls, finish_reason: isCut ? 'length' : 'tool_calls', isDrawn: false },
+    text: '',
+    toolCalls,
+    finish_reason: isCut ? 'length' : 'tool_calls',
+    isDrawn: false,
     tokens: Math.min(tokens, limit ?? tokens),
     pieces: () => [],
   }
 }
 
-/** Which tool is called: the one whose name the words speak of, else one that is drawn. */
+/** Returns the tool with most words of its name in the message. Without a match, draws one at random. */
 export function chooseTool(chance: Chance, key: EntityKey, tools: readonly Tool[], words: string): Tool {
   const lowerCaseWords = words.toLowerCase()
-  const generateJson = (tool: Tool) =>
+  const countMatchingWords = (tool: Tool) =>
     tool.name
       .toLowerCase()
       .split(/[_\-\s]+/)
       .filter(word => word.length > 3 && lowerCaseWords.includes(word)).length
-  const best = Math.max(...tools.map(generateJson))
+  const best = Math.max(...tools.map(countMatchingWords))
   return best > 0
-    ? tools.find(tool => generateJson(tool) === best)!
+    ? tools.find(tool => countMatchingWords(tool) === best)!
     : tools[chance.integer(tools.length, key, TOOL_DRAW)]!
 }
 
-function fitting(
+function generateOrRefuse(
   chance: Chance,
   key: EntityKey,
   schema: JsonSchema,

@@ -1,4 +1,4 @@
-/** Lines of batches, held to the same declarations as requests, and answered by the same rules. */
+/** Answers to batch lines. They are validated and answered like requests to the same endpoint. */
 
 import type { Chance } from '../../kernel/random.ts'
 import type { BatchEndpoint } from '../../simulation/batches/input-lines.ts'
@@ -34,18 +34,18 @@ import { getTokenCounter } from './tokenizer.ts'
 
 type LineBody = Readonly<Record<string, unknown>>
 
-/** A body as its endpoint has it, and what it asks. */
+/** A validated body with its prompt. */
 interface ParsedBody {
   readonly value: never
   readonly prompt: PromptInput
 }
 
-/** The answers of a simulator to lines of batches: those that are scripted, else those that are drawn. */
+/** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
 export class BatchLineAnswerer implements LineAnswerer {
   readonly #scripted: ScriptedAnswers
   readonly #isStrict: boolean
 
-  /** @param isStrict whether fields that no declaration names are refused */
+  /** @param isStrict whether unknown fields are refused */
   constructor(scripted: ScriptedAnswers, isStrict: boolean) {
     this.#scripted = scripted
     this.#isStrict = isStrict
@@ -66,7 +66,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   }
 
   validate(endpoint: BatchEndpoint, body: LineBody): LineError | undefined {
-    return catchLineError(() => void parsed(endpoint, body, this.#isStrict)) as LineError | undefined
+    return catchLineError(() => void parseBody(endpoint, body, this.#isStrict)) as LineError | undefined
   }
 
   parse(endpoint: BatchEndpoint, body: LineBody): ParsedBody | LineError {
@@ -74,7 +74,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   }
 
   answer(world: World, { endpoint, model, target, body, parsed: parseLineBody }: ResolvedLine): LineAnswer | LineError {
-    // What is read for every world is read as one that is not strict.
+    // `parse` serves every world, so it does not check for unknown fields.
     const reusableBody = this.#isStrict ? undefined : (parseLineBody as ParsedBody | LineError | undefined)
     const parsedBody = reusableBody ?? parseLine(endpoint, body, this.#isStrict)
     return 'code' in parsedBody
@@ -125,13 +125,13 @@ export class BatchLineAnswerer implements LineAnswerer {
 
 function parseLine(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): ParsedBody | LineError {
   return catchLineError(() => {
-    const value = parsed(endpoint, body, isStrict)
+    const value = parseBody(endpoint, body, isStrict)
     return { value, prompt: getTextProtocol(endpoint).parsePrompt(value) }
   })
 }
 
-/** The body as its endpoint has it. */
-function parsed(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): never {
+/** Returns the validated body. Throws InvalidLineBodyError. */
+function parseBody(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): never {
   const operation = getCompiledOperation(endpoint)
   if (isNestedDeeper(body, MAX_NESTING)) {
     const msg = `JSON decode error: nesting deeper than ${MAX_NESTING}`
@@ -144,17 +144,17 @@ function parsed(endpoint: BatchEndpoint, body: LineBody, isStrict: boolean): nev
   return value as never
 }
 
-/** A body that its endpoint would answer with 422. */
+/** A body that its endpoint rejects with 422. */
 class InvalidLineBodyError extends Error {
   readonly issues: readonly ValidationDetail[]
   constructor(issues: readonly ValidationDetail[]) {
-    super('unfit')
+    super('invalid body')
     this.issues = issues
   }
 }
 
 function getCompiledOperation(endpoint: BatchEndpoint): CompiledOperation {
-  // Shared with the requests, so that what was compiled for one is there for the other.
+  // Requests use the same router, so each operation is compiled once.
   const match = getRouter(operations, undefined).match('POST', endpoint)
   return (match as { readonly target: CompiledOperation }).target
 }
@@ -163,7 +163,7 @@ function getTextProtocol(endpoint: BatchEndpoint) {
   return getCompiledOperation(endpoint).endpoint.batchProtocol!
 }
 
-/** What is made of a body, or why a request with it would be refused. */
+/** Returns the result of `make`, or the error of the line if `make` refuses it. */
 function catchLineError<Value>(make: () => Value): Value | LineError {
   try {
     return make()
@@ -172,24 +172,27 @@ function catchLineError<Value>(make: () => Value): Value | LineError {
   }
 }
 
-/** What a request would be refused with, as a line has it. Throws what is no refusal. */
+/** Returns the refusal of a request as the error of a line. Throws any other error again. */
 function toLineError(error: unknown): LineError {
   if (error instanceof InvalidLineBodyError) return toInvalidLineError(error.issues)
   if (error instanceof InvalidInputError)
     return toInvalidLineError([{ loc: [...error.loc], msg: error.message, type: error.type }])
-  if (error instanceof RefusalError) return { code: toErrorCode(error.status), message: cut(error.message) }
+  if (error instanceof RefusalError) return { code: toErrorCode(error.status), message: shorten(error.message) }
   throw error
 }
 
 function toInvalidLineError(issues: readonly ValidationDetail[]): LineError {
-  return { code: 'invalid_request', message: cut(issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')) }
+  return {
+    code: 'invalid_request',
+    message: shorten(issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')),
+  }
 }
 
-/** The most characters of the message of a line; a file has many lines. */
-const LONGEST_MESSAGE = 4_000
+/** Maximum length of the message of a line, in characters. A file has many lines. */
+const MAX_MESSAGE_LENGTH = 4_000
 
-function cut(message: string): string {
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE)}…`
+function shorten(message: string): string {
+  return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH)}…`
 }
 
 function toErrorCode(status: number): string {
@@ -197,7 +200,7 @@ function toErrorCode(status: number): string {
   return status < 500 ? 'invalid_request' : 'server_error'
 }
 
-/** Whether arrays and objects are nested deeper than so many. */
+/** Returns whether arrays and objects are nested deeper than `maxDepth`. */
 function isNestedDeeper(value: unknown, maxDepth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (maxDepth === 0) return true

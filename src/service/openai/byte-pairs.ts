@@ -1,6 +1,6 @@
-/** Byte pair merging in n log n steps, for a tokenizer whose own merge takes the square of the length. */
+/** Byte pair merging in n log n steps. The tokenizer's own merge takes quadratic time. */
 
-/** What a byte pair encoding of gpt-tokenizer offers. */
+/** The used part of a byte pair encoding of gpt-tokenizer. */
 export interface BytePairCore {
   countNative(text: string, allowedSpecial: ReadonlySet<string>): number
   encodeNative(text: string, allowedSpecial: ReadonlySet<string>): number[]
@@ -10,7 +10,7 @@ export interface BytePairCore {
   getBpeRankFromString(text: string): number | undefined
 }
 
-/** Pieces up to this many bytes are merged faster by the tokenizer itself. */
+/** Up to this length in bytes, the tokenizer's own merge is faster. */
 const SHORT_BYTES = 100
 
 /** Returns a view of the encoding that gives the same tokens and merges long pieces in n log n steps. */

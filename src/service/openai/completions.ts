@@ -1,15 +1,14 @@
 import * as z from 'zod'
 import { endpoint, rejectInput } from '../endpoint.ts'
-import { integer, text } from '../fields.ts'
+import { text } from '../fields.ts'
 import { createDrawnReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
 import { generateText, type TextProtocol, Usage } from './generation.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
 import { SamplingFields } from './sampling.ts'
+import { TokenArray, toInputList } from './text-inputs.ts'
 import { countTokens, decodeTokens } from './tokenizer.ts'
 
 const MAX_PROMPTS = 128
-
-const Tokens = z.array(integer({ min: 0 })).min(1)
 
 const Choice = z.object({
   index: z.int(),
@@ -32,7 +31,12 @@ const CompletionChunk = z
 
 const CompletionBody = z.object({
   model: text({ min: 1 }),
-  prompt: z.union([text(), z.array(text()).min(1).max(MAX_PROMPTS), Tokens, z.array(Tokens).min(1).max(MAX_PROMPTS)]),
+  prompt: z.union([
+    text(),
+    z.array(text()).min(1).max(MAX_PROMPTS),
+    TokenArray,
+    z.array(TokenArray).min(1).max(MAX_PROMPTS),
+  ]),
   ...SamplingFields,
   echo: z.boolean().nullable().optional(),
   suffix: text().nullable().optional(),
@@ -43,19 +47,22 @@ type CompletionBody = z.output<typeof CompletionBody>
 
 const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.input<typeof Choice>> = {
   parsePrompt: ({ prompt }) => {
-    // Tokens that are sent are counted as they are.
-    const tokenCounts = toPrompts(prompt).map(one =>
-      typeof one === 'string' ? countTokens(one) : requireKnownTokens(one).length,
+    const tokenCounts = toInputList(prompt).map(input =>
+      typeof input === 'string' ? countTokens(input) : requireKnownTokens(input).length,
     )
     const promptTokens = tokenCounts.reduce((sum, count) => sum + count, 0)
     return { prompt: JSON.stringify(prompt), promptTokens, longestPromptTokens: Math.max(...tokenCounts) }
   },
-  createRequest: ({ model, prompt, n, echo, stop, max_tokens: limit }, read, { world, findScriptedAnswer, name }) => {
-    const prompts = toPrompts(prompt).map(one => (typeof one === 'string' ? one : decodeTokens(one)!))
+  createRequest: (
+    { model, prompt, n, echo, stop, max_tokens: limit },
+    promptInput,
+    { world, findScriptedAnswer, name },
+  ) => {
+    const prompts = toInputList(prompt).map(input => (typeof input === 'string' ? input : decodeTokens(input)!))
     const answersPerPrompt = n ?? 1
-    const keys = prompts.flatMap(one =>
+    const keys = prompts.flatMap(promptText =>
       Array.from({ length: answersPerPrompt }, (_, answerIndex) =>
-        replyKey(world.chance, name, JSON.stringify(one), answerIndex),
+        replyKey(world.chance, name, JSON.stringify(promptText), answerIndex),
       ),
     )
     const replies = (bounds: ReplyBounds) => {
@@ -67,7 +74,12 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
       )
     }
     return {
-      ...{ ...read, model, keys, limit, stop, replies },
+      ...promptInput,
+      model,
+      keys,
+      limit,
+      stop,
+      replies,
       ...(echo && { leads: keys.map((_, index) => prompts[Math.floor(index / answersPerPrompt)]!) }),
     }
   },
@@ -75,7 +87,9 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
     idPrefix: 'cmpl-',
     objectNames: { whole: 'text_completion', event: 'text_completion' },
     toChoice: (reply, index, lead) => ({
-      ...{ index, text: lead + reply.text, logprobs: null },
+      index,
+      text: lead + reply.text,
+      logprobs: null,
       finish_reason: reply.finish_reason as 'stop' | 'length',
     }),
     chunkField: 'text',
@@ -88,14 +102,16 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
 export const createCompletion = endpoint({
   route: 'POST /v1/completions',
   isMirrored: true,
-  summary: 'Go on with a text',
+  summary: 'Create a text completion',
   provenance: 'neighbour',
   assumptions: [
-    'model as in POST /v1/chat/completions; the same prompt has the same answer, whole, streamed and in a batch',
-    `prompt is a text, tokens, or up to ${MAX_PROMPTS} of either: n answers to the first, then n to the second`,
-    'tokens are those of o200k_base, and answered as the text that they stand for; what is none of them is 422',
-    'echo puts the prompt before its answer; suffix, best_of and what POST /v1/chat/completions lists change nothing',
-    'logprobs are not offered: a number is 422',
+    'model: as in POST /v1/chat/completions',
+    'equal prompts have equal answers: whole, streamed and in a batch',
+    `prompt: a text, an array of tokens, or an array of up to ${MAX_PROMPTS} of either; choices has n answers to the first prompt, then n to the second`,
+    'tokens are those of o200k_base, and are answered like their text; an unknown token is 422',
+    'echo puts the prompt before its answer',
+    'suffix, best_of and the fields that POST /v1/chat/completions ignores are validated and ignored',
+    'logprobs are unsupported: a number is 422',
   ],
   refusals: INFERENCE_REFUSALS,
   acceptsKeyHeader: true,
@@ -108,14 +124,9 @@ export const createCompletion = endpoint({
   handle: ({ body, ...scope }) => generateText(scope, body, COMPLETION_PROTOCOL),
 })
 
-function toPrompts(prompt: CompletionBody['prompt']): readonly (string | number[])[] {
-  if (typeof prompt === 'string') return [prompt]
-  return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])
-}
-
-/** Ends the request with 422 where one of the tokens is none. */
+/** Returns the tokens. Rejects with 422 if one of them is unknown. */
 function requireKnownTokens(tokens: readonly number[]): readonly number[] {
   if (decodeTokens(tokens) !== undefined) return tokens
   const unknownToken = tokens.find(token => decodeTokens([token]) === undefined)
-  rejectInput(['body', 'prompt'], `Value error, ${unknownToken} is no token of o200k_base: send the text itself`)
+  rejectInput(['body', 'prompt'], `Value error, ${unknownToken} is not a token of o200k_base: send the text itself`)
 }

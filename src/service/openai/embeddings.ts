@@ -4,14 +4,13 @@ import { DeferredResult, endpoint, refuse } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { hashRequest, INFERENCE_REFUSALS, startInference, waitForWholeAnswer } from './request-lifecycle.ts'
 import { throwScriptedError } from './scripted-answers.ts'
+import { TokenArray, toInputList } from './text-inputs.ts'
 import { countTokens } from './tokenizer.ts'
 
-/** Texts of one request at most. */
+/** Maximum number of inputs of one request. */
 const MAX_INPUTS = 2_048
-/** To so many numbers a vector may be shortened: what the schemas of embedding models in the fixtures say. */
+/** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
 const MIN_DIMENSIONS = 32
-
-const Tokens = z.array(integer({ min: 0 })).min(1)
 
 const Embedding = z.object({
   object: z.literal('embedding'),
@@ -34,15 +33,19 @@ export const createEmbeddings = endpoint({
   summary: 'Turn texts into vectors',
   provenance: 'neighbour',
   assumptions: [
-    'model is one whose task is embeddings: a deployment of the account or a current model of the catalog',
-    'unit vectors drawn from seed, model and text: equal texts have equal ones, texts that share words are alike',
-    `input is a text, tokens, or up to ${MAX_INPUTS} of either`,
-    `a vector is as long as the tag of the model says (768-dimensions), or as models of its size have it; dimensions shortens it, to ${MIN_DIMENSIONS} at least, and more is 400`,
-    'encoding_format base64: 32-bit floats, little-endian',
+    'model: as in POST /v1/chat/completions, with the task embeddings',
+    'a deployment that POST /deploy/llm creates has the task text-generation; embeddings need a catalog model or a deployment of the fixture',
+    'the vectors are unit vectors, generated from seed, model and input',
+    'equal inputs have equal vectors; texts with common words have similar vectors',
+    'an array of tokens does not have the vector of its text',
+    `input: a text, an array of tokens, or an array of up to ${MAX_INPUTS} of either`,
+    'length of a vector: the tag of the catalog model (as in 768-dimensions), else by the number of parameters, from 384 to 4,096',
+    `dimensions makes the vector shorter: ${MIN_DIMENSIONS} to the length of the model, else 400 or 422`,
+    'encoding_format: float (default) or base64, which has 32-bit floats, little-endian',
   ],
   refusals: {
     ...INFERENCE_REFUSALS,
-    400: `${INFERENCE_REFUSALS[400]}, or dimensions asks for more than the model has`,
+    400: `${INFERENCE_REFUSALS[400]}, or dimensions is above the length of the model`,
   },
   acceptsKeyHeader: true,
   needs: ['tokenizer'],
@@ -54,8 +57,8 @@ export const createEmbeddings = endpoint({
         .array(text({ min: 1 }))
         .min(1)
         .max(MAX_INPUTS),
-      Tokens,
-      z.array(Tokens).min(1).max(MAX_INPUTS),
+      TokenArray,
+      z.array(TokenArray).min(1).max(MAX_INPUTS),
     ]),
     encoding_format: z.enum(['float', 'base64']).nullable().optional(),
     dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
@@ -65,9 +68,8 @@ export const createEmbeddings = endpoint({
   example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },
   handle: ({ body, world, token, request, findScriptedAnswer }) => {
     const { model, input } = body
-    const inputs = toInputs(input)
+    const inputs = toInputList(input)
     const prompt = JSON.stringify(input)
-    // Tokens that are sent are counted as they are.
     const counts = inputs.map(inputItem => (typeof inputItem === 'string' ? countTokens(inputItem) : inputItem.length))
     const promptTokens = counts.reduce((sum, count) => sum + count, 0)
     let dimensions = 0
@@ -79,17 +81,17 @@ export const createEmbeddings = endpoint({
       if (dimensions > modelDimensions)
         refuse(400, `a vector of ${model} has ${modelDimensions} numbers, and dimensions asks for ${dimensions}`)
       const scriptedAnswer = findScriptedAnswer(model, typeof inputs[0] === 'string' ? inputs[0] : '')
-      // Nothing but an error can be said in place of a vector.
+      // A scripted text cannot replace a vector, so only errors apply.
       if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
       return { prefix: 'embd-', hash: hashRequest(name, prompt), promptTokens, answerTokens: 0, longestAnswer: 0 }
     })
     return new DeferredResult(waiter =>
       waitForWholeAnswer(world, handle, 0, waiter, request, () => ({
         object: 'list' as const,
-        data: inputs.map((one, index) => {
-          const itemText = typeof one === 'string' ? one : `tokens ${one.join(' ')}`
+        data: inputs.map((inputItem, index) => {
+          const itemText = typeof inputItem === 'string' ? inputItem : `tokens ${inputItem.join(' ')}`
           const vector = embed(world.chance, name, itemText, dimensions)
-          const embedding = body.encoding_format === 'base64' ? base64(vector) : [...vector]
+          const embedding = body.encoding_format === 'base64' ? toBase64(vector) : [...vector]
           return { object: 'embedding' as const, index, embedding }
         }),
         model,
@@ -99,14 +101,8 @@ export const createEmbeddings = endpoint({
   },
 })
 
-type Input = z.output<(typeof createEmbeddings)['body']>['input']
-
-function toInputs(input: Input): readonly (string | number[])[] {
-  if (typeof input === 'string') return [input]
-  return typeof input[0] === 'number' ? [input as number[]] : (input as (string | number[])[])
-}
-
-function base64(vector: Float64Array): string {
+/** Encodes the numbers as 32-bit floats, little-endian. */
+function toBase64(vector: Float64Array): string {
   const bytes = new DataView(new ArrayBuffer(vector.length * 4))
   for (const [i, value] of vector.entries()) bytes.setFloat32(i * 4, value, true)
   let text = ''

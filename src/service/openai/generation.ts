@@ -1,4 +1,4 @@
-/** What chat and plain completions have in common: the answers to one request, whole or as a stream of their tokens. */
+/** Text generation for chat and text completions: the answers to one request, whole or as a stream. */
 import * as z from 'zod'
 import type { EntityKey } from '../../kernel/random.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
@@ -8,56 +8,58 @@ import { hashRequest, startInference, waitForWholeAnswer, waitUntilStarted } fro
 import type { SamplingFields } from './sampling.ts'
 import { createEventStream, type SseFrame } from './sse.ts'
 
-/** Tokens of an answer at least: a prompt has to leave room for them in the context. */
+/** Minimum length of an answer in tokens. The prompt must leave room for it in the context. */
 export const MIN_ANSWER_TOKENS = 1
 
-/** Tokens, by o200k_base. */
+/** Token counts by o200k_base. */
 export const Usage = z
   .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
   .meta({ id: 'Usage' })
 
-/** What a body asks, whoever is asked. */
+/** The prompt of a body, independent of the model. */
 export interface PromptInput {
-  /** All of it, as text. */
+  /** The whole prompt as text. */
   readonly prompt: string
-  /** Tokens of it, and of the longest part that is answered by itself: that must have room in the context. */
   readonly promptTokens: number
+  /** Tokens of the longest prompt that is answered separately. It must fit the context. */
   readonly longestPromptTokens: number
 }
 
-/** What is asked of a model, its answers drawn from `keys`, one each. */
+/** A request for text. Each key gives one answer. */
 export interface TextRequest extends PromptInput {
   readonly model: string
   readonly keys: readonly EntityKey[]
-  /** What bounds an answer, as the request has it. */
+  /** Maximum number of tokens of an answer, as in the request. */
   readonly limit: number | null | undefined
   readonly stop: DeliveryOptions['stop']
-  /** What stands before each answer, and is none of it; nothing where there is none. */
+  /** Texts before each answer that are not generated. Default: no texts. */
   readonly leads?: readonly string[]
-  /** The answers, by what bounds each. Ends the request where there can be none. */
+  /** Creates the answers within the bounds. Refuses the request if that is impossible. */
   readonly replies: (bounds: ReplyBounds) => readonly Reply[]
 }
 
-/** How an endpoint shows its answers. */
+/** Format of the answers of an endpoint. */
 export interface AnswerFormat<Whole extends string, Choice> {
-  /** What the wire id of an answer begins with, as in `chatcmpl-`. */
+  /** Prefix of the id of an answer, as in `chatcmpl-`. */
   readonly idPrefix: string
-  /** What the whole answer calls itself, and an event. */
+  /** The field `object` of a whole answer, and of an event. */
   readonly objectNames: { readonly whole: Whole; readonly event: string }
   readonly toChoice: (reply: Reply, index: number, lead: string) => Choice
   /** The field of an event that holds a piece of an answer. */
   readonly chunkField: 'delta' | 'text'
-  /** The pieces, as JSON: what comes before the first token, if anything; the tokens; beside the reason why it ends. */
+  /** JSON of the piece before the first token; undefined for no such piece. */
   readonly toOpening: (reply: Reply, lead: string) => string | undefined
+  /** JSON of each token's piece. */
   readonly toPieces: (reply: Reply) => Iterable<string>
+  /** JSON of the piece beside the finish reason. */
   readonly closing: string
 }
 
-/** What an endpoint for text makes of a body, and how it shows its answers. */
+/** How a text endpoint reads a body and formats its answers. */
 export interface TextProtocol<Body, Whole extends string, Choice> {
-  /** Throws Invalid for what can not be asked. Method syntax: rules for different bodies stand in one record. */
+  /** Throws InvalidInputError. Method syntax, because protocols of different bodies share one record. */
   parsePrompt(body: Body): PromptInput
-  /** @param scope with the whole name of the model, however the body spells it: what answers are drawn from */
+  /** @param scope `name` is the full name of the model, from which answers are generated */
   createRequest(
     body: Body,
     prompt: PromptInput,
@@ -78,9 +80,9 @@ interface TextAnswer<Whole, Choice> {
 type DeliveryOptions = z.output<z.ZodObject<Pick<typeof SamplingFields, 'stop' | 'stream' | 'stream_options'>>>
 
 /**
- * Answers a request for text, bounded and sent as it wants to have it.
+ * Answers a request for text, whole or as a stream.
  *
- * @throws Refused, before anything has changed
+ * @throws RefusalError, before anything has changed
  */
 export function generateText<Body extends DeliveryOptions & { readonly model: string }, Whole extends string, Choice>(
   { world, token, request, findScriptedAnswer }: ApiScope & { readonly request: Request },
@@ -106,8 +108,11 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
       longestAnswer = Math.max(...replies.map(({ tokens }) => tokens))
       usage = toUsage(promptTokens, sumTokens(replies))
       return {
-        ...{ prefix: format.idPrefix, hash: hashRequest(name, textRequest.prompt), promptTokens },
-        ...{ answerTokens: usage.completion_tokens, longestAnswer: longestAnswer },
+        prefix: format.idPrefix,
+        hash: hashRequest(name, textRequest.prompt),
+        promptTokens,
+        answerTokens: usage.completion_tokens,
+        longestAnswer,
       }
     },
   )
@@ -119,8 +124,8 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
       ),
     )
   }
-  return new DeferredResult<never>(async patience => {
-    await waitUntilStarted(world, handle, patience, request)
+  return new DeferredResult<never>(async waiter => {
+    await waitUntilStarted(world, handle, waiter, request)
     const head = { id: handle.id, object: format.objectNames.event, created, model }
     const frames = createFrames(format, head, replies, textRequest.leads, options?.include_usage ? usage : undefined)
     return createEventStream({
@@ -128,14 +133,14 @@ export function generateText<Body extends DeliveryOptions & { readonly model: st
       handle,
       key: textRequest.keys[0]!,
       longestAnswer,
-      waiter: patience,
+      waiter,
       client: request,
       frames,
     })
   })
 }
 
-/** The answers to what is asked, within a context of so many tokens. Throws Refused where there can be none. */
+/** Creates the answers within a context length in tokens. Throws RefusalError if that is impossible. */
 export function createReplies(
   { keys, limit, stop, longestPromptTokens, replies }: TextRequest,
   contextLength: number,
@@ -151,7 +156,7 @@ export function toChoices<Choice>(
   return replies.map((reply, index) => toChoice(reply, index, leads?.[index] ?? ''))
 }
 
-/** The body of a whole answer. */
+/** Returns the body of a whole answer. */
 export function toTextAnswer<Whole extends string, Choice>(
   { objectNames }: AnswerFormat<Whole, Choice>,
   { id, created, model }: Pick<TextAnswer<Whole, Choice>, 'id' | 'created' | 'model'>,
@@ -161,7 +166,7 @@ export function toTextAnswer<Whole extends string, Choice>(
   return { id, object: objectNames.whole, created, model, choices, usage }
 }
 
-/** The events of a stream: how each answer opens, token by token what, why it ends, and what it took. */
+/** Yields the events of a stream: the openings, the tokens, the finish reasons, the usage. */
 function* createFrames(
   { chunkField, toOpening, toPieces, closing }: AnswerFormat<string, unknown>,
   head: Readonly<Record<string, string | number>>,
@@ -169,7 +174,7 @@ function* createFrames(
   leads: TextRequest['leads'],
   usage: z.output<typeof Usage> | undefined,
 ): Generator<SseFrame> {
-  // Made once: most of an event is the same in all of them.
+  // Created once, because all events share most of their text.
   const chunkStart = JSON.stringify(head).slice(0, -1)
   const chunkEnd = usage === undefined ? '' : ',"usage":null'
   const toChunk = (index: number, piece: string, finishReason: string) =>
@@ -181,8 +186,8 @@ function* createFrames(
   const piecesByReply = replies.map(reply => [...toPieces(reply)])
   const tokenCount = Math.max(...piecesByReply.map(replyPieces => replyPieces.length))
   for (let token = 0; token < tokenCount; token++) {
-    for (const [index, line] of piecesByReply.entries()) {
-      if (token < line.length) yield { token, data: toChunk(index, line[token]!, 'null') }
+    for (const [index, pieces] of piecesByReply.entries()) {
+      if (token < pieces.length) yield { token, data: toChunk(index, pieces[token]!, 'null') }
     }
   }
   const lastToken = Math.max(0, tokenCount - 1)
@@ -194,7 +199,7 @@ function* createFrames(
   yield { token: lastToken, data: '[DONE]' }
 }
 
-/** What bounds an answer: what was asked for, and the room that the prompt leaves in the context. */
+/** Returns the bounds of an answer: the requested limit and the room that the prompt leaves in the context. */
 function toBounds(requestedLimit: number | null | undefined, room: number, stop: DeliveryOptions['stop']): ReplyBounds {
   const limit = Math.min(requestedLimit ?? room, room)
   return {

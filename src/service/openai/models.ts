@@ -8,12 +8,12 @@ const ServedModel = z
 export const listServedModels = endpoint({
   route: 'GET /v1/models',
   isMirrored: true,
-  summary: 'The models that can be called',
+  summary: 'List the models that answer requests',
   provenance: 'neighbour',
   assumptions: [
-    "the account's running deployments and adapters by name, then the catalog's current models",
-    'created is when the deployment was made; of a model of the catalog the first moment of the world',
-    'owned_by is the owner in the name',
+    'running deployments and adapters of the account, then the current catalog models',
+    'created: creation time of the deployment; for a catalog model the start of the world',
+    'owned_by is the owner part of the name',
   ],
   acceptsKeyHeader: true,
   returns: z.object({ object: z.literal('list'), data: z.array(ServedModel) }).meta({ id: 'ServedModelList' }),
@@ -31,7 +31,10 @@ export const listServedModels = endpoint({
       .filter(({ deprecated }) => deprecated === null)
       .map(({ model_name }) => ({ id: model_name, created: clock.unix(0) }))
     const data = [...own, ...catalog].map(({ id, created }) => ({
-      ...{ id, object: 'model' as const, created, owned_by: id.split('/', 1)[0]! },
+      id,
+      object: 'model' as const,
+      created,
+      owned_by: id.split('/', 1)[0]!,
     }))
     return { object: 'list' as const, data }
   },

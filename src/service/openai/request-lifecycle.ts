@@ -1,4 +1,4 @@
-/** What chat, completions and embeddings have in common: the way of a request to an instance and of its answer back. */
+/** Lifecycle of an inference request, for chat, completions and embeddings: submit, wait, answer. */
 
 import type { ApiToken, ModelTask } from '../../data/records/records.ts'
 import { hash32 } from '../../kernel/random.ts'
@@ -10,22 +10,22 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { type AnswerPart, type HandlerResult, RefusalError, type ResponseWaiter, refuse } from '../endpoint.ts'
 
-/** Why requests for answers are refused, beside what is wrong with them. */
+/** Declared refusals of inference requests. */
 export const INFERENCE_REFUSALS = {
-  400: 'the model does something else, or the prompt is longer than its context',
-  402: 'no funds, or the account is suspended; an answer of a catalog model ends with the grace',
-  404: 'unknown model, or a deployment that was deleted',
-  429: 'requests_in_flight of the profile are in flight with this token and model, its queue is full, or it sleeps and the GPU limit lets no instance start',
-  503: 'the deployment is not running yet or any more, or the instance that answered was lost',
+  400: 'the model has another task, or the prompt does not fit its context',
+  402: 'no funds, or the account is suspended; at the end of the grace period answers of catalog models in progress are cut off',
+  404: 'unknown model, or a deleted deployment',
+  429: 'too many requests in progress with this token and model (requests_in_flight of the profile), the queue is full, or the deployment sleeps and the GPU limit allows no instance',
+  503: 'the deployment is not running, or the instance of the answer was lost',
 } as const
 
 /**
- * Takes a request on.
+ * Submits a request to a model.
  *
- * @param longestPromptTokens tokens that must have room in the context
- * @param minAnswerTokens tokens that must have room behind them
- * @param createSpec what to ask of the model, once its context is known and what answers for it
- * @throws Refused, before anything has changed
+ * @param longestPromptTokens tokens of the longest prompt, which must fit the context
+ * @param minAnswerTokens tokens that the context must also have room for
+ * @param createSpec creates the work for the model from its context length and target
+ * @throws RefusalError, before anything has changed
  */
 export function startInference(
   world: World,
@@ -50,9 +50,9 @@ export function startInference(
 }
 
 /**
- * Tokens that a model has room for, prompt and answer together.
+ * Returns the context length of a model in tokens, for prompt and answer together.
  *
- * @throws Refused for a prompt that is longer, or leaves no room for the shortest answer
+ * @throws RefusalError if the prompt is longer, or leaves no room for the shortest answer
  */
 export function requireContextLength(
   world: World,
@@ -69,16 +69,16 @@ export function requireContextLength(
   return context
 }
 
-/** Tokens that a model has room for, prompt and answer together; null where nobody says. */
+/** Returns the context length of a model in tokens, for prompt and answer together; null if unknown. */
 export function findContextLength({ deployments, store }: World, target: ModelTarget): number | null {
   if (target.kind === 'own') return deployments.read(target.deployment).weights.context
   return store.models.get(target.model)?.max_tokens ?? null
 }
 
-/** Who asked, and may leave. A door makes the signal when it is read for the first time: only who has to wait looks. */
+/** The client, which may abort. Transports create the signal on first read, so only requests that wait read it. */
 export type AbortSource = Pick<Request, 'signal'>
 
-/** The whole answer, when it is there. */
+/** Returns the whole answer when it is complete. */
 export function waitForWholeAnswer<Value>(
   world: World,
   handle: InferenceHandle,
@@ -97,7 +97,7 @@ export function waitForWholeAnswer<Value>(
     await waitUntilStarted(world, handle, waiter, client)
     if (!waiter.isInstant) {
       const end = handle.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * handle.tokenTime)
-      // A client may be slower than its world, for which the answer is over then.
+      // The world may have ended the answer before the client's clock gets there.
       for (let now = waiter.now(); now < end && handle.isStarted; now = waiter.now()) {
         await waitForChange(handle, waiter, end - now, client)
       }
@@ -108,7 +108,7 @@ export function waitForWholeAnswer<Value>(
   }
 }
 
-/** Waits until an instance works on a request. Throws Refused when none ever will. */
+/** Waits until an instance works on the request. Throws RefusalError if the request is turned away or lost. */
 export async function waitUntilStarted(
   world: World,
   handle: InferenceHandle,
@@ -116,7 +116,7 @@ export async function waitUntilStarted(
   client: AbortSource,
 ): Promise<void> {
   while (handle.state === 'queued') {
-    // Whatever happens next in the world may be what it waits for.
+    // Any event may change the request, so look again after the next one.
     const { agenda, clock } = world
     const delay = agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : Number.POSITIVE_INFINITY
     await waitForChange(handle, waiter, delay, client, 'turn')
@@ -126,10 +126,10 @@ export async function waitUntilStarted(
   requireUnbroken(handle)
 }
 
-/** Why a wait ends early: what is waited for came on. */
+/** Abort reason of a wait whose request changed its state. */
 const STATE_CHANGED = 'changed'
 
-/** Waits on the client's clock, or until the request gets another state; a client that gives up leaves. */
+/** Waits on the client's clock, or until the request changes its state. If the client aborts, the request is abandoned. */
 export async function waitForChange(
   handle: InferenceHandle,
   waiter: ResponseWaiter,
@@ -143,13 +143,13 @@ export async function waitForChange(
   const change = new AbortController()
   const abortWait = () => change.abort(signal.reason)
   signal.addEventListener('abort', abortWait, { once: true })
-  // With a reason of our own: without one each change would make an error, and a stack with it.
+  // Without a reason, each abort would create an error with a stack.
   handle.onChange(() => change.abort(STATE_CHANGED))
   try {
     if (signal.aborted) abortWait()
     await waiter.wait(delay, change.signal, part, handle)
   } catch (error) {
-    // A world that is gone brings no answer, even if the request has got a place in it meanwhile.
+    // A replaced world gives no answer, even if the request got a place in it meanwhile.
     if (handle.state === state || signal.aborted || error instanceof WorldReplaced) {
       handle.abandon(0)
       throw signal.aborted ? signal.reason : error
@@ -160,7 +160,7 @@ export async function waitForChange(
   }
 }
 
-/** Throws Refused for a request that ended before its answer did. */
+/** Throws RefusalError if the request ended before its answer. */
 function requireUnbroken({ state, reason }: InferenceHandle): void {
   if (state === 'cutOff') throw new RefusalError(402, `the answer was cut off: ${reason}`)
   if (state !== 'broken') return
@@ -171,12 +171,12 @@ function requireUnbroken({ state, reason }: InferenceHandle): void {
   )
 }
 
-/** The header of a refusal that says when another try may have better luck. */
+/** Returns the header that says after how many seconds a retry may succeed. */
 export function createRetryAfterHeader(seconds: number): Readonly<Record<string, string>> {
   return { 'retry-after': String(seconds) }
 }
 
-/** What a request is known by to chance, by the whole name of its model. */
+/** Returns the name of a request for random draws. `model` is the full name. */
 export function hashRequest(model: string, prompt: string): string {
   const text = `${model}\u0000${prompt}`
   return `${hash32(text).toString(16)}${hash32(text, 1).toString(16)}`

@@ -1,8 +1,8 @@
-/** What bounds and shapes an answer, of chat and plain completions alike. */
+/** Request fields that chat and text completions share. */
 import * as z from 'zod'
 import { integer, looseObject, text } from '../fields.ts'
 
-/** The most answers to one request. */
+/** Maximum of `n`. */
 const MAX_CHOICES = 128
 
 export const SamplingFields = {

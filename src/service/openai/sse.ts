@@ -1,4 +1,4 @@
-/** Answers as server-sent events, each when its token is there. */
+/** Answers as server-sent events. Each event is sent when its token is due. */
 
 import { type EntityKey, normalQuantile, purpose } from '../../kernel/random.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
@@ -8,12 +8,12 @@ import { type ResponseWaiter, ServerSentEvents } from '../endpoint.ts'
 import { type AbortSource, waitForChange } from './request-lifecycle.ts'
 
 const JITTER_DRAW = purpose('answer.jitter')
-/** A token keeps its place among the others: none comes more than this share of a token's time early or late. */
+/** Maximum jitter, as a share of the time of one token. Below half, so tokens keep their order. */
 const MAX_JITTER = 0.45
-/** Bytes of events that are sent in one piece where many are due. */
+/** Maximum length of a chunk of events, in characters. */
 const CHUNK_CHARACTERS = 16_384
 
-/** An event and the token that it brings: -1 for what opens the answer. */
+/** An event with the index of its token; -1 for an event before the first token. */
 export interface SseFrame {
   readonly token: number
   /** JSON, or `[DONE]`. */
@@ -23,19 +23,19 @@ export interface SseFrame {
 interface EventStreamOptions {
   readonly world: World
   readonly handle: InferenceHandle
-  /** What the times of its tokens are drawn from. */
+  /** Key of the random draws of token times. */
   readonly key: EntityKey
-  /** Tokens of the longest answer. */
+  /** Length of the longest answer, in tokens. */
   readonly longestAnswer: number
   readonly waiter: ResponseWaiter
   readonly client: AbortSource
-  /** Events in order; made as they are sent. */
+  /** Events in order, created when they are sent. */
   readonly frames: Iterator<SseFrame>
 }
 
 /**
- * The answer to a request that an instance works on. Whoever stops reading, or leaves, gives its place back; when the
- * instance is lost, the body ends as a connection does that was cut.
+ * Streams the answer to a request that an instance works on. If the client cancels or aborts, the request releases its
+ * place. If the instance is lost, the body ends with a connection error.
  */
 export function createEventStream({
   world,
@@ -65,7 +65,7 @@ export function createEventStream({
           end()
           waiter.now()
           handle.abandon(sentTokens)
-          // A server cancels the body in the same breath, and must not take this for a failure of its own.
+          // The server cancels the body in the same task and must not see this error as its own.
           queueMicrotask(() => controller.error(signal.reason))
         }
         signal.addEventListener('abort', abort, { once: true })
@@ -113,7 +113,7 @@ export function createEventStream({
         handle.abandon(sentTokens)
       },
     },
-    // Nothing is made before somebody reads.
+    // Creates events only when the client reads.
     { highWaterMark: 0 },
   )
   return new ServerSentEvents(body)
@@ -123,7 +123,7 @@ function isInProgress(handle: InferenceHandle): boolean {
   return handle.state === 'running' || handle.state === 'served'
 }
 
-/** When each token comes: evenly, but for the jitter of the profile; the last comes when the answer ends. */
+/** Returns a function from token index to due time: even steps with the jitter of the profile. The last has no jitter. */
 function createTokenTimes(
   world: World,
   handle: InferenceHandle,

@@ -1,4 +1,4 @@
-/** Counting tokens: o200k_base, loaded on first use because it costs 130 ms and 65 MB. */
+/** Counts tokens with o200k_base. It is loaded on first use because it takes 130 ms and 65 MB. */
 
 import { type BytePairCore, withFastMerge } from './byte-pairs.ts'
 
@@ -9,10 +9,10 @@ let counter: TokenCounter | undefined
 let splitter: ((text: string) => string[]) | undefined
 let decoder: ((tokens: readonly number[]) => string | undefined) | undefined
 
-/** Longest run of letters, digits and signs, or of white space, that is encoded in one piece, in code points. */
+/** Maximum run without a change between white space and other characters, in code points. Longer runs are split. */
 const MAX_UNBROKEN_RUN = 1000
 
-/** A text cut inside its overlong runs alone, so that every other text is counted exactly. Takes linear time. */
+/** Splits a text inside its long runs only, so every other text is counted exactly. Takes linear time. */
 function* splitLongRuns(text: string): Generator<string> {
   let from = 0
   let run = 0
@@ -22,7 +22,7 @@ function* splitLongRuns(text: string): Generator<string> {
     const isSpace = unit < 128 ? unit === 32 || (unit >= 9 && unit <= 13) : /\s/.test(text[i]!)
     run = isSpace === wasSpace ? run + 1 : 1
     wasSpace = isSpace
-    // Half a surrogate pair is no character.
+    // Skips the second half of a surrogate pair.
     if (unit >= 0xd800 && text.codePointAt(i)! > 0xffff) i++
     if (run < MAX_UNBROKEN_RUN) continue
     yield text.slice(from, i + 1)
@@ -32,14 +32,14 @@ function* splitLongRuns(text: string): Generator<string> {
   if (from < text.length) yield text.slice(from)
 }
 
-/** Loads the tokenizer once; later calls return at once. */
+/** Loads the tokenizer on the first call. Later calls return at once. */
 export async function loadTokenizer(): Promise<TokenCounter> {
   if (counter === undefined) {
     const { default: encoding, decode } = await import('gpt-tokenizer/encoding/o200k_base')
-    // Private in its types; the version of the package is exact.
+    // The field is missing in the types. package.json pins the exact version.
     const { bytePairEncodingCoreProcessor } = encoding as unknown as { bytePairEncodingCoreProcessor: BytePairCore }
     const core = withFastMerge(bytePairEncodingCoreProcessor)
-    // Text that spells a special token is text here: the caller's words are never instructions to the encoder.
+    // Text that spells a special token is encoded as plain text.
     const special: ReadonlySet<string> = new Set()
     counter = text => {
       if (text.length < MAX_UNBROKEN_RUN) return core.countNative(text, special)
@@ -51,7 +51,7 @@ export async function loadTokenizer(): Promise<TokenCounter> {
       try {
         return decode(tokens)
       } catch {
-        // One of them is none.
+        // decode throws for an unknown token.
         return undefined
       }
     }
@@ -62,7 +62,7 @@ export async function loadTokenizer(): Promise<TokenCounter> {
         for (const token of core.encodeNative(piece, special)) {
           pendingTokens.push(token)
           const part = decode(pendingTokens)
-          // A character may take several tokens: the first of them say nothing yet.
+          // A character may take several tokens. All but the last give an incomplete text.
           const isWhole = !part.endsWith('\ufffd')
           tokenTexts.push(isWhole ? part : '')
           if (isWhole) pendingTokens = []
@@ -75,38 +75,41 @@ export async function loadTokenizer(): Promise<TokenCounter> {
   return counter
 }
 
-/** The counter once it is loaded, undefined before. */
+/** Returns the counter, or undefined if the tokenizer is not loaded. */
 export function getTokenCounter(): TokenCounter | undefined {
   return counter
 }
 
 /**
- * The text that tokens stand for; undefined where one of them is none.
+ * Returns the text of tokens, or undefined if a token is unknown.
  *
- * @throws when nobody loaded the tokenizer
+ * @throws Error if the tokenizer is not loaded
  */
 export function decodeTokens(tokens: readonly number[]): string | undefined {
-  if (decoder === undefined) throw new Error('Failed to read tokens: no tokenizer. Await loadTokenizer() first.')
+  if (decoder === undefined)
+    throw new Error('Failed to decode tokens: the tokenizer is not loaded. Await loadTokenizer() first.')
   return decoder(tokens)
 }
 
 /**
- * A text in as many pieces as it has tokens, which together are the text; one may be empty, where a character takes
- * several tokens.
+ * Splits a text into one piece per token. Joined, the pieces are the text. A piece is empty if its character needs further
+ * tokens.
  *
- * @throws when nobody loaded the tokenizer
+ * @throws Error if the tokenizer is not loaded
  */
 export function splitTokens(text: string): string[] {
-  if (splitter === undefined) throw new Error('Failed to split a text: no tokenizer. Await loadTokenizer() first.')
+  if (splitter === undefined)
+    throw new Error('Failed to split a text: the tokenizer is not loaded. Await loadTokenizer() first.')
   return splitter(text)
 }
 
 /**
- * The tokens of a text.
+ * Counts the tokens of a text.
  *
- * @throws when nobody loaded the tokenizer: an endpoint that counts declares `needs: ['tokenizer']`
+ * @throws Error if the tokenizer is not loaded: an endpoint that counts declares `needs: ['tokenizer']`
  */
 export function countTokens(text: string): number {
-  if (counter === undefined) throw new Error('Failed to count tokens: not loaded. Await loadTokenizer() first.')
+  if (counter === undefined)
+    throw new Error('Failed to count tokens: the tokenizer is not loaded. Await loadTokenizer() first.')
   return counter(text)
 }

@@ -1,4 +1,4 @@
-/** The endpoint table as data: for the CLI, the docs and whoever wants to know what may be relied on. */
+/** The endpoint table as data, for the CLI and the docs. */
 import type { Operations, Provenance } from '../endpoint.ts'
 import type { Names } from '../naming/names-profile.ts'
 import { listAssumptions } from './openapi.ts'
@@ -12,7 +12,7 @@ export interface EndpointRow {
   assumed: string[]
 }
 
-/** A row a path of an operation, by path and method, in neutral words or those of a profile. */
+/** Returns a row for each path of each operation, with neutral names or those of a names profile. */
 export function endpointTable(operations: Operations, names?: Names): EndpointRow[] {
   const translateText = (text: string) => names?.translateProse(text) ?? text
   const translatePath = (path: string) => names?.toVendorPath(path) ?? path

@@ -1,4 +1,4 @@
-/** The examples of declarations as requests: what drives every operation of a world once. */
+/** The examples of declarations as requests. They call every operation once. */
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 
 /** Sends a request to the service. */
@@ -11,9 +11,9 @@ export interface ServiceAddress {
 }
 
 /**
- * The example of an operation as a request; what its declaration wants to come before has been asked then.
+ * Creates the example request of an operation. Sends the prerequisites of the example first, for the ids in their answers.
  *
- * @throws Error when its example names something that no answer before it has
+ * @throws Error if the example has a path parameter that no answer has
  * @example const answer = await sim.fetch(await exampleOf(operations, 'getDeployment', sim.fetch, { baseUrl, token }))
  */
 export async function createExampleRequest(
@@ -33,7 +33,7 @@ export async function createExampleRequest(
     const value = responseFields.get(name)
     if (value !== undefined) return encodeURIComponent(value)
     throw new Error(
-      `Failed to make a request of ${operation}: its example does not say what {${name}} is. ` +
+      `Failed to create a request of ${operation}: its example has no value for {${name}}. ` +
         `Give its declaration an example with a target, as in { target: '${endpoint.path.replaceAll(/[{}]/g, '')}' }.`,
     )
   })
@@ -43,7 +43,7 @@ export async function createExampleRequest(
   })
 }
 
-/** Path and query of an example. */
+/** Returns path and query of an example. */
 export function exampleTarget({ path, example }: AnyEndpoint): string {
   return example.target ?? path
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, from the declarations alone. */
+/** The OpenAPI 3.1 document, created from the declarations. */
 
 import * as z from 'zod'
 import { VERSION } from '../../version.ts'
@@ -8,14 +8,15 @@ export interface OpenapiInfo {
   title?: string
   version?: string
   description?: string
-  /** Where the service is; at the address of the document unless given. */
+  /** Address of the service. Default: the address of the document. */
   url?: string
 }
 
 type Json = Record<string, unknown>
 
 /**
- * Describes operations as OpenAPI 3.1. `x-provenance` says what the interface document holds, `x-assumed` what is ours.
+ * Describes operations as OpenAPI 3.1. `x-provenance` says whether the interface document has an operation; `x-assumed`
+ * lists the assumptions of the simulator.
  *
  * @example openapi(operations).paths['/deploy/llm'].post.operationId // 'createLlmDeployment'
  */
@@ -43,11 +44,10 @@ export function createOpenapiDocument(operations: Operations, info: OpenapiInfo 
       version: info.version ?? VERSION,
       description:
         info.description ??
-        'A simulated model-hosting service. x-provenance: documented, neighbour (not in the document, needed to ' +
-          'follow what it starts) or assumed. x-assumed: what the document leaves open and this service answers. ' +
-          'x-open: the document shows these values and says that there may be others. x-mirror-of: the operation that is ' +
-          'served a second time here. ' +
-          'A path that does not exist is 404, a method that a path does not take 405, both in the shape of DetailError.',
+        'A simulated model-hosting service. x-provenance: documented, neighbour (missing in the interface document, but ' +
+          'needed for a lifecycle) or assumed. x-assumed: assumptions where the interface document is silent. ' +
+          'x-open: the field may have other values, too. x-mirror-of: the operation that this path serves a second time. ' +
+          'An unknown path is 404, an unsupported method 405, both with the schema DetailError.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: info.url ?? '/' }],
@@ -62,7 +62,7 @@ export function createOpenapiDocument(operations: Operations, info: OpenapiInfo 
   }
 }
 
-/** Everything assumed about an endpoint, its refusals among it: the document shows no status codes. */
+/** Returns the assumptions of an endpoint with its refusals, because the interface document has no error statuses. */
 export function listAssumptions(endpoint: AnyEndpoint): string[] {
   const refusals = Object.entries(endpoint.refusals).map(([status, reason]) => `${status}: ${reason}`)
   return [...endpoint.assumptions, ...refusals]
@@ -136,7 +136,7 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }
-  // Who is judged before the endpoint is told in one shape, whatever the endpoint's own.
+  // Authentication refuses before the endpoint runs, and always with the same schemas.
   if (endpoint.auth !== 'none') {
     for (const [status, [reason, schema]] of Object.entries(AUTH_REFUSALS))
       responses[status] = describeRefusal(reason, schema)
@@ -153,20 +153,20 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
     endpoint.upload !== undefined ||
     Object.keys(endpoint.params).length > 0 ||
     Object.keys(endpoint.query).length > 0
-  if (takesInput) responses[422] = describeRefusal('what was sent is not valid', 'ValidationError')
+  if (takesInput) responses[422] = describeRefusal('the request is invalid', 'ValidationError')
   const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
   if (endpoint.body !== undefined || endpoint.upload !== undefined)
     responses[415] = describeRefusal(mediaReason, 'DetailError')
-  // Whatever else an endpoint takes, a method that it does not take it refuses.
+  // Every operation documents at least one refusal.
   if (Object.keys(responses).length === 1)
-    responses[405] = describeRefusal('the path does not take the method', 'DetailError')
+    responses[405] = describeRefusal('the path does not support the method', 'DetailError')
   return responses
 }
 
 const UNSUPPORTED_MEDIA_REASONS = {
-  json: 'the body is a form or compressed: send application/json',
-  form: 'the body is no form, or compressed: send application/x-www-form-urlencoded',
-  upload: 'the body is compressed: send it as it is',
+  json: 'the body is a form, or compressed: send application/json',
+  form: 'the body is not a form, or compressed: send application/x-www-form-urlencoded',
+  upload: 'the body is compressed: send it uncompressed',
 } as const
 
 const MEDIA_TYPES = {
@@ -175,20 +175,20 @@ const MEDIA_TYPES = {
 } as const
 
 const AUTH_REFUSALS = {
-  401: ['no token, or an unknown one', 'AuthenticationError'],
-  403: ['the token is not allowed from this address', 'SimpleError'],
+  401: ['missing or unknown token', 'AuthenticationError'],
+  403: ['the token does not allow this address', 'SimpleError'],
 } as const
 
 const RETRY_AFTER_HEADER = {
   'Retry-After': {
-    description: 'Seconds after which another try may have better luck',
+    description: 'Seconds after which a retry may succeed',
     schema: { type: 'integer', minimum: 0 },
   },
 } as const
 
 const SCHEMA_OF_SHAPE = { simple: 'SimpleError', detail: 'DetailError', wrapped: 'WrappedError' } as const
 
-/** The document shows no status codes: every refusal is assumed. */
+/** Describes a refusal. Each is assumed, because the interface document has no error statuses. */
 function describeRefusal(
   reason: string,
   schema: string,
@@ -212,7 +212,7 @@ function isOptional(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success
 }
 
-/** Named schemas go to `components`, the rest stands in place. */
+/** Returns the JSON Schema. Named schemas go to `components`, others are inline. */
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const {
     $schema: _,
@@ -222,12 +222,12 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Jso
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // An integer without a bound of its own; the safe range goes without saying.
+      // Zod adds the safe range to integers without bounds.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
-      // More fields are never a breach: requests ignore them, answers may grow.
+      // Requests may have unknown fields, and answers may get new ones.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-      // Where our own words stand is for names profiles, and nobody else's business.
+      // Internal marks for names profiles and strict requests.
       delete jsonSchema['x-holds']
       delete jsonSchema['x-unread']
     },
@@ -255,7 +255,7 @@ function rewriteReferences(value: unknown): unknown {
   )
 }
 
-/** The first word of a path that is neither a version nor a parameter. */
+/** Returns the first part of a path that is neither a version nor a parameter. */
 function toTag(path: string): string {
   return path.split('/').find(word => word !== '' && !/^v\d+$/.test(word) && !word.startsWith('{')) ?? 'other'
 }

@@ -249,8 +249,8 @@ describe('prose reads as it would of the words themselves', () => {
       weights: 'Value error, no weights for acme/none: give repository.repo or base_model',
       one: 'Rename a machine instance',
       many: 'List machine instances',
-      lists: 'The models as an index lists them',
-      begins: 'the path begins with /index literally',
+      lists: 'List the catalog models in the format of an index',
+      begins: 'the path starts with the literal /index',
     },
     instances: {
       unknown: 'no instance x',
@@ -259,8 +259,8 @@ describe('prose reads as it would of the words themselves', () => {
       weights: 'Value error, no weights for acme/none: give artifacts.repo or base_model',
       one: 'Rename an instance',
       many: 'List instances',
-      lists: 'The models as a router lists them',
-      begins: 'the path begins with /aggregator literally',
+      lists: 'List the catalog models in the format of a router',
+      begins: 'the path starts with the literal /aggregator',
     },
     'gpu-instances': {
       unknown: 'no gpu-instance x',
@@ -269,8 +269,8 @@ describe('prose reads as it would of the words themselves', () => {
       weights: 'Value error, no weights for acme/none: give model_repository.repo or base_model',
       one: 'Rename a gpu-instance',
       many: 'List gpu-instances',
-      lists: 'The models as an aggregator lists them',
-      begins: 'the path begins with /aggregator literally',
+      lists: 'List the catalog models in the format of an aggregator',
+      begins: 'the path starts with the literal /aggregator',
     },
   }
   test.each(Object.entries(worlds))('%s', async (hosted, names) => {

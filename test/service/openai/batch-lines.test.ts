@@ -1,11 +1,11 @@
-/** The same bodies asked live and as lines of a batch: what is answered and what is refused is the same. */
+/** Sends equal bodies as requests and as batch lines, and compares answers and refusals. */
 import type OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { createChatCompletion } from '../../../src/service/openai/chat.ts'
 import { createCompletion } from '../../../src/service/openai/completions.ts'
 import { countTokens, loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
-import { HELLO, type Stage, stage } from './openai-world.ts'
+import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 await loadTokenizer()
 
@@ -93,8 +93,8 @@ const REFUSED: Record<string, readonly [endpoint: string, body: object]> = {
   'a text above the context': [TEXT, text({ prompt: ['a', 'river '.repeat(9_000)] })],
 }
 
-function here(strictRequests = false): Stage {
-  const one = stage({ strictRequests })
+function here(strictRequests = false): OpenaiWorld {
+  const one = openaiWorld({ strictRequests })
   const { inference } = one.sim
   inference.add({ contains: 'rain', answer: { text: 'Rain, rain, and more rain.' } })
   inference.add({ contains: 'a list', answer: { json: ['a', 'b'] } })
@@ -106,8 +106,8 @@ function here(strictRequests = false): Stage {
 // biome-ignore lint/suspicious/noExplicitAny: whatever stands in a file
 type Line = { id: string; custom_id: string; response: any; error: any }
 
-/** What becomes of bodies as lines of one batch: those of the output, and those of the error file. */
-async function batched({ sim, client }: Stage, endpoint: string, bodies: Record<string, object>) {
+/** Runs the bodies as lines of one batch. Returns the lines of the output and of the error file. */
+async function batched({ sim, client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
   const lines = Object.entries(bodies).map(([custom_id, body]) => ({ custom_id, method: 'POST', url: endpoint, body }))
   const content = lines.map(line => JSON.stringify(line)).join('\n')
   const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
@@ -135,7 +135,7 @@ const asked = (table: typeof ANSWERED, endpoint: string) =>
     Object.entries(table).flatMap(([name, [where, body]]) => (where === endpoint ? [[name, body]] : [])),
   )
 
-test.each([CHAT, TEXT])('%s: lines are answered as requests are', async endpoint => {
+test.each([CHAT, TEXT])('%s: lines and requests have equal answers', async endpoint => {
   const bodies = asked(ANSWERED, endpoint)
   const one = here()
   const { output, errors, batch } = await batched(one, endpoint, bodies)
@@ -159,13 +159,13 @@ test.each([CHAT, TEXT])('%s: lines are answered as requests are', async endpoint
   }
 })
 
-test('a stream is asked for in vain: the line has the whole answer', async () => {
+test('a line with stream has the whole answer', async () => {
   const one = here()
   const { output } = await batched(one, CHAT, { a: chat({}), b: chat({ stream: true }) })
   expect(output[1]!.response.body.choices).toEqual(output[0]!.response.body.choices)
 })
 
-test.each([CHAT, TEXT])('%s: what is refused as a request is refused as a line, in the same words', async endpoint => {
+test.each([CHAT, TEXT])('%s: a line is refused with the message of the same request', async endpoint => {
   const bodies = asked(REFUSED, endpoint)
   const one = here()
   const { output, errors, batch } = await batched(one, endpoint, {
@@ -188,7 +188,7 @@ test.each([CHAT, TEXT])('%s: what is refused as a request is refused as a line, 
   }
 })
 
-test('a strict world refuses in a line what it refuses in a request', async () => {
+test('a strict world refuses unknown fields in lines', async () => {
   const body = chat({ temprature: 1 })
   const one = here(true)
   const { errors } = await batched(one, CHAT, { a: body, b: chat({}) })
@@ -197,7 +197,7 @@ test('a strict world refuses in a line what it refuses in a request', async () =
   expect(errors.map(({ error }) => error.message)).toEqual([`body.temprature: ${refused.detail[0].msg}`])
 })
 
-test('a body that is nested too deep fails its line and nothing else', async () => {
+test('a body that is nested too deeply fails only its line', async () => {
   let deep: unknown = 1
   for (let i = 0; i < 1_000; i++) deep = [deep]
   const { errors, output } = await batched(here(), CHAT, { a: chat({ metadata: { deep } }), b: chat({}) })
@@ -205,7 +205,7 @@ test('a body that is nested too deep fails its line and nothing else', async () 
   expect(output).toHaveLength(1)
 })
 
-test('a line with 150,000 invalid messages fails alone, with a short message', async () => {
+test('a line with 150,000 invalid messages fails only itself, with a short message', async () => {
   const messages = Array.from({ length: 150_000 }, () => 1)
   const name = 'x'.repeat(100_000)
   const bodies = {
@@ -229,7 +229,7 @@ test.each([
   ['url', 'a very long url', '"LONG"'],
   ['custom_id', 'a very long custom_id twice', '"LONG"'],
   ['body.model', 'a very long model', '"LONG"'],
-])('a batch is failed by an invalid %s with a short message: %s', async (param, _, value) => {
+])('a batch with an invalid %s fails with a short message: %s', async (param, _, value) => {
   const { sim, client } = here()
   const json = value.replace('DEEP', `${'['.repeat(5_000)}${']'.repeat(5_000)}`).replace('LONG', 'x'.repeat(100_000))
   const line = (id: string, more: string) => `{"custom_id":${id},"method":"POST",${more}}`
@@ -247,7 +247,7 @@ test.each([
   expect(errors!.data![0]!.message!.length).toBeLessThan(500)
 })
 
-test('usage is what the lines say, and what is charged', async () => {
+test('the charge matches the usage of the lines', async () => {
   const model = 'aurora-labs/aurora-8b-instruct'
   const { sim, ...one } = here()
   const bodies = Object.fromEntries(
@@ -282,8 +282,8 @@ test('usage is what the lines say, and what is charged', async () => {
   expect(before - sim.ledger.balance).toBeGreaterThanOrEqual(cost)
 })
 
-test('a rule answers lines in their order, as often as it may, and none of a file that fails', async () => {
-  const { sim, ...one } = stage()
+test('a scripted rule answers lines in order up to its count, and none of a failed file', async () => {
+  const { sim, ...one } = openaiWorld()
   sim.inference.add({ contains: 'rivers', times: 2, answer: { text: 'Twice.' } })
   const bodies = { a: chat({}), b: chat({}), c: chat({}) }
   const line = (body: object) => JSON.stringify({ custom_id: 'a', method: 'POST', url: CHAT, body })
@@ -293,7 +293,7 @@ test('a rule answers lines in their order, as often as it may, and none of a fil
   await sim.clock.advance('1h')
   const { id } = await one.client.files.create({ purpose: 'batch', file: new File([line(chat({}))], 'in.jsonl') })
   await one.client.batches.create({ input_file_id: id, endpoint: CHAT, completion_window: '24h' })
-  // What comes about in a copy of the world has not come about here.
+  // A fork of the world must not change the counts here.
   sim.world.fork().runTo(sim.world.clock.now + 3_600_000_000)
   expect(sim.inference.list()[0]!.hits).toBe(0)
   const { output } = await batched({ sim, ...one }, CHAT, bodies)
@@ -305,7 +305,7 @@ test('a rule answers lines in their order, as often as it may, and none of a fil
   expect(sim.inference.list()[0]!.hits).toBe(2)
 })
 
-test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s goes on exactly', async status => {
+test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s continues exactly', async status => {
   const { sim, client } = here()
   sim.inference.add({ contains: 'rivers', times: 30, answer: { text: 'Often.' } })
   const content = Array.from({ length: 400 }, (_, i) => {
@@ -318,7 +318,7 @@ test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s goes
   expect((await client.batches.retrieve(id)).status).toBe(status)
   const bytes = sim.snapshot().toBytes()
   const twin = sim.fork()
-  const other = stage({ fixtures: 'empty', with: {} })
+  const other = openaiWorld({ fixtures: 'empty', with: {} })
   other.sim.restore(Snapshot.from(bytes))
   for (const one of [sim, twin, other.sim]) await one.clock.advance('3h')
   const read = (one: typeof sim) =>

@@ -1,10 +1,10 @@
-/** Conversations, as the openai package has them with the simulator. */
+/** Chat completions through the openai package. */
 import fc from 'fast-check'
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { HELLO, stage } from './openai-world.ts'
+import { HELLO, openaiWorld } from './openai-world.ts'
 
 const WEATHER = {
   type: 'function' as const,
@@ -22,8 +22,8 @@ const prefix = (text: string, tokens: number) => decode(encode(text).slice(0, to
 const CLOCK = { type: 'function' as const, function: { name: 'read_clock' } }
 
 describe('text', () => {
-  test('is made of the tokens that usage counts, and the same whenever the same is asked of the same seed', async () => {
-    const { client } = stage()
+  test('matches the token count of usage and is equal for equal requests and seeds', async () => {
+    const { client } = openaiWorld()
     const first = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const [choice] = first.choices
     expect(first.usage).toEqual({
@@ -38,14 +38,14 @@ describe('text', () => {
     const again = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     expect(again.choices).toEqual(first.choices)
     expect(again.id).not.toBe(first.id)
-    const elsewhere = await stage().client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const elsewhere = await openaiWorld().client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     expect(elsewhere).toEqual(first)
-    const other = await stage({ seed: 2 }).client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
+    const other = await openaiWorld({ seed: 2 }).client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     expect(other.choices).not.toEqual(first.choices)
   })
 
-  test('is one for all spellings of a model, live and in a batch', async () => {
-    const { sim, client } = stage()
+  test('is equal for all spellings of a model, live and in a batch', async () => {
+    const { sim, client } = openaiWorld()
     const { deploy_id } = sim.world.deployments.list()[0]!
     const said: unknown[] = []
     for (const model of ['acme/chat', 'chat', `deploy_id:${deploy_id}`]) {
@@ -63,8 +63,8 @@ describe('text', () => {
     expect(new Set(said).size).toBe(1)
   })
 
-  test('has no room beside a prompt that fills the context, which the model tells as max_tokens', async () => {
-    const { ask } = stage({ fixtures: 'default', with: {} })
+  test('is refused when the prompt fills the context (max_tokens of the model)', async () => {
+    const { ask } = openaiWorld({ fixtures: 'default', with: {} })
     const { max_tokens } = (await ask('/models/acme/assistant')).body
     expect(max_tokens).toBe(8192)
     const sent = async (tokens: number) => {
@@ -86,8 +86,8 @@ describe('text', () => {
     )
   })
 
-  test('n answers differ, and the first is the one that is given alone', async () => {
-    const { client } = stage()
+  test('has n different answers, the first equal to the single answer', async () => {
+    const { client } = openaiWorld()
     const alone = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const three = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, n: 3 })
     const texts = three.choices.map(({ message }) => message.content)
@@ -96,8 +96,8 @@ describe('text', () => {
     expect(three.usage!.completion_tokens).toBe(texts.reduce((sum, text) => sum + encode(text!).length, 0))
   })
 
-  test('ends at max_tokens, or before a stop', async () => {
-    const { client } = stage()
+  test('ends at max_tokens or before a stop text', async () => {
+    const { client } = openaiWorld()
     const ask = { model: 'acme/chat', messages: HELLO }
     const whole = (await client.chat.completions.create(ask)).choices[0]!.message.content!
     const short = await client.chat.completions.create({ ...ask, max_completion_tokens: 5 })
@@ -113,8 +113,8 @@ describe('text', () => {
     expect(stopped.usage!.completion_tokens).toBe(encode(whole.slice(0, whole.indexOf(stop))).length)
   })
 
-  test('that is cut is what the uncut one begins with, in each of n answers, whole and streamed', async () => {
-    const { client } = stage()
+  test('that is cut is the beginning of the full text, for each of n answers, whole and streamed', async () => {
+    const { client } = openaiWorld()
     const ask = { model: 'acme/chat', messages: HELLO, n: 4 }
     const uncut = await client.chat.completions.create(ask)
     const texts = uncut.choices.map(({ message }) => message.content!)
@@ -132,8 +132,8 @@ describe('text', () => {
     expect(streamed).toEqual(texts.map(text => prefix(text, 5)))
   })
 
-  test('is what a batch gives to the same messages', async () => {
-    const { sim, client } = stage()
+  test('is equal in a batch', async () => {
+    const { sim, client } = openaiWorld()
     const live = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions' }
     const content = JSON.stringify({ ...line, body: { model: 'acme/chat', messages: HELLO } })
@@ -150,8 +150,8 @@ describe('text', () => {
 })
 
 describe('a stream', () => {
-  test('is the same answer token by token, with its usage last', async () => {
-    const { client, fates } = stage()
+  test('has the same answer token by token, with usage last', async () => {
+    const { client, inferenceKinds } = openaiWorld()
     const ask = { model: 'acme/chat', messages: HELLO, n: 2 }
     const whole = await client.chat.completions.create(ask)
     const stream = await client.chat.completions.create({
@@ -177,11 +177,11 @@ describe('a stream', () => {
       'stop',
       'stop',
     ])
-    expect(fates()).toEqual(['served', 'served'])
+    expect(inferenceKinds()).toEqual(['served', 'served'])
   })
 
-  test('says nothing of usage unless asked, and ends with [DONE]', async () => {
-    const { sim } = stage()
+  test('has usage only on request and ends with [DONE]', async () => {
+    const { sim } = openaiWorld()
     const answer = await sim.fetch('http://sim/v1/chat/completions', {
       method: 'POST',
       headers: { authorization: `Bearer ${sim.token}` },
@@ -199,8 +199,8 @@ describe('a tool', () => {
   const ask = { model: 'acme/chat', messages: HELLO, tools: [WEATHER, CLOCK] }
   const Arguments = z.strictObject({ city: z.string().min(1), unit: z.enum(['celsius', 'fahrenheit']) })
 
-  test('is called with arguments that fit, whole and streamed alike', async () => {
-    const { client } = stage()
+  test('is called with valid arguments, equal whole and streamed', async () => {
+    const { client } = openaiWorld()
     const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
     const whole = await client.chat.completions.create({ ...ask, messages })
     const [call] = whole.choices[0]!.message.tool_calls!
@@ -215,8 +215,8 @@ describe('a tool', () => {
     ])
   })
 
-  test('is called as tool_choice says, and text answers its result', async () => {
-    const { client } = stage()
+  test('is called by tool_choice, and its result is answered with text', async () => {
+    const { client } = openaiWorld()
     const named = { type: 'function' as const, function: { name: 'read_clock' } }
     const chosen = await client.chat.completions.create({ ...ask, tool_choice: named })
     expect(chosen.choices[0]!.message.tool_calls).toMatchObject([{ function: { name: 'read_clock', arguments: '{}' } }])
@@ -228,8 +228,8 @@ describe('a tool', () => {
     expect(after.choices[0]!.message.content).toMatch(/\w/)
   })
 
-  test('is one of those that allowed_tools leaves', async () => {
-    const { client, ask: post } = stage()
+  test('is one of allowed_tools', async () => {
+    const { client, ask: post } = openaiWorld()
     const messages = [{ role: 'user' as const, content: 'How is the weather?' }]
     const clock = { type: 'function', function: { name: 'read_clock' } }
     const allowed = (mode: 'auto' | 'required', tools: Record<string, unknown>[] = [clock]) => ({
@@ -252,8 +252,8 @@ describe('a tool', () => {
     ])
   })
 
-  test("of one's own kind is called with a text, whole and streamed alike", async () => {
-    const { client, ask: post } = stage()
+  test('of type custom is called with a text, equal whole and streamed', async () => {
+    const { client, ask: post } = openaiWorld()
     const custom = { type: 'custom' as const, custom: { name: 'run_code' } }
     const body = { model: 'acme/chat', messages: HELLO, tools: [custom, CLOCK], tool_choice: custom }
     const whole = await client.chat.completions.create(body)
@@ -280,8 +280,8 @@ describe('a tool', () => {
     expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining('run_code')])
   })
 
-  test('the loop of the openai package comes to its end', async () => {
-    const { client } = stage()
+  test('ends the tool loop of the openai package', async () => {
+    const { client } = openaiWorld()
     const seen: unknown[] = []
     const runTool = {
       ...WEATHER.function,
@@ -300,8 +300,8 @@ describe('a tool', () => {
 })
 
 describe('JSON', () => {
-  test('fits its schema, or is cut at max_tokens', async () => {
-    const { client } = stage()
+  test('is valid under its schema or cut at max_tokens', async () => {
+    const { client } = openaiWorld()
     const Event = z.strictObject({
       name: z.string(),
       when: z.iso.datetime(),
@@ -324,8 +324,8 @@ describe('JSON', () => {
     expect(typeof JSON.parse(any.choices[0]!.message.content!)).toBe('object')
   })
 
-  test('of a schema that refers to itself ends', async () => {
-    const { client } = stage()
+  test('is finite for a recursive schema', async () => {
+    const { client } = openaiWorld()
     const Tree = z.object({
       value: z.number(),
       get children() {
@@ -343,8 +343,8 @@ describe('JSON', () => {
     for (const { message } of choices) Tree.parse(JSON.parse(message.content!))
   })
 
-  test('fits whatever schema is made of plain parts', async () => {
-    const { client } = stage()
+  test('is valid under every schema of plain parts', async () => {
+    const { client } = openaiWorld()
     const leaf = fc.oneof(
       fc.constant(z.boolean()),
       fc.constant(z.null()),
@@ -401,8 +401,8 @@ describe('JSON', () => {
 })
 
 describe('a request', () => {
-  test('is held to its shape', async () => {
-    const { ask } = stage()
+  test('is rejected when a field is invalid', async () => {
+    const { ask } = openaiWorld()
     const issues = async (body: object) => {
       const answer = await ask('/v1/chat/completions', body)
       expect(answer.status).toBe(422)
@@ -442,8 +442,8 @@ describe('a request', () => {
     expect((await ask('/v1/chat/completions', { ...good, ...nulls })).status).toBe(200)
   })
 
-  test('is turned away where nobody can answer it', async () => {
-    const { sim, ask } = stage({ fixtures: 'default', with: {} })
+  test('is refused when no model can answer it', async () => {
+    const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const asked = async (model: string, more: object = {}) => {
       const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO, ...more })
       return [status, body.error]
@@ -469,8 +469,8 @@ describe('a request', () => {
   })
 })
 
-test('a reference to the catalog answers by its id while it runs, and by its id and its name does the same', async () => {
-  const { sim, ask } = stage({ fixtures: 'default', with: {} })
+test('a reference to the catalog answers by its id while it runs, equal to its model by name', async () => {
+  const { sim, ask } = openaiWorld({ fixtures: 'default', with: {} })
   const asked = async (model: string) => {
     const { status, body } = await ask('/v1/chat/completions', { model, messages: HELLO })
     return [status, body.error?.replace(/^model \S+/, 'model M')]
@@ -481,7 +481,7 @@ test('a reference to the catalog answers by its id while it runs, and by its id 
   legacy.stop()
   expect(await asked(id)).toEqual([503, 'model M is stopped, not running'])
   expect((await asked(legacy.model_name))[0]).toBe(200)
-  // It has no instances of the account's, neither before nor after.
+  // A reference has no instances of the account before or after.
   expect((await ask(`/deploy/${legacy.deploy_id}/start`, {})).status).toBe(200)
   await sim.clock.advance('1h')
   expect(legacy.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
@@ -495,8 +495,8 @@ test('a reference to the catalog answers by its id while it runs, and by its id 
   expect(await asked(voice.model_name)).toEqual(refusal)
 })
 
-test('the models that can be called are listed, and each of them for text answers', async () => {
-  const { client } = stage({ fixtures: 'default', with: {} })
+test('GET /v1/models lists models, and each text model answers', async () => {
+  const { client } = openaiWorld({ fixtures: 'default', with: {} })
   const { data } = await client.models.list()
   expect(data[0]).toEqual({ id: 'acme/assistant', object: 'model', created: expect.any(Number), owned_by: 'acme' })
   let answered = 0

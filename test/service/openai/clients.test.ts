@@ -1,4 +1,4 @@
-/** Programs as the documentation of the openai package shows them: nothing but the base URL is another. */
+/** Programs from the documentation of the openai package, with another base URL. */
 import OpenAI, { toFile } from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ const PACED = 'https://paced.example.test'
 const deployments = [{ model_name: 'acme/chat', max_batch_size: 4 }]
 
 const world = { fixtures: 'two-nodes', seed: 1, check: true, with: { deployments } } as const
-// Whoever asks for the state of a batch finds it a step further.
+// With this clock, each poll of a batch advances it.
 const sim = createSimulator({ ...world, clock: 'on-poll' })
 const paced = createSimulator({ ...world, inferencePace: 'clock' })
 const at = openDoors(sim, { base: 'https://api.openai.example.test', others: handlers(paced, { baseUrl: PACED }) })
@@ -21,20 +21,20 @@ beforeEach(() => {
   paced.reset()
 })
 
-const fates = ({ journal }: Simulator) =>
+const inferenceKinds = ({ journal }: Simulator) =>
   journal
     .entries()
     .map(({ kind }) => kind)
     .filter(kind => kind.startsWith('inference.'))
 
-describe.each(['server', 'MSW'] as const)('at the door %s', door => {
+describe.each(['server', 'MSW'] as const)('through %s', door => {
   let client: OpenAI
   beforeAll(() => {
     const { fetch, url } = at(door)
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch })
   })
 
-  test('a batch is uploaded, made, polled and read', async () => {
+  test('a batch is uploaded, created, polled and read', async () => {
     const lines = Array.from({ length: 20 }, (_, n) => ({
       custom_id: `request-${n}`,
       method: 'POST',
@@ -64,7 +64,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     for (const { response } of results) expect(response.body.choices[0]!.message.content).toMatch(/\w/)
   })
 
-  test('a conversation is streamed, its usage last', async () => {
+  test('a chat is streamed with usage last', async () => {
     const whole = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const stream = await client.chat.completions.create({
       ...{ model: 'acme/chat', messages: HELLO, stream: true },
@@ -80,7 +80,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     expect(usage).toEqual(whole.usage)
   })
 
-  test('tools are run until there is an answer', async () => {
+  test('the tool runner ends with an answer', async () => {
     const asked: unknown[] = []
     const runner = client.chat.completions.runTools({
       model: 'acme/chat',
@@ -103,7 +103,7 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     expect(asked).toEqual([{ city: expect.stringMatching(/^(?:Paris|Rome)$/) }])
   })
 
-  test('an answer is parsed by its schema', async () => {
+  test('an answer is parsed with its schema', async () => {
     const Event = z.object({ name: z.string(), day: z.iso.date(), participants: z.array(z.string()) })
     const answer = await client.chat.completions.parse({
       model: 'acme/chat',
@@ -115,9 +115,9 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     )
   })
 
-  test('embeddings are the same as text and as numbers, and models are listed', async () => {
+  test('embeddings are equal as base64 and as numbers, and models are listed', async () => {
     const ask = { model: 'cedarline/cedar-embed-base', input: ['a river', 'a road'], dimensions: 64 }
-    // It asks for base64 by itself, and decodes it.
+    // The package requests base64 by default and decodes it.
     const packed = await client.embeddings.create(ask)
     const plain = await client.embeddings.create({ ...ask, encoding_format: 'float' })
     const raw = await client.embeddings.create({ ...ask, encoding_format: 'base64' })
@@ -132,18 +132,18 @@ describe.each(['server', 'MSW'] as const)('at the door %s', door => {
     expect(listed).toContain('cedarline/cedar-embed-base')
   })
 
-  test('a client that has heard enough gives its place back', async () => {
+  test('a client that aborts a stream releases its place', async () => {
     const stream = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO, stream: true })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
     await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(0)
   })
 })
 
-describe('under MSW, where answers take their time', () => {
+describe('under MSW with inferencePace clock', () => {
   const client = () => new OpenAI({ baseURL: `${PACED}/v1`, apiKey: paced.token, fetch: globalThis.fetch })
   const ask = { model: 'acme/chat', messages: HELLO, max_tokens: 40 }
 
-  /** A stream and what has come of it so far. */
+  /** A stream and the chunks received until now. */
   async function reading(signal?: AbortSignal) {
     const stream = await client().chat.completions.create({ ...ask, stream: true }, signal ? { signal } : {})
     const pieces: string[] = []
@@ -153,7 +153,7 @@ describe('under MSW, where answers take their time', () => {
     return { stream, pieces, done }
   }
 
-  test('tokens come as time is moved', async () => {
+  test('tokens arrive when time is advanced', async () => {
     const { pieces, done } = await reading()
     await paced.clock.advance('1ms')
     expect(pieces).toEqual([])
@@ -164,7 +164,7 @@ describe('under MSW, where answers take their time', () => {
     await paced.clock.advance('10s')
     await done
     expect(pieces).toHaveLength(40)
-    expect(fates(paced)).toEqual(['inference.served'])
+    expect(inferenceKinds(paced)).toEqual(['inference.served'])
   })
 
   test.each([
@@ -184,10 +184,10 @@ describe('under MSW, where answers take their time', () => {
     await other.done
     expect(other.pieces).toHaveLength(40)
     expect(one.pieces.length).toBeLessThan(30)
-    expect(fates(paced)).toEqual(['inference.left', 'inference.served'])
+    expect(inferenceKinds(paced)).toEqual(['inference.left', 'inference.served'])
   })
 
-  test('a body that is cancelled is cancelled in the world, whoever keeps a copy of it', async () => {
+  test('a cancelled body releases its place although a copy of it exists', async () => {
     const answer = await fetch(`${PACED}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${paced.token}` },
@@ -198,7 +198,7 @@ describe('under MSW, where answers take their time', () => {
     const [first] = await Promise.all([reader.read(), paced.clock.advance('300ms')])
     expect(new TextDecoder().decode(first.value)).toContain('"role":"assistant"')
     await reader.cancel()
-    expect(fates(paced)).toEqual(['inference.left'])
+    expect(inferenceKinds(paced)).toEqual(['inference.left'])
     expect(await copy.text()).toContain('"role":"assistant"')
   })
 })

@@ -1,17 +1,17 @@
-/** Completions, embeddings, the mirror, and answers that a test scripts. */
+/** Completions, embeddings, mirrored paths and scripted answers. */
 
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { running } from '../../transports/http/running-server.ts'
-import { clientOf, HELLO, stage } from './openai-world.ts'
+import { clientOf, HELLO, openaiWorld } from './openai-world.ts'
 
 const PROMPT = { model: 'acme/chat', prompt: 'Once upon a time' }
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 const EMBED = { model: 'cedarline/cedar-embed-base' }
 
-test('a completion is the same whole and streamed, for each prompt and n', async () => {
-  const { client } = stage()
+test('a completion is equal whole and streamed, for each prompt and n', async () => {
+  const { client } = openaiWorld()
   const ask = { model: 'acme/chat', prompt: ['Once', 'Upon'], n: 2, max_tokens: 12 }
   const whole = await client.completions.create(ask)
   expect(whole).toMatchObject({
@@ -35,8 +35,8 @@ test('a completion is the same whole and streamed, for each prompt and n', async
   expect(echoed.choices[0]!.text.startsWith('Once upon a time')).toBe(true)
 })
 
-test('a completion of tokens is that of the text they stand for, and counts them as they are', async () => {
-  const { client, ask } = stage()
+test('a completion of tokens equals that of their text and counts the sent tokens', async () => {
+  const { client, ask } = openaiWorld()
   const { choices: texts } = await client.completions.create({ ...PROMPT, echo: true })
   const tokens = encode(PROMPT.prompt)
   const one = await client.completions.create({ ...PROMPT, prompt: tokens, echo: true })
@@ -53,7 +53,7 @@ test('a completion of tokens is that of the text they stand for, and counts them
     expect([status, body.detail[0].loc, body.detail[0].msg]).toEqual([
       422,
       ['body', 'prompt'],
-      expect.stringMatching(/(999999|200018) is no token of o200k_base/),
+      expect.stringMatching(/(999999|200018) is not a token of o200k_base/),
     ])
   }
   expect((await ask('/v1/completions', { model: 'acme/chat', prompt: [] })).status).toBe(422)
@@ -61,9 +61,9 @@ test('a completion of tokens is that of the text they stand for, and counts them
   expect((await ask('/v1/completions', { model: 'acme/chat', prompt: ['a', 1] })).status).toBe(422)
 })
 
-test('embeddings are unit vectors, equal for equal texts and alike for texts that share words', async () => {
-  const { client, ask } = stage({ fixtures: 'default', with: {} })
-  // The openai package asks for base64 unless told otherwise, and decodes it.
+test('embeddings are unit vectors, equal for equal texts and similar for texts with common words', async () => {
+  const { client, ask } = openaiWorld({ fixtures: 'default', with: {} })
+  // The openai package requests base64 by default and decodes it.
   const { data } = await client.embeddings.create({
     ...EMBED,
     input: ['a wide river', 'a wide river', 'the river is wide', 'bread and butter'],
@@ -88,12 +88,12 @@ describe('a vector', () => {
     ['aurora-labs/aurora-embed-large', 1024],
     ['quillworks/quill-code-embed', 1536],
   ])('of %s is as long as its tag in the catalog says: %i', async (model, dimensions) => {
-    const { sim, client } = stage({ fixtures: 'default', with: {} })
+    const { sim, client } = openaiWorld({ fixtures: 'default', with: {} })
     expect(sim.world.store.models.get(model)!.tags).toContain(`${dimensions}-dimensions`)
     expect((await client.embeddings.create({ model, input: 'a' })).data[0]!.embedding).toHaveLength(dimensions)
   })
 
-  test('of a model without such a tag is as long as those of models of its size', async () => {
+  test('has a length by model size when the model has no such tag', async () => {
     const sizes = [
       ['acme/embed-33m', 384],
       ['acme/embed-110m', 768],
@@ -105,7 +105,7 @@ describe('a vector', () => {
     const deployments = sizes.map(([model_name]) => ({
       ...{ model_name, task: 'embeddings' as const, gpu: 'L4-24GB' as const, max_batch_size: 8 },
     }))
-    const { client } = stage({
+    const { client } = openaiWorld({
       fixtures: 'default',
       with: { deployments, account: { gpu_limits: { 'L4-24GB': null } } },
     })
@@ -115,8 +115,8 @@ describe('a vector', () => {
     }
   })
 
-  test('is shortened by dimensions: the beginning of the whole one, at length 1', async () => {
-    const { client, ask } = stage({ fixtures: 'default', with: {} })
+  test('with dimensions is the normalized beginning of the full vector', async () => {
+    const { client, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const vector = async (more: object = {}) =>
       (await client.embeddings.create({ ...EMBED, input: 'a wide river', encoding_format: 'float', ...more })).data[0]!
         .embedding
@@ -136,8 +136,8 @@ describe('a vector', () => {
   })
 })
 
-test('files, batches, models and inference are served under /v1/compat too, in the words of a names profile as well', async () => {
-  const { sim, ask } = stage({ names: { paths: { compat: 'twin' } } })
+test('files, batches, models and inference are also served under /v1/compat, with every names profile', async () => {
+  const { sim, ask } = openaiWorld({ names: { paths: { compat: 'twin' } } })
   for (const mirror of ['compat', 'twin']) {
     const client = clientOf(sim, `http://sim/v1/${mirror}`)
     expect((await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })).choices).toHaveLength(1)
@@ -151,13 +151,13 @@ test('files, batches, models and inference are served under /v1/compat too, in t
   }
   const { paths } = (await ask('/openapi.json')).body
   expect(paths['/v1/twin/chat/completions'].post['x-mirror-of']).toBe('createChatCompletion')
-  const documented = stage({ documentedOnly: true })
+  const documented = openaiWorld({ documentedOnly: true })
   expect((await documented.ask('/v1/files', {})).status).toBe(422)
   expect((await documented.ask('/v1/compat/files', {})).status).toBe(404)
 })
 
 test('a scripted rule answers matching requests until its count is used up', async () => {
-  const { sim, client } = stage()
+  const { sim, client } = openaiWorld()
   const said = async (content: string, model = 'acme/chat') =>
     (await client.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0]!
   sim.inference.add({ contains: 'WEATHER', model: 'acme/chat', answer: { text: 'Sunny, 21 degrees.' } })
@@ -217,8 +217,8 @@ test('a scripted rule answers matching requests until its count is used up', asy
   expect(sim.inference.list()).toEqual([])
 })
 
-test('a stream cuts no character in two, in the arguments of a tool and in a text without a space', async () => {
-  const { sim, client } = stage()
+test('a stream never splits a character, in tool arguments and in a text without spaces', async () => {
+  const { sim, client } = openaiWorld()
   const ask = { model: 'acme/chat', messages: HELLO }
   const given = { note: `ab${'😀'.repeat(40)}` }
   sim.inference.add({ times: 1, answer: { toolCall: { name: 'note', arguments: given } } })
@@ -237,7 +237,7 @@ test('a stream cuts no character in two, in the arguments of a tool and in a tex
 })
 
 test('the handle of a scripted rule counts its hits and removes that rule only', async () => {
-  const { sim, client } = stage()
+  const { sim, client } = openaiWorld()
   const ask = async () => {
     const { choices } = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     return choices[0]!.message.content

@@ -1,12 +1,12 @@
-/** What becomes of answers that are paid by the token when the account is cut off. */
+/** Answers of catalog models when the grace period of the account ends. */
 import { expect, test } from 'vitest'
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { CATALOG } from '../../simulation/batch-world.ts'
-import { HELLO, stage } from './openai-world.ts'
+import { HELLO, openaiWorld } from './openai-world.ts'
 
-/** The laws are checked after every event: see stage.ts. */
+/** Creates a world with a short grace period. Invariants are checked after every event. */
 function soonOver(options: SimulatorOptions = {}) {
-  return stage({
+  return openaiWorld({
     fixtures: 'two-nodes',
     with: {},
     inferencePace: 'clock',
@@ -17,7 +17,7 @@ function soonOver(options: SimulatorOptions = {}) {
 
 const ASK = { model: CATALOG, messages: HELLO, stream: true as const }
 
-/** Reads a stream to its end: what came, and how it ended. */
+/** Reads a stream. Returns its chunks and how it ended. */
 async function read(answer: Response): Promise<{ tokens: number; end: string }> {
   let tokens = 0
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -32,7 +32,7 @@ async function read(answer: Response): Promise<{ tokens: number; end: string }> 
   return { tokens, end: 'over' }
 }
 
-test('a stream of a catalog model ends with the grace of its account, and costs what came until then', async () => {
+test('a stream of a catalog model is cut off at the end of the grace period and charged until then', async () => {
   const one = soonOver()
   const { sim } = one
   const ask = (body: object = ASK) =>
@@ -51,12 +51,12 @@ test('a stream of a catalog model ends with the grace of its account, and costs 
   expect(end).toBe('terminated')
   expect(tokens).toBeGreaterThan(3)
   expect(await whole).toBe(402)
-  expect(one.fates()).toEqual(['cutOff', 'cutOff'])
+  expect(one.inferenceKinds()).toEqual(['cutOff', 'cutOff'])
   expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
   const charged = sim.ledger.entries().filter(({ kind }) => kind === 'tokens')
   expect(new Set(charged.map(({ time }) => time))).toEqual(new Set([400_000]))
-  // The same question whole, in a world where nothing ends.
-  const { usage } = await stage({ fixtures: 'two-nodes', with: {} }).client.chat.completions.create({
+  // The same request without a stream, in a world with funds.
+  const { usage } = await openaiWorld({ fixtures: 'two-nodes', with: {} }).client.chat.completions.create({
     model: CATALOG,
     messages: HELLO,
   })
@@ -66,12 +66,12 @@ test('a stream of a catalog model ends with the grace of its account, and costs 
     offered as unknown as { pricing: Record<string, number> }
   ).pricing as { [price: string]: number }
   const cost = -charged.reduce((sum, { microcents }) => sum + microcents, 0)
-  // Jitter may bring a token a little before or after its time.
+  // Jitter moves a token slightly.
   const made = (cost / 2 - usage!.prompt_tokens * input!) / output!
   expect(Math.abs(made - tokens)).toBeLessThanOrEqual(1.1)
 })
 
-test('an account whose rent takes its last cent: what runs on an own instance drains, what is paid by the token ends', async () => {
+test('at suspension own instances drain, and answers of catalog models are cut off', async () => {
   const one = soonOver({
     with: { account: { funds_cents: 1 }, deployments: [{ model_name: 'acme/chat' }] } as never,
   })
@@ -91,7 +91,7 @@ test('an account whose rent takes its last cent: what runs on an own instance dr
   const streams = [read(await ask(CATALOG)), read(await ask('acme/chat'))]
   await sim.clock.advance('5m')
   expect((await Promise.all(streams)).map(({ end }) => end)).toEqual(['terminated', 'done'])
-  expect(one.fates()).toEqual(['cutOff', 'served'])
+  expect(one.inferenceKinds()).toEqual(['cutOff', 'served'])
   expect(sim.ledger.entries().filter(({ kind }) => kind === 'tokens')).toMatchObject([{ time: at + 300_000 }])
   expect(sim.ledger.balance).toBeLessThan(0)
   expect((await ask(CATALOG)).status).toBe(402)

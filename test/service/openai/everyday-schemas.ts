@@ -1,4 +1,4 @@
-/** Schemas as people write them, and as zod and Pydantic do; and such that nothing fits, or too much would. */
+/** Schemas of everyday use (handwritten, from zod and Pydantic), and schemas without a value or with too large values. */
 import * as z from 'zod'
 
 type Schema = Record<string, unknown>
@@ -12,7 +12,7 @@ const integer: Schema = { type: 'integer' }
 const DECIMAL = '^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$'
 
 export const FITTED: readonly Schema[] = [
-  // Alternatives, conditions, and what must not be.
+  // Alternatives, conditions and negations.
   object({ email: text(), phone: text(), n: integer }, { oneOf: [{ required: ['email'] }, { required: ['phone'] }] }),
   object({ a: { not: {} }, b: text() }, { required: ['b'] }),
   object(
@@ -163,7 +163,7 @@ export const FITTED: readonly Schema[] = [
   {},
 ]
 
-/** With what the refusal says. */
+/** Refused schemas with a part of the refusal. */
 export const REFUSED: readonly (readonly [Schema, string])[] = [
   [{ type: 'integer', minimum: 5, maximum: 4 }, 'no integer lies within its bounds'],
   [{ $ref: '#/$defs/gone' }, 'leads nowhere'],
@@ -192,7 +192,7 @@ export const REFUSED: readonly (readonly [Schema, string])[] = [
   [{ $ref: '#/$defs/d0', $defs: doubling(40) }, 'however long one tries'],
 ]
 
-/** Definitions that each ask for the next twice over. */
+/** Definitions that each refer to the next twice. */
 function doubling(count: number): Schema {
   const both = (nth: number) => ({ allOf: [{ $ref: `#/$defs/d${nth + 1}` }, { $ref: `#/$defs/d${nth + 1}` }] })
   const all = Array.from({ length: count }, (_, nth) => [`d${nth}`, both(nth)])

@@ -1,4 +1,4 @@
-/** A simulator with a small deployment, and the openai package that talks to it. */
+/** A simulator with a small deployment and an openai client. */
 import OpenAI from 'openai'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 
@@ -6,17 +6,17 @@ export type Messages = { role: 'user' | 'assistant' | 'system'; content: string 
 
 export const HELLO: Messages = [{ role: 'user', content: 'Tell me about rivers.' }]
 
-export interface Stage {
+export interface OpenaiWorld {
   readonly sim: Simulator
   readonly client: OpenAI
-  /** Sends a body; a refusal is an answer like any other. */
+  /** Sends a body. Returns refusals without throwing. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
   ask(path: string, body?: unknown): Promise<{ status: number; body: any; headers: Headers }>
-  /** What became of requests, as the journal tells it. */
-  fates(): string[]
+  /** Kinds of the inference entries in the journal, without the prefix. */
+  inferenceKinds(): string[]
 }
 
-export function stage(options: SimulatorOptions = {}): Stage {
+export function openaiWorld(options: SimulatorOptions = {}): OpenaiWorld {
   const sim = createSimulator({
     fixtures: 'two-nodes',
     seed: 1,
@@ -24,14 +24,14 @@ export function stage(options: SimulatorOptions = {}): Stage {
     with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
     ...options,
   })
-  return { sim, client: clientOf(sim), ...tools(sim) }
+  return { sim, client: clientOf(sim), ...createHelpers(sim) }
 }
 
 export function clientOf(sim: Simulator, baseURL = 'http://sim/v1'): OpenAI {
   return new OpenAI({ apiKey: sim.token, baseURL, maxRetries: 0, fetch: sim.fetch as typeof fetch })
 }
 
-function tools(sim: Simulator): Pick<Stage, 'ask' | 'fates'> {
+function createHelpers(sim: Simulator): Pick<OpenaiWorld, 'ask' | 'inferenceKinds'> {
   return {
     async ask(path, body) {
       const response = await sim.fetch(`http://sim${path}`, {
@@ -41,7 +41,7 @@ function tools(sim: Simulator): Pick<Stage, 'ask' | 'fates'> {
       })
       return { status: response.status, body: JSON.parse(await response.text()), headers: response.headers }
     },
-    fates: () =>
+    inferenceKinds: () =>
       sim.journal
         .entries()
         .filter(({ kind }) => kind.startsWith('inference.'))

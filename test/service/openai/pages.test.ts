@@ -1,14 +1,14 @@
-/** Long lists as the iterator of the openai package walks them. */
+/** Long lists through the iterator of the openai package. */
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 
 const FILES = 1_000
 const BATCHES = 300
-/** As many as may be under way at once. */
+/** Maximum number of batches in progress. */
 const AT_ONCE = 100
 
-test('1,000 files and 300 batches are listed, page by page, each once, the newest first', async () => {
+test('1,000 files and 300 batches are listed by page, each once, newest first', async () => {
   const sim = createSimulator({ fixtures: 'empty', seed: 1 })
   const client = new OpenAI({ baseURL: 'http://sim/v1', apiKey: sim.token, fetch: sim.fetch })
   const made = async (path: string, body: BodyInit, type?: string) => {
@@ -36,7 +36,7 @@ test('1,000 files and 300 batches are listed, page by page, each once, the newes
   expect(listed.map(({ id }) => id).toSorted()).toEqual(batches.toSorted())
   const times = listed.map(({ created_at }) => created_at)
   expect(times).toEqual(times.toSorted((a, b) => b - a))
-  // No request more than there are pages.
+  // One request for each page.
   expect(sim.requests.filter(({ operation }) => operation === 'listBatches')).toHaveLength(BATCHES / 50)
 
   const walked = async (order: 'asc' | 'desc') => {

@@ -1,4 +1,4 @@
-/** Answers by a schema, as a validator of somebody else judges them. */
+/** Answers under a schema, validated by ajv. */
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
@@ -8,7 +8,7 @@ import { SchemaDocument } from '../../../src/lib/json-schema/document.ts'
 import { RegexPattern } from '../../../src/lib/json-schema/regex.ts'
 import { SchemaValidator } from '../../../src/lib/json-schema/validate.ts'
 import { FITTED, REFUSED } from './everyday-schemas.ts'
-import { HELLO, stage } from './openai-world.ts'
+import { HELLO, openaiWorld } from './openai-world.ts'
 
 const asked = (schema: unknown) => ({
   ...{ model: 'acme/chat', messages: HELLO, max_tokens: 30_000 },
@@ -19,7 +19,7 @@ const called = (parameters: unknown) => ({
   tools: [{ type: 'function', function: { name: 'note', parameters } }],
 })
 
-/** What judges values by a schema: in 2020-12, or in draft 7 where it is written so. */
+/** Returns the validator of a schema: 2020-12, or draft 7 if the schema uses it. */
 function judge(schema: Record<string, unknown>): (value: unknown) => boolean | undefined {
   const { $schema: _, ...rest } = schema
   const options = { strict: false, validateSchema: false, logger: false } as const
@@ -31,7 +31,7 @@ function judge(schema: Record<string, unknown>): (value: unknown) => boolean | u
     try {
       return validate(value)
     } catch (error) {
-      // What it compiles of `contains` in a branch that is never taken does not run.
+      // ajv compiles `contains` in an unreachable branch to code that throws.
       if (error instanceof ReferenceError) return undefined
       throw error
     }
@@ -39,8 +39,8 @@ function judge(schema: Record<string, unknown>): (value: unknown) => boolean | u
 }
 
 describe('a schema', () => {
-  test('of every day is fitted by each of ten answers, and by the arguments of a call', async () => {
-    const { ask } = stage({ check: false })
+  test('of everyday use has ten valid answers and valid tool arguments', async () => {
+    const { ask } = openaiWorld({ check: false })
     for (const schema of FITTED) {
       const isGood = judge(schema)
       const { status, body } = await ask('/v1/chat/completions', { ...asked(schema), n: 10 })
@@ -54,8 +54,8 @@ describe('a schema', () => {
     }
   })
 
-  test('that nothing fits, or too much would, is refused with the place, and nothing is changed', async () => {
-    const { sim, ask } = stage({ check: false })
+  test('without a value, or with too large values, is refused with its location and changes nothing', async () => {
+    const { sim, ask } = openaiWorld({ check: false })
     const before = sim.digest
     for (const [schema, why] of REFUSED) {
       const { status, body } = await ask('/v1/chat/completions', asked(schema))
@@ -66,8 +66,8 @@ describe('a schema', () => {
     expect(sim.digest).toBe(before)
   })
 
-  test('asks for any call with an object', async () => {
-    const { ask } = stage({ check: false })
+  test('for tool arguments always gives an object', async () => {
+    const { ask } = openaiWorld({ check: false })
     for (const parameters of [{}, { anyOf: [{ type: 'string' }, { required: ['a'] }] }]) {
       const { body } = await ask('/v1/chat/completions', called(parameters))
       expect(JSON.parse(body.choices[0].message.tool_calls[0].function.arguments)).toBeTypeOf('object')
@@ -85,7 +85,7 @@ const value = fc.letrec(tie => ({
     fc.dictionary(name, tie('any'), { maxKeys: 3, noNullPrototype: true }),
   ),
 })).any
-/** Schemas of any keywords, few of which know of each other. */
+/** Schemas with random keywords, mostly unrelated. */
 const { schema: anySchema } = fc.letrec<{ schema: Record<string, unknown>; inner: unknown }>(tie => ({
   inner: fc.oneof({ weight: 8, arbitrary: tie('schema') }, { weight: 1, arbitrary: fc.boolean() }),
   schema: fc.oneof(
@@ -132,7 +132,7 @@ const { schema: anySchema } = fc.letrec<{ schema: Record<string, unknown>; inner
       },
       { requiredKeys: [] },
     ),
-    // Beside prefixItems the other validator takes an empty array for one that contains something.
+    // With prefixItems, ajv accepts an empty array for `contains`.
     fc.record(
       {
         type: fc.constant('array'),
@@ -155,8 +155,8 @@ const { schema: anySchema } = fc.letrec<{ schema: Record<string, unknown>; inner
 }))
 
 describe('any schema', () => {
-  test('is fitted by what is answered, or is refused', async () => {
-    const { ask } = stage({ check: false })
+  test('has a valid answer or is refused', async () => {
+    const { ask } = openaiWorld({ check: false })
     let answered = 0
     await fc.assert(
       fc.asyncProperty(anySchema, async schema => {
@@ -171,7 +171,7 @@ describe('any schema', () => {
     expect(answered).toBeGreaterThan(15)
   })
 
-  test('judges every value as others do', () => {
+  test('is validated as by ajv', () => {
     fc.assert(
       fc.property(anySchema, fc.array(value, { minLength: 8, maxLength: 8 }), (schema, values) => {
         const isGood = judge(schema)
@@ -186,7 +186,7 @@ describe('any schema', () => {
   })
 })
 
-test('a pattern takes the texts that the engine takes', () => {
+test('a pattern accepts the same texts as the engine', () => {
   const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\d', '\\w', '\\b', '^', '$', '\\u0061', '\\p{L}', '-')
   const { tree } = fc.letrec<{ tree: string }>(tie => ({
     tree: fc.oneof(

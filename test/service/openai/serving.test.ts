@@ -1,13 +1,13 @@
-/** How requests are served: places, queues, waking, loss of an instance, clients that leave. */
+/** Serving of requests: places, queues, wake-up, loss of an instance, clients that abort. */
 import { describe, expect, test } from 'vitest'
 import { formatReport } from '../../../src/cli/report-text.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { batchOf, CATALOG, many } from '../../simulation/batch-world.ts'
-import { HELLO, type Stage, stage } from './openai-world.ts'
+import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO }
 
-function stream({ sim }: Stage, signal?: AbortSignal, body: object = ASK): Promise<Response> {
+function stream({ sim }: OpenaiWorld, signal?: AbortSignal, body: object = ASK): Promise<Response> {
   return sim.fetch('http://sim/v1/chat/completions', {
     method: 'POST',
     headers: { authorization: `Bearer ${sim.token}` },
@@ -16,11 +16,11 @@ function stream({ sim }: Stage, signal?: AbortSignal, body: object = ASK): Promi
   })
 }
 
-/** A world whose answers take their time. */
-const paced = (options: SimulatorOptions = {}) => stage({ inferencePace: 'clock', ...options })
+/** A world with inferencePace clock. */
+const paced = (options: SimulatorOptions = {}) => openaiWorld({ inferencePace: 'clock', ...options })
 
 describe('an instance', () => {
-  test('answers as many at once as it has places, and who comes then waits in turn', async () => {
+  test('answers one request per place; further requests wait in order', async () => {
     const one = paced()
     const answers = Array.from({ length: 6 }, (_, n) =>
       one.client.chat.completions.create({ ...ASK, messages: [{ role: 'user', content: `Number ${n}` }] }),
@@ -32,11 +32,11 @@ describe('an instance', () => {
     expect(done).toEqual([])
     await one.sim.clock.advance('30s')
     expect(done).toHaveLength(6)
-    expect(one.fates()).toEqual([...Array(2).fill('queued'), ...Array(6).fill('served')])
+    expect(one.inferenceKinds()).toEqual([...Array(2).fill('queued'), ...Array(6).fill('served')])
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
-  test('that is busier takes longer to the first token, and a larger model longer to each', async () => {
+  test('takes longer to the first token when it is busy, and longer for each token of a larger model', async () => {
     const timesOf = async (options: SimulatorOptions, others: number) => {
       const one = paced(options)
       for (let i = 0; i < others; i++) (await stream(one)).body!.getReader()
@@ -53,7 +53,7 @@ describe('an instance', () => {
       return { first: told[0]!, each: (told.at(-1)! - told[0]!) / 39 }
     }
     const alone = await timesOf({}, 0)
-    // The middles of llm-d's simulator for 8B on an H100: 112 ms, then 12.5 ms a token.
+    // Medians of llm-d's simulator for 8B on an H100: 112 ms, then 12.5 ms per token.
     expect(alone.first / 1000).toBeGreaterThan(60)
     expect(alone.first / 1000).toBeLessThan(120)
     expect(alone.each / 1000).toBeCloseTo(12.5, 0)
@@ -65,7 +65,7 @@ describe('an instance', () => {
     expect(large.each).toBeGreaterThan(alone.each * 1.5)
   })
 
-  test('that is lost breaks the answers in the middle, and what waits goes to the next', async () => {
+  test('breaks its answers when it is lost; waiting requests go to another instance', async () => {
     const one = paced()
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     const answer = await stream(one)
@@ -81,15 +81,15 @@ describe('an instance', () => {
     one.sim.cluster.nodeOf(deploy_id).crash()
     expect(await text).toBe('terminated: UND_ERR_SOCKET')
     expect(await whole).toEqual([503, '1'])
-    expect(one.fates()).toEqual(['broken', 'broken'])
+    expect(one.inferenceKinds()).toEqual(['broken', 'broken'])
     const next = one.client.chat.completions.create(ASK)
     await one.sim.clock.advance('30m')
     expect((await next).choices).toHaveLength(1)
   })
 })
 
-describe('turned away', () => {
-  test('are those over the requests in flight of a token and model, and those over the queue', async () => {
+describe('a request is refused', () => {
+  test('when it exceeds the requests in flight of a token and model, or the queue', async () => {
     const limits = { requests_in_flight: 5, queue_per_deployment: 1 }
     const one = paced({ profile: { extends: 'realistic', limits } as never })
     const open = await Promise.all(Array.from({ length: 4 }, () => stream(one)))
@@ -102,7 +102,7 @@ describe('turned away', () => {
       '5 requests to acme/chat are in flight with this token',
     ])
     expect(sixth.headers.get('retry-after')).toBe('1')
-    // However it is spelled, it is one model.
+    // Every spelling means the same model.
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     for (const model of ['chat', `deploy_id:${deploy_id}`]) {
       const more = await stream(one, undefined, { ...ASK, model })
@@ -123,7 +123,7 @@ describe('turned away', () => {
     expect((await waiting).status).toBe(200)
   })
 
-  test('are those who wait for a deployment that is stopped', async () => {
+  test('when the deployment that it waits for is stopped', async () => {
     const one = paced()
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     await Promise.all(Array.from({ length: 4 }, () => stream(one)))
@@ -138,11 +138,11 @@ describe('turned away', () => {
   })
 })
 
-describe('a deployment that sleeps', () => {
+describe('a sleeping deployment', () => {
   const SLEEPS = { deployments: [{ model_name: 'acme/chat', settings: { min_instances: 0, max_instances: 2 } }] }
 
-  test('is woken by a request, which waits for its cold start, and sleeps again', async () => {
-    const one = stage({ with: SLEEPS })
+  test('is woken by a request, which waits for the cold start, and sleeps again', async () => {
+    const one = openaiWorld({ with: SLEEPS })
     await one.sim.clock.advance('10m')
     const [{ instances, status }] = (await one.ask('/deploy/list')).body
     expect([instances, status]).toEqual([{ running: 0, pending: 0 }, 'running'])
@@ -150,11 +150,11 @@ describe('a deployment that sleeps', () => {
     await one.sim.clock.advance('20m')
     expect((await answer).choices).toHaveLength(1)
     expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(0)
-    expect(one.fates()).toEqual(['queued', 'served'])
+    expect(one.inferenceKinds()).toEqual(['queued', 'served'])
   })
 
-  test('is not woken over the GPU limit: 429, and nothing has changed', async () => {
-    const one = stage({ with: SLEEPS })
+  test('answers 429 and stays unchanged when the GPU limit allows no instance', async () => {
+    const one = openaiWorld({ with: SLEEPS })
     await one.sim.clock.advance('10m')
     one.sim.cluster.limit.set('H100-80GB', 0)
     const digest = one.sim.digest
@@ -165,7 +165,7 @@ describe('a deployment that sleeps', () => {
   })
 })
 
-test('requests in flight ask for instances like any load, and none when they are over', async () => {
+test('requests in flight scale a deployment like a load, until they end', async () => {
   const settings = { min_instances: 1, max_instances: 3 }
   const one = paced({
     profile: 'quick',
@@ -181,8 +181,8 @@ test('requests in flight ask for instances like any load, and none when they are
   expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(1)
 }, 20_000)
 
-describe('a client that leaves', () => {
-  test('in the middle of a stream gives its place back at once', async () => {
+describe('a client that aborts', () => {
+  test('during a stream releases its place at once', async () => {
     const one = paced()
     const controller = new AbortController()
     const readers = await Promise.all(
@@ -196,10 +196,10 @@ describe('a client that leaves', () => {
     expect(one.sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 1, waiting: 0 })
     await one.sim.clock.advance('10s')
     await waiting
-    expect(one.fates()).toEqual(['queued', 'left', 'left', 'left', 'left', 'served'])
+    expect(one.inferenceKinds()).toEqual(['queued', 'left', 'left', 'left', 'left', 'served'])
   })
 
-  test('while it waits, or before its answer comes, gives its place back too', async () => {
+  test('while waiting, or before its answer, releases its place', async () => {
     const one = paced()
     const controller = new AbortController()
     const asked = Array.from({ length: 6 }, () =>
@@ -212,12 +212,12 @@ describe('a client that leaves', () => {
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
-  test('thousands of times leaves nothing behind', async () => {
+  test('thousands of times leaks nothing', async () => {
     const sim = createSimulator({
       fixtures: 'two-nodes',
       with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
     })
-    const one = { sim } as Stage
+    const one = { sim } as OpenaiWorld
     const planned = sim.world.agenda.size
     for (let i = 0; i < 2_000; i++) {
       const { body } = await stream(one)
@@ -230,13 +230,13 @@ describe('a client that leaves', () => {
     }
     expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
     expect(sim.world.inferenceRequests.countsOfDeployment(0)).toEqual({ running: 0, waiting: 0 })
-    // Only what an idle deployment plans anyway.
+    // An idle deployment schedules only these events.
     expect(sim.world.agenda.size).toBe(planned)
     expect((await stream(one)).status).toBe(200)
   }, 20_000)
 })
 
-test('a fork goes on with the requests in flight and without their clients', async () => {
+test('a fork continues requests in flight without their clients', async () => {
   const one = paced()
   const answers = Array.from({ length: 6 }, () => one.client.chat.completions.create(ASK))
   await one.sim.clock.advance('1ms')
@@ -249,7 +249,7 @@ test('a fork goes on with the requests in flight and without their clients', asy
   await Promise.all(answers)
 })
 
-test('tokens of catalog models are charged, those of an adapter on one half as much again, own deployments not', async () => {
+test('tokens of catalog models are charged, of their adapters at 1.5 times the price, of own deployments not', async () => {
   const model = 'aurora-labs/aurora-8b-instruct'
   const deployments = [
     {
@@ -260,7 +260,7 @@ test('tokens of catalog models are charged, those of an adapter on one half as m
       status: 'running' as const,
     },
   ]
-  const one = stage({ fixtures: 'default', with: { deployments: deployments as never } })
+  const one = openaiWorld({ fixtures: 'default', with: { deployments: deployments as never } })
   const cost = async (name: string) => {
     const before = one.sim.ledger.balance
     const { usage } = await one.client.chat.completions.create({ model: name, messages: HELLO, max_tokens: 50 })
@@ -279,7 +279,7 @@ test('tokens of catalog models are charged, those of an adapter on one half as m
   expect((await cost('acme/assistant')).cost).toBe(0)
 })
 
-test('requests of clients stand in the report and its series, those that were cut off as failed', async () => {
+test('the report and its series count client requests, those cut off as failed', async () => {
   const one = paced()
   const [{ deploy_id }] = (await one.ask('/deploy/list')).body
   const answers = [1, 2].map(() => one.client.chat.completions.create(ASK))
@@ -297,7 +297,7 @@ test('requests of clients stand in the report and its series, those that were cu
   expect([inAll('served'), inAll('failed'), inAll('left')]).toEqual([2, 1, 0])
 })
 
-test('tokens of answers stand in the report by deployment and in all, also of those who left, and windows add up', async () => {
+test('the report counts tokens by deployment and in total, with aborted requests, and windows add up', async () => {
   const one = paced()
   const [{ deploy_id }] = (await one.ask('/deploy/list')).body
   const first = one.client.chat.completions.create(ASK)
@@ -321,7 +321,7 @@ test('tokens of answers stand in the report by deployment and in all, also of th
   expect(totals.tokens).toEqual(tokens)
   expect(requests).toMatchObject({ arrived: 6, served: 5, left: 1 })
   expect(series!.reduce((sum, { left }) => sum + left, 0)).toBe(1)
-  // Four prompts were read once more, and of their answers what came until their clients left.
+  // Four more prompts, and their answers until the clients aborted.
   expect(tokens.input).toBe(5 * usage!.prompt_tokens)
   expect(tokens.output).toBeGreaterThan(usage!.completion_tokens)
   expect(tokens.output).toBeLessThan(5 * usage!.completion_tokens)
@@ -332,8 +332,8 @@ test('tokens of answers stand in the report by deployment and in all, also of th
   expect(stats.series.reduce((sum: number, { left }: { left: number }) => sum + left, 0)).toBe(1)
 })
 
-test('a report tells the tokens of answers by their model, beside those of batches, to the micro-cent', async () => {
-  const { sim, client } = stage()
+test('a report has tokens of answers and batches by model, exact to the micro-cent', async () => {
+  const { sim, client } = openaiWorld()
   const other = 'aurora-labs/aurora-70b-instruct'
   await sim.clock.advance('1s')
   const charged: Record<string, number> = {}
@@ -363,7 +363,7 @@ test('a report tells the tokens of answers by their model, beside those of batch
   expect(text).toContain(`of it ${other}`)
 })
 
-test('a request waits until it is over, and is left, not served, when its client gives up before its turn', async () => {
+test('a request counts as waiting until it ends, and as left when its client aborts before its turn', async () => {
   const one = paced()
   const [{ deploy_id }] = (await one.ask('/deploy/list')).body
   const since = async () => (await one.ask(`/deploy/${deploy_id}/stats`)).body.requests

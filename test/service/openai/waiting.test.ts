@@ -1,9 +1,9 @@
-/** Requests that wait for time which nobody moves: it is said once, listed, and told how to go on. */
+/** Requests that wait for time on a paused clock: the warning and the list. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { handler as report } from '../../../src/cli/commands/report.ts'
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { type Running, running } from '../../transports/http/running-server.ts'
-import { HELLO, stage } from './openai-world.ts'
+import { HELLO, openaiWorld } from './openai-world.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO, max_tokens: 3 }
 const SLEEPS: SimulatorOptions = {
@@ -11,8 +11,8 @@ const SLEEPS: SimulatorOptions = {
   with: { deployments: [{ model_name: 'acme/chat', settings: { min_instances: 0, max_instances: 2 } }] },
 }
 
-/** What is said on stderr, and the way to wait until so much was. */
-function heard() {
+/** Collects stderr. Waits until it has a number of warnings. */
+function captureWarnings() {
   const warn = vi.spyOn(console, 'warn')
   onTestFinished(() => warn.mockRestore())
   const said: string[] = []
@@ -34,9 +34,9 @@ function heard() {
 const chat = ({ ask }: Running, body: object = ASK, path = '/v1/chat/completions') =>
   ask(path, { method: 'POST', body: JSON.stringify(body) })
 
-test('every request that waits for time says so once, what for, until when, and how to move it', async () => {
-  const { said, until } = heard()
-  const here = stage(SLEEPS)
+test('every request that waits for time prints one warning with cause, end and remedy', async () => {
+  const { said, until } = captureWarnings()
+  const here = openaiWorld(SLEEPS)
   const real = await running({ ...SLEEPS, clock: 'manual' }, { latency: 'real' })
   const held = await running({ ...SLEEPS, clock: { mode: 'scaled', speed: 3600 } })
   for (const { sim } of [here, real]) await sim.clock.advance('10m')
@@ -52,11 +52,11 @@ test('every request that waits for time says so once, what for, until when, and 
   const by = /advance\('(\d+s)'\)/.exec(ours)![1]!
   const overHttp = (one: Running) => said.find(line => line.includes(one.server.url))!
   expect(overHttp(real)).toContain(`Move time: curl --json '{"by":"${by}"}' ${real.server.url}/_sim/clock/advance`)
-  // A terminal would act on control characters.
+  // A terminal would interpret control characters.
   const owner = `\\u001b[2J\\u000d\\u000a\\u009b${'x'.repeat(93)}…`
   expect(overHttp(held)).toContain(`, and the clock is held by 'debugger', '${owner}'. Move time: `)
   resume()
-  // Time that does not bring it is no new wait.
+  // Further time without an answer must not warn again.
   for (const { sim } of [here, real]) await sim.clock.advance('1s')
   const { body } = await real.command('/_sim/clock/advance', { by })
   expect(body.counts['instance.ready']).toBe(1)
@@ -68,7 +68,7 @@ test('every request that waits for time says so once, what for, until when, and 
   expect(said).toHaveLength(3)
 })
 
-test('who waits is listed with what for and until when, and no more when it is answered', async () => {
+test('a pending request is listed with cause and end until it is answered', async () => {
   const one = await running({ ...SLEEPS, clock: 'manual' }, { latency: 'real' })
   const { sim } = one
   await sim.clock.advance('10m')
@@ -113,9 +113,9 @@ test('who waits is listed with what for and until when, and no more when it is a
   expect(await listed('/_sim')).toEqual([])
 })
 
-test('what nothing that is planned brings has no moment, and a place in the queue its own words', async () => {
+test('a pending request has no end without a scheduled event, and a queued one has its position', async () => {
   const limits = { queue_per_deployment: 10 }
-  const one = stage({ profile: { extends: 'realistic', limits } as never, inferencePace: 'clock' })
+  const one = openaiWorld({ profile: { extends: 'realistic', limits } as never, inferencePace: 'clock' })
   const asked = Array.from({ length: 6 }, () => one.client.chat.completions.create(ASK))
   await one.sim.clock.advance('1us')
   const [first, , , , fifth, sixth] = one.sim.pendingRequests
@@ -125,7 +125,7 @@ test('what nothing that is planned brings has no moment, and a place in the queu
   expect(sixth!.since).toBe('2026-01-01T00:00:00.000000+00:00')
   await one.sim.clock.advance('30s')
   await Promise.all(asked)
-  const sold = stage(SLEEPS)
+  const sold = openaiWorld(SLEEPS)
   await sold.sim.clock.advance('10m')
   sold.sim.cluster.stockOut('H100-80GB')
   const controller = new AbortController()
@@ -137,8 +137,8 @@ test('what nothing that is planned brings has no moment, and a place in the queu
   expect(sold.sim.pendingRequests).toEqual([])
 })
 
-test('a clock that moves when it is asked stands while it is held, and goes on when it is let go', async () => {
-  const one = stage({ ...SLEEPS, clock: 'manual' })
+test('an on-poll clock pauses while it is held and continues after the release', async () => {
+  const one = openaiWorld({ ...SLEEPS, clock: 'manual' })
   await one.sim.clock.advance('10m')
   one.sim.clock.set('on-poll')
   const resume = one.sim.clock.pause('debugger')
@@ -149,7 +149,7 @@ test('a clock that moves when it is asked stands while it is held, and goes on w
   expect((await answer).usage?.completion_tokens).toBe(3)
 })
 
-test('real latency is real: an answer takes no shorter because its world is faster, or was moved past it', async () => {
+test('real latency does not depend on the speed or moves of the clock', async () => {
   const fast = await running({ clock: { mode: 'scaled', speed: 3600 }, ...awake }, { latency: 'real' })
   const body = { ...ASK, max_tokens: 20 }
   const moved = await running({ clock: 'manual', ...awake }, { latency: 'real' })
@@ -161,7 +161,7 @@ test('real latency is real: an answer takes no shorter because its world is fast
     expect((await answer).status).toBe(200)
     return performance.now() - began
   }
-  // 80 ms to the first token and 19 times 12.5 ms.
+  // 80 ms to the first token plus 19 times 12.5 ms.
   for (const ms of await Promise.all([took(fast), took(moved)])) expect(ms).toBeGreaterThan(250)
 })
 

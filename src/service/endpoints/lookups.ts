@@ -1,0 +1,28 @@
+/** Lookups and refusal texts that several endpoints share. */
+import type { Deployment } from '../../simulation/deployments/deployment.ts'
+import type { World } from '../../simulation/world.ts'
+import { refuse } from '../endpoint.ts'
+
+export const MICROCENTS_PER_USD = 100_000_000
+
+/** Declares the refusal of `requireFunds`. */
+export const FUNDS_REFUSAL = { 402: 'no funds, or the account is suspended' } as const
+/** Declares the refusal of `requireGpuQuota`. */
+export const GPU_QUOTA_REFUSAL = { 403: 'over the GPU limit of the account' } as const
+/** Declares the refusal of `requireRentalCapacity`. */
+export const RENTAL_CAPACITY_REFUSAL = { 429: 'the world holds 100,000 hosted instances and containers' } as const
+
+/** Returns the deployment. Refuses with 404 if it is unknown. */
+export function requireDeployment(world: World, deploy_id: string): Deployment {
+  return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+}
+
+/** Returns the ordinal of the deployment. Refuses with 404 if it is unknown. */
+export function requireDeploymentOrdinal(world: World, deploy_id: string): number {
+  return world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
+}
+
+/** Returns whether the catalog or the account has a model with this full name. */
+export function isKnownModel(world: World, model_name: string): boolean {
+  return world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined
+}

@@ -1,0 +1,179 @@
+/** Schemas of chat completions: the request, the whole answer, and the events of a stream. */
+import * as z from 'zod'
+import { integer, looseObject, stringMap, text } from '../fields.ts'
+import { Usage } from './generation.ts'
+import { SamplingFields } from './sampling.ts'
+
+/** Part of a message. Only its text is read; other content is accepted and ignored. */
+const MessagePart = looseObject({
+  type: text(),
+  text: text().optional(),
+  image_url: z.unknown().optional(),
+  input_audio: z.unknown().optional(),
+  file: z.unknown().optional(),
+  refusal: z.unknown().optional(),
+})
+
+const RequestToolCall = looseObject({
+  id: text().optional(),
+  type: text().optional(),
+  function: looseObject({ name: text(), arguments: text(), parsed_arguments: z.unknown().optional() }).optional(),
+  custom: looseObject({ name: text(), input: text() }).optional(),
+})
+
+export type RequestToolCall = z.output<typeof RequestToolCall>
+
+const Message = looseObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  content: z
+    .union([text(), z.array(MessagePart)])
+    .nullable()
+    .optional(),
+  name: text().nullable().optional(),
+  tool_calls: z.array(RequestToolCall).nullable().optional(),
+  tool_call_id: text().nullable().optional(),
+  // Clients send these fields back with an earlier answer.
+  refusal: z.unknown().optional(),
+  annotations: z.unknown().optional(),
+  audio: z.unknown().optional(),
+  function_call: z.unknown().optional(),
+  parsed: z.unknown().optional(),
+})
+export type Message = z.output<typeof Message>
+
+const FunctionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+
+const ToolSpec = z.discriminatedUnion('type', [
+  looseObject({
+    type: z.literal('function'),
+    function: looseObject({
+      name: FunctionName,
+      description: text().nullable().optional(),
+      parameters: z.record(z.string(), z.unknown()).nullable().optional(),
+      strict: z.boolean().nullable().optional(),
+    }),
+  }),
+  looseObject({
+    type: z.literal('custom'),
+    custom: looseObject({
+      name: FunctionName,
+      description: text().nullable().optional(),
+      format: looseObject({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() })
+        .nullable()
+        .optional(),
+    }),
+  }),
+])
+export type ToolSpec = z.output<typeof ToolSpec>
+
+const ResponseFormat = z.discriminatedUnion('type', [
+  looseObject({ type: z.literal('text') }),
+  looseObject({ type: z.literal('json_object') }),
+  looseObject({
+    type: z.literal('json_schema'),
+    json_schema: looseObject({
+      name: FunctionName,
+      description: text().nullable().optional(),
+      schema: z.record(z.string(), z.unknown()).optional(),
+      strict: z.boolean().nullable().optional(),
+    }),
+  }),
+])
+
+const NamedTool = z.discriminatedUnion('type', [
+  looseObject({ type: z.literal('function'), function: looseObject({ name: text() }) }),
+  looseObject({ type: z.literal('custom'), custom: looseObject({ name: text() }) }),
+])
+export type NamedTool = z.output<typeof NamedTool>
+
+const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.discriminatedUnion('type', [
+    ...NamedTool.options,
+    looseObject({
+      type: z.literal('allowed_tools'),
+      allowed_tools: looseObject({ mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).min(1) }),
+    }),
+  ]),
+])
+
+export const ChatBody = z.object({
+  model: text({ min: 1 }),
+  messages: z.array(Message).min(1),
+  ...SamplingFields,
+  max_completion_tokens: integer({ min: 1 }).nullable().optional(),
+  response_format: ResponseFormat.nullable().optional(),
+  tools: z.array(ToolSpec).max(128).nullable().optional(),
+  tool_choice: ToolChoice.nullable().optional(),
+  parallel_tool_calls: z.boolean().nullable().optional(),
+  logprobs: z.literal(false).nullable().optional(),
+  metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+})
+export type ChatBody = z.output<typeof ChatBody>
+
+const FunctionCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+})
+
+const CustomCall = z.object({
+  id: z.string(),
+  type: z.literal('custom'),
+  custom: z.object({ name: z.string(), input: z.string() }),
+})
+
+const FinishReason = z.enum(['stop', 'length', 'tool_calls'])
+
+export const ChatCompletion = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        message: z.object({
+          role: z.literal('assistant'),
+          content: z.string().nullable(),
+          refusal: z.null(),
+          tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
+        }),
+        logprobs: z.null(),
+        finish_reason: FinishReason,
+      }),
+    ),
+    usage: Usage,
+  })
+  .meta({ id: 'ChatCompletion' })
+
+const ToolCallDelta = z.object({
+  index: z.int(),
+  id: z.string().optional(),
+  type: z.enum(['function', 'custom']).optional(),
+  function: z.object({ name: z.string().optional(), arguments: z.string() }).optional(),
+  custom: z.object({ name: z.string().optional(), input: z.string() }).optional(),
+})
+
+export const ChatCompletionChunk = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        delta: z.object({
+          role: z.literal('assistant').optional(),
+          content: z.string().nullable().optional(),
+          tool_calls: z.array(ToolCallDelta).optional(),
+        }),
+        logprobs: z.null(),
+        finish_reason: FinishReason.nullable(),
+      }),
+    ),
+    usage: Usage.nullable().optional(),
+  })
+  .meta({ id: 'ChatCompletionChunk' })
