@@ -6,8 +6,11 @@ import { z } from 'zod'
 import { openProfile as openInBrowser } from '../../src/data/fixtures/files.browser.ts'
 import { GPUS } from '../../src/data/gpu-specs.ts'
 import { draw, NO_CAP } from '../../src/data/profiles/figures.ts'
-import { loadProfile, ProfileError, type ProfileInput, profileJsonSchema } from '../../src/data/profiles/load.ts'
-import { NamedSections, PROFILE_SECTIONS, type ProfileSection, ProfileSetting } from '../../src/data/profiles/schema.ts'
+import { profileJsonSchema } from '../../src/data/profiles/json-schema.ts'
+import { loadProfile, type ProfileInput } from '../../src/data/profiles/load.ts'
+import { ProfileError } from '../../src/data/profiles/problems.ts'
+import { PROFILE_SECTIONS } from '../../src/data/profiles/schema.ts'
+import { NamedSections, type ProfileSection, ProfileSetting } from '../../src/data/profiles/setting.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { Chance, purpose } from '../../src/kernel/random.ts'
 
@@ -23,8 +26,8 @@ function failureOf(act: () => unknown): ProfileError {
   throw new Error('expected a ProfileError, nothing was thrown')
 }
 
-describe('the shipped profiles', () => {
-  test.each(SHIPPED)('%s loads, frozen to its leaves', name => {
+describe('shipped profiles', () => {
+  test.each(SHIPPED)('%s loads and is deeply frozen', name => {
     const profile = loadProfile(name)
     expect(profile.name).toBe(name)
     expect(profile.description).not.toBe('')
@@ -36,7 +39,7 @@ describe('the shipped profiles', () => {
     }
   })
 
-  test('realistic gives a source for each of its figures, and a reason for each assumption', () => {
+  test('realistic has a source for each setting and a reason for each assumption', () => {
     const { sources, weather } = loadProfile('realistic')
     const figures = figuresOf(PROFILE_SECTIONS, Object.keys(weather.packs))
     expect(Object.keys(sources).sort()).toEqual(figures.sort())
@@ -45,7 +48,7 @@ describe('the shipped profiles', () => {
     }
   })
 
-  test('realistic is what the simulation had in code before there were profiles', () => {
+  test('realistic has the values that the simulation had before profiles existed', () => {
     const { timings, prices, limits, reviews, policies } = loadProfile('realistic')
     expect({ ...timings, ...reviews, ...policies }).toMatchObject({
       placementDelay: 10 * SECOND,
@@ -95,7 +98,7 @@ describe('the shipped profiles', () => {
     expect(limits.storageBytes).toBe(1024 ** 3)
   })
 
-  test('quick takes constant seconds and keeps what the interface promises', () => {
+  test('quick has short constant times and keeps the times that the interface promises', () => {
     const { timings, weather } = loadProfile('quick')
     const promised = { batchWindow: DAY, fileLife: 30 * DAY }
     expect(timings).toMatchObject(promised)
@@ -115,7 +118,7 @@ describe('the shipped profiles', () => {
     }
   })
 
-  test('rough is a bad week: ten times the faults, blowing from the start', () => {
+  test('rough has ten times the faults, active from the start', () => {
     const { weather } = loadProfile('rough')
     expect(weather.pack).toBe('rough')
     const { realistic, rough } = weather.packs
@@ -123,11 +126,11 @@ describe('the shipped profiles', () => {
     expect(realistic!.nodeFaultsPerHour).toBe(2.7e-4)
   })
 
-  test.each(['realistic', 'quick'])('%s has no weather until asked', name => {
+  test.each(['realistic', 'quick'])('%s has no weather by default', name => {
     expect(loadProfile(name).weather.pack).toBe('none')
   })
 
-  test('a browser has them too, and asks for an object else', () => {
+  test('a browser has the shipped profiles and asks for an object otherwise', () => {
     for (const name of SHIPPED) {
       const file = openInBrowser(name)
       expect('read' in file && JSON.parse(file.read())).toEqual(
@@ -142,8 +145,8 @@ describe('the shipped profiles', () => {
   })
 })
 
-describe('extending', () => {
-  test('names only what differs; realistic stands below where nothing else is named', () => {
+describe('a profile that extends another', () => {
+  test('names only differences, and extends realistic by default', () => {
     const base = loadProfile()
     expect(base).toBe(loadProfile('realistic'))
     const { sources, ...profile } = loadProfile({
@@ -162,7 +165,7 @@ describe('extending', () => {
     expect(sources).toEqual(left)
   })
 
-  test('a figure may bring its own source', () => {
+  test('may give a source for its own setting', () => {
     const { timings, sources } = loadProfile({ timings: { drain: { value: '30s', source: 'measured on Monday' } } })
     expect(timings.drain).toBe(30 * SECOND)
     expect(sources['timings.drain']).toBe('measured on Monday')
@@ -182,7 +185,7 @@ describe('extending', () => {
     expect(loadProfile({ timings: { image_pull } }).timings.imagePull).toEqual(expected)
   })
 
-  test('lists and tables of codes are replaced', () => {
+  test('replaces lists and tables of codes', () => {
     const { timings, weather } = loadProfile({
       timings: { retry_after: ['1s'] },
       weather: { gpu_xids: { '79': 1, '48': 2 } },
@@ -194,7 +197,7 @@ describe('extending', () => {
     ])
   })
 
-  test('a pack of its own does only what it names; a shipped one is changed figure by figure', () => {
+  test('may add a pack, and change a shipped pack setting by setting', () => {
     const { weather } = loadProfile({
       weather: { pack: 'hub-only', packs: { 'hub-only': { hub_outages_per_hour: 1 }, calm: { topup_declined: 0.5 } } },
     })
@@ -203,7 +206,7 @@ describe('extending', () => {
     expect(calm).toEqual({ ...loadProfile().weather.packs.calm, topupDeclined: 0.5 })
   })
 
-  test('the object of the user is left as it was', () => {
+  test('leaves the object of the user unchanged', () => {
     const source: ProfileInput = { timings: { image_pull: { median: '60s' } } }
     loadProfile(source)
     expect(source).toEqual({ timings: { image_pull: { median: '60s' } } })
@@ -211,7 +214,7 @@ describe('extending', () => {
   })
 })
 
-describe('a file', () => {
+describe('the file of a profile', () => {
   let folder = ''
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'profile-'))
@@ -223,7 +226,7 @@ describe('a file', () => {
     return path
   }
 
-  test('extends others by name, or by a path from where it lies', () => {
+  test('extends a profile by name, or by a path relative to itself', () => {
     write('team.json', { extends: 'quick', timings: { drain: '7s', adapter_slots: 2 } })
     const path = write('lab.json', { $schema: './any', extends: './team.json', timings: { adapter_slots: 3 } })
     const { name, timings } = loadProfile(path)
@@ -231,7 +234,7 @@ describe('a file', () => {
     expect(timings).toEqual({ ...loadProfile('quick').timings, drain: 7 * SECOND, adapterSlots: 3 })
   })
 
-  test('is read again when it changes, or one below it does', () => {
+  test('is read again when it or a file that it extends changes', () => {
     const below = write('below.json', { timings: { drain: '7s' } })
     const path = write('above.json', { extends: './below.json' })
     const first = loadProfile(path)
@@ -241,24 +244,24 @@ describe('a file', () => {
     expect(loadProfile(path).timings.drain).toBe(8 * SECOND)
   })
 
-  test('that extends itself is refused with the circle', () => {
+  test('is rejected with the cycle when it extends itself', () => {
     write('a.json', { extends: './b.json' })
     write('b.json', { extends: './c.json' })
     write('c.json', { extends: './b.json' })
     expect(failureOf(() => loadProfile(join(folder, 'a.json'))).problems).toEqual([
       "./c.json: $.extends: expected a profile that does not extend this one, got './b.json': ./b.json → ./c.json → " +
-        "./b.json has no end. Let one of them extend 'realistic', or null.",
+        "./b.json is a cycle. Extend 'realistic', or null, in one of them.",
     ])
   })
 
-  test('that is no JSON is refused with the place', () => {
+  test('is rejected with the position when it is invalid JSON', () => {
     const path = write('broken.json', '{\n  "timings": { "drain": 1s }\n}')
     expect(failureOf(() => loadProfile(path)).message).toBe(
       `Failed to load profile '${path}': ${path}: line 2, column 26: expected ',' or '}', got 's'. Fix the JSON there.`,
     )
   })
 
-  test('below another is named where the fault is its own', () => {
+  test('is named in a problem that another profile inherits from it', () => {
     write('wrong.json', { timings: { drian: '1s' }, limits: { batches_under_way: 0 } })
     write('cap.json', { timings: { image_pull: { cap: '5m' } } })
     expect(failureOf(() => loadProfile({ extends: join(folder, 'wrong.json') })).problems).toEqual([
@@ -270,7 +273,7 @@ describe('a file', () => {
     )
     expect(problems).toEqual([
       'profile: $.timings.image_pull.cap: expected at least the median of 10m, got 5m: a cap below the median would cut ' +
-        `more than every other draw. Raise it, or lower the median. (It stands so in ${join(folder, 'cap.json')}.)`,
+        `most draws. Raise it, or lower the median. (The value is from ${join(folder, 'cap.json')}.)`,
     ])
   })
 
@@ -282,7 +285,7 @@ describe('a file', () => {
     ['quik', "there is none of that name. Did you mean 'quick'?"],
     ['./no/such.json', "expected a profile, got './no/such.json': there is no such file. Give one of 'quick'"],
     ['./fixtures', "expected a profile, got './fixtures': that is no file."],
-  ])('%s is not there', (source, message) => {
+  ])('is rejected when %s is missing', (source, message) => {
     expect(failureOf(() => loadProfile(source)).message).toContain(`Failed to load profile '${source}': `)
     expect(failureOf(() => loadProfile(source)).message).toContain(message)
     expect(failureOf(() => loadProfile({ extends: source })).message).toContain(
@@ -291,7 +294,7 @@ describe('a file', () => {
   })
 })
 
-describe('what makes no sense is refused', () => {
+describe('loadProfile rejects', () => {
   const DURATION = "expected a duration like '500ms', '90s', '1h30m' or '7d'"
 
   test.each<[string, unknown, string]>([
@@ -358,19 +361,19 @@ describe('what makes no sense is refused', () => {
     [
       'a cap below the median',
       { timings: { image_pull: { cap: '10s' } } },
-      '$.timings.image_pull.cap: expected at least the median of 3m 20s, got 10s: a cap below the median would cut more ' +
-        'than every other draw. Raise it, or lower the median.',
+      '$.timings.image_pull.cap: expected at least the median of 3m 20s, got 10s: a cap below the median would cut most ' +
+        'draws. Raise it, or lower the median.',
     ],
     [
       'a cap below the mean',
       { timings: { node_repair_manual: { mean: '48h', cap: '1h' } } },
-      '$.timings.node_repair_manual.cap: expected at least the mean of 2d, got 1h: it could not be the mean of what is cut ' +
-        'there. Raise it, or lower the mean.',
+      '$.timings.node_repair_manual.cap: expected at least the mean of 2d, got 1h: a cap below the mean would move ' +
+        'the mean. Raise it, or lower the mean.',
     ],
     [
       'min above max',
       { weather: { degradation_factor: { min: 3, max: 2 } } },
-      '$.weather.degradation_factor.max: expected at least the min of 3, got 2: nothing lies between. Swap them.',
+      '$.weather.degradation_factor.max: expected at least the min of 3, got 2: the range is empty. Swap them.',
     ],
     [
       'an unknown field of a distribution',
@@ -388,6 +391,16 @@ describe('what makes no sense is refused', () => {
       '$.prices.batch_share: expected at most 1, got 1.2. Fix that value.',
     ],
     [
+      'a price that would overflow the ledger',
+      { prices: { cents_per_hour: { 'H100-80GB': 1e15 } } },
+      '$.prices.cents_per_hour["H100-80GB"]: expected at most 1000000000, got 1000000000000000. Fix that value.',
+    ],
+    [
+      'an acceleration that would never let time pass',
+      { weather: { acceleration: 1e300 } },
+      '$.weather.acceleration: expected at most 1000000000, got 1e+300. Fix that value.',
+    ],
+    [
       'a likelihood below 0',
       { weather: { packs: { calm: { topup_declined: -0.1 } } } },
       '$.weather.packs.calm.topup_declined: expected at least 0, got -0.1. Fix that value.',
@@ -395,7 +408,7 @@ describe('what makes no sense is refused', () => {
     [
       'shares that do not sum to 1',
       { timings: { node_repair_shares: { reset: 0.7 } } },
-      '$.timings.node_repair_shares: expected shares that sum to 1, because one of them always happens; these sum to 1.15. Fix one of them.',
+      '$.timings.node_repair_shares: expected shares with a sum of 1, got a sum of 1.15. Fix one of them.',
     ],
     [
       'an unknown share',
@@ -405,7 +418,7 @@ describe('what makes no sense is refused', () => {
     [
       'an error without a code',
       { weather: { gpu_xids: { '79': 0 } } },
-      '$.weather.gpu_xids: expected at least one code with a count of more than 0, because an error has a code. Add one.',
+      '$.weather.gpu_xids: expected at least one code with a count above 0. Add one.',
     ],
     [
       'a count of halves',
@@ -431,22 +444,22 @@ describe('what makes no sense is refused', () => {
     [
       'a pack with a taken name',
       { weather: { packs: { none: {} } } },
-      "$.weather.packs.none: expected a name of small letters, digits and dashes other than 'none', got 'none'. Rename it.",
+      "$.weather.packs.none: expected a name of lower-case letters, digits and dashes other than 'none', got 'none'. Rename it.",
     ],
     [
       'a start that can not end in time',
       { timings: { ready_within: '2s' } },
-      '$.timings.ready_within: expected more than load_fixed + warm_up, 2 s, got 2 s: no instance would be ready in time. Raise it, or lower these.',
+      '$.timings.ready_within: expected more than load_fixed + warm_up, 2 s, got 2 s: no instance would be ready in time. Raise it, or lower the others.',
     ],
     [
       'a source without its figure',
       { timings: { drain: { source: 'x' } } },
-      '$.timings.drain.value: expected the figure beside its source, got nothing. Add that field.',
+      '$.timings.drain.value: expected the value of the setting beside its source, got nothing. Add that field.',
     ],
     [
       'a source that says nothing',
       { timings: { drain: { value: '1s', source: '' } } },
-      "$.timings.drain.source: expected a text that says where the figure is from, got ''. Fix that value.",
+      "$.timings.drain.source: expected a text that names the source of the value, got ''. Fix that value.",
     ],
     [
       'a field beside value and source',
@@ -464,7 +477,7 @@ describe('what makes no sense is refused', () => {
     expect(message).toBe(`Failed to load the profile: profile: ${problem}`)
   })
 
-  test('everything at once, the first ten shown', () => {
+  test('all problems at once, and shows the first ten', () => {
     const { message, problems } = failureOf(() => loadProfile({ extends: null, timings: {} }))
     expect(problems.length).toBeGreaterThan(30)
     expect(problems).toContain('profile: $.prices: expected an object, got nothing. Add that field.')
@@ -473,7 +486,7 @@ describe('what makes no sense is refused', () => {
   })
 })
 
-describe('a draw', () => {
+describe('draw', () => {
   const chance = new Chance('1')
   const key = chance.key('deployment', 'acme/chat')
   const what = purpose('test')
@@ -493,17 +506,17 @@ describe('a draw', () => {
     expect(uniform[1000]).toBeCloseTo(2, 1)
   })
 
-  test('of a lognormal is the one that the simulation always made', () => {
+  test('draws from a lognormal as Chance does', () => {
     expect(draw({ median: 200, sigma: 0.5, cap: 900 }, chance, key, what, 3)).toBe(
       Math.min(900, chance.lognormal(200, 0.5, key, what, 3)),
     )
   })
 })
 
-describe('the JSON Schema', () => {
+describe('the JSON Schema of profiles', () => {
   const schema = z.fromJSONSchema(profileJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
 
-  test.each(SHIPPED)('takes %s', name => {
+  test.each(SHIPPED)('accepts %s', name => {
     expect(schema.safeParse(JSON.parse(readFileSync(`profiles/${name}.json`, 'utf8'))).error?.issues).toBeUndefined()
   })
 
@@ -512,11 +525,11 @@ describe('the JSON Schema', () => {
     [{ prices: { cents_per_hour: { 'H100-80GB': -1 } } }],
     [{ policies: { placement: 'best_fit' } }],
     [{ timings: { drain: { value: 3, source: 'x' } } }],
-  ])('refuses %j', source => {
+  ])('rejects %j', source => {
     expect(schema.safeParse(source).success).toBe(false)
   })
 
-  test('says what each figure means', () => {
+  test('has the meaning of each setting', () => {
     const { properties } = profileJsonSchema() as {
       properties: Record<string, { properties: Record<string, unknown> }>
     }

@@ -470,7 +470,12 @@ describe('commands', () => {
     [{ verb: 'zone.down', target: 'zone-z' }, "Did you mean 'zone-a'?"],
     [{ verb: 'pool.stockOut', target: 'H100' }, "Did you mean 'H100-80GB'?"],
     [{ verb: 'pool.preempt', target: 'pool-0', args: { notice: 'soon' } }, 'notice is "soon". Give a duration'],
-    [{ verb: 'limit.set', target: 'H100-80GB', args: { limit: -1 } }, 'limit is -1. Give an integer of at least 0'],
+    [{ verb: 'limit.set', target: 'H100-80GB', args: { limit: -1 } }, 'limit is -1. Give an integer from 0 to'],
+    [{ verb: 'limit.set', target: 'H100-80GB', args: { limit: 1e308 } }, 'limit is 1e+308. Give an integer from 0 to'],
+    [
+      { verb: 'limit.set', target: 'H100-80GB', args: { limit: 2 ** 53 + 2 } },
+      'limit is 9007199254740994. Give an integer',
+    ],
     [{ verb: 'account.suspend', args: { reason: 'why' } }, 'reason is "why". Give one of'],
     [{ verb: 'token.revoke', target: 'nobody' }, "Failed to find the token 'nobody'"],
   ])('that make no sense are refused and change nothing: %j', (command, message) => {

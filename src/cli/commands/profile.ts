@@ -1,17 +1,25 @@
-/** `modelhost-sim profile`: every figure of a provider profile, what it means, and where it was taken from. */
+/** `modelhost-sim profile`: every setting of a provider profile, with its meaning and its source. */
 import type { Argv } from 'yargs'
 import {
   bytes,
   duration,
   durations,
+  NO_CAP,
   period,
   rate,
   rateDistribution,
   timeDistribution,
   warmUp,
 } from '../../data/profiles/figures.ts'
-import { loadProfile, toCamelCase } from '../../data/profiles/load.ts'
-import { NamedSections, PROFILE_SECTIONS, type ProfileSection, ProfileSetting } from '../../data/profiles/schema.ts'
+import { loadProfile } from '../../data/profiles/load.ts'
+import { PROFILE_SECTIONS } from '../../data/profiles/schema.ts'
+import {
+  NamedSections,
+  type ProfileSection,
+  ProfileSetting,
+  toCamelCase,
+  toSnakeCase,
+} from '../../data/profiles/setting.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import { EXIT_CODES } from '../command.ts'
 import { tableRow } from '../markdown.ts'
@@ -23,7 +31,7 @@ interface Arguments {
 }
 
 export const command = 'profile [name]'
-export const describe = 'List every figure of a provider profile, with its meaning and its source'
+export const describe = 'List every setting of a provider profile, with its meaning and its source'
 
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
@@ -34,8 +42,8 @@ export function builder(argv: Argv): Argv<Arguments> {
       describe: 'A profile, or a file',
     })
     .options({ markdown: { type: 'boolean', default: false, describe: 'As Markdown tables, a section each' } })
-    .example('$0 profile', 'the figures of the default')
-    .example('$0 profile ./mine.json', 'those of your own, with what it extends')
+    .example('$0 profile', 'the settings of the default profile')
+    .example('$0 profile ./mine.json', 'the settings of your own profile, inherited ones included')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
@@ -48,7 +56,7 @@ export function handler({ name, markdown }: Arguments): void {
 }
 
 interface SettingRow {
-  /** Its place in the file: `timings.image_pull`. */
+  /** The place in the file, as in `timings.image_pull`. */
   readonly place: string
   readonly value: string
   readonly meaning: string
@@ -71,7 +79,7 @@ function settingRows(name: string): SettingRow[] {
     }
   }
   walk(PROFILE_SECTIONS, profile, '')
-  // What a pack leaves out does not happen: a line for each would bury those that do.
+  // A rate of 0 is the default of a pack, and most rates of most packs are 0.
   return rows.filter(
     ({ place, value }) => !place.startsWith('weather.packs.') || (value !== '0' && !/^none 1\b/.test(value)),
   )
@@ -80,7 +88,7 @@ function settingRows(name: string): SettingRow[] {
 const TIMES: readonly unknown[] = [duration, period, durations, timeDistribution, warmUp]
 const RATES: readonly unknown[] = [rate, rateDistribution]
 
-/** As a profile writes it, with units. */
+/** Returns the value as a profile writes it, with units. A distribution without a cap shows none. */
 function formatSetting({ kind }: ProfileSetting<unknown, unknown>, value: unknown): string {
   const unit = TIMES.includes(kind)
     ? (micros: number) => (micros === 0 ? '0s' : formatDuration(micros).replace(' ', ''))
@@ -93,11 +101,11 @@ function formatSetting({ kind }: ProfileSetting<unknown, unknown>, value: unknow
     if (Array.isArray(one)) return one.map(item => formatPart(item)).join(', ')
     if (typeof one === 'object' && one !== null) {
       return Object.entries(one)
-        .filter(([, item]) => item !== undefined)
-        .map(([name, item]) => `${name} ${formatPart(item, name)}`)
+        .filter(([, item]) => item !== undefined && item !== NO_CAP)
+        .map(([name, item]) => `${toSnakeCase(name)} ${formatPart(item, name)}`)
         .join(', ')
     }
-    // The spread of a lognormal is a number without a unit.
+    // The sigma of a lognormal has no unit.
     return typeof one === 'number' && key !== 'sigma' ? unit(one) : String(one)
   }
   return formatPart(value)
@@ -111,6 +119,6 @@ function markdownSections(rows: readonly SettingRow[]): string[] {
       .map(({ place, value, meaning, source }) =>
         tableRow([`\`${place.slice(section.length + 1)}\``, value, meaning, source]),
       )
-    return `## ${section}\n\n| Figure | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
+    return `## ${section}\n\n| Setting | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
   })
 }

@@ -1,37 +1,37 @@
-/** What a figure of a profile can be: a time, a rate, a share, a distribution. Each kind reads, checks and merges itself. */
+/** The kinds of profile settings: a time, a rate, a share, a distribution. Each kind reads, checks and merges its values. */
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { Chance, EntityKey, Purpose } from '../../kernel/random.ts'
 import { type Problem, problemsOf, WITHOUT_JIT } from '../../lib/zod-problems.ts'
 
-/** Around `median`, by the sigma of its logarithm, cut at `cap`. A sigma of 0 is a constant. */
+/** Lognormal around `median`, with the sigma of its logarithm, cut at `cap`. A sigma of 0 is a constant. */
 export interface Lognormal {
   readonly median: number
   readonly sigma: number
   readonly cap: number
 }
 
-/** Exponential by its mean, cut at `cap`. */
+/** Exponential around `mean`, cut at `cap`. */
 export interface Exponential {
   readonly mean: number
   readonly cap: number
 }
 
-/** Anything from `min` to `max`, all alike. */
+/** Uniform from `min` to `max`. */
 export interface Uniform {
   readonly min: number
   readonly max: number
 }
 
-/** A number that differs from case to case: microseconds for a time, bytes/s for a rate. */
+/** The distribution of a random number: microseconds for a time, bytes/s for a rate. */
 export type Distribution = Lognormal | Exponential | Uniform
 
-/** The cap of a distribution that has none. Finite, so that a profile survives JSON. */
+/** The cap of a distribution without a cap. Finite, because JSON has no Infinity. */
 export const NO_CAP = Number.MAX_SAFE_INTEGER
 
 /**
- * One draw of a spread, in its own unit. Constants draw nothing, so making a figure constant leaves every other draw as
- * it was.
+ * Draws a number, in the unit of the distribution. A constant draws nothing, so if a setting becomes a constant, all other
+ * draws stay the same.
  *
  * @example draw(profile.timings.imagePull, world.chance, deployment.key, IMAGE_PULL, instance.nth)
  */
@@ -47,21 +47,21 @@ export function draw(distribution: Distribution, chance: Chance, key: EntityKey,
     : distribution.min + (distribution.max - distribution.min) * chance.unit(key, purpose, index)
 }
 
-/** How a figure is written (`In`), and what the simulation gets (`Out`). */
+/** How a setting is written (`In`), and the value for the simulation (`Out`). */
 export interface SettingKind<In, Out> {
-  /** Its name among the definitions of the JSON Schema. */
+  /** The name of its definition in the JSON Schema. */
   readonly name: string
-  /** Every form it can take; the first is meant where a value gives no hint. */
+  /** All forms of a value. The first one is assumed if a value has no distinctive field. */
   readonly schemas: readonly z.ZodType[]
-  /** Which of them a value means. */
+  /** Returns the form that a value has. */
   readonly schemaFor: (raw: unknown) => z.ZodType
-  /** What stands when one profile writes over another's figure. */
+  /** Merges the value of a profile into the value of the profile that it extends. */
   readonly merge: (base: unknown, raw: unknown) => unknown
-  /** Never there: it carries the types. */
+  /** Never set: it carries the types. */
   readonly types?: { in: In; out: Out }
 }
 
-/** Reads a figure; the paths of problems begin below it. */
+/** Reads a value. The paths of problems are relative to it. */
 export function readSetting<Out>(
   kind: SettingKind<unknown, Out>,
   raw: unknown,
@@ -78,14 +78,14 @@ export function readSetting<Out>(
   return { problems }
 }
 
-/** A schema without what it does to the value afterwards: the one that knows the names of the fields. */
+/** Returns the schema without its transforms, which knows the names of the fields. */
 function unwrapPipe(schema: z.ZodType): z.ZodType {
   let inner = schema
   while (inner instanceof z.ZodPipe) inner = inner.in as z.ZodType
   return inner
 }
 
-/** A unit that figures are written in. */
+/** A unit in which values are written. */
 interface Unit {
   readonly description: string
   readonly format: (value: number) => string
@@ -127,34 +127,36 @@ const FACTOR: Unit = createUnit({
 })
 
 const share = z.number().min(0).max(1)
+/** The bound of prices, rates per hour and factors, the same as that of the command `price.set`. */
+const MAX_AMOUNT = 1_000_000_000
 
-/** A length of time; 0 is none. */
+/** A duration, 0 included. */
 export const duration = plainKind<string, Micros>('duration', TIME.schema)
-/** A length of time that is never 0. */
+/** A duration above 0. */
 export const period = plainKind<string, Micros>('period', PERIOD.schema)
 export const durations = plainKind<readonly string[], readonly Micros[]>('durations', z.array(TIME.schema))
 export const rate = plainKind<string | number, number>('rate', RATE.schema)
 export const bytes = plainKind<string | number, number>('bytes', BYTES.schema)
 export const factor = plainKind<number, number>('factor', FACTOR.schema)
-/** From 0 to 1: a part of a whole, or how likely something is. */
+/** From 0 to 1: a part of a whole, or a probability. */
 export const portion = plainKind<number, number>('portion', share)
 export const portionAboveZero = plainKind<number, number>('portion_above_zero', z.number().positive().max(1))
-export const amount = plainKind<number, number>('amount', z.number().min(0))
-export const amountAboveZero = plainKind<number, number>('amount_above_zero', z.number().positive())
+export const amount = plainKind<number, number>('amount', z.number().min(0).max(MAX_AMOUNT))
+export const amountAboveZero = plainKind<number, number>('amount_above_zero', z.number().positive().max(MAX_AMOUNT))
 export const count = plainKind<number, number>('count', z.int().min(0))
 export const countFromOne = plainKind<number, number>('count_from_one', z.int().min(1))
 export const countOrNull = plainKind<number | null, number | null>('count_or_none', z.int().min(0).nullable())
 export const yesOrNo = plainKind<boolean, boolean>('yes_or_no', z.boolean())
 export const word = plainKind<string, string>('word', z.string().min(1))
 
-/** A time by its distribution: constant, lognormal, exponential or uniform. */
+/** The distribution of a time: constant, lognormal, exponential or uniform. */
 export const timeDistribution = spread<string>('spread_of_time', TIME, true)
-/** A rate by its distribution. Not exponential: one draw near nothing would never end. */
+/** The distribution of a rate. Not exponential, because a download at a rate near 0 would never end. */
 export const rateDistribution = spread<string | number>('spread_of_rate', RATE, false)
-/** A factor of at least 1 by its distribution. */
+/** The distribution of a factor of at least 1. */
 export const factorDistribution = spread<number>('spread_of_factor', FACTOR, false)
 
-/** The start of an engine: lognormal around `median` + `per_gigabyte` × size of the weights. */
+/** The start of an engine: lognormal around `median` + `per_gigabyte` × size of the weights in GB. */
 export const warmUp = objectKind<
   { median?: string; per_gigabyte?: string; sigma?: number },
   { readonly median: Micros; readonly perGigabyte: Micros; readonly sigma: number }
@@ -170,7 +172,7 @@ export function oneOf<const Word extends string>(name: string, words: readonly W
   return plainKind<Word, Word>(name, z.enum(words))
 }
 
-/** How a whole divides: one share a name, together 1. */
+/** Shares by name, with a sum of 1. */
 export function shares<const Name extends string>(
   name: string,
   names: readonly Name[],
@@ -181,13 +183,13 @@ export function shares<const Name extends string>(
     z.strictObject(shape).check(({ value, issues }) => {
       const sum = Object.values(value).reduce((so, far) => so + far, 0)
       if (Math.abs(sum - 1) <= 1e-9) return
-      const text = `expected shares that sum to 1, because one of them always happens; these sum to ${Number(sum.toFixed(9))}. Fix one of them.`
+      const text = `expected shares with a sum of 1, got a sum of ${Number(sum.toFixed(9))}. Fix one of them.`
       issues.push({ code: 'custom', input: value, params: { text } })
     }),
   )
 }
 
-/** How often each GPU error code is seen, by counts; `{ "79": 74 }` is read as `[{ xid: 79, count: 74 }]`, by code. */
+/** Counts of GPU error codes. Reads `{ "79": 74 }` as `[{ xid: 79, count: 74 }]`, in the order of the codes. */
 export const errorCounts: SettingKind<
   Readonly<Record<string, number>>,
   readonly { readonly xid: number; readonly count: number }[]
@@ -197,7 +199,7 @@ export const errorCounts: SettingKind<
     .record(z.string().regex(/^[1-9]\d{0,2}$/, "an error code like '79'"), z.number().min(0))
     .check(({ value, issues }) => {
       if (Object.values(value).some(each => each > 0)) return
-      const text = 'expected at least one code with a count of more than 0, because an error has a code. Add one.'
+      const text = 'expected at least one code with a count above 0. Add one.'
       issues.push({ code: 'custom', input: value, params: { text } })
     })
     .transform(counts => Object.entries(counts).map(([xid, times]) => ({ xid: Number(xid), count: times }))),
@@ -207,7 +209,7 @@ function plainKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Ou
   return { name, schemas: [schema], schemaFor: () => schema, merge: (_, raw) => raw }
 }
 
-/** A figure of several fields, of which another profile may name some. */
+/** A setting of several fields. A profile that extends another one may name some of them. */
 function objectKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
   return {
     ...plainKind(name, schema),
@@ -215,7 +217,7 @@ function objectKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, O
   }
 }
 
-/** A user's own profile may name one field of a distribution and keep the others. */
+/** A profile may name one field of a distribution and inherit the others. */
 type DistributionInput<Amount> =
   | Amount
   | { median?: Amount; sigma?: number; cap?: Amount }
@@ -235,8 +237,8 @@ function spread<Amount>(
     .check(({ value: { median, cap }, issues }) => {
       if (cap >= median) return
       const text =
-        `expected at least the median of ${show(median)}, got ${show(cap)}: a cap below the median would cut more ` +
-        'than every other draw. Raise it, or lower the median.'
+        `expected at least the median of ${show(median)}, got ${show(cap)}: a cap below the median would cut most ` +
+        'draws. Raise it, or lower the median.'
       issues.push({ code: 'custom', input: cap, path: ['cap'], params: { text } })
     })
   const byMean = z
@@ -244,12 +246,12 @@ function spread<Amount>(
     .transform(({ mean, cap }) => ({ mean, cap: cap ?? NO_CAP }))
     .check(({ value: { mean, cap }, issues }) => {
       if (cap >= mean) return
-      const text = `expected at least the mean of ${show(mean)}, got ${show(cap)}: it could not be the mean of what is cut there. Raise it, or lower the mean.`
+      const text = `expected at least the mean of ${show(mean)}, got ${show(cap)}: a cap below the mean would move the mean. Raise it, or lower the mean.`
       issues.push({ code: 'custom', input: cap, path: ['cap'], params: { text } })
     })
   const uniform = z.strictObject({ min: value, max: value }).check(({ value: { min, max }, issues }) => {
     if (max >= min) return
-    const text = `expected at least the min of ${show(min)}, got ${show(max)}: nothing lies between. Swap them.`
+    const text = `expected at least the min of ${show(min)}, got ${show(max)}: the range is empty. Swap them.`
     issues.push({ code: 'custom', input: max, path: ['max'], params: { text } })
   })
   const shape = (raw: Readonly<Record<string, unknown>>): z.ZodType | undefined => {

@@ -533,7 +533,7 @@ const ADVICE: Readonly<Record<ArgumentKind, string>> = {
   xid: `Give one of the codes ${Object.keys(XIDS).join(', ')}.`,
   times: 'Give an integer from 1 to 1,000.',
   cents: 'Give cents per hour from 0 to 1,000,000,000.',
-  countOrNone: 'Give an integer of at least 0, or null for none.',
+  countOrNone: 'Give an integer from 0 to 9,007,199,254,740,991, or null for none.',
   reason: `Give one of ${SUSPENSION_REASONS.join(', ')}.`,
   addresses: "Give a list of addresses and ranges, as in ['203.0.113.0/24'].",
 }
@@ -564,7 +564,7 @@ function isValidArgument(kind: ArgumentKind, value: unknown): boolean {
     case 'cents':
       return number >= 0 && number <= 1e9
     case 'countOrNone':
-      return value === null || (Number.isInteger(number) && number >= 0)
+      return value === null || (Number.isSafeInteger(number) && number >= 0)
     case 'reason':
       return (SUSPENSION_REASONS as readonly unknown[]).includes(value)
     case 'addresses':
