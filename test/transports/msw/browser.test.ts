@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 test('handlers and simulator bundle for a browser worker: nothing of Node is reached', async () => {
   const { errors, metafile } = await build({
     stdin: {
-      contents: "export { handlers } from './src/transports/msw/handlers.ts'; export { createSimulator } from './src/index.ts'",
+      contents:
+        "export { handlers } from './src/transports/msw/handlers.ts'; export { createSimulator } from './src/index.ts'",
       resolveDir: fileURLToPath(new URL('../../..', import.meta.url)),
     },
     bundle: true,
