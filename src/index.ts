@@ -28,10 +28,10 @@ export {
   type ScriptRuleView,
 } from './service/openai/scripted-answers.ts'
 export type { LedgerEntry } from './simulation/account/ledger.ts'
-export type { LossCause } from './simulation/deployments/instance-timeline.ts'
 export type { NodeView } from './simulation/fleet/nodes.ts'
 export { InvariantError, type InvariantName } from './simulation/invariants/invariant.ts'
 export type { ClusterControls, NodeControls } from './simulation/operations/cluster-api.ts'
+export type { LossCause } from './simulation/recording/instance-timeline.ts'
 export type {
   ColdStarts,
   DeploymentReport,

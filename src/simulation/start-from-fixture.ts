@@ -11,7 +11,7 @@ import {
 import { fixtureFileContent } from './batches/fixture-content.ts'
 import type { FixtureIdentity } from './deployments/deployment-row.ts'
 import type { InstanceState } from './deployments/instances.ts'
-import { invalidImageReason, memoryShortage } from './deployments/weights.ts'
+import { invalidImageReason, memoryShortage } from './fleet/weights.ts'
 import type { World } from './world.ts'
 
 /** The furthest instance that each status shows. */

@@ -1,7 +1,7 @@
 /** Queries before a deployment is created: available GPUs, and a free name. */
 import * as z from 'zod'
 import { formatGpuConfig, GPU_TYPES } from '../../data/records/records.ts'
-import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/deployments/weights.ts'
+import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint, refuse } from '../endpoint.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'

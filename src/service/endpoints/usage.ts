@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { GPU_TYPES } from '../../data/records/records.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { formatMonth, monthlyUsage, monthOf, startOfMonth } from '../../simulation/account/monthly-usage.ts'
+import { formatMonth, monthlyUsage, monthOf, startOfMonth } from '../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint, rejectInput } from '../endpoint.ts'
 

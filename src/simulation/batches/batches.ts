@@ -9,7 +9,7 @@ import { tokenCost, tokenWeight } from '../account/money.ts'
 import { findModelTarget, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { EventName } from '../events.ts'
 import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
-import { CONTROLLER } from '../reporting/deployment-logs.ts'
+import { CONTROLLER } from '../recording/deployment-logs.ts'
 import type { World } from '../world.ts'
 import {
   type BatchRecord,

@@ -2,10 +2,10 @@ import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../..
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
+import type { ModelWeights } from '../fleet/weights.ts'
 import type { LoadCurve } from '../load/load-curve.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
 import { EMPTY_FLOW, type InstanceSpeed, type RequestFlow } from '../load/throughput.ts'
-import type { ModelWeights } from './weights.ts'
 
 const TERMINAL_STATUSES: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
 

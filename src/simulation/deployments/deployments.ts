@@ -6,6 +6,7 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Table } from '../../kernel/table.ts'
 import type { EventName } from '../events.ts'
+import { catalogWeights, hubRefusal, invalidImageReason, repositoryWeights } from '../fleet/weights.ts'
 import { LoadCurve } from '../load/load-curve.ts'
 import { instanceSpeed } from '../load/throughput.ts'
 import type { World } from '../world.ts'
@@ -23,7 +24,6 @@ import {
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import { ENGINE_CRASH_REASON, type InstanceState } from './instances.ts'
-import { catalogWeights, hubRefusal, invalidImageReason, repositoryWeights } from './weights.ts'
 
 const ID = purpose('deployment.id')
 

@@ -6,10 +6,10 @@ import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
 import type { EventName } from '../events.ts'
 import { bitCount, hasImage, hasWeights } from '../fleet/nodes.ts'
+import { invalidImageReason, memoryShortage } from '../fleet/weights.ts'
+import { InstanceTimeline } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
 import type { DeploymentRow } from './deployment-row.ts'
-import { InstanceTimeline } from './instance-timeline.ts'
-import { invalidImageReason, memoryShortage } from './weights.ts'
 
 /** The life of an instance, in order. */
 export const INSTANCE_STATES = ['pending', 'placed', 'pulling', 'loading', 'warming', 'ready', 'draining'] as const

@@ -1,7 +1,7 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
 import type { InstanceRow, InstanceState, ResidentAdapter } from '../deployments/instances.ts'
-import { memoryShortage } from '../deployments/weights.ts'
 import { bitCount, freeGpus, type NodeRow } from '../fleet/nodes.ts'
+import { memoryShortage } from '../fleet/weights.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 import { countsAgainstQuota, type RentalRow, toRentalOrdinal } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'

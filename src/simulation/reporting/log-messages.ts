@@ -3,9 +3,9 @@ import { formatDuration, MINUTE, type Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { requestsInProgress } from '../load/request-totals.ts'
 import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
+import { CONTROLLER, type LogLine } from '../recording/deployment-logs.ts'
+import type { ServingSegment } from '../recording/history.ts'
 import type { World } from '../world.ts'
-import { CONTROLLER, type LogLine } from './deployment-logs.ts'
-import type { ServingSegment } from './history.ts'
 import { type ServingFigures, servingFigures } from './time-series.ts'
 
 /** How often a controller counts requests: at whole multiples since the epoch of the world. */

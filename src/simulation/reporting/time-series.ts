@@ -4,8 +4,8 @@ import { type BilledInterval, gpuTimeCost, gpuTimeWeight } from '../account/mone
 import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { estimateServing, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
+import type { ServingSegment } from '../recording/history.ts'
 import type { World } from '../world.ts'
-import type { ServingSegment } from './history.ts'
 
 /** How a deployment serves at one moment. Slow instances count by their speed. */
 export interface ServingFigures {

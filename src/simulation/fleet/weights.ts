@@ -1,6 +1,6 @@
 import type { CatalogModel, GpuType, Hub, HubRepository } from '../../data/records/records.ts'
-import type { RepositoryState } from '../fleet/environment.ts'
 import { gpuSpec } from '../load/gpu-throughput.ts'
+import type { RepositoryState } from './environment.ts'
 
 /** Weights as the simulation sees them: how much to download, hold and compute. */
 export interface ModelWeights {

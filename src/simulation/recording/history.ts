@@ -3,6 +3,11 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import type { DeploymentLoad, DeploymentRow } from '../deployments/deployment-row.ts'
+import { gpuIndex } from '../load/gpu-throughput.ts'
+import { addRequest, NO_REQUESTS, type RequestOutcome, type RequestTotals } from '../load/request-totals.ts'
+import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
+import type { RentalRow } from '../rentals/rental-row.ts'
+import type { World } from '../world.ts'
 import {
   INSTANCE_STAGES,
   type InstanceStage,
@@ -10,12 +15,7 @@ import {
   LOSS_CAUSES,
   type LossCause,
   lossCause,
-} from '../deployments/instance-timeline.ts'
-import { gpuIndex } from '../load/gpu-throughput.ts'
-import { addRequest, NO_REQUESTS, type RequestOutcome, type RequestTotals } from '../load/request-totals.ts'
-import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
-import type { RentalRow } from '../rentals/rental-row.ts'
-import type { World } from '../world.ts'
+} from './instance-timeline.ts'
 
 /** Events whose number a report tells. */
 export const COUNTED_EVENTS = [

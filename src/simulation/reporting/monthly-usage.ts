@@ -1,8 +1,8 @@
 import type { GpuType } from '../../data/records/records.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
+import type { Microcents } from '../account/money.ts'
 import type { World } from '../world.ts'
-import type { Microcents } from './money.ts'
 
 const INVOICE = purpose('invoice.id')
 

@@ -1,5 +1,5 @@
 import type { Micros } from '../../kernel/duration.ts'
-import type { InstanceState } from './instances.ts'
+import type { InstanceState } from '../deployments/instances.ts'
 
 /** The stages of an instance's life, in order: its states, and between two of them the moment its image was there. */
 export const INSTANCE_STAGES = [
