@@ -34,104 +34,119 @@ import { WorldSimulator } from './world-simulator.ts'
 
 export type { ForkOptions, SimulatorOptions } from './options.ts'
 
-/** What a door knows of a request beside the request. */
+/** What a transport knows about a request in addition to the request itself. */
 export interface FetchOptions {
-  /** The caller's address, which a token's `allowed_ips` is held against; 127.0.0.1 unless given. */
+  /** The address of the caller, which `allowed_ips` of a token restricts. Default: 127.0.0.1. */
   readonly clientAddress?: string | undefined
-  /** Path and query below a base address, where the request's own URL has a prefix. */
+  /**
+   * Path and query below a base address, if the URL of the request has a prefix.
+   *
+   * @internal
+   */
   readonly path?: string | undefined
-  /** Reads a header, where the door rewrites some. */
+  /**
+   * Reads a header, if the transport rewrites some.
+   *
+   * @internal
+   */
   readonly header?: ((name: string) => string | null) | undefined
-  /** How the client waits for answers of models, where it has another way than the simulator's own. */
+  /**
+   * Returns how the client waits for answers of models. Default: on the clock of the world.
+   *
+   * @internal
+   */
   readonly waiterFor?: ((defaultWaiter: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) | undefined
-  /** The address of the control plane of its world, for messages that tell how to move time. */
+  /**
+   * Returns the address of the control plane of the world, for messages that explain how to move time.
+   *
+   * @internal
+   */
   readonly control?: (() => string) | undefined
 }
 
-/** A request that waits, its times as the wire writes them; `until` is undefined where nothing that is planned brings it. */
+/** A request that waits, with ISO 8601 times. `until` is undefined if no scheduled event ends the wait. */
 export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {
   readonly since: string
   readonly until: string | undefined
 }
 
 /**
- * A simulator: one world and its doors.
+ * A simulator: one world, its clock, and the controls of a test.
  *
  * @example
  * const sim = createSimulator({ fixtures: 'default', seed: 1 })
- * const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+ * const response = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
  * await sim.clock.advance('10m')
  */
 export interface Simulator {
-  /** A `fetch` that reaches the simulator whatever the host: give it to a client as its `fetch`. */
+  /** A `fetch` whose requests reach the simulator, whatever their host. Pass it to a client as its `fetch`. */
   fetch(input: Request | URL | string, init?: RequestInit & FetchOptions): Promise<Response>
   readonly clock: SimulatorClock
-  /** The fleet, and what goes wrong with it. */
+  /** The fleet and its failures. */
   readonly cluster: ClusterControls
   /** Scripted answers of models, in place of generated ones. */
   readonly inference: InferenceControls
-  /** Faults of the wire: what goes wrong between a client and the service. */
+  /** Fault rules, which change what a client sees. */
   readonly faults: FaultControls
   readonly journal: {
-    /** What happened, oldest first: events of things and requests. */
+    /** Returns the journal entries, oldest first: events and requests. */
     entries(options?: { readonly after?: number }): Entry[]
-    /** Why: an entry and what led to it, nearest cause first. */
+    /** Returns an entry and the entries that led to it, nearest cause first. */
     why(seq: number): Entry[]
     /**
-     * Calls `listener` with everything that happens from now on, across resets; returns the way to stop it. If it throws,
-     * the change is completed first. Then the move of time that is under way rejects with the first such error. Without
-     * a move by hand the error is an uncaught exception, for which test runners fail.
+     * Calls `listener` with every further entry, across resets, and returns the function that removes it. If the listener
+     * throws, the change is completed first. Then the move of the clock in progress rejects with the first such error.
+     * Without a move, the error is an uncaught exception, for which test runners fail.
      */
     listen(listener: (entry: Entry) => void): () => void
   }
   readonly ledger: {
     /** Remaining funds in micro-cents, computed to now. */
     readonly balance: number
-    /** Postings, and what runs and is not posted yet (`open`). */
+    /** Returns the postings, and the running costs that are not posted yet (`open`). */
     entries(window?: { readonly from?: Micros; readonly to?: Micros }): LedgerEntry[]
   }
   /**
-   * What the world did and cost between two moments, its whole life unless told otherwise; docs/reports.md has every
-   * field. Adjoining windows add up, and reading changes nothing.
+   * Returns what the world did and cost in a window; docs/reports.md describes every field. Default: from the epoch to
+   * now. The figures of adjoining windows add up, and a report changes nothing.
    *
-   * @throws RangeError for a window or a step that makes no sense
+   * @throws RangeError for an invalid window or step
    * @example sim.report({ from: '2026-01-02T00:00:00Z' }).money.rent_microcents
    */
   report(options?: ReportOptions): Report
   readonly seed: string
   /** The first API token of the world. */
   readonly token: string
-  /** Equal for equal seeds, fixtures and requests, whatever the order of independent ones. */
+  /** Equal for equal seeds, fixtures and requests, whatever the order of independent requests. */
   readonly digest: string
-  /** What clients have asked since it was made or reset, oldest first; the newest 1,000. */
+  /** The requests of clients since the simulator was made or reset, oldest first; the newest 1,000. */
   readonly requests: readonly ReceivedRequest[]
   /**
-   * The requests that wait for time: for an instance, or, where answers take their time, for a token. Each with what it
-   * waits for and when that comes if nobody does anything until then.
+   * The requests that wait for time: for an instance, or for a token if answers take their time. Each has the reason of
+   * the wait, and its end if there is no further request or command.
    *
-   * @example sim.waiting[0]?.until // 2026-01-01T00:12:40.000000+00:00: so far time has to be moved
+   * @example sim.pendingRequests[0]?.until // 2026-01-01T00:12:40.000000+00:00
    */
   readonly pendingRequests: readonly PendingRequest[]
-  /** What of these nothing read. Throws RangeError without `strictRequests`, which has it looked for. */
+  /** The fields of `requests` that nothing reads. Throws RangeError without the option `strictRequests`. */
   readonly unreadFields: readonly UnreadField[]
-  /** Back to the world as it was loaded: the same time, ids and digest as at first. */
+  /** Returns to the world as it was loaded: with the time, ids and digest of the start. */
   reset(): void
   /**
-   * Another simulator that goes on from here by itself: the same things, time and digest, and an empty journal. Neither
-   * sees what happens in the other. Its `reset()` comes back to here.
+   * Returns another simulator that continues from here: with equal state, time and digest, and an empty journal. The two
+   * do not affect each other. `reset()` of the fork returns to here.
    *
    * @example const twin = sim.fork() // what if the node had not crashed?
    */
   fork(options?: ForkOptions): Simulator
   /**
-   * All of it as it is now, to come back to with `restore`: the world, the rules of faults, the answers that are scripted,
-   * the timelines, the clock and who holds it. It costs what a fork costs; `toBytes()` and `saveSnapshot` make a file of it.
+   * Returns the present state, for `restore`: the world, fault rules, scripted answers, timelines, and the clock with its
+   * holds. It costs as much as a fork; `toBytes()` and `saveSnapshot` make a file of it.
    */
   snapshot(): Snapshot
   /**
-   * Goes on from a snapshot, of this simulator or of any other, exactly as that one would have. The journal and the
-   * requests that were received begin anew, whoever sleeps on the clock is told, and `reset()` still comes back to where
-   * this simulator began.
+   * Continues from a snapshot of this or another simulator, exactly as that one would have. The journal and the received
+   * requests become empty, sleeps on the clock are rejected, and `reset()` still returns to the start of this simulator.
    *
    * @throws SnapshotError, before anything has changed, for bytes that are no snapshot of this version
    * @example
@@ -140,33 +155,44 @@ export interface Simulator {
    * sim.restore(before)
    */
   restore(snapshot: Snapshot | Uint8Array): void
-  /** What it was made with. */
+  /** The options that the simulator was made with. */
   readonly options: SimulatorOptions
-  /** Ends it: whoever sleeps on its clock is told. `await using sim = createSimulator()` does it by itself. */
+  /** Rejects sleeps on the clock. `await using sim = createSimulator()` calls it at the end of the block. */
   [Symbol.asyncDispose](): Promise<void>
-  /** The reference data as `@msw/data` collections; the first call fills them. */
+  /** Returns the reference data as `@msw/data` collections; the first call fills them. */
   data(): Promise<DataCollections>
-  /** The world itself, for doors of this package. */
+  /** @internal */
   readonly world: World
+  /** @internal */
   readonly api: Api
-  /** For doors of this package: the timelines of scenarios that play in the world. */
+  /**
+   * The timelines that run in the world.
+   *
+   * @internal
+   */
   readonly timelines: Timelines
-  /** For doors of this package: who hears of bugs. */
+  /** @internal */
   readonly onBug: SimulatorOptions['onBug']
   /**
-   * For doors of this package: answers at once, without a promise, where nothing has to be waited for. What a fault
-   * delays or breaks is a `BrokenAnswer`, which the door brings about as well as it can.
+   * Returns the response at once, without a promise, if there is nothing to wait for. A fault that delays or breaks the
+   * response makes it a `WireFaultResponse`, which the transport delivers as well as it can.
+   *
+   * @internal
    */
   answer(request: Request, options?: FetchOptions): Response | Promise<Response>
-  /** For doors in this process: a broken answer as the client's own `fetch` would see it. */
-  deliverFault(answer: WireFaultResponse, request: Request): Promise<Response>
+  /**
+   * Delivers a wire fault in the process, as the client's own `fetch` would see it.
+   *
+   * @internal
+   */
+  deliverFault(response: WireFaultResponse, request: Request): Promise<Response>
 }
 
 /**
- * Makes a simulator. It opens no port and starts no timer.
+ * Creates a simulator. It opens no port and starts no timer.
  *
- * @throws FixtureError for a fixture that can be no world, SnapshotError for a snapshot that can not be read or that an
- *   option contradicts, RangeError for an option, a name or a fault that makes no sense
+ * @throws FixtureError for an invalid fixture, SnapshotError for a snapshot that can not be read or that an option
+ *   contradicts, RangeError for an invalid option, name or fault rule
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   assertOptions(options)
@@ -195,10 +221,9 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   return new WorldSimulator(initialWorld, options, readNamesOption(options))
 }
 
-/** A simulator that begins where another one was. What its doors are like is for its own options to say. */
+/** Creates a simulator that continues from a snapshot. Options that no snapshot brings are those given here. */
 function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
-  const { state: moment } = snapshot
-  const { fixtures, world, faults, answers, timelines, clock, pausedBy } = moment
+  const { fixtures, world, faults, answers, timelines, clock, pausedBy } = snapshot.state
   assertCompatible(snapshot, {
     seed: options.seed === undefined ? undefined : String(readSeed(options.seed)),
     epochMs: options.epoch === undefined ? undefined : readEpoch(options.epoch),
