@@ -3,6 +3,7 @@
 import { formatDuration } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
 import { KEY_HEADER } from '../service/http/authentication.ts'
+import { optionsOutsideSnapshot } from './option-fields.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 
@@ -304,16 +305,7 @@ function createFromSnapshot(
   options: WorldSpec['options'],
   clock: WorldSpec['clock'],
 ): Simulator {
-  const { documentedOnly, names, strictRequests, timers, inferencePace, check, onBug } = sim.options
-  const inheritedOptions = {
-    ...(documentedOnly !== undefined && { documentedOnly }),
-    ...(names !== undefined && { names }),
-    ...(strictRequests !== undefined && { strictRequests }),
-    ...(timers !== undefined && { timers }),
-    ...(inferencePace !== undefined && { inferencePace }),
-    ...(check !== undefined && { check }),
-    ...(onBug !== undefined && { onBug }),
-  }
+  const inheritedOptions = optionsOutsideSnapshot(sim.options)
   const fixtures = snapshot.forServer(sim.clock.setting)
   return createSimulator({ ...inheritedOptions, ...options, fixtures, ...(clock !== undefined && { clock }) })
 }

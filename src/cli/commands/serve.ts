@@ -12,39 +12,36 @@ import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { ScenarioLibrary } from '../../scenario/runner/library.ts'
 import { bundledScenariosFolder } from '../../scenario/runner/shipped.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
+import type { SERVED_CLOCK_MODES, SimulatorOptions } from '../../simulator/options.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { MAX_WORLDS } from '../../simulator/worlds.ts'
 import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type Server, serve } from '../../transports/http/server.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
+import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
 import {
-  byteCount,
   duration,
   flag,
   integer,
   positive,
   requireKnownVariables,
   secret,
-  seed,
   text,
   texts,
   toggle,
   word,
 } from '../values.ts'
 
-/** A server has no clock to follow: its clients wait in processes of their own. */
-const SERVED_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as const
-
+/** The flags that this file reads itself. `optionsFromFlags` reads the others. */
 interface Arguments {
   port: number
   host: string
   fixtures: string
-  profile: string | undefined
   weather: string | undefined
   seed: string | undefined
-  clock: (typeof SERVED_MODES)[number] | undefined
+  clock: (typeof SERVED_CLOCK_MODES)[number] | undefined
   speed: number | undefined
   pollStep: number | undefined
   idleAfter: number | undefined
@@ -55,14 +52,9 @@ interface Arguments {
   models: number | undefined
   deployments: number | undefined
   names: string | undefined
-  documentedOnly: boolean
-  strictRequests: boolean
-  maxStorage: number | undefined
-  journalLimit: number | undefined
   maxWorlds: number | undefined
   worldIdle: number | undefined
   unknownTokens: 'refuse' | 'fork'
-  check: boolean
   trustProxy: boolean
   allowHost: string[]
   controlToken: string | undefined
@@ -99,33 +91,7 @@ function flags() {
       ...flag('host', 'Address to listen on; beyond loopback a control token is asked for', DEFAULT_HOST),
       coerce: text('host'),
     },
-    fixtures: {
-      ...flag(
-        'fixtures',
-        'World to start from: default, empty, fleet, full, two-nodes, a folder, or the .snapshot of one',
-        'default',
-      ),
-      coerce: text('fixtures'),
-    },
-    profile: {
-      ...flag('profile', 'How the provider behaves: realistic (unless given), quick, rough, or a file'),
-      coerce: text('profile'),
-    },
-    weather: {
-      ...flag(
-        'weather',
-        'What goes wrong by itself, in the world and on the wire: calm, office-day, launch-day, bad-week, provider-incident, payment-trouble, realistic, rough, none; as the profile says unless given',
-      ),
-      coerce: text('weather'),
-    },
-    seed: { ...flag('seed', 'Equal seeds and requests give equal worlds; 1 unless given'), coerce: seed('seed') },
-    clock: {
-      ...flag(
-        'clock',
-        'How time moves: scaled (with the wall, times the speed; unless given), manual, on-poll (with each look at something unfinished) or idle (to the next piece of work when nobody asks)',
-      ),
-      coerce: word('clock', SERVED_MODES),
-    },
+    ...optionFlags(),
     speed: {
       ...flag('speed', `Simulated seconds in a second of a scaled clock; ${DEFAULT_SPEED} unless given`),
       coerce: positive('speed', 1e6, DEFAULT_SPEED),
@@ -155,14 +121,6 @@ function flags() {
       ),
       coerce: text('scenarios'),
     },
-    faults: {
-      ...flag('faults', 'File with rules of faults of the wire, a JSON array'),
-      coerce: text('faults'),
-    },
-    epoch: {
-      ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
-      coerce: text('epoch'),
-    },
     models: {
       ...flag('models', 'Fill the catalog up to so many models'),
       coerce: integer('models', { min: 0, max: 100_000 }, 1_000),
@@ -170,26 +128,6 @@ function flags() {
     deployments: {
       ...flag('deployments', 'Fill the world up to so many deployments'),
       coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
-    },
-    names: {
-      ...flag('names', "File with the words of your provider for the interface's neutral ones, a JSON object"),
-      coerce: text('names'),
-    },
-    'strict-requests': toggle(
-      'strict-requests',
-      'Answer 422 to fields of a body that no declaration names; GET /_sim/unread lists what clients send that nothing reads',
-    ),
-    'documented-only': toggle('documented-only', "Serve the interface document's own endpoints alone"),
-    'max-storage': {
-      ...flag(
-        'max-storage',
-        'Bytes of files that the world holds at most, as in 512MiB; by the profile unless given, 1GiB',
-      ),
-      coerce: byteCount('max-storage'),
-    },
-    'journal-limit': {
-      ...flag('journal-limit', 'Entries that the journal keeps; 20000 unless given'),
-      coerce: integer('journal-limit', { min: 1, max: 10_000_000 }, 20_000),
     },
     'max-worlds': {
       ...flag('max-worlds', `Worlds that it holds beside its own; ${MAX_WORLDS} unless given`),
@@ -207,7 +145,6 @@ function flags() {
       ),
       coerce: word('unknown-tokens', ['refuse', 'fork']),
     },
-    check: toggle('check', 'Hold the world to its laws after every event; a breach answers 500 and is told on stderr'),
     'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
     'allow-host': {
       ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
@@ -287,10 +224,8 @@ async function createServedSimulator(argv: Arguments): Promise<Simulator> {
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   const options: SimulatorOptions = {
+    ...optionsFromFlags(argv),
     fixtures: await fillFixture(argv, epoch),
-    ...(argv.profile !== undefined && { profile: argv.profile }),
-    ...(argv.weather !== undefined && { weather: argv.weather }),
-    ...(argv.seed !== undefined && { seed: argv.seed }),
     ...(clock !== undefined && {
       clock: {
         mode: clock,
@@ -299,14 +234,9 @@ async function createServedSimulator(argv: Arguments): Promise<Simulator> {
         ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
       },
     }),
-    documentedOnly: argv.documentedOnly,
-    strictRequests: argv.strictRequests,
     ...(argv.names !== undefined && { names: readNames(argv.names).profile }),
     ...(argv.faults !== undefined && { faults: readRules(argv.faults) }),
-    check: argv.check,
     ...(epoch !== undefined && { epoch }),
-    ...(argv.maxStorage !== undefined && { maxStorageBytes: argv.maxStorage }),
-    ...(argv.journalLimit !== undefined && { journalLimit: argv.journalLimit }),
     onBug: (error, operation) => {
       process.stderr.write(`A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`)
     },

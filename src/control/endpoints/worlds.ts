@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import type { FaultRule } from '../../faults/rules.ts'
 import { refuse } from '../../service/endpoint.ts'
-import type { NamesProfile } from '../../service/naming/names-profile.ts'
-import type { SimulatorOptions } from '../../simulator/simulator.ts'
+import { fromHttpFields, httpFieldsBesideSnapshot, OPTION_HTTP_FIELDS } from '../../simulator/option-fields.ts'
+import type { SimulatorOptions } from '../../simulator/options.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
@@ -29,9 +28,6 @@ const WorldDetails = WorldSummary.extend({
   counts: z.object({ deployments: z.int(), batches: z.int(), stored_bytes: z.int(), events: z.int() }),
 })
 
-/** JSON that the simulator itself judges, as it does in a process. */
-const JsonObject = z.record(z.string(), z.unknown())
-
 export const createWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/worlds',
@@ -46,20 +42,7 @@ export const createWorld = control({
   },
   body: z
     .strictObject({
-      fixtures: z.union([z.string(), JsonObject]).optional(),
-      seed: z.union([z.string(), z.number()]).optional(),
-      clock: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]).optional(),
-      profile: z.union([z.string(), JsonObject]).optional(),
-      weather: z.string().nullable().optional(),
-      names: JsonObject.optional(),
-      with: JsonObject.optional(),
-      faults: z.array(JsonObject).optional(),
-      epoch: z.string().optional(),
-      documented_only: z.boolean().optional(),
-      strict_requests: z.boolean().optional(),
-      inference_pace: z.enum(['clock', 'instant']).nullable().optional(),
-      journal_limit: z.number().optional(),
-      max_storage_bytes: z.number().optional(),
+      ...OPTION_HTTP_FIELDS,
       from: z.string().optional(),
       snapshot: z.string().optional(),
       token: z
@@ -150,17 +133,14 @@ type CreateWorldBody = NonNullable<z.output<typeof createWorld.body>>
 
 /** Fields that are about what is made, and not about what is in it. */
 const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token']
-/** What a snapshot has nothing of: how its world is spoken to, and how much that may keep. */
-const SNAPSHOT_FIELDS = [
-  ...['names', 'documented_only', 'strict_requests', 'inference_pace'],
-  ...['journal_limit', 'max_storage_bytes'],
-]
+/** Fields that go with `snapshot`: those of the created world, and options that no snapshot settles. */
+const SNAPSHOT_FIELDS = [...CREATION_FIELDS, ...httpFieldsBesideSnapshot()]
 
 /** That nothing is asked for which a world that goes on from another one has already. */
 function assertNoInheritedFields(body: CreateWorldBody): void {
   const { from, snapshot } = body
   if (from === undefined && snapshot === undefined) return
-  const allowed = snapshot === undefined ? CREATION_FIELDS : [...CREATION_FIELDS, ...SNAPSHOT_FIELDS]
+  const allowed = snapshot === undefined ? CREATION_FIELDS : SNAPSHOT_FIELDS
   const first = Object.keys(body).find(name => !allowed.includes(name))
   if (first === undefined) return
   const reason =
@@ -170,30 +150,13 @@ function assertNoInheritedFields(body: CreateWorldBody): void {
   refuse(400, `Failed to make a world: ${reason}`)
 }
 
-/** What differs from what the server was started with; undefined when nothing does. */
-function toOptions(body: CreateWorldBody): Partial<SimulatorOptions> | undefined {
-  const { fixtures, seed, profile, weather, with: patch, epoch } = body
+/** Returns the options that the body sets, without the clock; undefined if it sets none. */
+function toOptions({ clock: _, ...body }: CreateWorldBody): Partial<SimulatorOptions> | undefined {
+  const { fixtures, profile } = body
   assertNotPath('fixtures', fixtures)
   assertNotPath('profile', profile)
   if (typeof profile === 'object') assertNotPath('profile.extends', profile.extends)
-  const options = {
-    ...(fixtures !== undefined && { fixtures }),
-    ...(seed !== undefined && { seed }),
-    ...(profile !== undefined && { profile }),
-    // null is the profile's own, where the server was started with another.
-    ...(weather !== undefined && { weather: weather ?? undefined }),
-    ...(patch !== undefined && { with: patch }),
-    // What a rule may be is the simulator's to say.
-    ...(body.faults !== undefined && { faults: body.faults as unknown as FaultRule[] }),
-    ...(epoch !== undefined && { epoch }),
-    ...(body.documented_only !== undefined && { documentedOnly: body.documented_only }),
-    ...(body.strict_requests !== undefined && { strictRequests: body.strict_requests }),
-    ...(body.names !== undefined && { names: body.names as NamesProfile }),
-    // null is as the clock moves, where the server was started with another.
-    ...(body.inference_pace !== undefined && { inferencePace: body.inference_pace ?? undefined }),
-    ...(body.journal_limit !== undefined && { journalLimit: body.journal_limit }),
-    ...(body.max_storage_bytes !== undefined && { maxStorageBytes: body.max_storage_bytes }),
-  } as Partial<SimulatorOptions>
+  const options = fromHttpFields(body)
   return Object.keys(options).length === 0 ? undefined : options
 }
 

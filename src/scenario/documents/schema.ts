@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { RuleSchema, TIME_INPUT_PATTERN } from '../../faults/rules.ts'
 import { DURATION_PATTERN } from '../../kernel/duration.ts'
 import { operations } from '../../service/index.ts'
-import { namesJsonSchema } from '../../service/naming/names-profile.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
+import { OPTION_SCENARIO_KEYS } from '../../simulator/option-fields.ts'
 import { isCountRange } from '../events.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
 
@@ -144,26 +144,7 @@ export type StepKind = keyof typeof STEP_SCHEMAS
 const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEP_SCHEMAS))
 
 export const GivenWorld = z
-  .strictObject({
-    fixtures: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
-    with: z.record(z.string(), Anything).optional(),
-    profile: z.union([z.string(), z.record(z.string(), Anything)]).optional(),
-    weather: z.string().optional(),
-    faults: z.array(WireFault).optional().describe('Rules of faults of the wire that are there from the start'),
-    seed: z.union([z.string(), z.number()]).optional(),
-    epoch: z.string().optional(),
-    documentedOnly: z.boolean().optional(),
-    names: z
-      .union([z.string(), z.record(z.string(), Anything).meta({ ...namesJsonSchema() })])
-      .optional()
-      .describe('The words of a provider that clients of the world speak; a path with a dot first is beside the file'),
-    strictRequests: z.boolean().optional().describe('Answer 422 to fields of a body that no declaration names'),
-    inferencePace: z
-      .enum(['clock', 'instant'])
-      .optional()
-      .describe('How answers of models come: in the time that they take, or as soon as an instance works on them'),
-    maxStorageBytes: z.int().optional(),
-  })
+  .strictObject(OPTION_SCENARIO_KEYS)
   .describe('The world that the scenario begins in: the options of createSimulator')
 
 /** A whole file. */

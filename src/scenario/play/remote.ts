@@ -16,8 +16,9 @@ import {
   createNodeCommands,
   type SendCommand,
 } from '../../simulation/operations/cluster-api.ts'
+import { toHttpFields } from '../../simulator/option-fields.ts'
+import { isSnapshotFixture } from '../../simulator/options.ts'
 import { NO_CHUNK_HEADER, POLLED_BODY_HEADER, POLLED_RESPONSE_HEADER } from '../../simulator/polled-response.ts'
-import { isSnapshotFixture } from '../../simulator/simulator.ts'
 import type { ScenarioOptions } from '../scenario.ts'
 import { readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
 import type { CommandPath, PassTime, ScenarioClock, ScenarioEnvironment, ScenarioFaults } from './environment.ts'
@@ -82,24 +83,15 @@ export async function openRemoteEnvironment(
   }
 }
 
-/** A scenario's world in the words of the control plane. What is left out must not be the server's, so all is said. */
-function worldSpec({ fixtures = 'default', seed = 1, profile = 'realistic', epoch, clock, ...more }: ScenarioOptions) {
-  return {
+/** Returns the body that makes a scenario's world. It sets every option, because a missing one would be the server's. */
+function worldSpec(options: ScenarioOptions) {
+  const { fixtures, names, epoch } = options
+  return toHttpFields({
+    ...options,
     fixtures: isPath(fixtures) ? loadFixture(fixtures, epochOf(epoch)) : fixtures,
-    seed,
-    profile,
-    weather: more.weather ?? null,
-    epoch: epoch ?? new Date(DEFAULT_EPOCH_MS).toISOString(),
-    clock: clock ?? 'manual',
-    with: more.with ?? {},
-    faults: more.faults ?? [],
-    documented_only: more.documentedOnly ?? false,
-    strict_requests: more.strictRequests ?? false,
-    names: more.names === undefined ? {} : readNames(more.names).profile,
-    journal_limit: JOURNAL_LIMIT,
-    inference_pace: more.inferencePace ?? null,
-    ...(more.maxStorageBytes !== undefined && { max_storage_bytes: more.maxStorageBytes }),
-  }
+    names: names === undefined ? undefined : readNames(names).profile,
+    journalLimit: JOURNAL_LIMIT,
+  })
 }
 
 function isPath(fixtures: ScenarioOptions['fixtures']): fixtures is string {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { isSnapshotFixture } from '../../simulator/simulator.ts'
+import { isSnapshotFixture } from '../../simulator/options.ts'
 import { type Result, type RunOptions, runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
 import { resolveRelative } from './beside.ts'

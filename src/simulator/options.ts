@@ -1,0 +1,345 @@
+/**
+ * The options of a simulator. `SimulatorOptions` is their type, `OPTION_DECLARATIONS` is the one table that the checks of
+ * `createSimulator`, the flags of `serve`, the fields of `POST /_sim/worlds` and the keys of a scenario's `given` follow.
+ */
+import * as z from 'zod'
+import type { ClockSetting } from '../clock/settings.ts'
+import type { FixturePatch } from '../data/fixtures/load.ts'
+import type { ProfileInput } from '../data/profiles/load.ts'
+import type { FixtureInput } from '../data/records/records.ts'
+import { type FaultRule, RuleSchema } from '../faults/rules.ts'
+import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
+import { type NamesProfile, namesJsonSchema } from '../service/naming/names-profile.ts'
+import type { ScriptRule } from '../service/openai/scripted-answers.ts'
+import type { InferencePace } from './answer-waiter.ts'
+import { SNAPSHOT_ENDING } from './snapshot/file-ending.ts'
+import { Snapshot } from './snapshot/snapshot.ts'
+
+export interface SimulatorOptions {
+  /**
+   * The world at the start: a name (`default`, `empty`, `fleet`, `full`, `two-nodes`), a folder, the fixture itself, a
+   * snapshot, or the path of a `.snapshot` file. A snapshot brings its seed, profile, epoch, fault rules and scripted
+   * answers. It brings its clock too, if `clock` is missing. Default: `default`.
+   */
+  readonly fixtures?: string | FixtureInput | Snapshot
+  /** Records in addition to those of the fixture: `{ deployments: [{ model_name: 'acme/chat', status: 'running' }] }`. */
+  readonly with?: FixturePatch
+  /** Timings, prices, limits and policies of the provider: `realistic`, `quick`, `rough`, a path, or the profile itself. Default: `realistic`. */
+  readonly profile?: string | ProfileInput
+  /**
+   * Ambient failure injection in the world and on the wire: a pack of the profile, such as `office-day`, `launch-day`,
+   * `bad-week`, `provider-incident` or `payment-trouble`, or `none`. Default: the pack that the profile names.
+   */
+  readonly weather?: string
+  /** Fault rules at the start. */
+  readonly faults?: readonly FaultRule[]
+  /** Equal seeds and equal requests give equal worlds. Default: 1. */
+  readonly seed?: string | number
+  /** How time moves. Default: `manual`. */
+  readonly clock?: ClockSetting
+  /** Fake timers of the test runner: `drive` moves them together with the world, `ignore` does not touch them. Default: `drive`. */
+  readonly timers?: 'drive' | 'ignore'
+  /** Time zero of the world, ISO 8601. Default: 2026-01-01T00:00:00Z. */
+  readonly epoch?: string
+  /** Serves only the operations of the interface document. Default: false. */
+  readonly documentedOnly?: boolean
+  /** The names of your provider for the neutral names of the interface: the path of a file, or the names themselves. */
+  readonly names?: string | NamesProfile
+  /** Answers 422 to a body with unknown fields, and counts the fields of requests that nothing reads. Default: false. */
+  readonly strictRequests?: boolean
+  /**
+   * When models answer: `clock` after the time that the answer takes, `instant` as soon as an instance works on it.
+   * Default: `clock` on a scaled clock, `instant` on any other.
+   */
+  readonly inferencePace?: InferencePace
+  /** Scripted answers of models at the start. */
+  readonly answers?: readonly ScriptRule[]
+  /** The maximum number of journal entries; the oldest are dropped. Default: 20,000. */
+  readonly journalLimit?: number
+  /** The maximum size of all files in bytes. Default: the limit of the profile, 1 GiB. */
+  readonly maxStorageBytes?: number
+  /**
+   * Checks the invariants after every event, request and command. If one is violated, the call throws `InvariantError`
+   * and a request answers 500. It about doubles the cost of what it checks. Default: false.
+   */
+  readonly check?: boolean
+  /**
+   * Called with an exception that is a bug of the simulator; the client gets a 500 with `x-sim-error`. If the callback
+   * throws, the request is closed and `sim.fetch` rejects with its error.
+   */
+  readonly onBug?: (error: unknown, operation: string) => void
+}
+
+/** Options of a fork. */
+export interface ForkOptions {
+  /** How the time of the fork moves. Default: as the time of the origin moves now. */
+  readonly clock?: ClockSetting
+  /** If true, the fork begins at the start of the origin, not at its present state. Default: false. */
+  readonly fresh?: boolean
+}
+
+export type OptionName = keyof SimulatorOptions
+
+/** How the text of a flag is read: as text, a seed, a switch, a number of bytes, one of some words, or a bounded integer. */
+export type FlagValue =
+  | 'text'
+  | 'seed'
+  | 'switch'
+  | 'bytes'
+  | readonly string[]
+  | { readonly min: number; readonly max: number; readonly example: number }
+
+/** A flag of `serve`. Its environment variable is `MODELHOST_SIM_` and the name in upper case. */
+export interface OptionFlag {
+  readonly name: string
+  readonly value: FlagValue
+  readonly describe: string
+  readonly default?: string
+}
+
+/** Where an option can be set. A missing property means that the option can not be set there. */
+export interface OptionDeclaration {
+  /** What `createSimulator` checks itself; the error text completes "Give …". The parts of the simulator check the rest. */
+  readonly check?: z.ZodType
+  readonly flag?: OptionFlag
+  /** The field of `POST /_sim/worlds`; its name is the option's in snake_case. `null` means the default of createSimulator. */
+  readonly http?: z.ZodType
+  /** The key of a scenario's `given`; it has the option's name. */
+  readonly scenario?: z.ZodType
+  /** The value that a scenario sends to a server if it leaves the option out. */
+  readonly remoteDefault?: unknown
+  /** Whether a snapshot brings the option: always, unless the option is given (`default`), or never. */
+  readonly inSnapshot: 'always' | 'default' | 'never'
+}
+
+const JsonObject = z.record(z.string(), z.unknown())
+const TextOrObject = z.union([z.string(), JsonObject])
+const Seed = z.union([z.string(), z.number()])
+const PaceSchema = z.enum(['clock', 'instant'], { error: "'clock' or 'instant'" })
+const Flag = z.boolean({ error: 'true or false' })
+const PositiveInteger = z.int({ error: 'an integer above 0' }).min(1, { error: 'an integer above 0' })
+
+/** Clock modes of a server. It has no clock to follow: its clients wait in processes of their own. */
+export const SERVED_CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as const
+
+/** Every option, in the order of `SimulatorOptions`. A further option is a property there, a row here, and the code that reads it. */
+export const OPTION_DECLARATIONS = {
+  fixtures: {
+    flag: {
+      name: 'fixtures',
+      value: 'text',
+      describe: 'World at the start: default, empty, fleet, full, two-nodes, a folder, or a .snapshot file',
+      default: 'default',
+    },
+    http: TextOrObject,
+    scenario: TextOrObject,
+    remoteDefault: 'default',
+    inSnapshot: 'always',
+  },
+  with: { http: JsonObject, scenario: JsonObject, remoteDefault: {}, inSnapshot: 'always' },
+  profile: {
+    flag: {
+      name: 'profile',
+      value: 'text',
+      describe: 'Provider profile: realistic, quick, rough, or a file. Default: realistic',
+    },
+    http: TextOrObject,
+    scenario: TextOrObject,
+    remoteDefault: 'realistic',
+    inSnapshot: 'always',
+  },
+  weather: {
+    flag: {
+      name: 'weather',
+      value: 'text',
+      describe:
+        'Ambient failures in the world and on the wire: calm, office-day, launch-day, bad-week, provider-incident, payment-trouble, realistic, rough or none. Default: the pack of the profile',
+    },
+    http: z.string().nullable(),
+    scenario: z.string(),
+    remoteDefault: null,
+    inSnapshot: 'always',
+  },
+  faults: {
+    flag: { name: 'faults', value: 'text', describe: 'File with fault rules, a JSON array' },
+    // The simulator checks the rules, with errors that name the rule.
+    http: z.array(JsonObject),
+    scenario: z
+      .array(RuleSchema.describe('A fault rule: docs/faults.md lists the fault kinds'))
+      .describe('Fault rules at the start'),
+    remoteDefault: [],
+    inSnapshot: 'always',
+  },
+  seed: {
+    flag: { name: 'seed', value: 'seed', describe: 'Equal seeds and requests give equal worlds. Default: 1' },
+    http: Seed,
+    scenario: Seed,
+    remoteDefault: 1,
+    inSnapshot: 'always',
+  },
+  clock: {
+    flag: {
+      name: 'clock',
+      value: SERVED_CLOCK_MODES,
+      describe:
+        'How time moves: scaled (with real time, times the speed), manual, on-poll (with each look at something in progress) or idle (to the next piece of work when there are no requests). Default: scaled',
+    },
+    http: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]),
+    remoteDefault: 'manual',
+    inSnapshot: 'default',
+  },
+  timers: { check: z.enum(['drive', 'ignore'], { error: "'drive' or 'ignore'" }), inSnapshot: 'never' },
+  epoch: {
+    flag: {
+      name: 'epoch',
+      value: 'text',
+      describe: 'Time zero of the world: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z',
+    },
+    http: z.string(),
+    scenario: z.string(),
+    remoteDefault: new Date(DEFAULT_EPOCH_MS).toISOString(),
+    inSnapshot: 'always',
+  },
+  documentedOnly: {
+    check: Flag,
+    flag: {
+      name: 'documented-only',
+      value: 'switch',
+      describe: 'Serve only the operations of the interface document',
+    },
+    http: z.boolean(),
+    scenario: z.boolean(),
+    remoteDefault: false,
+    inSnapshot: 'never',
+  },
+  names: {
+    flag: {
+      name: 'names',
+      value: 'text',
+      describe: "File with the names of your provider for the interface's neutral names, a JSON object",
+    },
+    http: JsonObject,
+    scenario: z
+      .union([z.string(), JsonObject.meta({ ...namesJsonSchema() })])
+      .describe(
+        'The names of a provider that clients of the world use; a path that begins with a dot is relative to the file',
+      ),
+    remoteDefault: {},
+    inSnapshot: 'never',
+  },
+  strictRequests: {
+    check: Flag,
+    flag: {
+      name: 'strict-requests',
+      value: 'switch',
+      describe:
+        'Answer 422 to unknown fields of a body; GET /_sim/unread lists the fields of requests that nothing reads',
+    },
+    http: z.boolean(),
+    scenario: z.boolean().describe('Answer 422 to unknown fields of a body'),
+    remoteDefault: false,
+    inSnapshot: 'never',
+  },
+  inferencePace: {
+    check: PaceSchema,
+    http: z.enum(['clock', 'instant']).nullable(),
+    scenario: z
+      .enum(['clock', 'instant'])
+      .describe('When models answer: after the time that the answer takes, or as soon as an instance works on it'),
+    remoteDefault: null,
+    inSnapshot: 'never',
+  },
+  answers: { inSnapshot: 'always' },
+  journalLimit: {
+    check: PositiveInteger,
+    flag: {
+      name: 'journal-limit',
+      value: { min: 1, max: 10_000_000, example: 20_000 },
+      describe: 'Maximum number of journal entries. Default: 20000',
+    },
+    http: z.number(),
+    inSnapshot: 'default',
+  },
+  maxStorageBytes: {
+    check: PositiveInteger,
+    flag: {
+      name: 'max-storage',
+      value: 'bytes',
+      describe: 'Maximum size of all files, as in 512MiB. Default: the limit of the profile, 1GiB',
+    },
+    http: z.number(),
+    scenario: z.int(),
+    inSnapshot: 'default',
+  },
+  check: {
+    check: Flag,
+    flag: {
+      name: 'check',
+      value: 'switch',
+      describe: 'Check the invariants after every event; a violation answers 500 and is printed to stderr',
+    },
+    inSnapshot: 'never',
+  },
+  onBug: { inSnapshot: 'never' },
+} as const satisfies Readonly<Record<OptionName, OptionDeclaration>>
+
+export type OptionDeclarations = typeof OPTION_DECLARATIONS
+
+/** The table with its rows as what they have in common, for code that goes through all of them. */
+export const OPTIONS: readonly (readonly [name: OptionName, declaration: OptionDeclaration])[] = Object.entries(
+  OPTION_DECLARATIONS,
+) as [OptionName, OptionDeclaration][]
+
+const OPTION_NAMES = OPTIONS.map(([name]) => name)
+const FORK_OPTION_NAMES = ['clock', 'fresh'] as const satisfies readonly (keyof ForkOptions)[]
+
+/**
+ * Rejects an unknown option, and a value that no part of the simulator would reject.
+ *
+ * @throws RangeError that names the option
+ */
+export function assertOptions(options: SimulatorOptions): void {
+  assertKnownKeys(options, OPTION_NAMES, 'Failed to make a simulator')
+  for (const [name, { check }] of OPTIONS) {
+    const value = options[name]
+    const expected = value === undefined ? undefined : check?.safeParse(value).error?.issues[0]?.message
+    if (expected === undefined) continue
+    const shown = typeof value === 'number' ? String(value) : JSON.stringify(value)
+    throw new RangeError(`Failed to make a simulator: ${name} is ${shown}. Give ${expected}.`)
+  }
+}
+
+/** @throws RangeError for an unknown option of a fork */
+export function assertForkOptions(options: ForkOptions): void {
+  assertKnownKeys(options, FORK_OPTION_NAMES, 'Failed to fork')
+}
+
+/** Returns whether a fixture is a snapshot or the path of one. A snapshot brings its seed and most other options. */
+export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {
+  return typeof fixtures === 'string' ? fixtures.endsWith(SNAPSHOT_ENDING) : Snapshot.isSnapshot(fixtures)
+}
+
+/** Returns the name of the fixture, `given` for one without a name. */
+export function fixtureName({ fixtures = 'default' }: SimulatorOptions): string {
+  return typeof fixtures === 'string' ? fixtures : 'given'
+}
+
+export function readSeed(seed: unknown): string | number {
+  if (typeof seed === 'string' || (typeof seed === 'number' && Number.isFinite(seed))) return seed
+  throw new RangeError(
+    `Failed to make a simulator: the seed is ${JSON.stringify(seed)}. Give a text, or a number that is finite.`,
+  )
+}
+
+/** Returns the epoch in milliseconds since 1970. */
+export function readEpoch(epoch: string | undefined): number {
+  if (epoch === undefined) return DEFAULT_EPOCH_MS
+  const ms = Math.floor(elapsedAt(epoch, 0) / 1000)
+  if (!Number.isFinite(ms)) {
+    throw new RangeError(
+      `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
+    )
+  }
+  return ms
+}

@@ -1,0 +1,349 @@
+import { SimulatorClock } from '../clock/simulator-clock.ts'
+import { createData, type DataCollections } from '../data/msw-collections.ts'
+import { WireFaultResponse } from '../faults/broken-response.ts'
+import { deliverFaultInProcess } from '../faults/deliver-in-process.ts'
+import { type FaultControls, Faults, type FaultsState } from '../faults/faults.ts'
+import { weatherFaultRules } from '../faults/weather-rules.ts'
+import type { Entry } from '../kernel/journal.ts'
+import { monotonicMs } from '../lib/real-time.ts'
+import type { Middleware } from '../service/http/pipeline.ts'
+import { type AnsweredRequest, type IncomingRequest, toPathAndQuery } from '../service/http/request-context.ts'
+import { type Api, createApi } from '../service/http/service.ts'
+import type { Names } from '../service/naming/names-profile.ts'
+import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
+import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
+import { loadTokenizer } from '../service/openai/tokenizer.ts'
+import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
+import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
+import { createReport, type Report } from '../simulation/reporting/report.ts'
+import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
+import type { World } from '../simulation/world.ts'
+import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts'
+import { JournalListeners } from './journal-listeners.ts'
+import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
+import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
+import type { FetchOptions, PendingRequest, Simulator } from './simulator.ts'
+import { Snapshot } from './snapshot/snapshot.ts'
+import { type StartedTimelines, Timelines } from './timelines.ts'
+
+/** What a simulator goes on with beside the world. */
+export interface InheritedState {
+  /** What the world was made from, by name. */
+  readonly fixtures: string
+  readonly faults: FaultsState
+  readonly answers: ScriptedState
+  readonly timelines: StartedTimelines
+}
+
+const NO_SCRIPTED_ANSWERS: ScriptedState = { rules: [], unnamed: 0 }
+
+export class WorldSimulator implements Simulator {
+  readonly clock: SimulatorClock
+  readonly cluster: ClusterControls
+  readonly api: Api
+  readonly onBug: SimulatorOptions['onBug']
+  readonly fetch: Simulator['fetch']
+  readonly timelines: Timelines
+  readonly inference: ScriptedAnswers
+  readonly #lineAnswers: BatchLineAnswerer
+  readonly #faults: Faults
+  readonly options: SimulatorOptions
+  readonly #requests = new RequestLog()
+  readonly #listeners = new JournalListeners(
+    () => this.#world.journal,
+    error => this.clock.fail(error),
+  )
+  readonly #names: Names | undefined
+  readonly #initialWorld: World
+  readonly #inherited: InheritedState | undefined
+  #world: World
+  /** What the world was made from. */
+  #fixtures: string
+  #data: Promise<DataCollections> | undefined
+  #activity = 0
+  #inFlight: readonly string[] = []
+
+  /** @param origin what the simulator has that this one goes on from */
+  constructor(initialWorld: World, options: SimulatorOptions, names: Names | undefined, origin?: InheritedState) {
+    this.options = options
+    this.#names = names
+    this.#initialWorld = initialWorld
+    this.#inherited = origin
+    this.#fixtures = origin?.fixtures ?? fixtureName(options)
+    this.inference = new ScriptedAnswers()
+    this.#lineAnswers = new BatchLineAnswerer(this.inference, options.strictRequests ?? false)
+    this.#world = this.#withLineAnswers(initialWorld.fork())
+    this.onBug = options.onBug
+    this.api = createApi({
+      ...(options.documentedOnly && { neighbours: false }),
+      names,
+      ...(options.strictRequests && { strictRequests: true }),
+      ...(options.onBug && { onBug: options.onBug }),
+    })
+    const simulator = this
+    const host = {
+      get world() {
+        return simulator.#world
+      },
+      get activity() {
+        return simulator.#activity
+      },
+      get inFlight() {
+        return simulator.#inFlight
+      },
+      prepare: () => simulator.#prepare(),
+      operations: this.api.operations,
+      operationOf: this.api.findOperationId,
+      kinds: JOURNAL_KINDS,
+      get faults() {
+        return simulator.#faults
+      },
+    }
+    this.clock = new SimulatorClock(host, options.clock ?? 'manual', { timers: options.timers })
+    this.cluster = createClusterControls(() => this.#world)
+    this.#faults =
+      origin === undefined
+        ? new Faults(host, [...(options.faults ?? []), ...weatherFaultRules(initialWorld.profile)])
+        : new Faults(host, [], origin.faults)
+    this.timelines = new Timelines(host, origin?.timelines)
+    this.#resetScriptedAnswers()
+    this.fetch = (input, init) => this.#fetch(input, init)
+  }
+
+  get world(): World {
+    return this.#world
+  }
+
+  get faults(): FaultControls {
+    return this.#faults
+  }
+
+  get seed(): string {
+    return this.#world.seed
+  }
+
+  get token(): string {
+    return this.#world.store.tokens.all()[0]?.token ?? ''
+  }
+
+  get digest(): string {
+    return this.#world.digest
+  }
+
+  get requests(): readonly ReceivedRequest[] {
+    return this.#requests.list(time => this.#world.clock.iso(time))
+  }
+
+  get pendingRequests(): readonly PendingRequest[] {
+    const { clock } = this.#world
+    return this.clock.pendingRequests.map(({ since, until, ...rest }) => ({
+      ...rest,
+      since: clock.iso(since),
+      until: until === undefined ? undefined : clock.iso(until),
+    }))
+  }
+
+  get unreadFields(): readonly UnreadField[] {
+    if (!this.options.strictRequests) {
+      throw new RangeError(
+        'Failed to tell what nothing reads: nobody looked for it. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
+      )
+    }
+    return this.#requests.unreadFields()
+  }
+
+  readonly journal = {
+    entries: (options: { readonly after?: number } = {}) => this.#world.journalEntries(options.after),
+    why: (seq: number) => this.#world.journal.chain(seq),
+    listen: (listener: (entry: Entry) => void) => this.#listeners.add(listener),
+  }
+
+  get ledger(): Simulator['ledger'] {
+    const world = this.#world
+    return {
+      balance: world.ledger.balance,
+      entries: (window = {}) => world.ledger.entries(window.from, window.to),
+    }
+  }
+
+  report(options: ReportOptions = {}): Report {
+    return createReport(this.#world, parseReportWindow(this.#world, options))
+  }
+
+  reset(): void {
+    this.#fixtures = this.#inherited?.fixtures ?? fixtureName(this.options)
+    this.#replaceWorld(this.#initialWorld.fork())
+    this.#faults.reset()
+    this.timelines.reset()
+    this.#resetScriptedAnswers()
+    this.clock.reset()
+  }
+
+  snapshot(): Snapshot {
+    return new Snapshot({
+      fixtures: this.#fixtures,
+      world: this.#world.fork(),
+      faults: this.#faults.state,
+      answers: this.inference.state,
+      timelines: this.timelines.started,
+      clock: this.clock.setting,
+      pausedBy: this.clock.pausedBy,
+    })
+  }
+
+  restore(snapshot: Snapshot | Uint8Array): void {
+    const { state: moment } = Snapshot.toSnapshot(snapshot)
+    const world = moment.world.fork()
+    if (this.options.check) world.checkInvariants()
+    this.#fixtures = moment.fixtures
+    this.#replaceWorld(world)
+    this.#faults.restore(moment.faults)
+    this.inference.restore(moment.answers)
+    this.timelines.restore(moment.timelines)
+    this.clock.restore(moment.clock, moment.pausedBy)
+  }
+
+  /** The same world, which answers lines of batches as this simulator answers requests. */
+  #withLineAnswers(world: World): World {
+    world.lineAnswerer = this.#lineAnswers
+    return world
+  }
+
+  /** Whoever asks from now on asks another world. */
+  #replaceWorld(world: World): void {
+    this.#world = this.#withLineAnswers(world)
+    this.#data?.then(data => data.dispose())
+    this.#data = undefined
+    this.#listeners.subscribe()
+    this.#requests.clear()
+  }
+
+  fork(forkOptions: ForkOptions = {}): Simulator {
+    assertForkOptions(forkOptions)
+    const { clock, fresh = false } = forkOptions
+    const world = (fresh ? this.#initialWorld : this.#world).fork()
+    const options = { ...this.options, clock: clock ?? this.clock.setting }
+    const currentState = {
+      fixtures: this.#fixtures,
+      faults: this.#faults.state,
+      answers: this.inference.state,
+      timelines: this.timelines.started,
+    }
+    return new WorldSimulator(world, options, this.#names, fresh ? this.#inherited : currentState)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.clock.reset()
+    ;(await this.#data)?.dispose()
+  }
+
+  data(): Promise<DataCollections> {
+    const world = this.#world
+    this.#data ??= createData(world.store, {
+      onUserWrite: ({ kind, key, action }) =>
+        world.recordCommand(world.ledger.account, `data.${action}d`, { kind, key }),
+    })
+    return this.#data
+  }
+
+  async #fetch(input: Request | URL | string, init: RequestInit & FetchOptions = {}): Promise<Response> {
+    const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
+    const answer = await this.answer(request, init)
+    return answer instanceof WireFaultResponse ? this.deliverFault(answer, request) : answer
+  }
+
+  deliverFault(answer: WireFaultResponse, request: Request): Promise<Response> {
+    const { signal } = request
+    const { name, ...requestInfo } = this.#describeRequest(request, {})
+    const start = { since: this.clock.elapsed, sinceMs: monotonicMs() }
+    const pendingRequest = { request: name, ...requestInfo, ...start, isReported: false }
+    return deliverFaultInProcess(answer, duration => this.clock.hold(duration, { signal, request: pendingRequest }))
+  }
+
+  answer(
+    request: Request,
+    { clientAddress, path, header, waiterFor: patienceOf, control }: FetchOptions = {},
+  ): Response | Promise<Response> {
+    this.#activity++
+    const { inferencePace } = this.options
+    const defaultWaiter = new ClockResponseWaiter(this.clock, inferencePace, () =>
+      this.#describeRequest(request, { path, control }),
+    )
+    const waiter = patienceOf?.(defaultWaiter, this) ?? defaultWaiter
+    const incoming: IncomingRequest = {
+      clientAddress,
+      path,
+      header,
+      waiter,
+      findScriptedAnswer: this.#findScriptedAnswer,
+      beforeHandling: this.#catchUp,
+      onReceived: this.#onReceived,
+    }
+    const response = this.api.answer(
+      this.#world,
+      request,
+      incoming,
+      this.#faults.middleware as Middleware<World> | undefined,
+    )
+    const { mode } = this.clock
+    if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, path))
+    if (!(response instanceof Promise)) {
+      if (mode === 'idle') this.clock.onAnswered()
+      return response
+    }
+    return this.#trackInFlight(request, response)
+  }
+
+  #describeRequest(request: Request, { path, control }: Pick<FetchOptions, 'path' | 'control'>): PendingRequestInfo {
+    const target = (path ?? toPathAndQuery(request.url)).split('?', 1)[0]!
+    return {
+      name: `${request.method} ${target}`,
+      operation: this.api.findOperationId(request.method, target),
+      controlUrl: control?.(),
+    }
+  }
+
+  #trackInFlight(request: Request, response: Promise<Response>): Promise<Response> {
+    const name = describe(request)
+    this.#inFlight = [...this.#inFlight, name]
+    return response.finally(() => {
+      this.#inFlight = this.#inFlight.toSpliced(this.#inFlight.indexOf(name), 1)
+      this.#activity++
+      this.clock.onAnswered()
+    })
+  }
+
+  /** The answer is made first; then a look at something unfinished moves an on-poll clock. */
+  async #moveAfterPoll(
+    request: Request,
+    pendingResponse: Response | Promise<Response>,
+    path: string | undefined,
+  ): Promise<Response> {
+    const response = await pendingResponse
+    const polled = response.ok
+      ? this.api.findPolledResource(request.method, path ?? toPathAndQuery(request.url))
+      : undefined
+    if (polled !== undefined) await this.clock.onPolled(polled)
+    return response
+  }
+
+  /** Back to the answers that are scripted from the start. */
+  #resetScriptedAnswers(): void {
+    this.inference.restore(this.#inherited?.answers ?? NO_SCRIPTED_ANSWERS)
+    if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
+  }
+
+  readonly #findScriptedAnswer = (model: string, words: string) => this.inference.takeAnswer(model, words)
+
+  readonly #catchUp = () => this.clock.catchUp()
+
+  readonly #onReceived = (request: AnsweredRequest) => this.#requests.add(request, this.clock.elapsed)
+
+  async #prepare(): Promise<void> {
+    if (this.#world.needsTokenizer) await loadTokenizer()
+  }
+}
+
+function describe({ method, url }: Request): string {
+  return `${method} ${toPathAndQuery(url).split('?', 1)[0]}`
+}

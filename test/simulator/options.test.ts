@@ -1,0 +1,75 @@
+/** Every surface takes the options that the table declares for it. */
+import { expect, test } from 'vitest'
+import yargs from 'yargs'
+import { builder } from '../../src/cli/commands/serve.ts'
+import { optionsFromFlags } from '../../src/cli/option-flags.ts'
+import { createWorld } from '../../src/control/endpoints/worlds.ts'
+import { GivenWorld } from '../../src/scenario/documents/schema.ts'
+import { fromHttpFields, toHttpFields } from '../../src/simulator/option-fields.ts'
+import { OPTIONS } from '../../src/simulator/options.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+
+/** A value of every option that can be set outside a process. */
+const VALUES = {
+  fixtures: 'two-nodes',
+  with: { deployments: [] },
+  profile: 'quick',
+  weather: 'none',
+  faults: [{ on: '*', fault: { kind: 'reset' } }],
+  seed: 7,
+  clock: 'manual',
+  epoch: '2026-02-01T00:00:00Z',
+  documentedOnly: true,
+  names: {},
+  strictRequests: true,
+  inferencePace: 'instant',
+  journalLimit: 100,
+  maxStorageBytes: 1024,
+} as const
+
+test('a body of POST /_sim/worlds sets the options that it was made from', () => {
+  const fields = toHttpFields(VALUES)
+  expect(fields).toMatchObject({ documented_only: true, inference_pace: 'instant', max_storage_bytes: 1024 })
+  expect(fromHttpFields(createWorld.body.parse(fields)!)).toEqual(VALUES)
+})
+
+test('a body for a remote world sets every HTTP field that has a default, and null means the default of createSimulator', () => {
+  const fields = toHttpFields({})
+  expect(fields).toMatchObject({
+    fixtures: 'default',
+    seed: 1,
+    profile: 'realistic',
+    weather: null,
+    strict_requests: false,
+  })
+  expect(fromHttpFields(fields)).toMatchObject({ weather: undefined, inferencePace: undefined })
+  expect(createSimulator(fromHttpFields(fields)).digest).toBe(createSimulator().digest)
+})
+
+test('a scenario document takes every option but the clock and the limit of the journal', () => {
+  const { clock: _, journalLimit: __, ...given } = VALUES
+  expect(GivenWorld.parse(given)).toMatchObject({ ...given, faults: [{ on: '*' }] })
+  expect(Object.keys(GivenWorld.shape)).toEqual(Object.keys(given))
+})
+
+test('serve reads the flag of every option that has one', async () => {
+  const withFlag = OPTIONS.filter(([, { flag }]) => flag !== undefined)
+  const args = withFlag.flatMap(([, { flag }]) => {
+    const { name, value } = flag!
+    return value === 'switch' ? [`--${name}`] : [`--${name}`, Array.isArray(value) ? value[0]! : '12']
+  })
+  const argv = await builder(yargs(args)).parse()
+  expect(Object.keys(optionsFromFlags(argv))).toEqual(withFlag.map(([name]) => name))
+  expect(optionsFromFlags(argv)).toMatchObject({ clock: 'manual', maxStorageBytes: 12, journalLimit: 12, check: true })
+})
+
+test.each([
+  [{ timers: 'stop' }, "timers is \"stop\". Give 'drive' or 'ignore'."],
+  [{ inferencePace: 'slow' }, "inferencePace is \"slow\". Give 'clock' or 'instant'."],
+  [{ check: 'yes' }, 'check is "yes". Give true or false.'],
+  [{ journalLimit: 0 }, 'journalLimit is 0. Give an integer above 0.'],
+  [{ maxStorageBytes: Number.NaN }, 'maxStorageBytes is NaN. Give an integer above 0.'],
+  [{ journalLimit: '5' }, 'journalLimit is "5". Give an integer above 0.'],
+])('createSimulator(%j) throws an error that names the option', (options, message) => {
+  expect(() => createSimulator(options as object)).toThrow(new RangeError(`Failed to make a simulator: ${message}`))
+})
