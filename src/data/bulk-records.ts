@@ -1,6 +1,6 @@
 /**
  * Bulk records for large worlds, made with faker from the world's seed. Loading faker costs more than loading a
- * fixture, so this module is imported only where somebody asks for bulk.
+ * fixture, so this module is imported only on demand.
  */
 import type { Faker } from '@faker-js/faker'
 import { faker as english } from '@faker-js/faker/locale/en'

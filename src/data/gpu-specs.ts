@@ -1,6 +1,6 @@
 import type { GpuType } from './records/records.ts'
 
-/** What the simulation knows of a GPU type, whoever rents it out. */
+/** The properties of a GPU type, independent of the provider. */
 export interface GpuSpec {
   /** Usable memory in bytes: what the name says. */
   readonly memoryBytes: number
@@ -11,7 +11,7 @@ export interface GpuSpec {
 const GB = 1e9
 
 /**
- * Memory is the interface document's own (2.4); prices stand in the provider's profile. Throughput of an 8B fp8 model at 1,000 tokens in and out: H100 15,200/s and H200
+ * Memory is the interface document's own (2.4); prices are in the provider profile. Throughput of an 8B fp8 model at 1,000 tokens in and out: H100 15,200/s and H200
  * 17,700/s from NVIDIA's TensorRT-LLM performance tables; the others scaled by memory bandwidth and format, A100 0.55,
  * L40S 0.30, L4 0.10 of an H100 (anchored on the inter-token latencies of llm-d's inference simulator), Blackwell by the
  * ratios of the same tables.

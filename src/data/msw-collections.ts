@@ -34,7 +34,7 @@ export interface UserWrite {
 }
 
 export interface DataOptions {
-  /** Told of each write of a user, in the step that changed the index: the place to journal it. */
+  /** Called for each write of a user, in the step that changed the index, so that the write can be recorded. */
   onUserWrite?: (write: UserWrite) => void
 }
 

@@ -99,7 +99,7 @@ const Ramp = z
 const Trace = z
   .strictObject({
     kind: z.literal('trace'),
-    /** Path of the CSV below the fixture's folder; whoever loads the fixture puts what it holds into `text`. */
+    /** Path of the CSV below the fixture's folder; the loader of fixtures puts its content into `text`. */
     path: z.string().min(1).optional(),
     text: z.string().optional(),
     repeat: z.boolean().default(false),

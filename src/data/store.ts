@@ -20,7 +20,7 @@ import {
   Voice,
 } from './records/records.ts'
 
-/** A change of an index, told after it holds. `record` is what stands there now: nothing after a delete. */
+/** A change of an index, reported after the change. `record` is the new record; undefined after a delete. */
 export interface IndexWrite<R> {
   action: 'create' | 'update' | 'delete'
   key: string
@@ -127,7 +127,7 @@ export class Index<R extends object> {
     return stored
   }
 
-  /** Takes a record out; false when there is none. */
+  /** Removes a record. Returns false if it does not exist. */
   delete(key: string, origin?: unknown): boolean {
     if (!this.#records.has(key)) return false
     this.#writableRecords().delete(key)

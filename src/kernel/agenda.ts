@@ -60,12 +60,12 @@ export class Agenda {
     return this.#size
   }
 
-  /** The time of the earliest entry; Infinity when there is none. */
+  /** The time of the earliest entry; Infinity if the agenda is empty. */
   get nextTime(): Micros {
     return this.#size > 0 ? this.#heapTime[0]! : Number.POSITIVE_INFINITY
   }
 
-  /** The time of the earliest entry whose kind is wanted; Infinity when there is none. Looks at every entry. */
+  /** The time of the earliest entry whose kind is wanted; Infinity without such an entry. Looks at every entry. */
   nextTimeMatching(matches: (kind: number) => boolean): Micros {
     let earliest = Number.POSITIVE_INFINITY
     for (let place = 0; place < this.#size; place++) {
@@ -118,7 +118,7 @@ export class Agenda {
     return slot < 0 ? Number.POSITIVE_INFINITY : this.#heapTime[this.#heapIndex[slot]!]!
   }
 
-  /** Takes the earliest entry out and shows it in `time`, `kind`, `subject`, `arg` and `cause`. False when there is none. */
+  /** Takes the earliest entry out and shows it in `time`, `kind`, `subject`, `arg` and `cause`. False if the agenda is empty. */
   take(): boolean {
     if (this.#size === 0) return false
     const slot = this.#heapSlot[0]!
@@ -167,7 +167,7 @@ export class Agenda {
     this.#free = archive.value(this.#free.subarray(0, end))
   }
 
-  /** The same entries. What caused them stands in the journal of this world, and the other begins an empty one. */
+  /** Returns an agenda with the same entries and without their causes: the fork begins an empty journal. */
   fork(): Agenda {
     const copy = new Agenda(0)
     copy.#size = this.#size

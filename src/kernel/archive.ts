@@ -1,7 +1,7 @@
 /**
  * One pass over the state of something, the same for writing it down and for putting it back.
  *
- * Whoever has state says once what it is: `this.#funds = tape.value(this.#funds)`. A tape that records hands back what
+ * A part with state lists it once: `this.#funds = archive.value(this.#funds)`. A tape that records hands back what
  * it was given; one that plays hands out, in the same order, what was recorded. So the two directions can not differ.
  */
 export interface Archive {

@@ -1,7 +1,7 @@
 import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
 
-/** The epoch of every world unless told otherwise: 2026-01-01T00:00:00Z, never the wall's now. */
+/** The default epoch of a world: 2026-01-01T00:00:00Z. It never is the current real time. */
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000
 
 /** How far the clock of a world tells: 200 years, well within what an integer holds of microseconds. */
@@ -15,7 +15,7 @@ export const MAX_WORLD_AGE: Micros = 200 * 365 * DAY
 export class Clock {
   readonly epochMs: number
   #now: Micros
-  /** The moment that was told last, for it is often asked again: what is made is updated then, too. */
+  /** The time that was formatted last. A creation often needs the same time twice. */
   #cachedIsoAt: Micros = Number.NaN
   #cachedIso = ''
 

@@ -6,7 +6,7 @@ import type { Row } from './table.ts'
 /** What an event carries, for people and traces. */
 export type EntryFields = Readonly<Record<string, string | number | boolean | null>>
 
-/** Something that happened: an event of a thing, or a request that entered a door. */
+/** An entry of the journal: an event of a subject, or a request. */
 export interface Entry {
   /** Position in the journal of this world, from 1. Never part of the digest. */
   readonly seq: number
@@ -92,7 +92,7 @@ export class Journal {
     return this.#push(time, kind, id, this.cause, fields)
   }
 
-  /** Records what is told and is nobody's event: it is neither digested nor counted. */
+  /** Records an entry that is no event of a subject. It is neither digested nor counted. */
   recordUndigested(time: Micros, kind: string, subject: string, fields?: EntryFields): number {
     return this.#push(time, kind, subject, 0, fields)
   }

@@ -15,7 +15,7 @@ export class Pacer {
 
   /**
    * @param speed simulated seconds in a real second; 60 makes an hour pass in a minute
-   * @param base where the world's time stands now
+   * @param base the present time of the world
    */
   constructor(speed: number, base: Micros) {
     this.#speed = speed

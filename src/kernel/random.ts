@@ -106,7 +106,7 @@ export class Chance {
       if (i % 4 === 0) this.#draw(key, purpose, i >> 2)
       codes.push(alphabet.charCodeAt(Math.floor((this.#words[i % 4]! / 4_294_967_296) * alphabet.length)))
     }
-    // At once: a text that grows letter by letter is a chain, which whoever reads it first has to walk.
+    // In one step: a text that grows letter by letter is a chain of ropes, which the first read has to flatten.
     return String.fromCharCode(...codes)
   }
 

@@ -1,6 +1,6 @@
 import type { Archive } from './archive.ts'
 
-/** Hears of every row that is put in, written or taken out: whoever checks looks at those again. */
+/** Is called for every row that is added, written or removed, so that a checker looks at it again. */
 export interface WriteObserver {
   onWrite(row: Readonly<Row>, ordinal: number): void
   onRemove(row: Readonly<Row>, ordinal: number): void
@@ -9,7 +9,7 @@ export interface WriteObserver {
 /** Who owns a row: an object made at each fork and compared by identity, never by order. */
 export class Generation {
   readonly #brand = true
-  /** Nobody, unless somebody checks what its owner does. */
+  /** Undefined if no checker observes the owner. */
   observer: WriteObserver | undefined
   /** Keeps generations from being mistaken for any empty object. */
   get isGeneration(): boolean {
@@ -146,7 +146,7 @@ export class Table<R extends Row> {
     }
   }
 
-  /** What a snapshot has of it. Rows that were put back belong to nobody, so they are copied before they are written. */
+  /** What a snapshot has of it. Restored rows have no owner, so they are copied before they are written. */
   archive(archive: Archive): void {
     this.#rows = archive.value(this.#rows)
     this.#useCounts = archive.value(this.#useCounts)

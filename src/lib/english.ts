@@ -1,4 +1,4 @@
-/** How words of somebody's provider stand in sentences of ours: their article, and one of many. */
+/** Articles and singulars for provider words in messages. */
 
 /** Letters whose names begin with a vowel: an LLM, an x-api-key. */
 const VOWEL_SOUNDING_LETTER = /^[aefhilmnorsx]/i
@@ -15,7 +15,7 @@ export function indefiniteArticle(word: string): 'a' | 'an' {
 }
 
 /**
- * One of what a word says many of, which is how a noun stands before another; a word that is no plural as it is.
+ * Returns the singular of a plural, as before another noun. Returns other words unchanged.
  *
  * @example singular('machines') // 'machine'
  */

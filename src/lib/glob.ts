@@ -1,4 +1,4 @@
-/** Patterns for texts, in which `*` stands for any text, the empty text included. */
+/** Patterns for texts, in which `*` matches any text, the empty text included. */
 
 /**
  * Returns the test of a pattern. Each piece between asterisks is searched once and never again from an earlier place:

@@ -2,7 +2,7 @@
 export interface JsonSyntaxProblem {
   line: number
   column: number
-  /** What could stand there, and what does: `expected ',' or '}', got 'x'`. */
+  /** The expected and the actual text: `expected ',' or '}', got 'x'`. */
   reason: string
 }
 
@@ -22,7 +22,7 @@ export function parseJsonText(text: string): JsonParseResult {
   }
 }
 
-/** What a text says as JSON; undefined where it is none, which no JSON says. */
+/** Returns the value of a JSON text; undefined if it is invalid JSON. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -31,7 +31,7 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
-/** What a text says as JSON, or the text itself where it is none. */
+/** Returns the value of a JSON text, or the text itself if it is invalid JSON. */
 export function parseJsonOrText(text: string): unknown {
   const value = tryParseJson(text)
   return value === undefined ? text : value

@@ -170,7 +170,7 @@ describe('a folder', () => {
   // biome-ignore lint/suspicious/noExplicitAny: the point is to write what the types forbid
   const broken: [string, string, (records: any) => void, string][] = [
     [
-      'a GPU that is none',
+      'an unknown GPU',
       'deployments.json',
       r => {
         r[2].gpu = 'H100'
@@ -178,7 +178,7 @@ describe('a folder', () => {
       "deployments.json: $[2].gpu: expected one of 'L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB', 'H200-141GB', 'B200-180GB', 'B300-270GB', 'RTXPRO6000-96GB', got 'H100'. Did you mean 'H100-80GB'? Fix that value.",
     ],
     [
-      'a field that is none',
+      'an unknown field',
       'deployments.json',
       r => {
         r[0].num_gpu = 1
@@ -202,7 +202,7 @@ describe('a folder', () => {
       "hardware.json: $[1].hardware[1].num_gpu: unknown field. Did you mean 'num_gpus'?",
     ],
     [
-      'a kind that is none',
+      'an unknown kind',
       'hardware.json',
       r => {
         r[0].hardware[0].type = 'serverles'
@@ -338,7 +338,7 @@ describe('a folder', () => {
       "schemas.json: $[26].variant: 'text-generation default' is taken",
     ],
     [
-      'a successor that is none',
+      'an unknown successor',
       'models.json',
       r => {
         r[4].replaced_by = 'aurora-labs/aurora-8b-instruc'
@@ -394,7 +394,7 @@ describe('a folder', () => {
       'deployments.json: $[0].settings.max_instances: expected at least min_instances, 3, got 2.',
     ],
     [
-      'a deployment of somebody else',
+      'a deployment of another account',
       'deployments.json',
       r => {
         r[0].model_name = 'zen/assistant'
@@ -426,7 +426,7 @@ describe('a folder', () => {
       'deployments.json: $[5].source: expected where the adapter comes from, got nothing.',
     ],
     [
-      'a base that is none',
+      'an unknown base',
       'deployments.json',
       r => {
         r[5].base_model = 'acme/asistant'
@@ -539,7 +539,7 @@ describe('a folder', () => {
   })
 })
 
-test('an object with a misspelt key, or a path nobody can read, is refused', () => {
+test('an object with a misspelt key, or an unreadable path, is rejected', () => {
   expect(failureOf(() => loadFixture({ account, deploymnts: [] } as never)).message).toBe(
     "Failed to load the fixture: deploymnts: unknown field. Did you mean 'deployments'? Rename or remove it.",
   )

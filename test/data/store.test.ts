@@ -85,7 +85,7 @@ test('listeners hear each write with who made it, and forks keep silent', () => 
   expect(heard).toEqual(['create b me', 'update b undefined', 'delete a you'])
 })
 
-test('forks of forks are independent worlds, whoever writes when', () => {
+test('forks of forks are independent worlds in any order of writes', () => {
   const key = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(
     fc.record({ do: fc.constant('put' as const), on: fc.nat(7), key, name: fc.string({ minLength: 1, maxLength: 3 }) }),

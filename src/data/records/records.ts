@@ -2,7 +2,7 @@
  * The records a fixture is made of: one zod schema a resource, the JSON files' only definition.
  *
  * Wire fields keep the names and types of the interface document, so a fixture reads like an answer of the API. What
- * only the simulation needs (sizes, placement, prices) stands beside them under names of its own and never leaves it.
+ * only the simulation needs (sizes, placement, prices) is in further fields, which no response has.
  */
 import * as z from 'zod'
 import { isIpRange } from '../../lib/ip-ranges.ts'
@@ -305,7 +305,7 @@ export const NodePool = z.strictObject({
         gpus_per_node: z.int().min(1).max(16),
         /** Nodes at the world's epoch. */
         count: z.int().min(0),
-        /** The group grows to this when instances wait, and shrinks to `min` when nodes stand empty; both `count` unless given. */
+        /** The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. Default of both: `count`. */
         max: z.int().min(0).optional(),
         min: z.int().min(0).optional(),
         /** GPUs of each node that other customers of the cloud hold for good. */

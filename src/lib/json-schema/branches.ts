@@ -2,7 +2,7 @@
 import { type JsonSchema, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
 import { dependentEntries } from './validate.ts'
 
-/** A schema that has to fit, and where it stands. */
+/** A schema that has to fit, and its place. */
 export interface LocatedSchema {
   readonly schema: JsonSchema
   readonly at: string

@@ -1,4 +1,4 @@
-/** JSON Schemas as somebody sends them: that they are some, and where their references lead. */
+/** JSON Schemas of requests: checks their form and resolves their references. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue }
 export type JsonSchema = boolean | SchemaObject
 export type SchemaObject = { readonly [keyword: string]: unknown }
@@ -14,7 +14,7 @@ export class SchemaError extends Error {
   }
 }
 
-/** Where one takes too much: nobody tries another way. */
+/** The schema exceeds a limit of effort. No other branch is tried. */
 export class EffortLimitError extends SchemaError {
   override readonly name = 'EffortError'
 }
@@ -84,7 +84,7 @@ export class SchemaDocument {
     this.#root = root
     const references: [ref: string, at: string][] = []
     this.#visit(root, '', references)
-    // What is referred to may stand in a place that no keyword looks at.
+    // A reference may lead to a place that no keyword covers.
     for (let nth = 0; nth < references.length; nth++) this.#visit(this.resolve(...references[nth]!), '', references)
   }
 

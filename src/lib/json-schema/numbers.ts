@@ -2,13 +2,13 @@
 import { SchemaError, type SchemaObject } from './document.ts'
 import { isMultiple } from './validate.ts'
 
-/** How many steps are tried where a multiple of one is none to a division in floating point. */
+/** Steps that are tried if a multiple is inexact in floating point. */
 const MAX_TRIES = 1000
 /**
  * A number that fits all of these schemas.
  *
  * @param span of how many it is drawn where it has a bound on one side alone
- * @throws SchemaError where there is none
+ * @throws SchemaError if no number fits
  */
 export function generateNumber(
   schemas: readonly SchemaObject[],
@@ -69,7 +69,7 @@ function commonStep(steps: readonly number[]): { size: number; times: (count: nu
   }
 }
 
-/** A number as it is written: its digits, and how many of them stand after the point. */
+/** A decimal number: its digits, and the number of digits after the point. */
 function toDecimal(value: number): { digits: bigint; places: number } {
   const [mantissa, exponent = '0'] = String(value).split('e') as [string, string?]
   const [whole, fraction = ''] = mantissa.split('.') as [string, string?]

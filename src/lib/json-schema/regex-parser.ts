@@ -100,7 +100,7 @@ class RegexParser {
     return characterClass(`\\${char}${rest.slice(0, extraLength)}`)
   }
 
-  /** How often what stands before is there; lazy or not makes no difference to what fits. */
+  /** The quantifier of the part before. Greedy and lazy quantifiers fit the same texts. */
   #parseQuantifier(): { min: number; max: number } | undefined {
     const match = /^(?:[*+?]|\{(\d+)(,(\d*))?\})\??/.exec(this.#chars.slice(this.#at, this.#at + 48).join(''))
     if (match === null) return undefined

@@ -23,7 +23,7 @@ const MAX_MEMBERS = 256
 /** How far lengths stray from the least where nothing is said of them. */
 const MAX_EXTRA_LENGTH = 12
 
-/** A pattern of a schema. It may stand anywhere in a text, unless it says otherwise. */
+/** A pattern of a schema. It is not anchored by default. */
 export class RegexPattern {
   readonly source: string
   readonly #tree: RegexNode
@@ -50,7 +50,7 @@ export class RegexPattern {
   }
 
   /**
-   * A text of so many characters that may well fit: what its looks to either side demand, nobody knows beforehand.
+   * Returns a text of this length that probably fits. Lookaheads and lookbehinds are not taken into account.
    *
    * @param attempt of how many tries this is one; they go about it in different ways
    */
@@ -116,7 +116,7 @@ export class RegexPattern {
     }
     const ends = last.slice()
     for (let nth = min; nth < max && last.includes(1); nth++) {
-      // Whence it went on already need not be tried again.
+      // Skip positions that were already visited.
       last = this.#endsOf(body, chars, last).map((is, at) => (is === 1 && ends[at] === 0 ? 1 : 0))
       for (const [at, is] of last.entries()) if (is === 1) ends[at] = 1
     }

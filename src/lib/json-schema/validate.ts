@@ -1,4 +1,4 @@
-/** Whether a value fits a schema: by interpretation, step by step, so that whoever asks can bound the steps. */
+/** Validates values against a schema. It interprets the schema step by step, so that the caller can bound the steps. */
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type JsonSchema, type JsonValue, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
 import { type CountSteps, RegexPattern } from './regex.ts'
@@ -240,7 +240,7 @@ export function hasFormat(name: string, value: string | number): boolean {
   return validate instanceof RegExp ? validate.test(String(value)) : validate(value)
 }
 
-/** What stands at the first places of a list, and at all others; undefined for anything. */
+/** Returns the schemas of the first items of a list, and of all others. Undefined: any value. */
 export function arrayItems(schema: SchemaObject): { first: readonly JsonSchema[]; rest: JsonSchema | undefined } {
   const { items, prefixItems, additionalItems } = schema
   // So says draft 7.
