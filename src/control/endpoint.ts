@@ -1,4 +1,3 @@
-import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { createEndpointFactory, type Operations, RefusalError, refuse } from '../service/endpoint.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
@@ -36,12 +35,4 @@ export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 4
       refuse(status, (error as Error).message)
     throw error
   }
-}
-
-/** The verb of a path among those that exist, or a 404 that names the nearest. */
-export function requireCommandName<Verb extends string>(name: string, known: readonly Verb[], target: string): Verb {
-  const found = known.find(verb => verb === name)
-  if (found !== undefined) return found
-  const advice = formatSuggestion(name, known, `Verbs are ${known.join(', ')}.`)
-  return refuse(404, `Failed to '${name}' ${target}: there is no such verb. ${advice}`)
 }

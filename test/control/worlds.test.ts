@@ -163,7 +163,7 @@ describe('a fork', () => {
     expect(await seen(fork.token)).toEqual(await seen(origin.token))
     expect((await ask(server, '/_sim/journal', fork.token)).body.entries).toEqual([])
 
-    await ask(server, '/_sim/cluster/gpus/H100-80GB/stockOut', fork.token, { method: 'POST' })
+    await ask(server, '/_sim/commands', fork.token, { json: { verb: 'pool.stockOut', target: 'H100-80GB' } })
     for (const { token } of [origin, fork]) await ask(server, '/_sim/clock/advance', token, { json: { by: '1h' } })
     const status = async (token: string) => (await ask(server, `/deploy/${deploy_id}`, token)).body.status
     expect(await status(origin.token)).toBe('running')

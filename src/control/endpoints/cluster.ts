@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/records.ts'
 import { micros } from '../../kernel/duration.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid, requireCommandName } from '../endpoint.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 const NodeSchema = z.object({
   name: z.string(),
@@ -18,29 +18,12 @@ const NodeSchema = z.object({
   slowdown: z.number(),
 })
 
-const GpuSchema = z.object({ gpu: z.string() })
-
 export const listNodes = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/nodes',
   summary: 'The nodes of the fleet, and what of each is free',
   returns: z.array(NodeSchema),
   handle: ({ sim }) => sim.cluster.nodes(),
-})
-
-export const commandNode = control({
-  ...CONTROL_PROVENANCE,
-  route: 'POST /_sim/cluster/nodes/{name}/{verb}',
-  summary: 'Let something happen to a node: crash or repair, cordon or uncordon, drain',
-  example: { target: '/_sim/cluster/nodes/h100-0/crash' },
-  refusals: { 404: 'an unknown node, or a verb that nodes do not have' },
-  returns: NodeSchema,
-  handle: async ({ params: { name, verb }, sim }) => {
-    const act = requireCommandName(verb, ['crash', 'repair', 'cordon', 'uncordon', 'drain'], 'a node')
-    const node = await refuseInvalid(() => sim.cluster.node(name), 404)
-    node[act]()
-    return getNode(sim, name)
-  },
 })
 
 export const getNodeOfDeployment = control({
@@ -133,39 +116,11 @@ export const giveCommand = control({
   },
 })
 
-export const commandGpu = control({
-  ...CONTROL_PROVENANCE,
-  route: 'POST /_sim/cluster/gpus/{gpu}/{verb}',
-  summary: 'Let a GPU type run out of stock, or be back: stockOut or restock',
-  example: { target: '/_sim/cluster/gpus/H100-80GB/stockOut' },
-  refusals: { 404: 'a GPU type without a pool, or a verb that GPUs do not have' },
-  returns: GpuSchema.extend({ stock: z.enum(['in', 'out']) }),
-  handle: async ({ params: { gpu, verb }, sim }) => {
-    const act = requireCommandName(verb, ['stockOut', 'restock'], 'a GPU type')
-    await refuseInvalid(() => sim.cluster[act](gpu as GpuType), 404)
-    return { gpu, stock: act === 'stockOut' ? ('out' as const) : ('in' as const) }
-  },
-})
-
-export const commandCard = control({
-  ...CONTROL_PROVENANCE,
-  route: 'POST /_sim/cluster/card/{verb}',
-  summary: "Let the account's card be declined, or accepted: decline or accept",
-  example: { target: '/_sim/cluster/card/decline' },
-  refusals: { 404: 'a verb that the card does not have' },
-  returns: z.object({ card: z.enum(['declined', 'accepted']) }),
-  handle: ({ params: { verb }, sim }) => {
-    const act = requireCommandName(verb, ['decline', 'accept'], 'the card')
-    sim.cluster.card[act]()
-    return { card: act === 'decline' ? ('declined' as const) : ('accepted' as const) }
-  },
-})
-
 export const listGpuLimits = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/limits',
   summary: "The account's limit of each GPU type, null for none, and how many of it are held or asked for",
-  returns: z.array(GpuSchema.extend({ limit: z.int().nullable(), held: z.int() })),
+  returns: z.array(z.object({ gpu: z.string(), limit: z.int().nullable(), held: z.int() })),
   handle: ({ sim: { world } }) =>
     GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
       gpu,
@@ -174,39 +129,6 @@ export const listGpuLimits = control({
     })),
 })
 
-export const setGpuLimit = control({
-  ...CONTROL_PROVENANCE,
-  route: 'PUT /_sim/cluster/limits/{gpu}',
-  summary: "Set the account's limit of a GPU type; null for none",
-  example: { target: '/_sim/cluster/limits/H100-80GB', body: { limit: 4 } },
-  refusals: { 400: 'a limit that is no count', 404: 'a GPU type without a pool' },
-  body: z.strictObject({ limit: z.number().nullable() }),
-  returns: GpuSchema.extend({ limit: z.int().nullable() }),
-  handle: async ({ params: { gpu }, body: { limit }, sim }) => {
-    await refuseInvalid(() => sim.cluster.limit.set(gpu as GpuType, limit), statusFor(gpu))
-    return { gpu, limit }
-  },
-})
-
-export const setGpuPrice = control({
-  ...CONTROL_PROVENANCE,
-  route: 'PUT /_sim/cluster/prices/{gpu}',
-  summary: 'Set the price of a GPU type in cents per hour, from now on',
-  example: { target: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: 250 } },
-  refusals: { 400: 'a price that is none', 404: 'a GPU type without a pool' },
-  body: z.strictObject({ cents_per_hour: z.number() }),
-  returns: GpuSchema.extend({ cents_per_hour: z.number() }),
-  handle: async ({ params: { gpu }, body: { cents_per_hour }, sim }) => {
-    await refuseInvalid(() => sim.cluster.price.set(gpu as GpuType, cents_per_hour), statusFor(gpu))
-    return { gpu, cents_per_hour }
-  },
-})
-
 function getNode(sim: Simulator, name: string) {
   return sim.cluster.nodes().find(node => node.name === name)!
-}
-
-/** What a refused setting of a GPU type means: the type does not exist, or the value makes no sense. */
-function statusFor(gpu: string): 404 | 400 {
-  return (GPU_TYPES as readonly string[]).includes(gpu) ? 400 : 404
 }
