@@ -47,7 +47,7 @@ describe('health and overview', () => {
       method: 'POST',
       path: '/_sim/clock/advance',
       operation: 'advanceClock',
-      summary: expect.stringContaining('Move time on'),
+      summary: expect.stringContaining('Advance time'),
       takes: [
         { in: 'body', name: 'by', type: 'string or number', required: false },
         { in: 'body', name: 'to', type: 'string', required: false },
@@ -61,7 +61,7 @@ describe('health and overview', () => {
     expect(await command('/_sim/clck', undefined, 'GET')).toEqual({
       status: 404,
       body: {
-        error: "Failed to find '/_sim/clck': the control plane has no such path. Did you mean '/_sim/clock'?",
+        error: "Failed to find '/_sim/clck': unknown path of the control plane. Did you mean '/_sim/clock'?",
       },
     })
     expect((await command('/_sim/clock', {}, 'DELETE')).status).toBe(405)
@@ -264,7 +264,7 @@ describe('until', () => {
   })
 
   test.each([
-    [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET of that path'],
+    [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET with this path'],
     [{ get: '/deploy/list', where: [{}], within: 'soon' }, 'Failed to read the duration'],
     [
       { get: '/deploy/nope', where: {} },
@@ -454,7 +454,7 @@ describe('what goes wrong with the world', () => {
       'Give cents per hour',
       { verb: 'price.set', target: 'H100-80GB', args: { cents: -1 } },
     ],
-    ['POST', '/_sim/cluster/nodes/h100-0/crash', 404, 'the control plane has no such path'],
+    ['POST', '/_sim/cluster/nodes/h100-0/crash', 404, 'unknown path of the control plane'],
     ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment, hosted instance or container'],
   ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
     const { command, sim } = await running()

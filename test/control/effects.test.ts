@@ -122,8 +122,8 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     ],
     bad: [
       until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
-      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET of that path'),
-      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET of that path'),
+      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET with this path'),
+      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET with this path'),
       until({ get: '/deploy/list', where: [{}], within: '-1h' }, 400, 'Failed to read the duration'),
       until({ get: '/deploy/nope', where: {} }, 400, 'Failed to wait: GET /deploy/nope answers 404'),
       until({ get: '/deploy/list', where: { status: 'running' } }, 400, 'Give where as a list'),
@@ -155,7 +155,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' },
     ],
     bad: [
-      { path: '/_sim/ledger?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/ledger?from=', status: 400, says: 'invalid time' },
       { path: '/_sim/ledger?subjct=x', status: 422, says: "Did you mean 'subject'?" },
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],
@@ -167,7 +167,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/report?from=1767225600&step=1h' },
     ],
     bad: [
-      { path: '/_sim/report?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/report?from=', status: 400, says: 'invalid time' },
       { path: '/_sim/report?form=x', status: 422, says: "Did you mean 'from'?" },
       { path: '/_sim/report?from=2025-12-31T00:00:00Z', status: 400, says: 'the world began at' },
       { path: '/_sim/report?to=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
@@ -303,7 +303,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/snapshots', body: {} },
     ],
     bad: [
-      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'there is one of that name' },
+      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'duplicate name' },
       { path: '/_sim/snapshots', body: { name: 'a/b' }, status: 422, says: 'should match pattern' },
     ],
   },
@@ -323,7 +323,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
         path: '/_sim/snapshots/known/import',
         file: SNAPSHOT.toBytes(),
         status: 409,
-        says: 'there is one of that name',
+        says: 'duplicate name',
       },
     ],
   },

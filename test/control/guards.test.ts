@@ -83,7 +83,7 @@ describe('a host that is none of the server', () => {
   test('is named in the refusal with the flag that allows it', async () => {
     const { send } = await running()
     expect(JSON.parse((await send('/', { headers: { host: 'evil.example' } })).text).error).toBe(
-      "Failed to answer for the host 'evil.example': this server does not go by that name. If it should, start it with --allow-host and the name.",
+      "Failed to answer for the host 'evil.example': unknown name of this server. To allow it, start the server with --allow-host and the name.",
     )
   })
 })

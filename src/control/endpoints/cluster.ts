@@ -21,7 +21,7 @@ const NodeSchema = z.object({
 export const listNodes = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/nodes',
-  summary: 'The nodes of the fleet, and what of each is free',
+  summary: 'List the nodes of the fleet with their free GPUs',
   returns: z.array(NodeSchema),
   handle: ({ sim }) => sim.cluster.nodes(),
 })
@@ -29,9 +29,9 @@ export const listNodes = control({
 export const getNodeOfDeployment = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
-  summary: "The node of a deployment's oldest instance that has one, of a hosted instance or of a container",
+  summary: 'Return the node of the oldest placed instance of a deployment, of a hosted instance or of a container',
   example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
-  refusals: { 404: 'an unknown id', 409: 'it has not been placed, or is over' },
+  refusals: { 404: 'an unknown id', 409: 'it has no node yet, or has ended' },
   returns: NodeSchema,
   handle: async ({ params: { deploy_id }, sim }) => {
     const { deployments, rentals } = sim.world
@@ -49,7 +49,7 @@ const ActiveFailureSchema = z.object({
 export const listTroubles = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/troubles',
-  summary: 'What is wrong with the world now, each with the command that puts it right',
+  summary: 'List the active failures of the world, each with the command that undoes it',
   returns: z.array(ActiveFailureSchema),
   handle: ({ sim }) => sim.cluster.activeFailures().map(toActiveFailure),
 })
@@ -57,7 +57,7 @@ export const listTroubles = control({
 export const healWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/heal',
-  summary: 'Put right whatever is wrong and a command can mend; answers what that was',
+  summary: 'Undo all active failures that a command can undo, and return them',
   returns: z.array(ActiveFailureSchema),
   handle: ({ sim }) => sim.cluster.recoverAll().map(toActiveFailure),
 })
@@ -72,7 +72,7 @@ function toActiveFailure({
 export const listVerbs = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/commands',
-  summary: 'Every verb that breaks or mends something, with its target and arguments',
+  summary: 'List the commands that break or repair something, with their targets and arguments',
   returns: z.array(
     z.object({
       verb: z.string(),
@@ -95,9 +95,9 @@ export const listVerbs = control({
 export const giveCommand = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/commands',
-  summary: 'Break or mend something, now or after a while; GET /_sim/commands lists the verbs',
+  summary: 'Execute a command now, or after the duration at. GET /_sim/commands lists the commands',
   example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
-  refusals: { 400: 'an unknown verb or target, or an argument that makes no sense' },
+  refusals: { 400: 'an unknown verb or target, or an invalid argument' },
   body: z.strictObject({
     verb: z.string(),
     target: z.string().optional(),
@@ -119,7 +119,7 @@ export const giveCommand = control({
 export const listGpuLimits = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/limits',
-  summary: "The account's limit of each GPU type, null for none, and how many of it are held or asked for",
+  summary: "List the account's limit for each GPU type (null: unlimited), and how many GPUs are held or requested",
   returns: z.array(z.object({ gpu: z.string(), limit: z.int().nullable(), held: z.int() })),
   handle: ({ sim: { world } }) =>
     GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
