@@ -1,4 +1,4 @@
-/** How time moves in a world, and who holds it. */
+/** The clock of a world in responses of the control plane: its mode and its holds. */
 import * as z from 'zod'
 import { CLOCK_MODES } from '../clock/settings.ts'
 import type { Simulator } from '../simulator/simulator.ts'

@@ -1,37 +1,37 @@
-/** The control plane by its declarations: what `GET /_sim` lists, and the page `docs/control.md`. */
+/** Describes the control plane from its declarations, for `GET /_sim` and the page `docs/control.md`. */
 import * as z from 'zod'
 import { type AnyEndpoint, type FieldSchemas, type Operations, routeParamNames } from '../service/endpoint.ts'
 import { exampleTarget } from '../service/openapi/examples.ts'
 
-/** Something that an endpoint takes. */
+/** A parameter of an endpoint. */
 export interface EndpointParameter {
   readonly in: 'path' | 'query' | 'body'
   readonly name: string
-  /** In words: `string or number`, `'manual' or 'scaled'`. */
+  /** The type as text: `string or number`, `'manual' or 'scaled'`. */
   readonly type: string
   readonly required: boolean
 }
 
-/** A request that works in the default world. */
+/** A request that succeeds in the default world. */
 export interface ExampleRequest {
   /** Path and query. */
   readonly target: string
   readonly body?: unknown
 }
 
-/** Everything an endpoint takes, in the order path, query, body. */
+/** Returns the parameters of an endpoint in the order path, query, body. */
 export function parametersOf({ path, query, body }: AnyEndpoint): EndpointParameter[] {
   const names = routeParamNames(path).map(name => ({ in: 'path' as const, name, type: 'string', required: true }))
   return [...names, ...fieldsOf('query', query), ...fieldsOf('body', shapeOf(body))]
 }
 
-/** A request to an endpoint, as its declaration gives it. */
+/** Returns the example of an endpoint's declaration. */
 export function exampleRequest(endpoint: AnyEndpoint): ExampleRequest {
   const { body } = endpoint.example
   return { target: exampleTarget(endpoint), ...(body !== undefined && { body }) }
 }
 
-/** A section an endpoint: what it does, what it takes, what it refuses, and a line to paste. */
+/** Returns a Markdown page with a section for each endpoint: summary, parameters, refusals, and an example for a shell. */
 export function controlPage(operations: Operations): string {
   return Object.values(operations as Operations<unknown>)
     .map(endpoint => formatEndpoint(endpoint as AnyEndpoint))
@@ -84,11 +84,11 @@ function fieldsOf(place: 'query' | 'body', fields: FieldSchemas): EndpointParame
 
 type Schema = z.core.JSONSchema.JSONSchema
 
-/** A type in words; what a list or an object holds is for the summary to say. */
+/** Returns a type as text, without the content of lists and objects. */
 function formatType(schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map(word => `'${String(word)}'`).join(' or ')
   const options = schema.anyOf ?? schema.oneOf
   if (options !== undefined) return options.map(option => formatType(option as Schema)).join(' or ')
-  const defaultNote = schema.default === undefined ? '' : `, ${String(schema.default)} unless given`
+  const defaultNote = schema.default === undefined ? '' : `; default: ${String(schema.default)}`
   return `${schema.type === undefined ? 'anything' : [schema.type].flat().join(' or ')}${defaultNote}`
 }

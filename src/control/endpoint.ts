@@ -1,15 +1,14 @@
-import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { createEndpointFactory, type Operations, RefusalError, refuse } from '../service/endpoint.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
 
-/** What handlers of the control plane get besides their input. */
+/** What handlers of the control plane get in addition to their input. */
 export interface ControlScope {
   sim: Simulator
-  /** The worlds of the server, `sim`'s among them. */
+  /** The worlds of the server, including that of `sim`. */
   worlds: Worlds
-  /** The scenarios whose timelines it can play. */
+  /** The scenarios whose timelines the server can play. */
   library: TimelineLibrary
   /** Every operation of the control plane. */
   operations: Operations
@@ -18,30 +17,22 @@ export interface ControlScope {
 /** Declares an endpoint of the control plane; its export name is its operation id. */
 export const control = createEndpointFactory<ControlScope, true>()
 
-/** What every declaration of the control plane has in common: none of it is the service's. */
+/** The provenance of every declaration here: the control plane is no part of the service's document. */
 export const CONTROL_PROVENANCE = { provenance: 'assumed', assumptions: [] } as const
 
 /**
- * Runs a command of the simulator; what it will not take becomes a refusal, and nothing has changed then.
+ * Calls the simulator, and turns its error about invalid input into a refusal. Nothing has changed then.
  *
- * @example await attempt(() => sim.clock.advanceInSlices(body.by))
+ * @example await refuseInvalid(() => sim.clock.advanceInSlices(body.by))
  */
 export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 400): Promise<T> {
   try {
     return await command()
   } catch (error) {
     if (error instanceof RefusalError) throw error
-    // The simulator says what it will not take with a RangeError; an advance that fires too much has its own.
+    // The simulator throws a RangeError for invalid input, and an EventCapError for a move with too many events.
     if (error instanceof RangeError || (error as Error).name === 'EventCapError')
       refuse(status, (error as Error).message)
     throw error
   }
-}
-
-/** The verb of a path among those that exist, or a 404 that names the nearest. */
-export function requireCommandName<Verb extends string>(name: string, known: readonly Verb[], target: string): Verb {
-  const found = known.find(verb => verb === name)
-  if (found !== undefined) return found
-  const advice = formatSuggestion(name, known, `Verbs are ${known.join(', ')}.`)
-  return refuse(404, `Failed to '${name}' ${target}: there is no such verb. ${advice}`)
 }

@@ -1,17 +1,17 @@
 /**
- * Who may speak to the server at all. A simulator on a developer's machine is in reach of every web page that the
- * developer opens; these rules keep pages, rebound names and forms away from it.
+ * Checks which requests may reach the server. Every web page that a developer opens can send requests to a simulator on
+ * the same machine. These guards reject those of pages, rebound host names and forms.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 
-/** A request that a guard turned away. */
+/** The refusal of a guard. */
 export interface GuardRefusal {
   readonly status: 401 | 403 | 415
   readonly message: string
 }
 
-/** What the guards look at: the headers as they came, for a URL can hold another host. */
+/** The parts of a request that guards read: the original headers, because a URL can have another host. */
 export interface GuardedRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -21,14 +21,14 @@ export interface GuardedRequest {
 export const CONTROL_TOKEN_HEADER = 'x-sim-control-token'
 
 /**
- * The names that the server answers to: loopback names, addresses, names of one label (which no public DNS has), and
- * those that were allowed.
+ * Returns a guard that accepts loopback names, addresses, names of one label (which no public DNS has), and `allowed`
+ * names.
  *
- * @param allowed further names; `.example.test` allows everything below one
+ * @param allowed further names; `.example.test` allows all its subdomains
  */
 export function hostGuard(allowed: readonly string[] = []): (host: string | undefined) => GuardRefusal | undefined {
   const names = allowed.map(name => name.toLowerCase())
-  // Nearly all requests of a server's life name the same host.
+  // Almost all requests to a server have the same host.
   let lastAllowed: string | undefined
   return host => {
     if (host !== undefined && host === lastAllowed) return undefined
@@ -40,13 +40,13 @@ export function hostGuard(allowed: readonly string[] = []): (host: string | unde
     return {
       status: 403,
       message:
-        `Failed to answer for the host '${printable(name)}': this server does not go by that name. ` +
-        'If it should, start it with --allow-host and the name.',
+        `Failed to answer for the host '${printable(name)}': unknown name of this server. ` +
+        'To allow it, start the server with --allow-host and the name.',
     }
   }
 }
 
-/** Turns away what a web page of another origin could send, with or without its user's knowledge. */
+/** Rejects what a web page of another origin could send, with or without the knowledge of its user. */
 export function originGuard(visitor: GuardedRequest): GuardRefusal | undefined {
   const { method, url, headers } = visitor
   const away = siteGuard(visitor)
@@ -55,11 +55,11 @@ export function originGuard(visitor: GuardedRequest): GuardRefusal | undefined {
   const type = headers['content-type']
   const hasBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
   if (type === undefined ? !hasBody : /^application\/json\s*(;|$)/i.test(String(type))) return undefined
-  // A page could send a form, and no browser sends one to somebody else without saying where it comes from.
+  // A page could send a form, but a browser adds the origin to a form for another site.
   if (isUpload(url) && /^multipart\/form-data\s*;/i.test(String(type))) return undefined
   return {
     status: 415,
-    message: `Failed to read the command: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`,
+    message: `Failed to read the request: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`,
   }
 }
 
@@ -67,13 +67,17 @@ export function originGuard(visitor: GuardedRequest): GuardRefusal | undefined {
 function siteGuard({ headers }: GuardedRequest): GuardRefusal | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'cross-site' || site === 'same-site') {
-    return { status: 403, message: 'Failed to answer: another site asked. Ask from a page of this server, or by curl.' }
+    return {
+      status: 403,
+      message:
+        'Failed to answer: the request came from a page of another site. Send it from a page of this server, or with curl.',
+    }
   }
   const { origin } = headers
   if (typeof origin === 'string' && !isSameOrigin(origin, headers.host)) {
     return {
       status: 403,
-      message: `Failed to answer the origin '${printable(origin)}': the server takes commands from its own pages only.`,
+      message: `Failed to answer the origin '${printable(origin)}': the server accepts requests of its own pages only.`,
     }
   }
   return undefined
@@ -90,24 +94,24 @@ export function serviceGuard(visitor: GuardedRequest, hasToken: () => boolean): 
   return away === undefined || hasToken() ? undefined : away
 }
 
-/** Whether a request goes where files are taken. */
+/** Returns whether the path of a request takes an uploaded file. */
 function isUpload(url: string | undefined): boolean {
   return /\/_sim\/snapshots\/[^/?]*\/import\/?(\?|$)/.test(url ?? '')
 }
 
-/** Asks for the control token, as `x-sim-control-token` or as the bearer. */
+/** Returns a guard that requires the control token, as `x-sim-control-token` or as the bearer. */
 export function tokenGuard(token: string): (visitor: GuardedRequest) => GuardRefusal | undefined {
   return ({ headers }) => {
     const sentToken = headers[CONTROL_TOKEN_HEADER] ?? /^bearer\s+(\S+)$/i.exec(headers.authorization as string)?.[1]
     if (typeof sentToken === 'string' && equalsInConstantTime(sentToken, token)) return undefined
     return {
       status: 401,
-      message: `Failed to answer: other machines reach this server, so its control plane asks for a token. Send the one it printed as ${CONTROL_TOKEN_HEADER}.`,
+      message: `Failed to answer: other machines can reach this server, so its control plane requires a token. Send the token that the server printed as ${CONTROL_TOKEN_HEADER}.`,
     }
   }
 }
 
-/** Whether a server bound to this name or address is in reach of its own machine only. */
+/** Returns whether only its own machine can reach a server with this host name or address. */
 export function isLoopback(hostname: string): boolean {
   const name = hostName(hostname)
   return (
@@ -123,12 +127,12 @@ function isLocal(name: string): boolean {
   return isLoopback(name) || isIP(name) !== 0 || /^[a-z0-9_-]+$/.test(name)
 }
 
-/** Without port, brackets and final dot, in lower case. */
+/** Returns the host without port, brackets and final dot, in lower case. */
 function hostName(host: string): string {
   const lower = host.toLowerCase()
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(lower)
   if (bracketed) return bracketed[1]!
-  // The look for colons first: what Node knows of IPv6 takes 4 ms to be made ready, at the first request of all.
+  // Colons first: the first call of isIP for IPv6 takes 4 ms.
   if (/:.*:/.test(lower) && isIP(lower) === 6) return lower
   return lower.replace(/:\d*$/, '').replace(/\.$/, '')
 }
@@ -137,13 +141,13 @@ function isSameOrigin(origin: string, host: string | readonly string[] | undefin
   return typeof host === 'string' && origin.toLowerCase().replace(/^https?:\/\//, '') === host.toLowerCase()
 }
 
-/** Compares without telling by its time how much was right. */
+/** Compares two tokens in a time that does not depend on their common part. */
 function equalsInConstantTime(sentToken: string, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(sentToken), digest(token))
 }
 
-/** What came over the wire may hold anything; a message shows the harmless start of it. */
+/** Returns the first 100 characters of text of a client, with only printable ASCII. */
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100)
 }

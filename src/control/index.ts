@@ -1,4 +1,4 @@
-/** The simulator's own endpoints: `Request` in, `Response` out, like the service's. */
+/** The control plane: the simulator's own endpoints, which take a `Request` and return a `Response` as the service does. */
 
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { type Operations, sortByPath } from '../service/endpoint.ts'
@@ -21,7 +21,7 @@ import * as snapshots from './endpoints/snapshots.ts'
 import * as worldsOfServer from './endpoints/worlds.ts'
 
 /**
- * Every operation of the control plane by its id: what a typed client of it is made from.
+ * Every operation of the control plane by its id. Typed clients are made from it.
  *
  * @example createClientOf(controlOperations, fetch, { baseUrl: 'http://127.0.0.1:4010' }).advanceClock({ by: '2h' })
  */
@@ -40,16 +40,16 @@ export const controlOperations = sortByPath({
 } satisfies Operations<ControlScope>)
 
 export interface Control {
-  /** Answers a request to the control plane of a world. Guards are the door's business: they come before. */
+  /** Answers a request to the control plane of a world. The transport applies the guards before. */
   answer(sim: Simulator, request: Request, call: IncomingRequest): Response | Promise<Response>
 }
 
-/** What tells about the simulator itself, or of all its worlds, and never waits for this one. */
+/** Operations about the simulator or all its worlds. They do not wait for the clock of this world. */
 const IMMEDIATE_OPERATIONS: readonly string[] = [
   ...['getHealth', 'getOverview', 'getRoot'],
   ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
 ]
-/** What would only write about itself, every time that somebody looks. */
+/** Operations that the journal leaves out: they only read, often repeatedly. */
 const UNJOURNALED_OPERATIONS: readonly string[] = [
   ...IMMEDIATE_OPERATIONS,
   'getJournal',
@@ -65,23 +65,23 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
 const NO_SCENARIOS: TimelineLibrary = {
   names: () => [],
   async read(name) {
-    throw new RangeError(`Failed to read the scenario '${name}': this server knows none.`)
+    throw new RangeError(`Failed to read the scenario '${name}': this server has no scenarios.`)
   },
 }
 
-/** Makes the control plane of a server: one for all of its worlds. */
+/** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
   const pipeline = createPipeline<Simulator, ControlScope>({
     operations: controlOperations,
-    // A mistyped parameter of a command would be a command that does something else.
+    // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
     createScope: sim => ({ sim, worlds, library, operations: controlOperations }),
-    // Where the clock says the world is: health must not have to catch up first.
+    // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     openEntry({ world }, operation, method, path) {
       if (operation === '' || UNJOURNALED_OPERATIONS.includes(operation)) return undefined
       const entry = world.openRequest(operation, method, path)
-      // What a command does has a cause of its own; what happens while one waits is not its doing.
+      // Closed at once, because it does not cause the events that fire while it waits.
       world.closeRequest(entry, 0)
       return entry
     },
@@ -106,7 +106,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
 function notFound(target: string, { headers }: Response): Response {
   const path = target.split('?', 1)[0]!
   const paths = new Set(Object.values(controlOperations).map(endpoint => endpoint.path))
-  const advice = formatSuggestion(path, paths, 'GET /_sim lists those it has.')
-  const error = `Failed to find '${path}': the control plane has no such path. ${advice}`
+  const advice = formatSuggestion(path, paths, 'GET /_sim lists the paths.')
+  const error = `Failed to find '${path}': unknown path of the control plane. ${advice}`
   return new Response(JSON.stringify({ error }), { status: 404, headers })
 }

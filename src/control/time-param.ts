@@ -3,9 +3,10 @@ import { refuse } from '../service/endpoint.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
 /**
- * Microseconds since the epoch of the world, of a moment in a query: Unix seconds or ISO 8601. Refuses any other with 400.
+ * Returns a time of a query in microseconds since the epoch of the world. It takes Unix seconds or ISO 8601, and refuses
+ * anything else with 400.
  *
- * @param purpose what the moment is for, as in `read the ledger from`
+ * @param purpose what the time is for, as in `read the ledger from`
  */
 export function parseTimeParam({ world }: Simulator, purpose: string, text: string): Micros {
   const trimmed = text.trim()
@@ -16,6 +17,6 @@ export function parseTimeParam({ world }: Simulator, purpose: string, text: stri
   if (Number.isFinite(time)) return time
   return refuse(
     400,
-    `Failed to ${purpose} '${text}': no moment. Give Unix seconds, or ISO 8601 as in '2026-01-01T00:00:00Z'.`,
+    `Failed to ${purpose} '${text}': invalid time. Give Unix seconds, or ISO 8601 as in '2026-01-01T00:00:00Z'.`,
   )
 }

@@ -1,4 +1,4 @@
-/** Who waits for time in a world, as the control plane tells it. */
+/** The pending requests of a world in responses of the control plane. */
 import * as z from 'zod'
 import type { Simulator } from '../simulator/simulator.ts'
 
@@ -6,16 +6,16 @@ export const PendingRequestSchema = z
   .object({
     operation: z.string().nullable(),
     request: z.string().describe('Method and path'),
-    id: z.string().nullable().describe('Of the answer; null where a fault of the wire delays it'),
+    id: z.string().nullable().describe('The id of the answer; null if a fault rule delays it'),
     model: z.string().nullable().describe('As the request names it'),
     deploy_id: z.string().nullable().describe('The deployment that answers; null for models of the catalog'),
-    since: z.string().describe('The time of the world when it began to wait'),
-    waited_seconds: z.number().describe('Real seconds since then'),
-    for: z.string().describe('What it waits for'),
+    since: z.string().describe('The time of the world at the start of the wait'),
+    waited_seconds: z.number().describe('Real seconds since the start of the wait'),
+    for: z.string().describe('The reason of the wait'),
     until: z
       .string()
       .nullable()
-      .describe('When that comes if nobody does anything until then; null where nothing that is planned brings it'),
+      .describe('The end of the wait if there is no further request or command; null if no scheduled event ends it'),
   })
   .meta({ id: 'WaitingRequest' })
 

@@ -47,7 +47,7 @@ describe('health and overview', () => {
       method: 'POST',
       path: '/_sim/clock/advance',
       operation: 'advanceClock',
-      summary: expect.stringContaining('Move time on'),
+      summary: expect.stringContaining('Advance time'),
       takes: [
         { in: 'body', name: 'by', type: 'string or number', required: false },
         { in: 'body', name: 'to', type: 'string', required: false },
@@ -61,7 +61,7 @@ describe('health and overview', () => {
     expect(await command('/_sim/clck', undefined, 'GET')).toEqual({
       status: 404,
       body: {
-        error: "Failed to find '/_sim/clck': the control plane has no such path. Did you mean '/_sim/clock'?",
+        error: "Failed to find '/_sim/clck': unknown path of the control plane. Did you mean '/_sim/clock'?",
       },
     })
     expect((await command('/_sim/clock', {}, 'DELETE')).status).toBe(405)
@@ -264,7 +264,7 @@ describe('until', () => {
   })
 
   test.each([
-    [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET of that path'],
+    [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET with this path'],
     [{ get: '/deploy/list', where: [{}], within: 'soon' }, 'Failed to read the duration'],
     [
       { get: '/deploy/nope', where: {} },
@@ -321,16 +321,16 @@ describe('the journal', () => {
   test('holds requests and commands, and not the looks at it', async () => {
     const world = await running({ fixtures: 'empty' })
     await world.ask('/deploy/list')
-    await world.command('/_sim/cluster/card/decline')
+    await world.command('/_sim/commands', { verb: 'card.decline' })
     await world.command('/_sim/journal', undefined, 'GET')
     await world.command('/_sim/health', undefined, 'GET')
     const { entries } = (await world.command('/_sim/journal', undefined, 'GET')).body
     expect(entries.map(({ kind, subject }: Record<string, string>) => `${kind} ${subject}`)).toEqual([
       'request GET /deploy/list',
-      'request POST /_sim/cluster/card/decline',
+      'request POST /_sim/commands',
       expect.stringMatching(/^card\.declined /),
     ])
-    expect(entries[1].fields).toEqual({ operation: 'commandCard', status: 200 })
+    expect(entries[1].fields).toEqual({ operation: 'giveCommand', status: 200 })
   })
 
   test('never shows a token, wherever it was sent', async () => {
@@ -406,11 +406,16 @@ describe('what goes wrong with the world', () => {
     await world.command('/_sim/clock/advance', { by: '20m' })
     const { name } = (await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).body
 
-    expect((await world.command(`/_sim/cluster/nodes/${name}/crash`)).body).toMatchObject({ name, state: 'down' })
+    const stateAfter = async (verb: string) => {
+      expect((await world.command('/_sim/commands', { verb, target: name })).body).toMatchObject({ verb })
+      const nodes = (await world.command('/_sim/cluster/nodes', undefined, 'GET')).body
+      return nodes.find((node: { name: string }) => node.name === name).state
+    }
+    expect(await stateAfter('node.crash')).toBe('down')
     expect(await (await world.ask(`/deploy/${id}`)).json()).toMatchObject({ instances: { running: 0 } })
-    expect((await world.command(`/_sim/cluster/nodes/${name}/repair`)).body.state).toBe('ready')
-    expect((await world.command(`/_sim/cluster/nodes/${name}/cordon`)).body.state).toBe('cordoned')
-    expect((await world.command(`/_sim/cluster/nodes/${name}/uncordon`)).body.state).toBe('ready')
+    expect(await stateAfter('node.repair')).toBe('ready')
+    expect(await stateAfter('node.cordon')).toBe('cordoned')
+    expect(await stateAfter('node.uncordon')).toBe('ready')
   })
 
   test('over HTTP and in the process the same thing happens', async () => {
@@ -419,30 +424,37 @@ describe('what goes wrong with the world', () => {
     here.sim.cluster.card.decline()
     here.sim.cluster.limit.set('H100-80GB', null)
     here.sim.cluster.price.set('H100-80GB', 300)
-    const bodies = [
-      await there.command('/_sim/cluster/gpus/H100-80GB/stockOut'),
-      await there.command('/_sim/cluster/card/decline'),
-      await there.command('/_sim/cluster/limits/H100-80GB', { limit: null }, 'PUT'),
-      await there.command('/_sim/cluster/prices/H100-80GB', { cents_per_hour: 300 }, 'PUT'),
-    ].map(({ body }) => body)
-    expect(bodies).toEqual([
-      { gpu: 'H100-80GB', stock: 'out' },
-      { card: 'declined' },
-      { gpu: 'H100-80GB', limit: null },
-      { gpu: 'H100-80GB', cents_per_hour: 300 },
-    ])
+    for (const command of [
+      { verb: 'pool.stockOut', target: 'H100-80GB' },
+      { verb: 'card.decline' },
+      { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } },
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: 300 } },
+    ]) {
+      const { status, body } = await there.command('/_sim/commands', command)
+      expect([status, body]).toEqual([200, { verb: command.verb, at: there.sim.clock.iso }])
+    }
     expect(there.sim.digest).toBe(here.sim.digest)
   })
 
   test.each([
-    ['POST', '/_sim/cluster/nodes/h100-O/crash', 404, "Did you mean 'h100-0'?"],
-    ['POST', '/_sim/cluster/nodes/h100-0/crsh', 404, "Did you mean 'crash'?"],
-    ['POST', '/_sim/cluster/gpus/H100/stockOut', 404, "Did you mean 'H100-80GB'?"],
-    ['POST', '/_sim/cluster/gpus/H100-80GB/stockout', 404, "Did you mean 'stockOut'?"],
-    ['POST', '/_sim/cluster/card/steal', 404, 'Verbs are decline, accept.'],
-    ['PUT', '/_sim/cluster/limits/H100-80GB', 400, 'Give an integer of at least 0', { limit: 1.5 }],
-    ['PUT', '/_sim/cluster/limits/H100', 404, "Did you mean 'H100-80GB'?", { limit: 1 }],
-    ['PUT', '/_sim/cluster/prices/H100-80GB', 400, 'Give cents per hour', { cents_per_hour: -1 }],
+    ['POST', '/_sim/commands', 400, "Did you mean 'h100-0'?", { verb: 'node.crash', target: 'h100-O' }],
+    ['POST', '/_sim/commands', 400, "Did you mean 'node.crash'?", { verb: 'node.crsh', target: 'h100-0' }],
+    ['POST', '/_sim/commands', 400, "Did you mean 'H100-80GB'?", { verb: 'pool.stockOut', target: 'H100' }],
+    [
+      'POST',
+      '/_sim/commands',
+      400,
+      'Give an integer of at least 0',
+      { verb: 'limit.set', target: 'H100-80GB', args: { limit: 1.5 } },
+    ],
+    [
+      'POST',
+      '/_sim/commands',
+      400,
+      'Give cents per hour',
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: -1 } },
+    ],
+    ['POST', '/_sim/cluster/nodes/h100-0/crash', 404, 'unknown path of the control plane'],
     ['GET', '/_sim/cluster/deployments/none/node', 404, 'no deployment, hosted instance or container'],
   ])('%s %s is refused with a hint, and nothing changes', async (method, path, status, hint, body?: unknown) => {
     const { command, sim } = await running()
@@ -465,8 +477,9 @@ describe('the typed client', () => {
     const moved = await control.advanceClock({ by: '10m' })
     expect(moved.now).toBe(sim.clock.iso)
     expect((await control.getHealth()).status).toBe('ok')
-    expect(await control.commandNode({ name: 'h100-0', verb: 'cordon' })).toMatchObject({ state: 'cordoned' })
-    await expect(control.commandNode({ name: 'h100-0', verb: 'crush' })).rejects.toMatchObject({ status: 404 })
+    expect(await control.giveCommand({ verb: 'node.cordon', target: 'h100-0' })).toMatchObject({ verb: 'node.cordon' })
+    expect(sim.cluster.node('h100-0').state).toBe('cordoned')
+    await expect(control.giveCommand({ verb: 'node.crush', target: 'h100-0' })).rejects.toMatchObject({ status: 400 })
   })
 })
 

@@ -122,8 +122,8 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     ],
     bad: [
       until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
-      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET of that path'),
-      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET of that path'),
+      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET with this path'),
+      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET with this path'),
       until({ get: '/deploy/list', where: [{}], within: '-1h' }, 400, 'Failed to read the duration'),
       until({ get: '/deploy/nope', where: {} }, 400, 'Failed to wait: GET /deploy/nope answers 404'),
       until({ get: '/deploy/list', where: { status: 'running' } }, 400, 'Give where as a list'),
@@ -155,7 +155,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' },
     ],
     bad: [
-      { path: '/_sim/ledger?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/ledger?from=', status: 400, says: 'invalid time' },
       { path: '/_sim/ledger?subjct=x', status: 422, says: "Did you mean 'subject'?" },
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],
@@ -167,7 +167,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/report?from=1767225600&step=1h' },
     ],
     bad: [
-      { path: '/_sim/report?from=', status: 400, says: 'no moment' },
+      { path: '/_sim/report?from=', status: 400, says: 'invalid time' },
       { path: '/_sim/report?form=x', status: 422, says: "Did you mean 'from'?" },
       { path: '/_sim/report?from=2025-12-31T00:00:00Z', status: 400, says: 'the world began at' },
       { path: '/_sim/report?to=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
@@ -176,15 +176,6 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     ],
   },
   listNodes: { good: [{ path: '/_sim/cluster/nodes' }], bad: [] },
-  commandNode: {
-    good: ['crash', 'repair', 'cordon', 'uncordon'].map(verb => ({ path: `/_sim/cluster/nodes/h100-0/${verb}` })),
-    bad: [
-      { path: '/_sim/cluster/nodes/h100-o/crash', status: 404, says: /Did you mean 'h100-\d+'\?/ },
-      { path: '/_sim/cluster/nodes/h100-0/repare', status: 404, says: "Did you mean 'repair'?" },
-      { path: '/_sim/cluster/nodes/h100-0/toString', status: 404, says: 'there is no such verb' },
-      { path: '/_sim/cluster/nodes/__proto__/crash', status: 404, says: 'the fleet has none of that name' },
-    ],
-  },
   getNodeOfDeployment: {
     good: [{ path: `/_sim/cluster/deployments/${RUNNING}/node` }],
     bad: [
@@ -192,35 +183,9 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/cluster/deployments/none/node', status: 404, says: 'no deployment, hosted instance or container' },
     ],
   },
-  commandGpu: {
-    good: ['stockOut', 'restock'].map(verb => ({ path: `/_sim/cluster/gpus/L4-24GB/${verb}` })),
-    bad: [
-      { path: '/_sim/cluster/gpus/L4-24/stockOut', status: 404, says: "Did you mean 'L4-24GB'?" },
-      { path: '/_sim/cluster/gpus/T4/stockOut', status: 404, says: 'Types are L4-24GB, L40S-48GB,' },
-      { path: '/_sim/cluster/gpus/other/stockOut', status: 404, says: 'no pool has it' },
-      { path: '/_sim/cluster/gpus/L4-24GB/restok', status: 404, says: "Did you mean 'restock'?" },
-    ],
-  },
-  commandCard: {
-    good: ['decline', 'accept'].map(verb => ({ path: `/_sim/cluster/card/${verb}` })),
-    bad: [{ path: '/_sim/cluster/card/declined', status: 404, says: "Did you mean 'decline'?" }],
-  },
   listGpuLimits: {
     good: [{ path: '/_sim/cluster/limits' }],
     bad: [{ path: '/_sim/cluster/limits?gpu=H100-80GB', status: 422, says: 'It takes none.' }],
-  },
-  setGpuLimit: {
-    good: [4, 0, null].map(limit => ({ path: '/_sim/cluster/limits/H100-80GB', body: { limit } })),
-    bad: [
-      {
-        path: '/_sim/cluster/limits/H100-80GB',
-        body: { limit: -1 },
-        status: 400,
-        says: 'Give an integer of at least 0',
-      },
-      { path: '/_sim/cluster/limits/H100-80GB', body: {}, status: 422, says: 'limit' },
-      { path: '/_sim/cluster/limits/H100-80', body: { limit: 1 }, status: 404, says: "Did you mean 'H100-80GB'?" },
-    ],
   },
   createWorld: {
     good: [{ path: '/_sim/worlds' }, { path: '/_sim/worlds', body: { fixtures: 'empty', seed: 3 } }],
@@ -247,6 +212,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-a' } },
       { path: '/_sim/commands', body: { verb: 'zone.up', target: 'east-a', at: '10m' } },
       { path: '/_sim/commands', body: { verb: 'hub.throttle', args: { share: 0.1 } } },
+      { path: '/_sim/commands', body: { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } } },
     ],
     bad: [
       { path: '/_sim/commands', body: { verb: 'zone.dwon' }, status: 400, says: "Did you mean 'zone.down'?" },
@@ -259,19 +225,19 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       },
       { path: '/_sim/commands', body: { verb: 'hub.throttle' }, status: 400, says: 'share is missing' },
       { path: '/_sim/commands', body: {}, status: 422, says: 'verb' },
-    ],
-  },
-  setGpuPrice: {
-    good: [0, 219.5].map(cents_per_hour => ({ path: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour } })),
-    bad: [
       {
-        path: '/_sim/cluster/prices/H100-80GB',
-        body: { cents_per_hour: -0.5 },
+        path: '/_sim/commands',
+        body: { verb: 'node.crash', target: '__proto__' },
+        status: 400,
+        says: 'the fleet has none of that name',
+      },
+      { path: '/_sim/commands', body: { verb: 'pool.stockOut', target: 'other' }, status: 400, says: 'no pool has it' },
+      {
+        path: '/_sim/commands',
+        body: { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },
         status: 400,
         says: 'Give cents per hour from 0 to 1,000,000,000',
       },
-      { path: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: '5' }, status: 422, says: 'cents_per_hour' },
-      { path: '/_sim/cluster/prices/T4', body: { cents_per_hour: 5 }, status: 404, says: 'no pool has it' },
     ],
   },
   listFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
@@ -337,7 +303,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/snapshots', body: {} },
     ],
     bad: [
-      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'there is one of that name' },
+      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'duplicate name' },
       { path: '/_sim/snapshots', body: { name: 'a/b' }, status: 422, says: 'should match pattern' },
     ],
   },
@@ -357,7 +323,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
         path: '/_sim/snapshots/known/import',
         file: SNAPSHOT.toBytes(),
         status: 409,
-        says: 'there is one of that name',
+        says: 'duplicate name',
       },
     ],
   },
@@ -528,7 +494,7 @@ describe('the journal', () => {
       await world.ask(`/v1/voices/${secret}`)
       await world.ask(`/${secret}/${secret}`, { headers: { authorization: `Bearer ${secret}`, 'alt-api-key': secret } })
       await world.command(`/_sim/${secret}`, undefined, 'GET')
-      await world.command(`/_sim/cluster/nodes/${secret}/crash`)
+      await world.command('/_sim/commands', { verb: 'node.crash', target: secret })
     }
     await world.command('/_sim/clock/advance', { by: '1h' })
 
@@ -572,7 +538,7 @@ test('a GPU limit that was set is the one that is read', async () => {
   const world = await running()
   const read = async () => (await world.command('/_sim/cluster/limits', undefined, 'GET')).body
   const [before] = (await read()).filter(({ gpu }: { gpu: string }) => gpu === 'H100-80GB')
-  await world.command('/_sim/cluster/limits/H100-80GB', { limit: 3 }, 'PUT')
+  await world.command('/_sim/commands', { verb: 'limit.set', target: 'H100-80GB', args: { limit: 3 } })
   expect(await read()).toContainEqual({ gpu: 'H100-80GB', limit: 3, held: before.held })
 })
 
@@ -597,8 +563,8 @@ test('a reset world goes the same way again', async () => {
       method: 'POST',
       body: JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }),
     })
-    await world.command('/_sim/cluster/nodes/h100-0/crash')
-    await world.command('/_sim/cluster/prices/H100-80GB', { cents_per_hour: 1 }, 'PUT')
+    await world.command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
+    await world.command('/_sim/commands', { verb: 'price.set', target: 'H100-80GB', args: { cents: 1 } })
     await world.command('/_sim/clock/advance', { by: '20m' })
     return [world.sim.digest, await (await world.ask('/deploy/list')).text(), world.sim.ledger.balance]
   }

@@ -10,9 +10,9 @@ const COMMANDS: { path: string; method: string; body?: string }[] = [
   { path: '/_sim/clock/advance', method: 'POST', body: '{"by":"1h"}' },
   { path: '/_sim/clock/next', method: 'POST' },
   { path: '/_sim/clock', method: 'PUT', body: '{"mode":"scaled"}' },
-  { path: '/_sim/cluster/card/decline', method: 'POST' },
-  { path: '/_sim/cluster/nodes/h100-0/crash', method: 'POST' },
-  { path: '/_sim/cluster/prices/H100-80GB', method: 'PUT', body: '{"cents_per_hour":1}' },
+  { path: '/_sim/commands', method: 'POST', body: '{"verb":"card.decline"}' },
+  { path: '/_sim/commands', method: 'POST', body: '{"verb":"node.crash","target":"h100-0"}' },
+  { path: '/_sim/commands', method: 'POST', body: '{"verb":"price.set","target":"H100-80GB","args":{"cents":1}}' },
 ]
 
 async function expectNoEffect(world: Running, act: () => Promise<number>, statuses: number[]) {
@@ -75,7 +75,7 @@ describe('a host that is none of the server', () => {
   test('in the request line does not count', async () => {
     const world = await running()
     const answer = await world.raw(
-      'POST http://localhost/_sim/cluster/card/decline HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n',
+      'POST http://localhost/_sim/clock/next HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n',
     )
     expect(answer).toMatch(/^HTTP\/1.1 403 /)
   })
@@ -83,7 +83,7 @@ describe('a host that is none of the server', () => {
   test('is named in the refusal with the flag that allows it', async () => {
     const { send } = await running()
     expect(JSON.parse((await send('/', { headers: { host: 'evil.example' } })).text).error).toBe(
-      "Failed to answer for the host 'evil.example': this server does not go by that name. If it should, start it with --allow-host and the name.",
+      "Failed to answer for the host 'evil.example': unknown name of this server. To allow it, start the server with --allow-host and the name.",
     )
   })
 })
@@ -186,18 +186,18 @@ describe('what a web page of another site sends to the service', () => {
 
 describe('spellings of a path', () => {
   test.each([
-    '/_sim/cluster/card/decline',
-    '/_sim//cluster/card/decline',
-    '//_sim/cluster/card/decline',
-    '/./_sim/cluster/card/decline',
-    '/x/../_sim/cluster/card/decline',
-    '/x/%2e%2e/_sim/cluster/card/decline',
-    '/%5fsim/cluster/card/decline',
-    '/_sim%2fcluster/card/decline',
-    '/_SIM/cluster/card/decline',
-    '/_sim/cluster/card/decline/',
-    '/_sim/cluster/card/decline?x=/deploy/list',
-    '/deploy/..%2f_sim/cluster/card/decline',
+    '/_sim/clock/next',
+    '/_sim//clock/next',
+    '//_sim/clock/next',
+    '/./_sim/clock/next',
+    '/x/../_sim/clock/next',
+    '/x/%2e%2e/_sim/clock/next',
+    '/%5fsim/clock/next',
+    '/_sim%2fclock/next',
+    '/_SIM/clock/next',
+    '/_sim/clock/next/',
+    '/_sim/clock/next?x=/deploy/list',
+    '/deploy/..%2f_sim/clock/next',
   ])('%s goes past no guard', async path => {
     const world = await running()
     const before = world.sim.digest

@@ -80,7 +80,7 @@ test('stopped, it does nothing more; what it did stays', async () => {
   const { start, where, advance, command, sim, events } = await served()
   await start()
   expect((await start()).body.error).toBe(
-    "Failed to start 'outage': it plays already. DELETE /_sim/scenarios/outage stops it.",
+    "Failed to start 'outage': it is already playing. DELETE /_sim/scenarios/outage stops it.",
   )
   expect((await start()).status).toBe(409)
   await advance('15m')

@@ -77,11 +77,15 @@ test('what can not be is refused, and changes nothing', async () => {
   const { digest } = world.sim
   const bytes = world.sim.snapshot().toBytes()
   const cases: [ask: () => Promise<{ status: number; body: unknown }>, status: number, says: RegExp][] = [
-    [() => world.command(SNAPSHOTS, { name: 'mine' }), 409, /there is one of that name\. Delete it/],
+    [() => world.command(SNAPSHOTS, { name: 'mine' }), 409, /duplicate name\. Delete the other/],
     [() => world.command(SNAPSHOTS, { name: '../mine' }), 422, /should match pattern/],
-    [() => world.command(`${SNAPSHOTS}/nine/restore`, {}), 404, /keeps none of that name\. Did you mean 'mine'\?/],
+    [
+      () => world.command(`${SNAPSHOTS}/nine/restore`, {}),
+      404,
+      /unknown in the world 'default'\. Did you mean 'mine'\?/,
+    ],
     [() => world.command(`${SNAPSHOTS}/nine/export`, undefined, 'GET'), 404, /Did you mean 'mine'\?/],
-    [() => world.command(`${SNAPSHOTS}/zzzzzzzz`, undefined, 'DELETE'), 404, /GET \/_sim\/snapshots lists those/],
+    [() => world.command(`${SNAPSHOTS}/zzzzzzzz`, undefined, 'DELETE'), 404, /GET \/_sim\/snapshots lists its/],
     [() => world.command('/_sim/worlds', { snapshot: 'nine' }), 404, /Did you mean 'mine'\?/],
     [
       () => world.command('/_sim/worlds', { snapshot: 'mine', seed: 3 }),
@@ -90,7 +94,7 @@ test('what can not be is refused, and changes nothing', async () => {
     ],
     [() => sent(upload(world, 'other', bytes.slice(0, 500))), 400, /the snapshot 'x\.snapshot': it is cut off/],
     [() => sent(upload(world, 'other', 'nothing')), 400, /it is no snapshot of modelhost-sim/],
-    [() => sent(upload(world, 'mine', new Uint8Array(bytes))), 409, /there is one of that name/],
+    [() => sent(upload(world, 'mine', new Uint8Array(bytes))), 409, /duplicate name/],
     [() => sent(upload(world, 'No', new Uint8Array(bytes))), 422, /should match pattern/],
   ]
   for (const [ask, status, says] of cases) {

@@ -163,7 +163,7 @@ describe('a fork', () => {
     expect(await seen(fork.token)).toEqual(await seen(origin.token))
     expect((await ask(server, '/_sim/journal', fork.token)).body.entries).toEqual([])
 
-    await ask(server, '/_sim/cluster/gpus/H100-80GB/stockOut', fork.token, { method: 'POST' })
+    await ask(server, '/_sim/commands', fork.token, { json: { verb: 'pool.stockOut', target: 'H100-80GB' } })
     for (const { token } of [origin, fork]) await ask(server, '/_sim/clock/advance', token, { json: { by: '1h' } })
     const status = async (token: string) => (await ask(server, `/deploy/${deploy_id}`, token)).body.status
     expect(await status(origin.token)).toBe('running')
@@ -449,9 +449,9 @@ describe('coming and going', () => {
 describe('what makes no world', () => {
   const bad: Record<string, [body: unknown, status: number, says: string]> = {
     'an unknown fixture': [{ fixtures: 'two-node' }, 400, "Did you mean 'two-nodes'?"],
-    'a path': [{ fixtures: './fixtures/empty' }, 400, 'no path is read over HTTP'],
-    'a profile that extends a path': [{ profile: { extends: '../secret.json' } }, 400, 'no path is read over HTTP'],
-    'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'no path is read over HTTP'],
+    'a path': [{ fixtures: './fixtures/empty' }, 400, 'paths are unsupported over HTTP'],
+    'a profile that extends a path': [{ profile: { extends: '../secret.json' } }, 400, 'paths are unsupported over HTTP'],
+    'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'paths are unsupported over HTTP'],
     'a fixture that is none': [{ fixtures: { account: 7 } }, 400, 'account'],
     'records that cannot be': [{ with: { deployments: [{ model_name: 'x', gpu: 'T4' }] } }, 400, 'with.deployments'],
     'an unknown profile': [{ profile: 'quik' }, 400, "Did you mean 'quick'?"],

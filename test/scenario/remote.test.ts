@@ -300,7 +300,7 @@ test('a server beyond loopback is commanded with its token', async () => {
     await clock.advance('1h')
   })
   const refused = await runScenario(story, { against: server.url })
-  expect(refused.failure?.message).toContain('asks for a token')
+  expect(refused.failure?.message).toContain('requires a token')
   const played = await runScenario(story, { against: { url: server.url, controlToken: 'secret' } })
   expect(played.failure).toBeUndefined()
 })

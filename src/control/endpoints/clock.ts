@@ -9,7 +9,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
-/** A duration as a user writes it; what it may be is the clock's to say. */
+/** A duration in the user's form. The clock checks it. */
 const DurationField = z.union([z.string(), z.number()], {
   error: "a duration, as in '90s', '1h30m' or 'PT1H', or a number of milliseconds",
 })
@@ -33,7 +33,7 @@ const MoveView = z.object({
 export const getClock = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/clock',
-  summary: 'What time it is in the world, how time moves, and when something happens next',
+  summary: 'Return the time of the world, how it moves, and when the next event fires',
   returns: ClockView,
   handle: ({ sim }) => toClockView(sim),
 })
@@ -42,10 +42,10 @@ export const setClock = control({
   ...CONTROL_PROVENANCE,
   route: 'PUT /_sim/clock',
   summary:
-    'Switch how time moves, without a jump: mode manual, scaled (with speed, in simulated seconds a second), on-poll ' +
-    '(with step; to the next visible change unless given) or idle (with after, in real milliseconds)',
+    'Set how time moves, without a jump. Modes: manual, scaled (with speed, in simulated seconds per second), on-poll ' +
+    '(with step; default: to the next visible change), idle (with after, in real milliseconds)',
   example: { body: { mode: 'scaled', speed: 60 } },
-  refusals: { 400: 'an unknown mode, a figure that makes no sense, or one that belongs to another mode' },
+  refusals: { 400: 'an unknown mode, an invalid figure, or a figure of another mode' },
   body: z.strictObject({
     mode: z.string().optional(),
     speed: z.number().optional(),
@@ -61,7 +61,7 @@ export const setClock = control({
         'Failed to set the clock: a server has no clock to follow. Give mode scaled, on-poll, idle or manual.',
       )
     }
-    // A speed stays until another is given.
+    // A speed stays until a request sets another.
     const speed = body.speed ?? (mode === 'scaled' ? sim.clock.speed : undefined)
     const { step, after } = body
     await refuseInvalid(() =>
@@ -81,7 +81,7 @@ const Owner = z.strictObject({ owner: z.string().min(1).max(200) })
 export const pauseClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/pause',
-  summary: 'Hold the time where it is, under a name; moves by hand still move it',
+  summary: 'Hold the clock under a name. Time then moves only by advance, next and until',
   example: { body: { owner: 'debugger' } },
   body: Owner,
   returns: ClockView,
@@ -94,9 +94,9 @@ export const pauseClock = control({
 export const resumeClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/resume',
-  summary: 'Let go of the time; it moves again when nobody holds it any more',
+  summary: 'Release a hold of the clock. Time moves again when the last hold is released',
   example: { body: { owner: 'debugger' } },
-  refusals: { 400: 'a name that does not hold it' },
+  refusals: { 400: 'a name without a hold' },
   body: Owner,
   returns: ClockView,
   handle: async ({ body: { owner }, sim }) => {
@@ -108,9 +108,9 @@ export const resumeClock = control({
 export const advanceClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/advance',
-  summary: 'Move time on by a duration ("2h") or to a moment (ISO 8601); everything due on the way happens',
+  summary: 'Advance time by a duration ("2h") or to a time (ISO 8601). All events on the way fire',
   example: { body: { by: '2h' } },
-  refusals: { 400: 'a duration or a moment that is none, or that has passed; too much to happen at once' },
+  refusals: { 400: 'an invalid duration or time, a time in the past, or too many events at once' },
   body: z.strictObject({ by: DurationField.optional(), to: z.string().optional() }),
   returns: MoveView,
   handle: async ({ body: { by, to }, sim }) => {
@@ -129,18 +129,18 @@ export const advanceClock = control({
 export const nextClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/next',
-  summary: 'Move time to the next event; with visible to the next change a client could see, at most within a duration',
+  summary: 'Move time to the next event, or with visible to the next change that a client could see, at most by within',
   example: { body: { visible: true, within: '1h' } },
-  refusals: { 400: 'a duration that is none' },
+  refusals: { 400: 'an invalid duration' },
   body: z.strictObject({ visible: z.boolean().optional(), within: DurationField.optional() }).optional(),
-  returns: MoveView.extend({ reached: z.boolean().describe('Whether such a thing came in time') }),
+  returns: MoveView.extend({ reached: z.boolean().describe('Whether there was such an event within the duration') }),
   handle: async ({ body = {}, sim }) => {
     const { reached, result: happened } = await refuseInvalid(() => sim.clock.nextInSlices(body))
     return { ...toMoveView(sim, happened), reached }
   },
 })
 
-/** What a GET of the service is to answer: fields of an object, or rows that a list must hold, in any order. */
+/** The expected response of a GET: fields of an object, or rows of a list in any order. */
 const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
 
 const GetResult = z.object({ status: z.int(), body: z.unknown() })
@@ -149,12 +149,12 @@ export const untilClock = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/until',
   summary:
-    'Move time until a GET of the service answers what is asked for, or a duration is over (24h unless given). ' +
-    'Where is an object whose fields the answer has, or, for a list, an array each of whose elements a row of it fits; ' +
-    'last is what the GET answered at the end',
+    'Move time until a GET of the service returns what where describes, for at most within. Default: 24h. ' +
+    'For an object, where has fields that the response must have. For a list, where is an array, and each element must ' +
+    'match a row. last is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
-    400: 'a path that no GET of the service has, one that is refused at the first look or answers no such thing as where, or a duration that is none',
+    400: 'an unknown path, a path whose first response is an error or has another type than where, or an invalid duration',
   },
   body: z.strictObject({ get: z.string(), where: Where, within: DurationField.optional() }),
   returns: z.object({
@@ -166,13 +166,13 @@ export const untilClock = control({
   handle: async ({ body: { get, where, within }, sim }) => {
     const [path] = get.split('?', 1)
     if (!get.startsWith('/') || sim.api.findOperationId('GET', path!) === undefined) {
-      refuse(400, `Failed to wait for '${get}': the service has no GET of that path. Give one, as in '/deploy/list'.`)
+      refuse(400, `Failed to wait for '${get}': the service has no GET with this path. Give one, as in '/deploy/list'.`)
     }
     const headers = { authorization: `Bearer ${sim.token}` }
     let last: z.output<typeof GetResult> | undefined
     const look = async () => {
       const request = new Request(`http://sim${get}`, { headers })
-      // Past the door and its queue: this very request holds the queue.
+      // Directly to the service: the request in progress holds the queue of the transport.
       const response = await sim.api.answer(sim.world, request, { path: get })
       const isFirst = last === undefined
       last = { status: response.status, body: parseJsonOrText(await response.text()) }
@@ -185,7 +185,7 @@ export const untilClock = control({
   },
 })
 
-/** Refuses to wait for what no time would bring: a GET that is refused, or an answer of another kind than asked for. */
+/** Rejects a wait that can never end: for a GET that is refused, or that returns another type than `where`. */
 function assertComparable(
   get: string,
   { status, body }: z.output<typeof GetResult>,
@@ -218,7 +218,7 @@ function matchesWhere(body: unknown, where: z.output<typeof Where>): boolean {
 export const reset = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/reset',
-  summary: 'Back to the world as it was loaded: its time, ids and digest',
+  summary: 'Return to the world as it was loaded, with its time, ids and digest',
   returns: z.object({ now: z.string(), digest: z.string() }),
   handle: ({ sim }) => {
     sim.reset()

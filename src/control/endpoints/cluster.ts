@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/records.ts'
 import { micros } from '../../kernel/duration.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid, requireCommandName } from '../endpoint.ts'
+import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 
 const NodeSchema = z.object({
   name: z.string(),
@@ -18,37 +18,20 @@ const NodeSchema = z.object({
   slowdown: z.number(),
 })
 
-const GpuSchema = z.object({ gpu: z.string() })
-
 export const listNodes = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/nodes',
-  summary: 'The nodes of the fleet, and what of each is free',
+  summary: 'List the nodes of the fleet with their free GPUs',
   returns: z.array(NodeSchema),
   handle: ({ sim }) => sim.cluster.nodes(),
-})
-
-export const commandNode = control({
-  ...CONTROL_PROVENANCE,
-  route: 'POST /_sim/cluster/nodes/{name}/{verb}',
-  summary: 'Let something happen to a node: crash or repair, cordon or uncordon, drain',
-  example: { target: '/_sim/cluster/nodes/h100-0/crash' },
-  refusals: { 404: 'an unknown node, or a verb that nodes do not have' },
-  returns: NodeSchema,
-  handle: async ({ params: { name, verb }, sim }) => {
-    const act = requireCommandName(verb, ['crash', 'repair', 'cordon', 'uncordon', 'drain'], 'a node')
-    const node = await refuseInvalid(() => sim.cluster.node(name), 404)
-    node[act]()
-    return getNode(sim, name)
-  },
 })
 
 export const getNodeOfDeployment = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
-  summary: "The node of a deployment's oldest instance that has one, of a hosted instance or of a container",
+  summary: 'Return the node of the oldest placed instance of a deployment, of a hosted instance or of a container',
   example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
-  refusals: { 404: 'an unknown id', 409: 'it has not been placed, or is over' },
+  refusals: { 404: 'an unknown id', 409: 'it has no node yet, or has ended' },
   returns: NodeSchema,
   handle: async ({ params: { deploy_id }, sim }) => {
     const { deployments, rentals } = sim.world
@@ -66,7 +49,7 @@ const ActiveFailureSchema = z.object({
 export const listTroubles = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/troubles',
-  summary: 'What is wrong with the world now, each with the command that puts it right',
+  summary: 'List the active failures of the world, each with the command that undoes it',
   returns: z.array(ActiveFailureSchema),
   handle: ({ sim }) => sim.cluster.activeFailures().map(toActiveFailure),
 })
@@ -74,7 +57,7 @@ export const listTroubles = control({
 export const healWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/heal',
-  summary: 'Put right whatever is wrong and a command can mend; answers what that was',
+  summary: 'Undo all active failures that a command can undo, and return them',
   returns: z.array(ActiveFailureSchema),
   handle: ({ sim }) => sim.cluster.recoverAll().map(toActiveFailure),
 })
@@ -89,7 +72,7 @@ function toActiveFailure({
 export const listVerbs = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/commands',
-  summary: 'Every verb that breaks or mends something, with its target and arguments',
+  summary: 'List the commands that break or repair something, with their targets and arguments',
   returns: z.array(
     z.object({
       verb: z.string(),
@@ -112,9 +95,9 @@ export const listVerbs = control({
 export const giveCommand = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/commands',
-  summary: 'Break or mend something, now or after a while; GET /_sim/commands lists the verbs',
+  summary: 'Execute a command now, or after the duration at. GET /_sim/commands lists the commands',
   example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
-  refusals: { 400: 'an unknown verb or target, or an argument that makes no sense' },
+  refusals: { 400: 'an unknown verb or target, or an invalid argument' },
   body: z.strictObject({
     verb: z.string(),
     target: z.string().optional(),
@@ -133,39 +116,11 @@ export const giveCommand = control({
   },
 })
 
-export const commandGpu = control({
-  ...CONTROL_PROVENANCE,
-  route: 'POST /_sim/cluster/gpus/{gpu}/{verb}',
-  summary: 'Let a GPU type run out of stock, or be back: stockOut or restock',
-  example: { target: '/_sim/cluster/gpus/H100-80GB/stockOut' },
-  refusals: { 404: 'a GPU type without a pool, or a verb that GPUs do not have' },
-  returns: GpuSchema.extend({ stock: z.enum(['in', 'out']) }),
-  handle: async ({ params: { gpu, verb }, sim }) => {
-    const act = requireCommandName(verb, ['stockOut', 'restock'], 'a GPU type')
-    await refuseInvalid(() => sim.cluster[act](gpu as GpuType), 404)
-    return { gpu, stock: act === 'stockOut' ? ('out' as const) : ('in' as const) }
-  },
-})
-
-export const commandCard = control({
-  ...CONTROL_PROVENANCE,
-  route: 'POST /_sim/cluster/card/{verb}',
-  summary: "Let the account's card be declined, or accepted: decline or accept",
-  example: { target: '/_sim/cluster/card/decline' },
-  refusals: { 404: 'a verb that the card does not have' },
-  returns: z.object({ card: z.enum(['declined', 'accepted']) }),
-  handle: ({ params: { verb }, sim }) => {
-    const act = requireCommandName(verb, ['decline', 'accept'], 'the card')
-    sim.cluster.card[act]()
-    return { card: act === 'decline' ? ('declined' as const) : ('accepted' as const) }
-  },
-})
-
 export const listGpuLimits = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/limits',
-  summary: "The account's limit of each GPU type, null for none, and how many of it are held or asked for",
-  returns: z.array(GpuSchema.extend({ limit: z.int().nullable(), held: z.int() })),
+  summary: "List the account's limit for each GPU type (null: unlimited), and how many GPUs are held or requested",
+  returns: z.array(z.object({ gpu: z.string(), limit: z.int().nullable(), held: z.int() })),
   handle: ({ sim: { world } }) =>
     GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
       gpu,
@@ -174,39 +129,6 @@ export const listGpuLimits = control({
     })),
 })
 
-export const setGpuLimit = control({
-  ...CONTROL_PROVENANCE,
-  route: 'PUT /_sim/cluster/limits/{gpu}',
-  summary: "Set the account's limit of a GPU type; null for none",
-  example: { target: '/_sim/cluster/limits/H100-80GB', body: { limit: 4 } },
-  refusals: { 400: 'a limit that is no count', 404: 'a GPU type without a pool' },
-  body: z.strictObject({ limit: z.number().nullable() }),
-  returns: GpuSchema.extend({ limit: z.int().nullable() }),
-  handle: async ({ params: { gpu }, body: { limit }, sim }) => {
-    await refuseInvalid(() => sim.cluster.limit.set(gpu as GpuType, limit), statusFor(gpu))
-    return { gpu, limit }
-  },
-})
-
-export const setGpuPrice = control({
-  ...CONTROL_PROVENANCE,
-  route: 'PUT /_sim/cluster/prices/{gpu}',
-  summary: 'Set the price of a GPU type in cents per hour, from now on',
-  example: { target: '/_sim/cluster/prices/H100-80GB', body: { cents_per_hour: 250 } },
-  refusals: { 400: 'a price that is none', 404: 'a GPU type without a pool' },
-  body: z.strictObject({ cents_per_hour: z.number() }),
-  returns: GpuSchema.extend({ cents_per_hour: z.number() }),
-  handle: async ({ params: { gpu }, body: { cents_per_hour }, sim }) => {
-    await refuseInvalid(() => sim.cluster.price.set(gpu as GpuType, cents_per_hour), statusFor(gpu))
-    return { gpu, cents_per_hour }
-  },
-})
-
 function getNode(sim: Simulator, name: string) {
   return sim.cluster.nodes().find(node => node.name === name)!
-}
-
-/** What a refused setting of a GPU type means: the type does not exist, or the value makes no sense. */
-function statusFor(gpu: string): 404 | 400 {
-  return (GPU_TYPES as readonly string[]).includes(gpu) ? 400 : 404
 }

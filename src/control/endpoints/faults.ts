@@ -12,7 +12,7 @@ const FaultViewSchema = z.object({
 
 const TimeField = z.union([z.string(), z.number()])
 
-/** The fields of a rule, for whoever reads what there is; what they may hold is for the simulator to say. */
+/** The fields of a rule, for the documentation. The simulator checks their values, with errors that name the rule. */
 const RuleFields = z.looseObject({
   name: z.string().optional(),
   on: z.union([z.string(), z.array(z.string())]),
@@ -32,7 +32,7 @@ const RuleFields = z.looseObject({
 export const listFaults = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/faults',
-  summary: 'The rules of faults of the wire, in the order in which they are tried, each with its matches and hits',
+  summary: 'List the fault rules in the order in which they are tried, with their matches and hits',
   returns: z.array(FaultViewSchema),
   handle: ({ sim }) => sim.faults.list().map(toFaultView),
 })
@@ -40,10 +40,10 @@ export const listFaults = control({
 export const addFault = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/faults',
-  summary: 'Add a rule: what it befalls, when, and which fault; docs/faults.md has every kind',
+  summary: 'Add a fault rule: on which operations, when, and which fault. docs/faults.md lists the fault kinds',
   example: { body: { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } } },
   refusals: {
-    400: 'an unknown operation, kind or field, triggers that contradict each other, a window that has ended, a name that is taken',
+    400: 'an unknown operation, kind or field, contradictory triggers, a window in the past, or a duplicate name',
   },
   body: RuleFields,
   returns: FaultViewSchema,
@@ -56,7 +56,7 @@ export const addFault = control({
 export const getFault = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/faults/{id}',
-  summary: 'One rule, with its matches and hits',
+  summary: 'Return a fault rule with its matches and hits',
   example: { target: '/_sim/faults/fault-1' },
   refusals: { 404: 'an unknown id' },
   returns: FaultViewSchema,
@@ -66,7 +66,7 @@ export const getFault = control({
 export const removeFault = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/faults/{id}',
-  summary: 'Remove a rule; the others keep their counts and their draws',
+  summary: 'Remove a fault rule. The other rules keep their counts and random draws',
   example: { target: '/_sim/faults/fault-1' },
   refusals: { 404: 'an unknown id' },
   returns: FaultViewSchema,
@@ -80,7 +80,7 @@ export const removeFault = control({
 export const clearFaults = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/faults',
-  summary: 'Remove every rule',
+  summary: 'Remove all fault rules',
   returns: z.object({ removed: z.int() }),
   handle: ({ sim }) => {
     const removed = sim.faults.list().length
@@ -89,7 +89,7 @@ export const clearFaults = control({
   },
 })
 
-/** A window may have been given as a Date, which the wire writes as text. */
+/** Returns the rule as JSON: a `Date` of its window becomes text. */
 function toFaultView(view: View): z.input<typeof FaultViewSchema> {
   return { ...view, rule: JSON.parse(JSON.stringify(view.rule)) as Record<string, unknown> }
 }

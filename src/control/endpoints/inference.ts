@@ -7,7 +7,7 @@ const ScriptedAnswerView = z.looseObject({ name: z.string(), hits: z.int() })
 export const listScriptedAnswers = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/inference',
-  summary: 'The answers of models that are scripted, in the order in which they are tried',
+  summary: 'List the rules for scripted answers of models in the order in which they are tried',
   returns: z.object({ rules: z.array(ScriptedAnswerView) }),
   handle: ({ sim }) => ({ rules: sim.inference.list().map(rule => ({ ...rule })) }),
 })
@@ -16,8 +16,8 @@ export const scriptAnswer = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/inference',
   summary:
-    'Script an answer of models: which requests it is for (model, contains, times), and a text, json, toolCall or error',
-  refusals: { 400: 'a name that is taken' },
+    'Add a rule for scripted answers: which requests it answers (model, contains, times), and a text, json, toolCall or error',
+  refusals: { 400: 'a duplicate name' },
   body: ScriptRule,
   returns: ScriptedAnswerView,
   example: { body: { contains: 'weather', answer: { text: 'Sunny, 21 degrees.' } } },
@@ -27,7 +27,7 @@ export const scriptAnswer = control({
 export const clearScriptedAnswers = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/inference',
-  summary: 'Remove every scripted answer',
+  summary: 'Remove all rules for scripted answers',
   returns: z.object({}),
   handle: ({ sim }) => {
     sim.inference.clear()
@@ -38,8 +38,8 @@ export const clearScriptedAnswers = control({
 export const removeScriptedAnswer = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/inference/{name}',
-  summary: 'Remove a scripted answer',
-  refusals: { 404: 'no rule of that name' },
+  summary: 'Remove a rule for scripted answers',
+  refusals: { 404: 'an unknown name' },
   returns: z.object({}),
   example: { target: '/_sim/inference/script-1' },
   handle: ({ sim, params: { name } }) =>

@@ -10,19 +10,19 @@ import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
 const JournalEntry = z.object({
   seq: z.int().describe('Position in the journal'),
   time: z.int().describe('Microseconds since the epoch of the world'),
-  at: z.string().describe('The same as ISO 8601'),
+  at: z.string().describe('The time as ISO 8601'),
   kind: z.string(),
   subject: z.string(),
-  cause: z.int().describe('Position of what led to it; 0 when the world began with it'),
+  cause: z.int().describe('Position of the entry that caused it; 0 if the world began with it'),
   fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
 })
 
 export const getJournal = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/journal',
-  summary: 'What happened, oldest first: after a position, of a kind, at most so many entries (1,000 unless given)',
+  summary: 'List journal entries, oldest first: those after a position, of a kind, at most limit',
   example: { target: '/_sim/journal?kind=deployment.running&limit=5' },
-  refusals: { 400: 'a kind that is nearly one there is' },
+  refusals: { 400: 'a kind that looks like a typo of a known kind' },
   query: {
     after: queryInteger({ min: 0 }).default(0),
     limit: queryInteger({ min: 0 }).default(1000),
@@ -31,7 +31,7 @@ export const getJournal = control({
   returns: z.object({
     entries: z.array(JournalEntry),
     last: z.int().describe('Position of the newest entry'),
-    dropped: z.int().describe('Entries that the journal no longer holds'),
+    dropped: z.int().describe('Number of entries that the journal has dropped'),
   }),
   handle: ({ query: { after, limit, kind }, sim }) => {
     const { world } = sim
@@ -46,16 +46,16 @@ export const getJournal = control({
 export const getDigest = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/digest',
-  summary: 'The digest of everything that happened: equal for equal seeds, fixtures and requests',
+  summary: 'Return the digest of all events. It is equal for equal seeds, fixtures and requests',
   returns: z.object({ digest: z.string(), now: z.string() }),
   handle: ({ sim }) => ({ digest: sim.digest, now: sim.clock.iso }),
 })
 
-/** What has not happened yet is no mistake; what only looks like a kind would never be found. */
+/** Rejects a probable typo of a known kind. An unknown kind that is no typo may be an event that has not fired yet. */
 function assertKnownKind(kind: string, known: readonly string[]): void {
   const suggestion = known.includes(kind) ? undefined : nearestWord(kind, known)
   if (suggestion === undefined) return
-  refuse(400, `Failed to read the journal: nothing is of the kind '${kind}'. Did you mean '${suggestion}'?`)
+  refuse(400, `Failed to read the journal: unknown kind '${kind}'. Did you mean '${suggestion}'?`)
 }
 
 function toJournalEntry(entry: Entry, sim: Simulator, redact: (text: string) => string): z.input<typeof JournalEntry> {
@@ -75,7 +75,7 @@ function toJournalEntry(entry: Entry, sim: Simulator, redact: (text: string) => 
   }
 }
 
-/** A path may name a token by its value; whoever reads the journal need not learn it. */
+/** Returns a function that shortens the API tokens in a text: the path of a request may contain one. */
 function tokenRedactor(sim: Simulator): (text: string) => string {
   const { store, apiTokens } = sim.world
   const values = [...store.tokens.all().map(({ token }) => token), ...apiTokens.formerValues]

@@ -6,9 +6,9 @@ export const getLedger = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/ledger',
   summary:
-    'The account to the micro-cent: its balance, and postings, of one subject or between two moments (Unix seconds or ISO 8601)',
+    'Return the balance of the account in micro-cents, and its postings: of one subject, or between two times (Unix seconds or ISO 8601)',
   example: { target: '/_sim/ledger?subject=2cZeTxVFN7tKxCCh&from=2026-01-01T00:00:00Z' },
-  refusals: { 400: 'a moment that is none' },
+  refusals: { 400: 'an invalid time' },
   query: { from: z.string().optional(), to: z.string().optional(), subject: z.string().optional() },
   returns: z.object({
     balance_microcents: z.int(),
@@ -16,9 +16,9 @@ export const getLedger = control({
       z.object({
         time: z.string(),
         kind: z.enum(['funds', 'topup', 'rent', 'tokens']),
-        subject: z.string().describe('Wire id of what was billed'),
+        subject: z.string().describe('Id of the billed resource'),
         microcents: z.int(),
-        open: z.literal(true).optional().describe('Ran, and is not posted yet'),
+        open: z.literal(true).optional().describe('Accrued, and not posted yet'),
       }),
     ),
   }),

@@ -8,14 +8,14 @@ import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 export const getHealth = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/health',
-  summary: 'Whether the simulator is up; answers in the middle of a long advance, too',
+  summary: 'Return whether the simulator is up. It answers during a long move of the clock too',
   auth: 'none',
   returns: z.object({ status: z.literal('ok'), version: z.string(), seed: z.string(), now: z.string() }),
   handle: ({ sim }) => ({
     status: 'ok' as const,
     version: VERSION,
     seed: sim.seed,
-    // Where a scaled clock says the world is, so that health never has to let anything happen first.
+    // The time of a scaled clock: reading it fires no events.
     now: sim.world.clock.iso(sim.clock.due),
   }),
 })
@@ -24,8 +24,8 @@ export const getOverview = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim',
   summary:
-    'What the control plane offers, every endpoint with what it takes and an example; and waiting, the requests of this ' +
-    'world whose answers wait for time: since when, for what, until when',
+    'List the endpoints of the control plane with their parameters and an example. waiting lists the pending requests of ' +
+    'this world: since when, for what, and until when',
   returns: z.object({
     name: z.string(),
     version: z.string(),
@@ -67,9 +67,9 @@ export const getUnread = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/unread',
   summary:
-    'What clients sent that nothing reads, of the newest 1,000 requests: parameters, fields, whole bodies. Kept with ' +
-    'serve --strict-requests alone',
-  refusals: { 400: 'a world that does not look for it' },
+    'List the parameters, fields and bodies of the newest 1,000 requests that nothing reads. It needs ' +
+    'serve --strict-requests',
+  refusals: { 400: 'a world without strict requests' },
   returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
   handle: ({ sim }) => refuseInvalid(() => [...sim.unreadFields]),
 })
@@ -77,7 +77,7 @@ export const getUnread = control({
 export const getRoot = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /',
-  summary: 'What this server is, in a few words',
+  summary: 'Describe this server in a few words',
   auth: 'none',
   produces: 'text/plain; charset=utf-8',
   returns: z.string(),

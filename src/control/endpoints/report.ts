@@ -6,7 +6,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
 import { parseTimeParam } from '../time-param.ts'
 
-/** The fields stand in docs/reports.md; the type is the declaration of them all. */
+/** The type declares all fields; docs/reports.md describes them. */
 const ReportSchema: z.ZodType<Report> = z.looseObject({
   from: z.string(),
   to: z.string(),
@@ -16,10 +16,10 @@ export const getReport = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/report',
   summary:
-    'What the world did and cost, as a whole or between two moments (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +
-    'cold starts, failures, batches; with step (5m) also a row a deployment so often. Every field stands in docs/reports.md',
+    'Report what the world did and cost between two times (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +
+    'cold starts, failures, batches. With step (5m), it has a row for each deployment and step. docs/reports.md describes every field',
   example: { target: '/_sim/report?from=2026-01-01T00:00:00Z' },
-  refusals: { 400: 'a moment that is none, lies before the world or is to come; a step that is none' },
+  refusals: { 400: 'an invalid time, a time before the epoch or in the future, or an invalid step' },
   query: { from: z.string().optional(), to: z.string().optional(), step: z.string().optional() },
   returns: ReportSchema,
   handle: ({ query: { from, to, step }, sim }) =>
@@ -32,7 +32,7 @@ export const getReport = control({
     ),
 })
 
-/** As a date within a century, so that a refusal names no microseconds that nobody typed. */
+/** Returns a time within a century as ISO 8601, because an error would otherwise name microseconds that the user never typed. */
 function toTimeInput({ world }: Simulator, time: Micros): TimeInput {
   return Math.abs(time) <= 36_525 * DAY ? world.clock.iso(time) : time
 }

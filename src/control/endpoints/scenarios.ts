@@ -6,26 +6,25 @@ import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../../si
 import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
 
 const EXAMPLE = 'hub-outage'
-const UNKNOWN_SCENARIO = { 404: 'no scenario of that name in YAML or JSON' } as const
+const UNKNOWN_SCENARIO = { 404: 'an unknown name, or a scenario that is neither YAML nor JSON' } as const
 
 const ScenarioView = z.object({
   name: z.string(),
   title: z.string().nullable(),
   state: z
     .enum(['ready', 'playing', 'done', 'stopped', 'unplayable'])
-    .describe('unplayable: problems says why; ready: it can be started'),
-  done: z.int().describe('Steps whose moment has come'),
-  of: z.int().nullable().describe('Steps in all; null when one is repeated for ever'),
+    .describe('ready: it can be started; unplayable: problems has the reasons'),
+  done: z.int().describe('Number of steps that are due or past'),
+  of: z.int().nullable().describe('Number of all steps; null if one repeats without end'),
   started_at: z.string().nullable(),
-  next_at: z.string().nullable().describe('When the next step comes'),
-  problems: z.array(z.string()).describe('What of it is not played, and why; commands that could not be obeyed'),
+  next_at: z.string().nullable().describe('Time of the next step'),
+  problems: z.array(z.string()).describe('Steps that are not played, with their reasons, and commands that failed'),
 })
 
 export const listScenarios = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios',
-  summary:
-    'The scenarios in YAML and JSON that the server knows (serve --scenarios), each with where it is in this world',
+  summary: 'List the scenarios in YAML and JSON of the server (serve --scenarios), with their progress in this world',
   returns: z.array(ScenarioView),
   handle: ({ sim, library }) => Promise.all(library.names().map(name => toScenarioView(sim, library, name))),
 })
@@ -33,7 +32,7 @@ export const listScenarios = control({
 export const getScenario = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios/{name}',
-  summary: 'One scenario: whether its timeline can be played in this world, and how far it has come',
+  summary: 'Return a scenario: whether its timeline can be played in this world, and its progress',
   example: { target: `/_sim/scenarios/${EXAMPLE}` },
   refusals: UNKNOWN_SCENARIO,
   returns: ScenarioView,
@@ -44,21 +43,21 @@ export const startScenario = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/scenarios/{name}/start',
   summary:
-    'Play the timeline of a scenario in this world from now on, beside whoever uses it: its verbs and rules of faults, ' +
-    'each at its moment. What the client of the scenario does is left to the client of the world',
+    'Start the timeline of a scenario in this world: its commands and fault rules, each at its time from now. ' +
+    'The requests of the scenario are not played; the client of the world makes its own',
   example: { target: `/_sim/scenarios/${EXAMPLE}/start` },
   refusals: {
     ...UNKNOWN_SCENARIO,
-    400: 'a file with a mistake in it, one without a timeline, a target or a rule that makes no sense in this world',
-    409: 'it plays already',
+    400: 'an invalid file, a scenario without a timeline, or a target or rule that is invalid in this world',
+    409: 'it is already playing',
   },
   returns: ScenarioView,
   handle: async ({ params, sim, library }) => {
     const name = requireName(library, params.name)
     const plan = await refuseInvalid(() => library.read(name))
-    // Nothing may come between this look and the start.
+    // No other request may run between this check and the start.
     if (sim.timelines.isPlaying(name)) {
-      refuse(409, `Failed to start '${name}': it plays already. DELETE /_sim/scenarios/${name} stops it.`)
+      refuse(409, `Failed to start '${name}': it is already playing. DELETE /_sim/scenarios/${name} stops it.`)
     }
     await refuseInvalid(() => {
       const reason = unplayableReason(plan)
@@ -73,8 +72,8 @@ export const stopScenario = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/scenarios/{name}',
   summary:
-    'Stop a scenario: what it has planned is taken back and its rules of faults are removed; what was done to the world ' +
-    'stays. One that does not play is left as it is',
+    'Stop a scenario: cancel its scheduled commands and remove its fault rules. The effects of executed commands stay. ' +
+    'A scenario that is not playing does not change',
   example: { target: `/_sim/scenarios/${EXAMPLE}` },
   refusals: UNKNOWN_SCENARIO,
   returns: ScenarioView,
@@ -90,20 +89,20 @@ function requireName(library: TimelineLibrary, name: string): string {
   if (names.includes(name)) return name
   const fallbackHint =
     names.length === 0
-      ? 'Start the server with --scenarios and a folder that holds some.'
+      ? 'Start the server with --scenarios and a folder of scenarios.'
       : 'GET /_sim/scenarios lists them.'
   return refuse(
     404,
-    `Failed to find the scenario '${name.slice(0, 100)}': there is none of that name in YAML or JSON. ` +
+    `Failed to find the scenario '${name.slice(0, 100)}': unknown name among the scenarios in YAML and JSON. ` +
       formatSuggestion(name, names, fallbackHint),
   )
 }
 
-/** Why there is nothing of a scenario to play; undefined where there is. */
+/** Returns why a scenario has nothing to play; undefined if it has something. */
 function unplayableReason({ acts, problems }: TimelinePlan): string | undefined {
   if (acts.length > 0) return undefined
   const why = problems.length === 0 ? '' : ` ${problems.join(' ')}`
-  return `it has no timeline: no fault with a moment that is known beforehand.${why} Give it some, as in at: { 5m: [{ fault: … }] }.`
+  return `it has no timeline, which is faults at times that are known in advance.${why} Add some, as in at: { 5m: [{ fault: … }] }.`
 }
 
 async function toScenarioView(

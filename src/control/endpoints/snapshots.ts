@@ -7,35 +7,38 @@ import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
 import { requireSnapshot } from '../named-snapshots.ts'
 
-/** Snapshots that a world keeps at most: each holds on to what has changed since. */
+/** The maximum number of snapshots of a world. Each keeps what has changed since. */
 const MAX_SNAPSHOTS = 100
-/** Bytes of a snapshot that is imported. */
+/** The maximum size of an imported snapshot. */
 const MAX_SNAPSHOT_BYTES = 256 * 1_048_576
 
 const Name = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'should be 1 to 64 small letters, digits and dashes, the first no dash')
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,63}$/,
+    'should be 1 to 64 lower-case letters, digits and dashes, and not begin with a dash',
+  )
 
 const SnapshotView = z.object({
   snapshot: z.string().describe('Its name'),
-  now: z.string().describe('The time of the world in it'),
+  now: z.string().describe('The time of its world'),
   digest: z.string(),
   seed: z.string(),
   fixtures: z.string(),
   profile: z.string(),
-  version: z.string().describe('Of the modelhost-sim that it was taken with'),
+  version: z.string().describe('The version of modelhost-sim that took it'),
 })
 
-const UNKNOWN_SNAPSHOT = 'the world keeps no snapshot of that name'
+const UNKNOWN_SNAPSHOT = 'an unknown snapshot'
 
 export const takeSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots',
   summary:
-    'Keep the world as it is now under a name, snapshot-1 and so on unless given: everything in it, the rules of faults, ' +
-    'the scenarios that play, and its clock',
+    'Take a snapshot of the world under a name. Default: snapshot-1, snapshot-2, …. It has the state of the world, its ' +
+    'fault rules, its playing scenarios and its clock',
   example: { body: { name: 'before-the-storm' } },
-  refusals: { 409: 'the name is taken', 429: 'the world keeps as many as it may' },
+  refusals: { 409: 'a duplicate name', 429: 'too many snapshots in this world' },
   body: z.strictObject({ name: Name.optional() }).optional(),
   returns: SnapshotView,
   handle: ({ body = {}, ...scope }) => {
@@ -51,7 +54,7 @@ export const takeSnapshot = control({
 export const listSnapshots = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots',
-  summary: 'The snapshots that the world keeps, in the order in which they came',
+  summary: 'List the snapshots of the world, oldest first',
   returns: z.array(SnapshotView),
   handle: scope =>
     Array.from(requireServedWorld(scope).snapshots, ([name, snapshot]) => toSnapshotView(name, snapshot)),
@@ -61,8 +64,8 @@ export const restoreSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/restore',
   summary:
-    'Go on from a snapshot exactly as the world did then, as often as you like; the journal begins anew, and reset still ' +
-    'comes back to where the world began. Where it follows fake timers, which a server has not, time moves on as before',
+    'Continue from a snapshot, exactly as the world did then. The journal becomes empty, and reset still returns to the ' +
+    'start of the world. If the snapshot follows fake timers, which a server does not have, the present clock stays',
   example: { target: '/_sim/snapshots/before-the-storm/restore' },
   refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.object({ now: z.string(), digest: z.string(), clock: ClockModeSchema }),
@@ -77,7 +80,7 @@ export const restoreSnapshot = control({
 export const deleteSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/snapshots/{snapshot}',
-  summary: 'Keep a snapshot no longer',
+  summary: 'Delete a snapshot',
   example: { target: '/_sim/snapshots/before-the-storm' },
   refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.object({ snapshot: z.string() }),
@@ -92,7 +95,7 @@ export const exportSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots/{snapshot}/export',
   summary:
-    'The bytes of a snapshot, checksummed, for another server, --fixtures or loadSnapshot; they hold the tokens of the world',
+    'Return a snapshot as bytes with a checksum, for another server, --fixtures or loadSnapshot. They include the tokens of the world',
   example: { target: '/_sim/snapshots/before-the-storm/export' },
   refusals: { 404: UNKNOWN_SNAPSHOT },
   returns: z.string(),
@@ -103,12 +106,12 @@ export const exportSnapshot = control({
 export const importSnapshot = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/import',
-  summary: 'Keep a snapshot that was exported or saved, here or elsewhere, under a name; restoring it is another step',
+  summary: 'Add an exported or saved snapshot under a name. It does not restore the snapshot',
   refusals: {
-    400: 'bytes that are no snapshot, are damaged or cut off, or were written by another version',
-    409: 'the name is taken',
+    400: 'bytes that are no snapshot, are damaged or truncated, or are of another version',
+    409: 'a duplicate name',
     413: 'more than 256 MiB',
-    429: 'the world keeps as many as it may',
+    429: 'too many snapshots in this world',
   },
   params: { snapshot: Name },
   example: { target: '/_sim/snapshots/from-elsewhere/import' },
@@ -116,7 +119,7 @@ export const importSnapshot = control({
     fields: {},
     limit: () => ({
       bytes: MAX_SNAPSHOT_BYTES,
-      refusal: `Failed to import: a snapshot may have ${MAX_SNAPSHOT_BYTES} bytes`,
+      refusal: `Failed to import: a snapshot has at most ${MAX_SNAPSHOT_BYTES} bytes`,
     }),
   },
   returns: SnapshotView,
@@ -133,7 +136,7 @@ export const importSnapshot = control({
 function requireServedWorld({ sim, worlds }: ControlScope): ServedWorld {
   return (
     worlds.findBySimulator(sim) ??
-    refuse(404, 'Failed to find the world: it was deleted meanwhile. POST /_sim/worlds makes one.')
+    refuse(404, 'Failed to find the world: it was deleted during the request. POST /_sim/worlds makes one.')
   )
 }
 
@@ -143,12 +146,15 @@ function findSnapshot(scope: ControlScope, name: string): Snapshot {
 
 function assertCanAdd(snapshots: ReadonlyMap<string, Snapshot>, name: string): void {
   if (snapshots.has(name)) {
-    refuse(409, `Failed to keep the snapshot '${name}': there is one of that name. Delete it, or give another name.`)
+    refuse(
+      409,
+      `Failed to add the snapshot '${name}': duplicate name. Delete the other snapshot, or give another name.`,
+    )
   }
   if (snapshots.size < MAX_SNAPSHOTS) return
   refuse(
     429,
-    `Failed to keep the snapshot '${name}': the world keeps ${MAX_SNAPSHOTS}, which is its limit. Delete one.`,
+    `Failed to add the snapshot '${name}': the world has ${MAX_SNAPSHOTS} snapshots, which is the limit. Delete one.`,
   )
 }
 

@@ -10,13 +10,13 @@ import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 
 const WorldSummary = z.object({
   world: z.string(),
-  token: z.string().nullable().describe('The end of its first token, as the root address takes it'),
-  base_url: z.string().describe('Its whole API, and below _sim its control plane'),
+  token: z.string().nullable().describe('The end of its first token for the root address'),
+  base_url: z.string().describe('The address of its API; its control plane is below _sim'),
   fixtures: z.string(),
   seed: z.string(),
   now: z.string(),
   requests: z.int(),
-  idle_seconds: z.number().describe('Real seconds since anybody asked it something'),
+  idle_seconds: z.number().describe('Real seconds since its last request'),
 })
 
 const WorldDetails = WorldSummary.extend({
@@ -24,7 +24,7 @@ const WorldDetails = WorldSummary.extend({
   clock: ClockModeSchema,
   waiting: z.array(PendingRequestSchema),
   digest: z.string(),
-  age_seconds: z.number().describe('Real seconds since it was made'),
+  age_seconds: z.number().describe('Real seconds since its creation'),
   counts: z.object({ deployments: z.int(), batches: z.int(), stored_bytes: z.int(), events: z.int() }),
 })
 
@@ -32,13 +32,14 @@ export const createWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'POST /_sim/worlds',
   summary:
-    'Make a world: an account of its own with its clock, seed, journal and limits. What is left out is as the server ' +
-    'was started; from names a world to go on from, snapshot a snapshot that it keeps (the default world unless from is given), which names and the other fields about doors may go with, token a further word for its first token',
+    'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server was ' +
+    'started. from is the world to fork. snapshot is a snapshot of that world, or of the default world, to continue from; ' +
+    'options that a snapshot does not bring may go with it. token is an alias of its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
-    400: 'a fixture, profile, names, weather, seed, clock, epoch or rule of faults that makes no world; a token that leads to another one; from or snapshot beside what a fork has of its origin',
-    404: 'from names no world, snapshot none of its snapshots',
-    429: 'the server holds as many worlds as it may',
+    400: 'an invalid option; a token that belongs to another world; an option that the origin or the snapshot sets',
+    404: 'an unknown world in from, or an unknown snapshot',
+    429: 'too many worlds',
   },
   body: z
     .strictObject({
@@ -74,7 +75,7 @@ export const createWorld = control({
 export const listWorlds = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/worlds',
-  summary: 'The worlds of the server, the default one first',
+  summary: 'List the worlds of the server, the default one first',
   returns: z.array(WorldSummary),
   handle: ({ worlds, request }) => worlds.all().map(world => toSummary(world, request)),
 })
@@ -83,8 +84,8 @@ export const getWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'GET /_sim/worlds/{world}',
   summary:
-    'One world: what it was made of, its time and digest, what it holds, how long nobody used it, and the requests that ' +
-    'wait for its time: since when, for what, until when',
+    'Return a world: its fixture, time, digest, counts and idle time, and its pending requests: since when, for what, ' +
+    'and until when',
   example: { target: '/_sim/worlds/default' },
   refusals: { 404: 'an unknown world' },
   returns: WorldDetails,
@@ -115,14 +116,17 @@ export const getWorld = control({
 export const deleteWorld = control({
   ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/worlds/{world}',
-  summary: 'Take a world away, with everything in it',
+  summary: 'Delete a world',
   example: { target: '/_sim/worlds/w1' },
   refusals: { 404: 'an unknown world', 409: 'the default world' },
   returns: z.object({ world: z.string() }),
   handle: ({ params, worlds }) => {
     const world = requireWorld(worlds, params.world)
     if (world === worlds.default) {
-      refuse(409, "Failed to delete the default world: it is the server's own. POST /_sim/reset begins it anew.")
+      refuse(
+        409,
+        'Failed to delete the default world: a server always has one. POST /_sim/reset returns it to its start.',
+      )
     }
     worlds.delete(world)
     return { world: world.name }
@@ -131,12 +135,12 @@ export const deleteWorld = control({
 
 type CreateWorldBody = NonNullable<z.output<typeof createWorld.body>>
 
-/** Fields that are about what is made, and not about what is in it. */
+/** Fields about the creation itself, not about the content of the world. */
 const CREATION_FIELDS = ['from', 'snapshot', 'clock', 'token']
 /** Fields that go with `snapshot`: those of the created world, and options that no snapshot settles. */
 const SNAPSHOT_FIELDS = [...CREATION_FIELDS, ...httpFieldsBesideSnapshot()]
 
-/** That nothing is asked for which a world that goes on from another one has already. */
+/** Rejects an option that a fork or a snapshot sets already. */
 function assertNoInheritedFields(body: CreateWorldBody): void {
   const { from, snapshot } = body
   if (from === undefined && snapshot === undefined) return
@@ -160,7 +164,7 @@ function toOptions({ clock: _, ...body }: CreateWorldBody): Partial<SimulatorOpt
   return Object.keys(options).length === 0 ? undefined : options
 }
 
-/** A server has no clock to follow: such a world would stand still. */
+/** Rejects the mode `follow`: a server has no clock to follow, so the time of the world would never move. */
 function assertServerClockMode(clock: CreateWorldBody['clock']): void {
   if ((typeof clock === 'object' ? clock.mode : clock) !== 'follow') return
   refuse(
@@ -169,12 +173,12 @@ function assertServerClockMode(clock: CreateWorldBody['clock']): void {
   )
 }
 
-/** Over HTTP no path is read: whoever may make a world need not see the files of this machine. */
+/** Rejects a path: a client that may create a world may not read files of this machine. */
 function assertNotPath(field: string, value: unknown): void {
   if (typeof value !== 'string' || /^[A-Za-z0-9][\w-]*$/.test(value)) return
   refuse(
     400,
-    `Failed to make a world: ${field} '${value}' is no name, and no path is read over HTTP. Send the content itself, as an object.`,
+    `Failed to make a world: ${field} '${value}' is no name, and paths are unsupported over HTTP. Send the content itself, as an object.`,
   )
 }
 
@@ -184,7 +188,7 @@ function makeWorld(worlds: Worlds, spec: WorldSpec): ServedWorld {
   } catch (error) {
     if (error instanceof TooManyWorlds) refuse(429, error.message)
     const { name, message } = error as Error
-    // What is wrong with what was sent has a message for whoever sent it; anything else is a bug.
+    // These are errors about the request; anything else is a bug.
     if (name === 'FixtureError' || name === 'ProfileError' || error instanceof RangeError) refuse(400, message)
     throw error
   }
@@ -209,13 +213,13 @@ function toSummary(world: ServedWorld, request: Request): z.input<typeof WorldSu
   }
 }
 
-/** Whoever looks need not learn a token; its end and its routing word tell which it is. */
+/** Returns the end and the routing word of a token: enough to recognize it, not enough to use it. */
 function redactToken(token: string): string {
   const [, value, routingWord] = /^(.*?)(\.\w+)?$/.exec(token)!
   return `…${value!.slice(-4)}${routingWord ?? ''}`
 }
 
-/** By the address that was asked: behind a forwarded port the server's own is another. */
+/** Returns the address of a world below that of the request. Behind a forwarded port, the server's own address differs. */
 function worldUrl({ name }: ServedWorld, request: Request): string {
   return `${new URL(request.url).origin}/_sim/worlds/${name}`
 }

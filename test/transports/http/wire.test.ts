@@ -246,7 +246,7 @@ describe('too large a body', () => {
 
   test('is never taken for the next request', async () => {
     const world = await running(EMPTY)
-    const smuggled = 'POST /_sim/cluster/card/decline HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
+    const smuggled = 'POST /_sim/clock/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
     const line = await dial(world)
     line.socket.write(
       head('POST /v1/files HTTP/1.1', { Authorization: 'Bearer nobody', 'Content-Length': smuggled.length }) + smuggled,
@@ -335,7 +335,7 @@ describe('what stands in the request line and the headers', () => {
   ])('the host %j is none of its names', async host => {
     const world = await running()
     const before = stateOf(world)
-    const command = `POST /_sim/cluster/card/decline HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`
+    const command = `POST /_sim/clock/next HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`
     expect(await world.raw(command)).toMatch(/^HTTP\/1.1 40[03] /)
     const funds = `POST /payment/funds HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${world.sim.token}\r\nContent-Length: 14\r\n\r\n{"amount":500}`
     expect(await world.raw(funds)).toMatch(/^HTTP\/1.1 40[03] /)
@@ -350,7 +350,7 @@ describe('what stands in the request line and the headers', () => {
   ])('a host that is given %s commands nothing', async (_, hosts) => {
     const world = await running()
     const before = stateOf(world)
-    const command = `POST /_sim/cluster/card/decline HTTP/1.1\r\n${hosts}\r\nContent-Length: 0\r\n\r\n`
+    const command = `POST /_sim/clock/next HTTP/1.1\r\n${hosts}\r\nContent-Length: 0\r\n\r\n`
     expect(await world.raw(command)).toMatch(/^HTTP\/1.1 40[03] /)
     expect(stateOf(world)).toEqual(before)
   })
