@@ -10,24 +10,29 @@ export interface Sleeper {
 }
 
 /** Sleepers by the moment they wait for; of one moment, whoever came first. */
-export class Sleepers {
-  #list: readonly Sleeper[] = []
+export class Sleepers<S extends Sleeper = Sleeper> {
+  #list: readonly S[] = []
+
+  /** The sleeper that is to be woken first. */
+  get first(): S | undefined {
+    return this.#list[0]
+  }
 
   /** When the first of them is to be woken; never, where nobody sleeps. */
   get next(): Micros {
     return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
   }
 
-  has(sleeper: Sleeper): boolean {
+  has(sleeper: S): boolean {
     return this.#list.includes(sleeper)
   }
 
-  add(sleeper: Sleeper): void {
+  add(sleeper: S): void {
     const index = this.#list.findIndex(other => other.at > sleeper.at)
     this.#list = index < 0 ? [...this.#list, sleeper] : this.#list.toSpliced(index, 0, sleeper)
   }
 
-  remove(sleeper: Sleeper): void {
+  remove(sleeper: S): void {
     this.#list = this.#list.filter(other => other !== sleeper)
   }
 

@@ -2,6 +2,7 @@ import { nearestWord } from '../../lib/did-you-mean.ts'
 import type { Client } from '../../service/client/client.ts'
 import type { NodeView } from '../../simulation/fleet/nodes.ts'
 import type { ClusterControls, NodeControls } from '../../simulation/operations/cluster-api.ts'
+import { isCommandGroup, isSelector } from '../../simulation/operations/command-methods.ts'
 import type { CommandPath } from './environment.ts'
 import { callContext } from './timeline.ts'
 
@@ -25,34 +26,6 @@ export type ScenarioCluster = {
 
 /** What a selector returns: verbs of the thing it chose. */
 type CommandGroup = { readonly [verb: string]: Callable }
-type Selectors = {
-  [K in keyof ClusterControls]: ClusterControls[K] extends (...args: never[]) => NodeControls | CommandGroup ? K : never
-}[keyof ClusterControls]
-type Groups = { [K in keyof ClusterControls]: ClusterControls[K] extends Callable ? never : K }[keyof ClusterControls]
-
-/** What of the cluster is no verb yet; written out, and complete or it does not compile. */
-const SELECTORS: Readonly<Record<Selectors, true>> = {
-  node: true,
-  nodeOf: true,
-  gpu: true,
-  deployment: true,
-  pool: true,
-  zone: true,
-}
-const GROUPS: Readonly<Record<Groups, true>> = {
-  hub: true,
-  registry: true,
-  disk: true,
-  autoscaler: true,
-  provisioning: true,
-  card: true,
-  topup: true,
-  limit: true,
-  price: true,
-  account: true,
-  token: true,
-}
-
 /** A failure, and where in the script it was asked for. */
 interface UnhandledFailure {
   readonly error: unknown
@@ -170,8 +143,9 @@ function isInCondition(): boolean {
 /** The cluster of a scenario: `cluster.nodeOf(id).crash()` becomes one order. */
 export function createCluster(send: (order: CommandPath) => Promise<unknown>): ScenarioCluster {
   return proxyByName(name => {
-    if (name in GROUPS) return proxyByName(verb => call([{ name }], verb))
-    if (name in SELECTORS) return (...args: unknown[]) => proxyByName(verb => call([{ name, args }], verb))
+    if (isCommandGroup(name)) return proxyByName(verb => call([{ name }], verb))
+    if (isSelector(name) || name === 'nodeOf')
+      return (...args: unknown[]) => proxyByName(verb => call([{ name, args }], verb))
     return call([], name)
   }) as ScenarioCluster
 

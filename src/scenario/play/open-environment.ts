@@ -1,7 +1,8 @@
 import { type ScenarioOptions, worldOptionsOf } from '../scenario.ts'
+import type { ServerAddress } from './control-client.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import { InProcessEnvironment } from './local.ts'
-import { openRemoteEnvironment, type ServerAddress } from './remote.ts'
+import { openRemoteEnvironment } from './open-remote.ts'
 
 /** Where to play. */
 export interface EnvironmentOptions {
