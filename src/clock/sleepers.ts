@@ -1,15 +1,15 @@
-/** Whoever waits for a moment of a world. */
+/** The clients that wait for a time of a world. */
 import type { Micros } from '../kernel/duration.ts'
 
 export interface Sleeper {
   readonly at: Micros
   readonly wake: () => void
   readonly reject: (error: Error) => void
-  /** Whether it may be woken early: it looks for itself whether its moment has come. */
+  /** Whether it may wake early: it checks the time itself. */
   readonly isPoller?: boolean
 }
 
-/** Sleepers by the moment they wait for; of one moment, whoever came first. */
+/** Sleepers in the order of their times; at one time, in the order of their arrival. */
 export class Sleepers<S extends Sleeper = Sleeper> {
   #list: readonly S[] = []
 
@@ -18,7 +18,7 @@ export class Sleepers<S extends Sleeper = Sleeper> {
     return this.#list[0]
   }
 
-  /** When the first of them is to be woken; never, where nobody sleeps. */
+  /** The time of the first sleeper; Infinity if there is none. */
   get next(): Micros {
     return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
   }
@@ -36,7 +36,7 @@ export class Sleepers<S extends Sleeper = Sleeper> {
     this.#list = this.#list.filter(other => other !== sleeper)
   }
 
-  /** Wakes whoever's moment has come by `now()`, which whoever was woken may move. */
+  /** Wakes every sleeper up to `now()`, which a woken sleeper may move. */
   wake(now: () => Micros): void {
     while (this.next <= now()) {
       const [first, ...rest] = this.#list
@@ -45,14 +45,14 @@ export class Sleepers<S extends Sleeper = Sleeper> {
     }
   }
 
-  /** Wakes whoever looks for himself: time may move in another way now. */
+  /** Wakes the sleepers that check the time themselves: time may move in another way now. */
   wakePollers(): void {
-    const pollers = this.#list.filter(({ isPoller: looks }) => looks)
-    this.#list = this.#list.filter(({ isPoller: looks }) => !looks)
+    const pollers = this.#list.filter(({ isPoller }) => isPoller)
+    this.#list = this.#list.filter(({ isPoller }) => !isPoller)
     for (const { wake } of pollers) wake()
   }
 
-  /** Nobody is woken any more. */
+  /** Rejects every sleeper. */
   reject(error: () => Error): void {
     const sleepers = this.#list
     this.#list = []

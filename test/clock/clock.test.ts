@@ -119,7 +119,7 @@ describe('what makes no sense', () => {
 
   test.each([undefined, null, 5])('%j is no way for time to move', setting => {
     const sim = arranged()
-    expect(() => sim.clock.set(setting as never)).toThrow(`there is no mode '${String(setting)}'`)
+    expect(() => sim.clock.set(setting as never)).toThrow(`unknown mode '${String(setting)}'`)
     expect(sim.clock.mode).toBe('manual')
   })
 })
@@ -263,8 +263,8 @@ describe('a scaled clock', () => {
   })
 
   test.each([
-    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
-    [{ mode: 'scaled', speed: Number.NaN }, 'a speed of NaN is none'],
+    [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
+    [{ mode: 'scaled', speed: Number.NaN }, 'invalid speed NaN'],
     ['scled', "Did you mean 'scaled'?"],
   ] as const)('refuses what is none: %j', (setting, message) => {
     expect(() => createSimulator({ clock: setting as never })).toThrow(message)

@@ -62,7 +62,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/clock', body: {} },
     ],
     bad: [
-      set({ mode: 'scaled', speed: -5 }, 400, 'a speed of -5 is none'),
+      set({ mode: 'scaled', speed: -5 }, 400, 'invalid speed -5'),
       set({ mode: 'Scaled' }, 400, "Did you mean 'scaled'?"),
       set({ mode: 'scaled', speed: '60' }, 422, 'speed'),
       set({ modus: 'manual' }, 422, 'modus'),
@@ -79,7 +79,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     good: [{ path: '/_sim/clock/pause', body: { owner: 'debugger' } }],
     bad: [
       { path: '/_sim/clock/pause', body: { owner: '' }, status: 422, says: 'owner' },
-      { path: '/_sim/clock/pause', body: { owner: '  ' }, status: 400, says: 'nobody is named' },
+      { path: '/_sim/clock/pause', body: { owner: '  ' }, status: 400, says: 'the owner is missing' },
       { path: '/_sim/clock/pause', body: {}, status: 422, says: 'owner' },
     ],
   },
