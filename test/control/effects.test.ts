@@ -69,7 +69,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       set({ mode: 'follow' }, 400, 'a server has no clock to follow'),
       set({ mode: 'on-poll', speed: 5 }, 400, "'speed' is for the mode scaled"),
       set({ mode: 'on-poll', step: 'soon' }, 400, 'Failed to read the duration'),
-      set({ mode: 'idle', after: -1 }, 400, '-1 is no number of milliseconds'),
+      set({ mode: 'idle', after: -1 }, 400, 'invalid number of milliseconds -1'),
       set([], 422, 'detail'),
     ],
   },
