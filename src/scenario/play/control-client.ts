@@ -4,23 +4,23 @@
 export interface ServerAddress {
   /** As in `http://127.0.0.1:4010`. */
   readonly url: string
-  /** What its control plane asks for where it listens beyond loopback. */
+  /** Token of its control plane, which a server beyond loopback requires. */
   readonly controlToken?: string | undefined
 }
 
-/** The connection broke before there was a whole answer; what was asked may have been done. */
+/** The connection broke before the whole answer. The server may have executed the request. */
 export class BrokenConnection extends Error {
   override readonly name = 'BrokenConnection'
   readonly broken = true
 }
 
-/** Nobody answered at an address, or somebody else did. */
+/** No server answered at an address, or another kind of server. */
 export class NoServerError extends Error {}
 
-/** What goes to and fro between a stage and its server. */
+/** Sends requests to the control plane of a server. */
 export class ControlClient {
   readonly #root: string
-  /** What the server asks of who commands it. */
+  /** Headers of each request to the control plane. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(root: string, controlToken: string | undefined) {
@@ -28,8 +28,8 @@ export class ControlClient {
     this.headers = controlToken === undefined ? {} : { 'x-sim-control-token': controlToken }
   }
 
-  /** Asks the control plane. Throws RangeError with what it says to a refusal. */
-  // biome-ignore lint/suspicious/noExplicitAny: each path answers what its declaration says
+  /** Sends a request to the control plane. Throws RangeError with the message of a refusal. */
+  // biome-ignore lint/suspicious/noExplicitAny: the declaration of each path has the type
   async request(method: string, path: string, body?: unknown): Promise<any> {
     const headers = { ...this.headers, ...(body !== undefined && { 'content-type': 'application/json' }) }
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }

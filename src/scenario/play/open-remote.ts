@@ -9,14 +9,14 @@ import type { ScenarioOptions } from '../scenario.ts'
 import { ControlClient, NoServerError, type ServerAddress } from './control-client.ts'
 import { RemoteEnvironment } from './remote.ts'
 
-/** Entries that the journal of a played world keeps: a record must not lose its beginning. */
+/** Limit of the journal of a played world: a trace must not lose its begin. */
 const JOURNAL_LIMIT = 1_000_000
 
 /**
  * Makes a world for a scenario on a running server.
  *
- * @throws Error when no such server answers, or when the options make no world there
- * @example const stage = await openAgainst('http://127.0.0.1:4010', { fixtures: 'two-nodes', seed: 7 })
+ * @throws Error if no such server answers, or the server rejects the options
+ * @example const environment = await openRemoteEnvironment('http://127.0.0.1:4010', { fixtures: 'two-nodes', seed: 7 })
  */
 export async function openRemoteEnvironment(
   server: string | ServerAddress,
@@ -37,7 +37,7 @@ export async function openRemoteEnvironment(
     return new RemoteEnvironment(control, {
       path: `/_sim/worlds/${world}`,
       baseUrl: base_url,
-      // Below its own address a world knows its tokens without their routing word.
+      // At its own address a world accepts its tokens without the suffix that routes them.
       token: token?.slice(0, -`.${world}`.length) ?? '',
       seed: String(spec.seed),
       epochMs: options.epoch === undefined ? DEFAULT_EPOCH_MS : Date.parse(options.epoch),
