@@ -1,33 +1,33 @@
 /**
- * The fake timers of a test runner, driven in step with a world. Vitest, Jest and sinon install the same clock, and leave
- * it on the functions that they fake.
+ * Drives the fake timers of a test runner in step with a world. Vitest, Jest and sinon install the same clock, and leave it
+ * on the functions that they fake.
  */
 import type { Micros } from '../kernel/duration.ts'
 
-/** What is needed of a clock of @sinonjs/fake-timers. */
+/** The used part of a clock of @sinonjs/fake-timers. */
 interface FakeClock {
   readonly now: number
   readonly performance?: { now(): number }
   setTimeout(callback: () => void, delay: number): unknown
   clearTimeout(timer: unknown): void
-  /** Fires the one timer that is due first, and goes to its time. */
+  /** Fires the timer that is due first, and goes to its time. */
   next(): number
   countTimers(): number
-  /** Those that wait; not promised by its documentation, so it may be missing. */
+  /** The waiting timers. The documentation does not promise this field, so it may be missing. */
   readonly timers?: Readonly<Record<string, { readonly callAt?: number }>>
 }
 
-/** The longest delay that a timer keeps; a longer one fires at once. */
+/** Longest delay of a timer in milliseconds. A longer one fires at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1
 
-/** What came of a step of the fake timers: one timer of the client's was fired, or none was due and they rest at the limit. */
+/** The result of a step: one timer of the client has fired, or none was due and the timers are at the limit. */
 export type TimerStep = 'fired' | 'rested'
 
 /**
- * A test runner's fake timers, looked for at every call, because tests install and remove them in any order.
+ * The fake timers of a test runner. Every call detects them again, because tests install and remove them in any order.
  *
- * Their time is the world's: where they are first seen, both clocks stand; from there on a millisecond of one is a
- * millisecond of the other. Moving the system time (`setSystemTime`) moves neither.
+ * They follow the world's time: from their first detection on, a millisecond of one clock is a millisecond of the other.
+ * Setting the system time (`setSystemTime`) moves neither.
  */
 export class FakeTimers {
   #clock: FakeClock | undefined
@@ -35,7 +35,7 @@ export class FakeTimers {
   #base: Micros = 0
   #hasWarnedUndrivable = false
 
-  /** Whether there are any now. `now` is the world's time, where both clocks stand when they are new. */
+  /** Returns whether fake timers are installed. `now` is the world's time, from which new timers count. */
   detect(now: Micros): boolean {
     const clock = findFakeClock()
     if (clock === this.#clock) return clock !== undefined
@@ -47,31 +47,31 @@ export class FakeTimers {
     return true
   }
 
-  /** The world was moved and the fake clock was not: they go on from here. */
+  /** Makes both clocks count from their present times, after a move of the world alone. */
   rebase(now: Micros): void {
     if (this.#clock === undefined) return
     this.#base = now
     this.#elapsedAtBase = elapsedOf(this.#clock)
   }
 
-  /** Forgets where the clocks stood: the world began anew. */
+  /** Forgets the times of both clocks, after a reset of the world. */
   reset(): void {
     this.#clock = undefined
   }
 
-  /** Timers that wait, of the client and of whoever else uses the fake clock. */
+  /** Number of waiting timers, of the client and of other users of the fake clock. */
   get pendingCount(): number {
     return this.#clock?.countTimers() ?? 0
   }
 
-  /** Where the world should be by the fake clock. */
+  /** The time of the world by the fake clock. */
   get targetTime(): Micros {
     if (this.#clock === undefined) return 0
     return this.#base + Math.floor((elapsedOf(this.#clock) - this.#elapsedAtBase) * 1000)
   }
 
   /**
-   * Refuses fakes under which nobody could wait for a client, and warns of those that cannot be driven.
+   * Rejects fakes under which a client could never become idle, and warns about those that cannot be driven.
    *
    * @throws Error when `process.nextTick` or `queueMicrotask` is faked: promises of fetch would never settle
    */
@@ -94,7 +94,7 @@ export class FakeTimers {
     warn(reason)
   }
 
-  /** Where the world should be when the timer that is due first is fired; undefined when that can not be told. */
+  /** The time of the world at which the first timer is due; undefined if it is unknown. */
   get nextDue(): Micros | undefined {
     if (this.#clock?.timers === undefined) return undefined
     let first = Number.POSITIVE_INFINITY
@@ -104,7 +104,7 @@ export class FakeTimers {
 
   /**
    * Goes to the timer that is due first, at most to `limit` in the world's time, and fires it: one timer a step. A
-   * client's timer at the limit itself comes before whatever waits for the limit.
+   * client's timer at the limit itself fires before other waits that end at the limit.
    */
   step(limit: Micros): TimerStep {
     const clock = this.#clock
@@ -131,13 +131,13 @@ export class FakeTimers {
   }
 }
 
-/** A spy around `setTimeout` hides the clock on it (`jest.spyOn`), and whoever polls with an interval may fake that alone. */
+/** Returns the fake clock. A spy around `setTimeout` hides it (`jest.spyOn`), and a test may fake `setInterval` alone. */
 function findFakeClock(): FakeClock | undefined {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
   return fakeClockOf(setTimeout) ?? fakeClockOf(clearTimeout) ?? fakeClockOf(setInterval) ?? fakeClockOf(clearInterval)
 }
 
-/** Why a client may wait for ever though no fakes are found that could be driven; undefined when nothing says so. */
+/** Returns why a client may wait for ever although no fake timers were found that can be driven; undefined if it will not. */
 function undrivableReason(): string | undefined {
   if (fakeClockOf(globalThis.Date) !== undefined) {
     return (
@@ -168,11 +168,11 @@ function warnOfOrphans(clock: FakeClock): void {
   if (timers === 0) return
   warn(
     `Real timers were restored while ${timers} fake ${timers === 1 ? 'timer was' : 'timers were'} waiting: ` +
-      'whoever waits for them waits for ever. End the client first, then restore the timers.',
+      'clients that wait for them wait for ever. End the client first, then restore the timers.',
   )
 }
 
-/** Says something to whoever runs the process, where it does not belong into an answer or an error. */
+/** Prints a warning for the user of the process. */
 export function warn(message: string): void {
   const { process } = globalThis
   if (typeof process?.emitWarning === 'function') process.emitWarning(message, 'ModelhostSimWarning')

@@ -1,12 +1,12 @@
-/** What a client has in flight while fake timers stand: calls of `fetch`, and requests of Node's own. */
+/** The requests of clients that are in flight: calls of `fetch`, and requests of `node:http` and undici. */
 
 // Several copies of this package in one process watch the same global fetch.
 const MONITOR = Symbol.for('modelhost-sim.fetchWatch')
 
-/** What went through one wrapper of `fetch` and is not over. */
+/** The calls through one wrapper of `fetch` that have not ended. */
 interface FetchMonitor {
   readonly inner: typeof fetch
-  /** Whoever wants to know; without anybody the wrapper only passes on. */
+  /** The trackers in use. Without one the wrapper only forwards calls. */
   readonly watchers: Set<object>
   readonly calls: Set<{ readonly name: string }>
   /** Grows with each call that begins or ends, and each body that is read. */
@@ -16,16 +16,16 @@ interface FetchMonitor {
 type MonitoredFetch = typeof fetch & { readonly [MONITOR]?: FetchMonitor }
 
 /**
- * Calls of the global `fetch` from the call to the end of the body, seen from outside of whatever intercepts them, and
- * requests of `node:http` and undici from the request to the answer, whether somebody intercepts them or not.
+ * Tracks calls of the global `fetch` from the call to the end of the body, outside of any interceptor, and requests of
+ * `node:http` and undici from the request to the answer, intercepted or not.
  */
 export class InFlightMonitor {
   #monitors: readonly FetchMonitor[] = []
   readonly #nodeRequests = new NodeRequests()
 
   /**
-   * Puts itself around the global `fetch`, again where somebody replaced it meanwhile. True when it is new there: calls
-   * that were under way before are not seen.
+   * Wraps the global `fetch`, and wraps it again if it was replaced meanwhile. Returns true if the wrapper is new: calls
+   * that began before are not seen.
    */
   attach(): boolean {
     const fetch = globalThis.fetch as MonitoredFetch | undefined
@@ -38,7 +38,7 @@ export class InFlightMonitor {
     return true
   }
 
-  /** Lets go of it; the last to let go takes the wrapper off, unless somebody put another around it. */
+  /** Stops tracking. The last tracker removes the wrapper, unless another wrapper is around it. */
   detach(): void {
     for (const monitor of this.#monitors) {
       monitor.watchers.delete(this)
@@ -53,10 +53,10 @@ export class InFlightMonitor {
     return this.#monitors.reduce((sum, { activity }) => sum + activity, this.#nodeRequests.activity)
   }
 
-  /** What is in flight, each as method and address. */
+  /** The requests in flight, each as method and address. */
   get inFlight(): readonly string[] {
     const calls = this.#monitors.flatMap(({ calls }) => [...calls].map(({ name }) => name))
-    // A call of fetch that nobody intercepts goes out through undici, and is one all the same.
+    // A call of fetch that is not intercepted also appears as a request of undici. It counts once.
     return [...calls, ...this.#nodeRequests.inFlight.filter(name => !calls.includes(name))]
   }
 }
@@ -98,7 +98,7 @@ function describeCall([input, init]: Parameters<typeof fetch>): string {
   return `${method.toUpperCase()} ${isRequest ? input.url : String(input)}`
 }
 
-/** What is needed of a request that Node tells of: a `ClientRequest`, or one of undici. */
+/** The used part of a request in Node's diagnostics channels: a `ClientRequest`, or a request of undici. */
 interface NodeRequest {
   readonly method?: string
   readonly path?: string
@@ -111,8 +111,8 @@ interface NodeRequest {
 }
 
 /**
- * Requests that leave by `node:http` or undici, as Node's diagnostics channels tell of them, until their answer begins.
- * Elsewhere than in Node there are none.
+ * Tracks requests of `node:http` and undici by Node's diagnostics channels, until their answer begins. Outside of Node it
+ * tracks nothing.
  */
 class NodeRequests {
   activity = 0
@@ -130,7 +130,7 @@ class NodeRequests {
     this.#inFlight.clear()
   }
 
-  /** What is in flight, each as method and address. */
+  /** The requests in flight, each as method and address. */
   get inFlight(): readonly string[] {
     return [...this.#inFlight.values()]
   }
@@ -139,7 +139,7 @@ class NodeRequests {
     const { request } = message as { readonly request: NodeRequest }
     this.activity++
     this.#inFlight.set(request, describeRequest(request))
-    // Whatever ends it without an answer.
+    // It may end without an answer.
     request.once?.('close', () => this.#finish(request))
   }
 

@@ -1,8 +1,8 @@
-/** Who holds a world's time: several may, and it moves again when the last of them has let go. */
+/** The holds of a clock. Several owners may hold it. Time moves again when the last hold has ended. */
 import { monotonicMs } from '../lib/real-time.ts'
 import { warn } from './fake-timers.ts'
 
-/** Real time after which whoever asks a paused clock is told who holds it. */
+/** Real milliseconds after which a request to a held clock warns about its owners. */
 const LONG_HOLD_MS = 5000
 
 interface ClockHold {
@@ -18,50 +18,50 @@ export class ClockHolds {
     return this.#holds.length > 0
   }
 
-  /** Who holds it, by name. */
+  /** Names of the owners. */
   get owners(): readonly string[] {
     return this.#holds.map(({ owner }) => owner)
   }
 
   /**
-   * Holds it under a name. What is returned lets go, and says whether nobody holds it any more because of that.
+   * Adds a hold under a name. Returns a function that ends it, and returns whether it was the last one.
    *
-   * @throws RangeError when nobody is named
+   * @throws RangeError for an empty name
    */
   hold(owner: string): () => boolean {
     if (typeof owner !== 'string' || owner.trim() === '') {
-      throw new RangeError("Failed to pause the clock: nobody is named. Say who holds it, as in pause('debugger').")
+      throw new RangeError("Failed to pause the clock: the owner is missing. Give its name, as in pause('debugger').")
     }
     const hold = { owner, since: monotonicMs() }
     this.#holds = [...this.#holds, hold]
     return () => this.#remove(hold)
   }
 
-  /** Whoever holds it does so no longer, and others do. */
+  /** Replaces all holds by those of `owners`. */
   replace(owners: readonly string[]): void {
     this.#holds = []
     for (const owner of owners) this.hold(owner)
   }
 
   /**
-   * Lets go of what `owner` holds; whether nobody holds it any more. Says so when somebody else still does.
+   * Ends a hold of `owner`. Returns whether it was the last one, and warns if it was not.
    *
-   * @throws RangeError when they hold nothing
+   * @throws RangeError if `owner` has no hold
    */
   release(owner: string): boolean {
-    const hold = this.#holds.find(one => one.owner === owner)
+    const hold = this.#holds.find(({ owner: name }) => name === owner)
     if (hold === undefined) {
       throw new RangeError(
         `Failed to resume the clock: '${owner}' does not hold it. ` +
-          (this.isHeld ? `It is held by ${this.#ownerNames}: give one of these names.` : 'Nobody does.'),
+          (this.isHeld ? `It is held by ${this.#ownerNames}: give one of these names.` : 'It has no owner.'),
       )
     }
     if (this.#remove(hold)) return true
-    this.#warnOnce('was let go by one')
+    this.#warnOnce('was resumed by one owner')
     return false
   }
 
-  /** Somebody asks for the time meanwhile: a pause that was forgotten looks like a hang. */
+  /** Warns about a long hold: a forgotten pause looks like a hang. */
   warnIfLong(): void {
     if (monotonicMs() - this.#holds[0]!.since > LONG_HOLD_MS) this.#warnOnce('has been asked for the time')
   }
@@ -77,7 +77,7 @@ export class ClockHolds {
   }
 
   #warnOnce(what: string): void {
-    const message = `The clock ${what} and is still held by ${this.#ownerNames}: time stands until they let go.`
+    const message = `The clock ${what} and is still held by ${this.#ownerNames}: time does not move until they resume it.`
     if (this.#warnings.includes(message)) return
     this.#warnings = [...this.#warnings, message]
     warn(message)

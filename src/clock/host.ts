@@ -1,28 +1,28 @@
-/** What a clock belongs to. */
+/** The simulator as its clock sees it. */
 import type { World } from '../simulation/world.ts'
 import type { RequestWait } from './waiting-requests.ts'
 
-/** How a clock treats what it finds in its process. */
+/** Options of a clock in the process of a test runner. */
 export interface ClockOptions {
-  /** `ignore` leaves fake timers of a test runner alone; unless given they are driven in step with the world. */
+  /** `drive` moves the fake timers of a test runner in step with the world; `ignore` does not. Default: `drive`. */
   readonly timers?: 'drive' | 'ignore' | undefined
 }
 
-/** What the clock needs of the simulator it belongs to. */
+/** The simulator that a clock belongs to. */
 export interface ClockHost {
   readonly world: World
   /** Loads what the world needs before it can move. */
   prepare(): Promise<void>
-  /** Counts the signs of life of clients: requests that entered, bodies that were read. */
+  /** Grows with each activity of a client: a request that arrives, a body that is read. */
   readonly activity: number
-  /** Requests that entered and are not answered yet, each as method and path. */
+  /** Requests that are not answered yet, each as method and path. */
   readonly inFlight: readonly string[]
 }
 
-/** Who waits for an answer that is held back. */
+/** The wait for a held answer. */
 export interface HoldOptions {
   readonly signal: AbortSignal
-  /** What waits: it is listed, and told of on stderr when time stands. */
+  /** The request that waits. It is listed, and reported on stderr if time does not move. */
   readonly request?: RequestWait | undefined
   /** Whether its request is in flight meanwhile. */
   readonly isInFlight?: boolean

@@ -1,11 +1,11 @@
-/** What may be asked of a clock: moves that make sense, refused before anything has moved. */
+/** Validates the arguments of moves, before anything has moved. */
 import { type Clock, MAX_WORLD_AGE } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 
 /**
- * A moment to move to, in microseconds of a world.
+ * Returns the time to move to in microseconds since the epoch of the world.
  *
- * @throws RangeError for what is no moment, has passed, or lies after the end of the clock's days
+ * @throws RangeError for an invalid time, a time in the past, or one after the last time of the clock
  */
 export function toFutureTime(clock: Clock, time: string | Date): Micros {
   const isDate = time instanceof Date
@@ -18,25 +18,25 @@ export function toFutureTime(clock: Clock, time: string | Date): Micros {
   }
   if (target < clock.now) {
     throw new RangeError(
-      `Failed to advance to '${isDate ? time.toISOString() : time}': it is ${clock.iso()} already, and time never goes back. Give a later moment, or begin anew with reset().`,
+      `Failed to advance to '${isDate ? time.toISOString() : time}': it is ${clock.iso()} already, and time never goes back. Give a later time, or start again with reset().`,
     )
   }
   return requireWithinMaxAge(target)
 }
 
-/** A moment that the clock can tell. Throws RangeError for one after the end of its days. */
+/** Returns `target`. Throws RangeError if it is after the last time of the clock. */
 export function requireWithinMaxAge(target: Micros): Micros {
   if (target <= MAX_WORLD_AGE) return target
   throw new RangeError(
-    'Failed to move time: that is more than 200 years after the world began, and its clock tells no more. ' +
-      'Move it less far, or begin anew with reset().',
+    'Failed to move time: the end is more than 200 years after the world began. ' +
+      'Move it less far, or start again with reset().',
   )
 }
 
-/** Throws TypeError for what cannot say whether it is over. */
+/** Throws TypeError if `predicate` is no function. */
 export function assertPredicate(predicate: unknown): void {
   if (typeof predicate === 'function') return
   throw new TypeError(
-    "Failed to move time: until takes a function that says whether it is over. Give one, as in until(() => status === 'running').",
+    "Failed to move time: until takes a function that returns a boolean. Give one, as in until(() => status === 'running').",
   )
 }

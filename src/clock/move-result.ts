@@ -1,41 +1,41 @@
-/** What a move of time brought about, as it is told. */
+/** The result of a move of time. */
 
 import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/records.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entry } from '../kernel/journal.ts'
 import type { World } from '../simulation/world.ts'
 
-/** What an advance did. */
+/** What happened during a move of time. */
 export interface MoveResult {
   /** Time before and after, ISO 8601. */
   readonly from: string
   readonly to: string
-  /** Events that happened. */
+  /** Number of events. */
   readonly events: number
   /** The same by kind, as in `{ 'instance.ready': 1 }`. */
   readonly counts: Readonly<Record<string, number>>
-  /** The changes of status that a client could see, in order, as far back as the journal goes. */
+  /** The changes of status that a client could see, in order, as far as the journal still has them. */
   readonly transitions: readonly Transition[]
 }
 
-/** What came of a move that may not get where it was meant to. */
+/** The result of a move that may not reach its end. */
 export interface BoundedMoveResult {
-  /** Whether what it was to reach came in time. */
+  /** Whether the event or condition came in time. */
   readonly reached: boolean
   readonly result: MoveResult
 }
 
-/** A thing has another status now. */
+/** A change of status. */
 export interface Transition {
   /** When, ISO 8601. */
   readonly at: string
-  /** Wire id of the thing. */
+  /** Wire id of the subject. */
   readonly subject: string
-  /** What it is and the status it has: `deployment.running`, `batch.completed`. */
+  /** Kind of the subject and its new status: `deployment.running`, `batch.completed`. */
   readonly became: string
 }
 
-/** The events by which a thing has another status on the wire. */
+/** The journal kinds that change a status on the wire. */
 const STATUS_KINDS: ReadonlySet<string> = new Set([
   ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`),
   ...BATCH_STATUSES.map(status => `batch.${status}`),
@@ -45,27 +45,27 @@ const STATUS_KINDS: ReadonlySet<string> = new Set([
   'limit.denied',
 ])
 
-/** The change of status that an entry of the journal tells; undefined for any other entry. */
+/** Returns the change of status that a journal entry records; undefined for any other entry. */
 export function toTransition({ kind, subject, time }: Entry, clock: Clock): Transition | undefined {
   return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
 }
 
-/** Where a move of time began. */
+/** The state of a world at the begin of a move. */
 export interface MoveStart {
   readonly world: World
   readonly from: string
   readonly counts: ReadonlyMap<string, number>
-  /** The newest entry of the journal. */
+  /** Number of the newest journal entry. */
   readonly last: number
 }
 
-/** A move of time begins. */
+/** Returns the present state of a world, for `moveResultSince`. */
 export function startMove(world: World): MoveStart {
   const { clock, journal } = world
   return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last }
 }
 
-/** What has happened since a move of time began. */
+/** Returns what has happened since a move began. */
 export function moveResultSince({ world, from, counts: countsBefore, last }: MoveStart): MoveResult {
   const { clock, journal } = world
   const counts: Record<string, number> = {}

@@ -1,14 +1,14 @@
-/** When clients have nothing left to do but wait, so that time may be moved under them. */
+/** Detects when clients have nothing left to do but wait, so that time may move. */
 import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
 import type { FakeTimers } from './fake-timers.ts'
 import { InFlightMonitor } from './fetch-tracker.ts'
 import type { ClockHost } from './host.ts'
 
-/** Turns of the event loop without a sign of the client after which it counts as waiting. */
+/** Turns of the event loop without activity of a client after which it counts as waiting. */
 const QUIET_TURNS = 3
-/** The same where calls may be under way that began before anybody looked. */
+/** The same when calls may be in flight that began before tracking. */
 const UNOBSERVED_TURNS = 100
-/** Real time without a sign of life after which a request in flight is taken for stuck. */
+/** Real milliseconds without activity after which a request in flight counts as stuck. */
 const STUCK_MS = 2000
 
 export class Quiescence {
@@ -16,9 +16,9 @@ export class Quiescence {
   readonly #timers: FakeTimers
   readonly #monitor = new InFlightMonitor()
   #requiredTurns = QUIET_TURNS
-  /** Answers that are held back: their clients wait for time, and are quiet. */
+  /** Held answers: their clients wait for time, and are idle. */
   #parked = 0
-  /** Those of them whose request is in flight until they end. */
+  /** Held answers whose request is in flight until they end. */
   #parkedInFlight = 0
 
   constructor(host: ClockHost, timers: FakeTimers) {
@@ -26,7 +26,7 @@ export class Quiescence {
     this.#timers = timers
   }
 
-  /** Sees calls of the global `fetch` from now on; what began before is given more time. */
+  /** Tracks calls of the global `fetch` from now on. Calls that began before get more time. */
   watch(): void {
     if (this.#monitor.attach()) this.#requiredTurns = UNOBSERVED_TURNS
   }
@@ -35,7 +35,7 @@ export class Quiescence {
     this.#monitor.detach()
   }
 
-  /** An answer is held back; what is returned lets it go. */
+  /** Registers a held answer. Returns a function that ends it. */
   park(isInFlight: boolean): () => void {
     this.#parked++
     if (isInFlight) this.#parkedInFlight++
@@ -45,15 +45,15 @@ export class Quiescence {
     }
   }
 
-  /** Whether every request that entered is answered, or waits for time. */
+  /** Whether every request is answered, or waits for time. */
   get isEveryRequestServed(): boolean {
     return this.#host.inFlight.length <= this.#parkedInFlight
   }
 
   /**
-   * Resolves when no client has given a sign of life for some turns of the event loop.
+   * Resolves when no client was active for some turns of the event loop.
    *
-   * Rejects when something is in flight and gives none for two seconds.
+   * Rejects when a request is in flight without activity for two seconds.
    */
   async whenIdle(): Promise<void> {
     const requiredTurns = this.#requiredTurns
@@ -67,7 +67,7 @@ export class Quiescence {
       const inFlight = this.#inFlight()
       idleTurns = activity === lastActivity && inFlight.length === 0 ? idleTurns + 1 : 0
       if (activity !== lastActivity) activeAt = monotonicMs()
-      // A process that got no time for a while is not a client that hangs.
+      // A process that got no processor time for a while is no stuck client.
       else if (inFlight.length > 0 && monotonicMs() - activeAt > STUCK_MS) {
         throw new Error(
           `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without a sign of life. ` +
@@ -84,7 +84,7 @@ export class Quiescence {
     return calls.length > this.#parked ? [...entered, ...calls] : entered
   }
 
-  /** Changes whenever a client does something: asks, reads, sets a timer. */
+  /** Returns a text that changes whenever a client sends a request, reads a body or sets a timer. */
   #activitySignature(): string {
     return `${this.#host.activity} ${this.#monitor.activity} ${this.#timers.pendingCount}`
   }

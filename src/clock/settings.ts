@@ -1,4 +1,4 @@
-/** How a clock may be set: the modes, what each takes, and what makes no sense. */
+/** The settings of a clock: its modes and their options. */
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { Pacer } from '../kernel/pacer.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -6,27 +6,27 @@ import { assertKnownKeys } from '../lib/known-keys.ts'
 
 export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
 /**
- * How time moves: by hand; with a real clock times a speed; with each look at something unfinished; to the next piece
- * of work whenever nobody asks; with a clock that is handed in.
+ * How time moves. `manual`: by moves of the user alone. `scaled`: with the real clock times a speed. `on-poll`: with each
+ * request about something in progress. `idle`: to the next work whenever no request comes. `follow`: with another clock.
  */
 export type ClockMode = (typeof CLOCK_MODES)[number]
 
-/** A clock as a user asks for it. */
+/** The setting of a clock as a user writes it. */
 export type ClockSetting =
   | ClockMode
   | {
       readonly mode: ClockMode
-      /** scaled: simulated seconds in a real second; 60 unless given. */
+      /** scaled: simulated seconds in a real second. Default: 60. */
       readonly speed?: number
-      /** on-poll: how far each look moves time; to the next visible change unless given. */
+      /** on-poll: how far each poll moves time. Default: to the next visible change. */
       readonly step?: Duration
-      /** idle: real milliseconds without a request after which time jumps; 50 unless given. */
+      /** idle: real milliseconds without a request after which time jumps. Default: 50. */
       readonly after?: number
-      /** follow: milliseconds of the clock to follow; the fake timers of the test runner unless given. */
+      /** follow: returns milliseconds of the clock to follow. Default: the fake timers of the test runner. */
       readonly now?: () => number
     }
 
-/** What moves time beside the user's hand. */
+/** A setting as the clock uses it. */
 export type ClockDrive =
   | { readonly mode: 'manual' }
   | { readonly mode: 'scaled'; readonly pacer: Pacer }
@@ -34,9 +34,9 @@ export type ClockDrive =
   | { readonly mode: 'idle'; readonly after: number }
   | { readonly mode: 'follow'; readonly now: (() => number) | undefined }
 
-/** The speed of a scaled clock unless told otherwise: an hour in a minute. */
+/** Default speed of a scaled clock: an hour in a minute. */
 export const DEFAULT_SPEED = 60
-/** Real milliseconds without a request after which an idle clock jumps, unless told otherwise. */
+/** Default of the real milliseconds without a request after which an idle clock jumps. */
 export const DEFAULT_IDLE_MS = 50
 
 const MODE_OF_FIELD = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'follow' } as const
@@ -44,15 +44,15 @@ const MODE_OF_FIELD = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'f
 /**
  * Reads a setting.
  *
- * @param elapsed where the world stands now: a clock is switched without a jump
- * @throws RangeError for a mode that does not exist, a figure that makes no sense, or one that belongs to another mode
+ * @param elapsed the present time of the world in microseconds: a clock is switched without a jump
+ * @throws RangeError for an unknown mode, an option out of range, or an option of another mode
  */
 export function readSetting(setting: ClockSetting, elapsed: Micros): ClockDrive {
   const fields = typeof setting === 'object' && setting !== null ? setting : { mode: setting }
   const { mode } = fields
   if (!(CLOCK_MODES as readonly unknown[]).includes(mode)) {
     const advice = formatSuggestion(String(mode), CLOCK_MODES, `Modes are ${CLOCK_MODES.join(', ')}.`)
-    throw new RangeError(`Failed to set the clock: there is no mode '${String(mode)}'. ${advice}`)
+    throw new RangeError(`Failed to set the clock: unknown mode '${String(mode)}'. ${advice}`)
   }
   assertKnownKeys(fields, ['mode', ...Object.keys(MODE_OF_FIELD)], 'Failed to set the clock', { noun: 'setting' })
   for (const name of Object.keys(fields)) {
@@ -77,7 +77,7 @@ export function readSetting(setting: ClockSetting, elapsed: Micros): ClockDrive 
   }
 }
 
-/** The setting that a drive was read from. */
+/** Returns the setting that a drive was read from. */
 export function toSetting(drive: ClockDrive): ClockSetting {
   switch (drive.mode) {
     case 'manual':
@@ -93,7 +93,7 @@ export function toSetting(drive: ClockDrive): ClockSetting {
   }
 }
 
-/** Whether a clock follows fake timers: a server has none, and would stand still. */
+/** Returns whether a clock follows fake timers. A server has none, so its time would not move. */
 export function followsFakeTimers(setting: ClockSetting): boolean {
   return typeof setting === 'object' ? setting.mode === 'follow' && setting.now === undefined : setting === 'follow'
 }
@@ -101,20 +101,20 @@ export function followsFakeTimers(setting: ClockSetting): boolean {
 function requireSpeed(speed: number): number {
   if (Number.isFinite(speed) && speed > 0 && speed <= 1e6) return speed
   throw new RangeError(
-    `Failed to set the clock: a speed of ${String(speed)} is none. Give a number above 0 and up to 1,000,000.`,
+    `Failed to set the clock: invalid speed ${String(speed)}. Give a number above 0 and up to 1,000,000.`,
   )
 }
 
 function requireIdleMs(after: number): number {
   if (Number.isFinite(after) && after >= 0 && after <= 3_600_000) return after
   throw new RangeError(
-    `Failed to set the clock: ${String(after)} is no number of milliseconds to wait for. Give one from 0 to 3,600,000.`,
+    `Failed to set the clock: invalid number of milliseconds ${String(after)} in 'after'. Give a number from 0 to 3,600,000.`,
   )
 }
 
 function requireFollowedClock(now: (() => number) | undefined): (() => number) | undefined {
   if (now === undefined || (typeof now === 'function' && Number.isFinite(now()))) return now
   throw new RangeError(
-    'Failed to set the clock: now is no function that returns milliseconds. Give one, as in { mode: "follow", now: () => fake.now }.',
+    "Failed to set the clock: 'now' is no function that returns milliseconds. Give one, as in { mode: 'follow', now: () => fake.now }.",
   )
 }

@@ -1,37 +1,42 @@
-/** Whoever waits for a moment of a world. */
+/** The clients that wait for a time of a world. */
 import type { Micros } from '../kernel/duration.ts'
 
 export interface Sleeper {
   readonly at: Micros
   readonly wake: () => void
   readonly reject: (error: Error) => void
-  /** Whether it may be woken early: it looks for itself whether its moment has come. */
+  /** Whether it may wake early: it checks the time itself. */
   readonly isPoller?: boolean
 }
 
-/** Sleepers by the moment they wait for; of one moment, whoever came first. */
-export class Sleepers {
-  #list: readonly Sleeper[] = []
+/** Sleepers in the order of their times; at one time, in the order of their arrival. */
+export class Sleepers<S extends Sleeper = Sleeper> {
+  #list: readonly S[] = []
 
-  /** When the first of them is to be woken; never, where nobody sleeps. */
+  /** The sleeper that is to be woken first. */
+  get first(): S | undefined {
+    return this.#list[0]
+  }
+
+  /** The time of the first sleeper; Infinity if there is none. */
   get next(): Micros {
     return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
   }
 
-  has(sleeper: Sleeper): boolean {
+  has(sleeper: S): boolean {
     return this.#list.includes(sleeper)
   }
 
-  add(sleeper: Sleeper): void {
+  add(sleeper: S): void {
     const index = this.#list.findIndex(other => other.at > sleeper.at)
     this.#list = index < 0 ? [...this.#list, sleeper] : this.#list.toSpliced(index, 0, sleeper)
   }
 
-  remove(sleeper: Sleeper): void {
+  remove(sleeper: S): void {
     this.#list = this.#list.filter(other => other !== sleeper)
   }
 
-  /** Wakes whoever's moment has come by `now()`, which whoever was woken may move. */
+  /** Wakes every sleeper up to `now()`, which a woken sleeper may move. */
   wake(now: () => Micros): void {
     while (this.next <= now()) {
       const [first, ...rest] = this.#list
@@ -40,14 +45,14 @@ export class Sleepers {
     }
   }
 
-  /** Wakes whoever looks for himself: time may move in another way now. */
+  /** Wakes the sleepers that check the time themselves: time may move in another way now. */
   wakePollers(): void {
-    const pollers = this.#list.filter(({ isPoller: looks }) => looks)
-    this.#list = this.#list.filter(({ isPoller: looks }) => !looks)
+    const pollers = this.#list.filter(({ isPoller }) => isPoller)
+    this.#list = this.#list.filter(({ isPoller }) => !isPoller)
     for (const { wake } of pollers) wake()
   }
 
-  /** Nobody is woken any more. */
+  /** Rejects every sleeper. */
   reject(error: () => Error): void {
     const sleepers = this.#list
     this.#list = []

@@ -1,98 +1,109 @@
-/** Moves of time for a server: in slices, so that its other worlds and its health go on in between. */
+/** Performs moves for a server: in time slices, so that its other worlds and its health go on in between. */
 
 import type { Micros } from '../kernel/duration.ts'
 import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
-import type { World } from '../simulation/world.ts'
-import { type MoveResult, moveResultSince, startMove } from './move-result.ts'
+import { type MoveStep, type MovingClients, NO_LIMIT } from './moves.ts'
+import type { WorldTime } from './world-time.ts'
 
-/** How long one slice may hold the process. */
+/** Longest real time in milliseconds for which one slice holds the process. */
 const SLICE_MS = 20
 
-/** What of a clock is needed to move it. */
-interface MovableClock {
-  readonly world: World
-  prepare(): Promise<void>
-  /** Brings the world up to where its clock says. */
-  catchUp(): void
-  /** Everything up to `target` happens, and who sleeps until then is woken. */
-  fire(target: Micros): void
-  /** Time was moved: its mode goes on from there. */
-  onMoved(): void
-  /** Throws when the world is another by now. */
-  assertSameWorld(world: World): void
-}
-
-/** Lets the process go on where a slice is over. */
-export type YieldIfDue = () => Promise<void> | undefined
-
-export class Slices {
-  readonly #clock: MovableClock
+export class SlicedMoves {
+  readonly clients: MovingClients
+  readonly #time: WorldTime
   #currentMove: Promise<void> | undefined
   #isInterrupted = false
+  #sliceStartMs = 0
 
-  constructor(clock: MovableClock) {
-    this.#clock = clock
+  constructor(time: WorldTime) {
+    this.#time = time
+    this.clients = {
+      get now() {
+        return time.elapsed
+      },
+      // The clients of a server wait for the end of the move.
+      nextWake: NO_LIMIT,
+    }
   }
 
-  /** Resolves when the move that is under way is over; undefined when there is none. */
+  /** Resolves when the move in progress has ended. Undefined: there is none. */
   get currentMove(): Promise<void> | undefined {
     return this.#currentMove
   }
 
-  /** Ends moves early, where they are. */
+  /** Ends moves early, at the time that they have reached. */
   interrupt(): void {
     this.#isInterrupted = true
   }
 
-  /** Runs a move, for which everybody else waits. */
-  async move<T>(run: (yieldIfDue: YieldIfDue) => Promise<T>): Promise<T> {
-    await this.#clock.prepare()
+  readonly isStopped = () => this.#isInterrupted
+
+  /** Runs a move, for which every other request to this world waits. */
+  async run<T>(move: () => Promise<T>): Promise<T> {
+    await this.#time.host.prepare()
     let release = () => {}
     this.#currentMove = new Promise(resolve => {
       release = resolve
     })
-    let sliceStart = monotonicMs()
-    const breathe = () => {
-      if (monotonicMs() - sliceStart < SLICE_MS) return undefined
-      return eventLoopTurn().then(() => {
-        sliceStart = monotonicMs()
-      })
-    }
+    this.#sliceStartMs = monotonicMs()
     try {
-      this.#clock.catchUp()
-      return await run(breathe)
+      this.#time.catchUp()
+      return await move()
     } finally {
-      this.#clock.onMoved()
+      this.#time.rebase()
       this.#currentMove = undefined
       release()
     }
   }
 
-  async runTo(end: Micros, yieldIfDue: YieldIfDue): Promise<MoveResult> {
-    const start = startMove(this.#clock.world)
-    while (this.#clock.world.next(end)) {
-      const yielded = yieldIfDue()
-      if (yielded) await yielded
-      this.#clock.assertSameWorld(start.world)
-      if (this.#isInterrupted) return moveResultSince(start)
+  readonly perform = (step: MoveStep): boolean | Promise<boolean> => {
+    switch (step.kind) {
+      case 'idle':
+        return true
+      case 'to':
+        return this.#runTo(step.target)
+      case 'next':
+        return this.#runToNext(step.visible, step.limit)
+      case 'await':
+        return step.promise
     }
-    this.#clock.fire(end)
-    this.#clock.assertSameWorld(start.world)
-    return moveResultSince(start)
   }
 
-  /** Goes to the next change that a client could see; false, with time at `limit`, when none comes. */
-  async toNextChange(limit: Micros, yieldIfDue: YieldIfDue): Promise<boolean> {
-    const changesBefore = this.#clock.world.visibleChanges
-    while (this.#clock.world.visibleChanges === changesBefore) {
-      if (!this.#clock.world.next(limit)) {
-        if (limit < Number.POSITIVE_INFINITY) this.#clock.fire(limit)
-        return false
-      }
-      const yielded = yieldIfDue()
-      if (yielded) await yielded
+  async #runTo(target: Micros): Promise<boolean> {
+    const { world } = this.#time
+    while (world.next(target)) {
+      const turn = this.#yieldIfDue()
+      if (turn) await turn
+      this.#time.assertSameWorld(world)
       if (this.#isInterrupted) return false
     }
+    this.#time.fire(target)
     return true
+  }
+
+  async #runToNext(visible: boolean, limit: Micros): Promise<boolean> {
+    const { world } = this.#time
+    const position = () => (visible ? world.visibleChanges : world.journal.last)
+    const start = position()
+    while (position() === start) {
+      if (!world.next(limit)) {
+        if (limit < NO_LIMIT) this.#time.fire(limit)
+        return false
+      }
+      const turn = this.#yieldIfDue()
+      if (turn) await turn
+      this.#time.assertSameWorld(world)
+      if (this.#isInterrupted) return false
+    }
+    this.#time.wakeSleepers()
+    return true
+  }
+
+  /** Returns a turn of the event loop to await if the slice is over. */
+  #yieldIfDue(): Promise<void> | undefined {
+    if (monotonicMs() - this.#sliceStartMs < SLICE_MS) return undefined
+    return eventLoopTurn().then(() => {
+      this.#sliceStartMs = monotonicMs()
+    })
   }
 }

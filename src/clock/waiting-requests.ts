@@ -1,4 +1,4 @@
-/** Who waits for the time of a world, and what is said of them when nobody moves it. */
+/** The requests that wait for the time of a world, and the notice about them if time does not move. */
 
 import { formatDuration, type Micros, SECOND } from '../kernel/duration.ts'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../lib/real-time.ts'
@@ -7,53 +7,53 @@ import { FORECAST_HORIZON, type Forecast, forecastRequests } from '../simulation
 import type { World } from '../simulation/world.ts'
 import type { ClockMode } from './settings.ts'
 
-/** Real time that the world's has stood after which it is said that somebody waits for it. */
+/** Real milliseconds without a move of time after which a notice reports a waiting request. */
 const NOTICE_MS = 1000
 
-/** A request whose answer waits for time. It is one wait however often it looks again. */
+/** A request whose answer waits for time. It stays one wait however often it checks the time. */
 export interface RequestWait {
   /** Method and path. */
   readonly request: string
   readonly operation: string | undefined
-  /** What waits for an instance to answer it; undefined where a fault of the wire delays the answer. */
+  /** The inference request that waits for an instance; undefined if a wire fault delays the answer. */
   readonly call?: InferenceHandle | undefined
-  /** Of an answer of a model: what its client has to wait for now. */
+  /** Of an answer of a model: the part that its client waits for now. */
   readonly part?: 'turn' | 'head' | 'body' | undefined
-  /** Address of the control plane of its world, where it has one. */
+  /** Address of the control plane of its world, if it has one. */
   readonly controlUrl?: string | undefined
-  /** Since when in the world, and by the real clock. */
+  /** Begin of the wait by the world's clock, and by the real one. */
   readonly since: Micros
   readonly sinceMs: number
-  /** Whether it was said that nobody moves time for it. */
+  /** Whether a notice has reported it. */
   isReported: boolean
 }
 
-/** A request that waits, as it is shown. */
+/** A waiting request as users see it. */
 export interface PendingRequestView extends Forecast {
   readonly operation: string | undefined
   readonly request: string
   /** Wire id of the answer, and its model as the request names it. */
   readonly id: string | undefined
   readonly model: string | undefined
-  /** Of the deployment that answers; undefined for models of the catalog. */
+  /** Id of the deployment that answers; undefined for models of the catalog. */
   readonly deploy_id: string | undefined
   readonly since: Micros
-  /** Real milliseconds that it has waited. */
+  /** Real milliseconds since the begin of the wait. */
   readonly waitedMs: number
 }
 
-/** What of the clock is needed to say that it stands. */
+/** The state of the clock that a notice reports. */
 interface ClockStatus {
   readonly world: World
   readonly mode: ClockMode
   readonly pausedBy: readonly string[]
-  /** Where time is by now, whatever has happened in the world so far. */
+  /** The time by now, also if its events have not fired yet. */
   readonly currentTime: Micros
 }
 
 interface PausedWait {
   readonly wait: RequestWait
-  /** When it looks again, or its answer comes. */
+  /** When it checks the time again, or its answer comes. */
   readonly at: Micros
 }
 
@@ -65,7 +65,7 @@ export class PendingRequests {
     this.#clock = clock
   }
 
-  /** Begins a wait, or goes on with one; what is returned ends it. */
+  /** Begins or continues a wait. Returns a function that ends it. */
   begin(wait: RequestWait, at: Micros): () => void {
     const pausedWait = { wait, at }
     this.#waits.add(pausedWait)
@@ -74,7 +74,7 @@ export class PendingRequests {
       if (wait.isReported) return
       const { currentTime: timeBefore } = this.#clock
       notice = setRealTimeout(() => {
-        // What no time brings is no matter of the clock.
+        // An answer that never comes does not depend on the clock.
         if (at < Number.POSITIVE_INFINITY && this.#clock.currentTime !== timeBefore) return scheduleNotice()
         wait.isReported = true
         console.warn(`modelhost-sim: ${this.#formatNotice(pausedWait)}`)
@@ -87,12 +87,12 @@ export class PendingRequests {
     }
   }
 
-  /** Who waits, in the order in which they began; of one moment, in which they came. */
+  /** Returns the waits in the order of their begin; at one time, in the order of the requests. */
   list(): PendingRequestView[] {
     const callOrder = ({ wait }: PausedWait) => wait.call?.plan.sequence ?? Number.POSITIVE_INFINITY
     const sorted = [...this.#waits].sort((a, b) => a.wait.since - b.wait.since || callOrder(a) - callOrder(b) || 0)
     const calls = sorted.flatMap(({ wait }) => queuedCall(wait) ?? [])
-    const forecasts = new Map(forecastRequests(this.#clock.world, calls).map((outlook, i) => [calls[i]!, outlook]))
+    const forecasts = new Map(forecastRequests(this.#clock.world, calls).map((forecast, i) => [calls[i]!, forecast]))
     return sorted.map(pausedWait => {
       const { operation, request, call, since, sinceMs } = pausedWait.wait
       const { deployments } = this.#clock.world
@@ -126,10 +126,10 @@ export class PendingRequests {
     const now = `It is ${world.clock.iso()}, and ${clockState}`
     const reason = `${requestName} waits for ${forecast.for}.`
     if (forecast.until === undefined) {
-      const inspectCommand = control === undefined ? 'sim.cluster.troubles()' : `curl ${control}/troubles`
+      const inspectCommand = control === undefined ? 'sim.cluster.activeFailures()' : `curl ${control}/troubles`
       return (
-        `${reason} Nothing that is planned within ${formatDuration(FORECAST_HORIZON)} brings it. ${now}. ` +
-        `See what is wrong with ${inspectCommand}, mend it, and move time: ${advanceCommand(600, control)}`
+        `${reason} No event within ${formatDuration(FORECAST_HORIZON)} brings it. ${now}. ` +
+        `See what is wrong with ${inspectCommand}, recover it, and move time: ${advanceCommand(600, control)}`
       )
     }
     const seconds = Math.max(1, Math.ceil((forecast.until - world.clock.now) / SECOND))
@@ -137,12 +137,12 @@ export class PendingRequests {
   }
 }
 
-/** What is asked of a model and still waits for an instance. */
+/** Returns the inference request of a wait that still waits for an instance. */
 function queuedCall({ call, part }: RequestWait): InferenceHandle | undefined {
   return part === 'turn' && call?.state === 'queued' ? call : undefined
 }
 
-/** What comes at a moment that is known. */
+/** Returns the forecast of an answer whose time is known. */
 function knownForecast({ wait: { call, part }, at }: PausedWait): Forecast {
   const until = at === Number.POSITIVE_INFINITY ? undefined : at
   if (call === undefined) return { for: 'an answer that a fault of the wire delays', until }

@@ -1,7 +1,7 @@
 import type { EntryFields } from '../kernel/journal.ts'
 import { Refusal } from '../service/client/refusal.ts'
 
-/** What a value should be: the fields that matter, a pattern for a text, a whole list element by element. */
+/** An expected value: the fields to compare, a pattern for a text, or a whole list. */
 export type Expected<T> = T extends string
   ? T | RegExp
   : T extends readonly (infer Item)[]
@@ -11,24 +11,24 @@ export type Expected<T> = T extends string
       : T
 
 /**
- * Holds a value against what it should be. Fields that are not named do not matter; lists have their full length.
+ * Compares a value with an expectation. Fields that are missing in the expectation are ignored. Lists have their full length.
  *
- * @param what names the value in the report, where it does not speak for itself
- * @throws CheckError naming each path that differs, with what was expected and found
+ * @param what name of the check in the report
+ * @throws CheckError with each path that differs, and the expected and the found value
  * @example check(await api.getDeployment({ deploy_id }), { status: 'running', instances: { running: 1 } })
  */
 export type Check = <T>(actual: T, expected: NoInfer<Expected<T>>, what?: string) => void
 
 /**
- * Holds a call against the refusal it should meet, and returns that refusal.
+ * Expects a refusal of a call, and returns that refusal.
  *
- * @param message a part of what the service says, or a pattern for it
- * @throws CheckError when the call succeeds or is refused otherwise
+ * @param message a part of the service's message, or a pattern for it
+ * @throws CheckError if the call succeeds, or another refusal comes
  * @example await expectRefusal(api.createLlmDeployment({ … }), 403, /over the GPU limit/)
  */
 export type ExpectRefusal = (call: Promise<unknown>, status: number, message?: string | RegExp) => Promise<Refusal>
 
-/** Where a value is not what it should be. */
+/** A difference between a value and an expectation. */
 export interface Difference {
   /** As in `instances.running` or `data[0].code`; empty for the value itself. */
   readonly path: string
@@ -36,7 +36,7 @@ export interface Difference {
   readonly found: string
 }
 
-/** A check that did not hold. */
+/** A failed check. */
 export class CheckError extends Error {
   override readonly name = 'CheckError'
   readonly differences: readonly Difference[]
@@ -58,7 +58,7 @@ const MAX_REPORTED_CHARS = 200
 /** Longest text of a value in a trace. */
 const MAX_TRACED_CHARS = 80
 
-/** Where `actual` is not what `expected` names. */
+/** Returns the differences between `actual` and `expected`. */
 export function differences(actual: unknown, expected: unknown, path = ''): Difference[] {
   if (expected instanceof RegExp) {
     return typeof actual === 'string' && new RegExp(expected.source, expected.flags.replace(/[gy]/g, '')).test(actual)
@@ -70,7 +70,7 @@ export function differences(actual: unknown, expected: unknown, path = ''): Diff
   }
   if (typeof expected === 'function') {
     throw new TypeError(
-      `Failed to check${path === '' ? '' : ` ${path}`}: a function can be no expectation. ` +
+      `Failed to check${path === '' ? '' : ` ${path}`}: an expectation cannot be a function. ` +
         'Give the value or a pattern, or check(condition, true).',
     )
   }
@@ -102,7 +102,7 @@ export function differences(actual: unknown, expected: unknown, path = ''): Diff
   )
 }
 
-/** An expectation as the fields of a trace line: its leaves by path; `is` for a plain value. */
+/** Returns an expectation as the fields of a trace line: its leaves by path; `is` for a plain value. */
 export function flattenExpected(expected: unknown): EntryFields {
   const fields: Record<string, string | number | boolean | null> = {}
   collectLeaves(expected, '', fields)
@@ -110,9 +110,9 @@ export function flattenExpected(expected: unknown): EntryFields {
 }
 
 /**
- * Judges a refusal: what there is to say against it.
+ * Returns the differences between a refusal and its expectation.
  *
- * @throws the error itself when it is no refusal
+ * @throws the error itself if it is no refusal
  */
 export function findRefusalDifferences(
   error: unknown,
@@ -125,7 +125,7 @@ export function findRefusalDifferences(
   if (typeof message === 'string' && !refusalText.includes(message)) {
     found.push(createDifference('message', `text with ${formatJsonValue(message)}`, refusalText))
   } else if (message instanceof RegExp) found.push(...differences(refusalText, message, 'message'))
-  // With another status the message explains why.
+  // If the status differs, the message explains why.
   if (found.length === 1 && found[0]!.path === 'status') {
     return [{ ...found[0]!, found: `${error.status} ${formatJsonValue(refusalText)}` }]
   }
@@ -136,7 +136,7 @@ function isRefusal(error: unknown): error is Refusal {
   return error instanceof Refusal
 }
 
-/** What the service says in a refusal, whatever the shape. */
+/** Returns the message of a refusal in any of its formats. */
 function refusalMessage(body: unknown): string {
   if (typeof body === 'string') return body
   if (typeof body !== 'object' || body === null) return String(body)
@@ -162,11 +162,11 @@ function collectLeaves(value: unknown, path: string, fields: Record<string, stri
       : truncate(typeof value === 'string' ? value : formatJsonValue(value), MAX_TRACED_CHARS)
 }
 
-/** A pattern of a test runner's, as `expect.any(String)`. */
+/** A matcher of a test runner, as `expect.any(String)`. */
 interface AsymmetricMatcher {
   asymmetricMatch(actual: unknown): boolean
   toAsymmetricMatcher?(): string
-  /** What it looks for. */
+  /** The expected value. */
   readonly sample?: unknown
 }
 
@@ -192,12 +192,12 @@ function joinPath(path: string, key: string): string {
 }
 
 /**
- * The records of a JSON Lines text, as in a batch's output and error files.
+ * Parses the records of a JSON Lines text, as in the output and error files of a batch.
  *
- * @throws SyntaxError naming the line that is no JSON
+ * @throws SyntaxError with the number of an invalid line
  * @example jsonLines(await api.getFileContent({ file_id })).map(line => line.custom_id)
  */
-// biome-ignore lint/suspicious/noExplicitAny: what a line holds is for the reader to know
+// biome-ignore lint/suspicious/noExplicitAny: the caller knows the type of a line
 export function jsonLines(text: string): any[] {
   return text.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
@@ -209,7 +209,7 @@ export function jsonLines(text: string): any[] {
   })
 }
 
-/** JSON in which a pattern stands as it is written, which no JSON says. */
+/** Formats a value as JSON in which a regular expression appears as in source code. */
 function stringifyWithPatterns(value: unknown): string | undefined {
   const patterns: string[] = []
   const text = JSON.stringify(value, (_, item) => {
@@ -219,7 +219,7 @@ function stringifyWithPatterns(value: unknown): string | undefined {
   return text?.replace(/"\\u0000(\d+)"/g, (_, at: string) => patterns[Number(at)]!)
 }
 
-/** A value for people, in one line. */
+/** Formats a value in one line. */
 export function formatJsonValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value instanceof RegExp || typeof value === 'bigint' || typeof value === 'symbol') return String(value)

@@ -1,4 +1,4 @@
-/** Naming events of the journal: for assertions over what happened. */
+/** Patterns of journal events, for assertions about them. */
 
 import type { Entry, EntryFields } from '../kernel/journal.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
@@ -6,7 +6,7 @@ import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { differences } from './check.ts'
 
 /**
- * An event of the journal: its kind, as in `'instance.lost'`, or more of it. What is not named does not matter.
+ * An event of the journal: its kind, as in `'instance.lost'`, or also its subject and fields. Fields that are missing in the pattern match any value.
  *
  * @example { kind: 'deployment.running', subject: deploy_id }
  * @example { kind: 'instance.placed', fields: { node: 'h100-1' } }
@@ -15,22 +15,22 @@ export type EventPattern =
   | string
   | {
       readonly kind: string
-      /** Wire id or name of the thing. */
+      /** Wire id or name of the subject. */
       readonly subject?: string | RegExp | undefined
       readonly fields?: { readonly [name: string]: string | number | boolean | null | RegExp } | undefined
     }
 
-/** How often: `3`, `'1..3'`, `'2..'`, `'..4'`, or the bounds. */
+/** A range of a count: `3`, `'1..3'`, `'2..'`, `'..4'`, or the bounds. */
 export type CountRange = number | string | { readonly min?: number | undefined; readonly max?: number | undefined }
 
-/** Finds the events that a pattern means. */
+/** Matches the events of a pattern. */
 export interface EventMatcher {
-  /** The pattern for people: the kind, then what else it names. */
+  /** The pattern as a text: the kind, then subject and fields. */
   readonly name: string
   matches(entry: Entry): boolean
 }
 
-/** @throws RangeError for a kind that the journal never writes, with the nearest */
+/** @throws RangeError for an unknown journal kind, with the nearest known one */
 export function eventMatcher(pattern: EventPattern): EventMatcher {
   const { kind, subject, fields } = typeof pattern === 'string' ? { kind: pattern } : pattern
   if (!JOURNAL_KINDS.includes(kind)) {
@@ -49,7 +49,7 @@ export function eventMatcher(pattern: EventPattern): EventMatcher {
   }
 }
 
-/** @throws RangeError for a range that is none */
+/** @throws RangeError for an invalid range */
 export function countBounds(range: CountRange): { readonly min: number; readonly max: number } {
   const bounds = boundsOf(range)
   if (bounds !== undefined) return bounds
@@ -58,7 +58,7 @@ export function countBounds(range: CountRange): { readonly min: number; readonly
   )
 }
 
-/** Whether a value reads as how often. */
+/** Returns whether a value is a range of a count. */
 export function isCountRange(value: unknown): value is number | string {
   return (typeof value === 'number' || typeof value === 'string') && boundsOf(value) !== undefined
 }
@@ -70,7 +70,7 @@ function boundsOf(range: CountRange): { readonly min: number; readonly max: numb
   return areCounts && min >= 0 && min <= max ? { min, max } : undefined
 }
 
-/** A range for people. */
+/** Formats a range as a text. */
 export function formatCountRange({ min, max }: { readonly min: number; readonly max: number }): string {
   if (min === max) return `${min}`
   if (max === Number.POSITIVE_INFINITY) return `${min} or more`

@@ -1,16 +1,15 @@
 /**
- * The ways to play, loaded when something is played: whoever only tells a scenario, as every script does that the
- * command line plays, need not wait for a second simulator.
+ * Plays scenarios, and loads the simulator only then. A script that only declares a scenario loads faster.
  */
 import type { Result, RunOptions } from './play/run-scenario.ts'
 import type { FileResult, RunFilesOptions } from './runner/runner.ts'
 import type { Scenario } from './scenario.ts'
 
 /**
- * Plays a scenario in a world of its own, in this process or on a running server. What goes wrong, a world that cannot be
- * included, is the result's `failure`.
+ * Plays a scenario in a world of its own, in this process or on a running server. Any failure, also that of an invalid
+ * world, is the `failure` of the result.
  *
- * @throws LoadError for a server that cannot be played on
+ * @throws LoadError for an unusable server
  *
  * @example
  * const result = await runScenario(coldStart)
@@ -24,8 +23,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
 /**
  * Plays the scenarios of files, folders and globs, and compares each trace with the one beside the script.
  *
- * @throws LoadError before anything is played, when a file is missing, can not be read or exports no scenario; without
- *   `onLoadError` for these two
+ * @throws LoadError before the first scenario, if a file is missing, or, without `onLoadError`, is unreadable or exports no
+ *   scenario
  * @example
  * const results = await runFiles(['scenarios/money'])
  * expect(results.filter(result => !result.passed)).toEqual([])

@@ -12,93 +12,93 @@ import type { Always, Condition, LeadsTo } from './play/temporal-assertions.ts'
 import type { At, Every } from './play/timeline.ts'
 
 /**
- * The world a scenario begins in: the options of `createSimulator`, and words to find it by. A path of `fixtures`,
- * `profile` or `names` that begins with a dot is relative to the script.
+ * The options of a scenario: those of `createSimulator` for its world, and its description. A path in `fixtures`, `profile`
+ * or `names` that begins with a dot is relative to the script.
  */
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
-  /** Words that `--tag` and `--filter` find it by. */
+  /** Words for `--tag` and `--filter`. */
   readonly tags?: readonly string[]
-  /** What one learns from it: a sentence or two, for the list that `modelhost-sim scenarios` prints. */
+  /** The lesson of the scenario in one or two sentences, for the list of `modelhost-sim scenarios`. */
   readonly teaches?: string
-  /** What a good client does about it: a sentence or two, for the same list. */
+  /** The right reaction of a client in one or two sentences, for the same list. */
   readonly client?: string
-  /** `own` for a story that needs its seed, as one that begins with a snapshot does: `--seeds` plays it once. `any` unless given. */
+  /** `own`: the scenario needs its seed, as one with a snapshot does, and `--seeds` plays it once. Default: `any`. */
   readonly seeds?: 'any' | 'own'
 }
 
-/** Options that are about the scenario and not about its world. */
+/** Options of the scenario that are none of its world. */
 const NON_WORLD_OPTIONS = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly (keyof ScenarioOptions)[]
 
-/** The options of the world that a scenario begins in. */
+/** Returns the options of a scenario's world. */
 export function worldOptionsOf(options: ScenarioOptions): SimulatorOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name]) => !(NON_WORLD_OPTIONS as readonly string[]).includes(name)),
   )
 }
 
-/** Whether a scenario can be played with its own seed alone, or says that it holds with no other. */
+/** Returns whether a scenario can be played only with its own seed. */
 export function hasFixedSeed({ seeds, fixtures }: ScenarioOptions): boolean {
   return seeds === 'own' || isSnapshotFixture(fixtures)
 }
 
-/** The money, as a scenario looks at it. */
+/** The ledger as a scenario reads it. */
 export interface ScenarioLedger {
-  /** Remaining funds in micro-cents, computed to now. */
+  /** Remaining funds in micro-cents, up to now. */
   balance(): Promise<number>
-  /** Postings, and what runs and is not posted yet (`open`); of one thing, when its wire id is given. */
+  /** Postings, and running costs that are not posted yet (`open`). With `subject`: those of one wire id. */
   entries(subject?: string): Promise<readonly LedgerEntry[]>
-  /** What a thing has cost so far in micro-cents, with what runs. */
+  /** Cost of a subject so far in micro-cents, with running costs. */
   cost(subject: string): Promise<number>
-  /** Whole seconds that a thing has been rented so far. */
+  /** Whole seconds for which a subject was rented so far. */
   rent(subject: string): Promise<number>
 }
 
-/** What `play` gets. */
+/** The argument of `play`. */
 export interface Props {
-  /** The typed client: an operation a method; a refusal throws `Refusal`. */
+  /** The typed client: one method for each operation. A refusal throws `Refusal`. */
   readonly api: Client
-  /** Time moves only here. */
+  /** The virtual clock. Only its moves move time. */
   readonly clock: ScenarioClock
-  /** The fleet, and what goes wrong with it. A verb that nobody awaits is still done, in order, and may not fail. */
+  /** Commands to the fleet. A command without `await` is also executed, in order, and fails the scenario if it fails. */
   readonly cluster: ScenarioCluster
-  /** Faults of the wire; like the verbs of the cluster they are done in order. */
+  /** Fault rules. Like commands to the fleet they are applied in order. */
   readonly faults: ScenarioFaults
   readonly ledger: ScenarioLedger
   readonly journal: {
-    /** What has happened so far, oldest first. */
+    /** Returns the journal so far, oldest entry first. */
     entries(): Promise<readonly Entry[]>
   }
-  /** Holds a value against what it should be; what is not named does not matter. */
+  /** Compares a value with an expectation. Fields that are missing in the expectation are ignored. */
   readonly check: Check
-  /** Holds a call against the refusal it should meet. */
+  /** Expects a refusal of a call. */
   readonly expectRefusal: ExpectRefusal
-  /** Holds a condition against every visible change from now on. */
+  /** Asserts that a condition holds at every visible change from now on. */
   readonly always: Always
-  /** The same for a condition that must not come to hold. */
+  /** Asserts that a condition never holds from now on. */
   readonly never: Always
-  /** Moves time until a condition holds; a check that fails when it does not within that time, 24h unless given. */
+  /** Moves time until a condition holds. Fails if it does not hold within a time. Default: 24h. */
   readonly eventually: Eventually
-  /** Demands one event after another, within a time. */
+  /** Asserts that one event follows another within a time. */
   readonly leadsTo: LeadsTo
-  /** Holds how often something has happened so far against a range. */
+  /** Compares the number of events so far with a range. */
   readonly countOf: CountOf
-  /** Does something, and holds the world against what it was before: nothing of it may have changed. */
+  /** Runs a function and checks that the world is the same afterwards. */
   readonly unchanged: <T>(act: () => T | Promise<T>) => Promise<T>
-  /** Plans a step for a moment to come. */
+  /** Plans a step for a later time. */
   readonly at: At
-  /** Plans a step again and again. */
+  /** Plans a repeated step. */
   readonly every: Every
-  /** For clients of your own: a `fetch` that reaches this world, its address, and a token for it. */
+  /** For your own clients: a `fetch` that reaches this world, the address of the world, and a token. */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   readonly baseUrl: string
   readonly token: string
 }
 
 /**
- * Moves time until a condition holds: looked at now, and after every visible change.
+ * Moves time until a condition holds. It is evaluated now and after every visible change.
  *
- * @param condition returns whether it holds; or checks, and the last check that failed says what was lacking
- * @throws CheckError when it does not come to hold `within` that time, 24h unless given
+ * @param condition returns whether it holds; or makes checks, and the last failed check describes what is missing
+ * @throws CheckError if it does not hold `within` that time. Default: 24h
  * @example await eventually(async () => check(await api.getDeployment(it), { status: 'running' }), { within: '15m' })
  */
 export type Eventually = (
@@ -108,8 +108,8 @@ export type Eventually = (
 ) => Promise<void>
 
 /**
- * Holds how often something has happened since the scenario began against a range, and returns the count. Looks at the
- * world, GETs, are no events.
+ * Compares the number of events since the begin of the scenario with a range, and returns the number. Requests that only
+ * read (GET) are no events.
  *
  * @example await countOf('node.crashed', 1)
  * @example await countOf({ kind: 'instance.ready', fields: { deployment: deploy_id } }, '2..')
@@ -118,21 +118,21 @@ export type CountOf = (event: EventPattern, range: CountRange, what?: string) =>
 
 export type Play = (props: Props) => void | Promise<void>
 
-/** A story: a world to begin in, and what is done and expected. */
+/** A scenario: the options of its world, and its script. */
 export interface Scenario {
   readonly title: string
   readonly options: ScenarioOptions
   readonly play: Play
 }
 
-// A scenario file may have loaded another copy of this package than the one that runs it, so a class would not do.
+// A scenario file may load another copy of this package than the runner, so `instanceof` would fail.
 const SCENARIO_MARK = Symbol.for('modelhost-sim.scenario')
 
 /**
- * Declares a scenario; a file exports one, or an array of them, as its default.
+ * Declares a scenario. A file exports one, or an array of them, as its default.
  *
- * @param title a sentence: what happens
- * @throws TypeError when it has no title or nothing to play
+ * @param title a sentence that says what happens
+ * @throws TypeError if the title or the script is missing
  * @example
  * export default scenario('a deployment starts', { fixtures: 'empty', seed: 1 }, async ({ api, clock, check }) => {
  *   const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
@@ -145,11 +145,11 @@ export function scenario(title: string, options: ScenarioOptions, play: Play): S
 }
 
 /**
- * Declares a scenario for each row of a table. `$name` in the title stands for that field of the row, `$row` for a row
- * that is no object.
+ * Declares a scenario for each row of a table. In the title `$name` is replaced by that field of the row, and `$row` by a
+ * row that is no object.
  *
- * @param rows what tells the scenarios apart
- * @throws TypeError for a title that names a field which a row does not have
+ * @param rows the values in which the scenarios differ
+ * @throws TypeError for a title with a field that a row does not have
  * @example
  * export default scenario.each([{ gpu: 'H100-80GB' }, { gpu: 'A100-80GB' }] as const)(
  *   'a deployment starts on $gpu', { fixtures: 'empty' }, async ({ api, clock }, { gpu }) => { … })

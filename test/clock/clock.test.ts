@@ -68,7 +68,7 @@ describe('advance', () => {
   test('that is caught by a reset says so, and so does a sleep', async () => {
     const sim = arranged()
     const sleep = expect(sim.clock.sleep('1h')).rejects.toThrow('the simulator was reset')
-    const move = expect(sim.clock.advance('10m')).rejects.toThrow('the simulator was reset in the middle')
+    const move = expect(sim.clock.advance('10m')).rejects.toThrow('the simulator was reset during the move')
     sim.reset()
     await Promise.all([sleep, move])
     await sim.clock.advance('10m')
@@ -119,7 +119,7 @@ describe('what makes no sense', () => {
 
   test.each([undefined, null, 5])('%j is no way for time to move', setting => {
     const sim = arranged()
-    expect(() => sim.clock.set(setting as never)).toThrow(`there is no mode '${String(setting)}'`)
+    expect(() => sim.clock.set(setting as never)).toThrow(`unknown mode '${String(setting)}'`)
     expect(sim.clock.mode).toBe('manual')
   })
 })
@@ -188,6 +188,66 @@ describe('until', () => {
     await sim.clock.advance('10m')
     expect(statusOf(sim)).toBe('running')
   })
+
+  test.each<[string, (clock: SimulatorClock) => Promise<unknown>]>([
+    ['advances the clock', clock => clock.advance('1m')],
+    ['advances the clock to a moment', clock => clock.advanceTo(new Date(clock.now.getTime() + 60_000))],
+    ['awaits an until of its own', clock => clock.until(() => false, { within: '1m' }).catch(() => {})],
+    ['sleeps on the clock', clock => clock.sleep('1m')],
+    ['sleeps again after a request', async clock => clock.advance('30s').then(() => clock.sleep('30s'))],
+  ])('ends when its predicate %s', async (_, passMinute) => {
+    const sim = arranged()
+    const seenAt: number[] = []
+    await sim.clock.until(async () => {
+      await passMinute(sim.clock)
+      seenAt.push(Math.floor(sim.clock.elapsed / 1_000_000))
+      return statusOf(sim) === 'running'
+    })
+    // It runs after 69 s, and the predicate lets a minute pass before it looks.
+    expect(seenAt).toEqual([60, 129])
+    expect((await sim.clock.advance('1m')).from).toMatch(/^2026-01-01T00:02:09\.953/)
+  })
+
+  test('rejects with the error of a move in its predicate when that move fails', async () => {
+    const sim = arranged()
+    const wait = sim.clock.until(async () => {
+      await sim.clock.advanceTo('2025-01-01T00:00:00Z')
+      return true
+    })
+    await expect(wait).rejects.toThrow('time never goes back')
+  })
+
+  test('gives up at its limit when its predicate only moves time', async () => {
+    const sim = arranged()
+    const wait = sim.clock.until(
+      async () => {
+        await sim.clock.advance('4m')
+        return false
+      },
+      { within: '10m' },
+    )
+    await expect(wait).rejects.toThrow('Failed to reach the condition within 10m')
+  })
+
+  test('ends before a move of other code when its predicate waits for an answer alone', async () => {
+    const sim = arranged()
+    const order: string[] = []
+    const list = () =>
+      sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } }).then(r => r.json())
+    let other: Promise<unknown> | undefined
+    await sim.clock.until(async () => {
+      other ??= Promise.resolve().then(async () => {
+        await sim.clock.advance('1h')
+        order.push('other')
+      })
+      const deployments = (await list()) as { status: string }[]
+      return deployments[0]?.status === 'running'
+    })
+    order.push('until')
+    expect(sim.clock.elapsed).toBeLessThan(3_600_000_000)
+    await other
+    expect(order).toEqual(['until', 'other'])
+  })
 })
 
 describe('a scaled clock', () => {
@@ -203,8 +263,8 @@ describe('a scaled clock', () => {
   })
 
   test.each([
-    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
-    [{ mode: 'scaled', speed: Number.NaN }, 'a speed of NaN is none'],
+    [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
+    [{ mode: 'scaled', speed: Number.NaN }, 'invalid speed NaN'],
     ['scled', "Did you mean 'scaled'?"],
   ] as const)('refuses what is none: %j', (setting, message) => {
     expect(() => createSimulator({ clock: setting as never })).toThrow(message)

@@ -318,13 +318,13 @@ describe('a clock is switched on a live world', () => {
   })
 
   test.each([
-    [{ mode: 'on-pole' }, "there is no mode 'on-pole'. Did you mean 'on-poll'?"],
+    [{ mode: 'on-pole' }, "unknown mode 'on-pole'. Did you mean 'on-poll'?"],
     [{ mode: 'manual', speed: 5 }, "'speed' is for the mode scaled, and the mode is manual"],
     [{ mode: 'scaled', sped: 5 }, "unknown setting 'sped'. Did you mean 'speed'?"],
-    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
+    [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
     [{ mode: 'on-poll', step: '-5m' }, 'time does not run backwards'],
-    [{ mode: 'idle', after: Number.NaN }, 'NaN is no number of milliseconds'],
-    [{ mode: 'follow', now: 5 }, 'now is no function'],
+    [{ mode: 'idle', after: Number.NaN }, 'invalid number of milliseconds NaN'],
+    [{ mode: 'follow', now: 5 }, 'is no function'],
   ])('%o is refused and changes nothing', async (setting, reason) => {
     const sim = createSimulator({ fixtures: 'empty' })
     expect(() => sim.clock.set(setting as never)).toThrow(reason)
@@ -385,7 +385,7 @@ describe('a pause', () => {
       await get(sim, '/deploy/list')
       await get(sim, '/deploy/list')
       expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
-        "The clock has been asked for the time and is still held by 'debugger': time stands until they let go.",
+        "The clock has been asked for the time and is still held by 'debugger': time does not move until they resume it.",
       ])
     } finally {
       wall.now = undefined
@@ -403,7 +403,7 @@ describe('a pause', () => {
     first()
     first()
     expect(sim.clock.pausedBy).toEqual([])
-    expect(() => sim.clock.resume('first')).toThrow('Nobody does.')
-    expect(() => sim.clock.pause(' ')).toThrow('nobody is named')
+    expect(() => sim.clock.resume('first')).toThrow('It has no owner.')
+    expect(() => sim.clock.pause(' ')).toThrow('the owner is missing')
   })
 })

@@ -214,8 +214,8 @@ describe('the clock', () => {
   })
 
   test.each([
-    [{ mode: 'scald' }, "there is no mode 'scald'. Did you mean 'scaled'?"],
-    [{ mode: 'scaled', speed: 0 }, 'a speed of 0 is none'],
+    [{ mode: 'scald' }, "unknown mode 'scald'. Did you mean 'scaled'?"],
+    [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
     [{ speed: 5 }, "'speed' is for the mode scaled"],
   ])('refuses %j', async (body, message) => {
     const { command, sim } = await running()

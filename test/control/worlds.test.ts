@@ -458,7 +458,7 @@ describe('what makes no world', () => {
     'an unknown clock': [{ clock: 'manuel' }, 400, "Did you mean 'manual'?"],
     'a clock to follow': [{ clock: { mode: 'follow' } }, 400, 'a server has no clock to follow'],
     'a clock to follow, by its name': [{ from: 'default', clock: 'follow' }, 400, 'a server has no clock to follow'],
-    'a speed that is none': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'a speed of -1 is none'],
+    'a speed that is none': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'invalid speed -1'],
     'an epoch without offset': [{ epoch: '2026-01-01' }, 400, 'no time with an offset'],
     names: [{ names: { fields: { hub: 'gpu' } } }, 400, "'gpu' is a field beside it in createLlmDeployment"],
     'an unknown field': [{ fixture: 'empty' }, 422, "Did you mean 'fixtures'?"],

@@ -45,9 +45,9 @@ test('a pattern is for text, each time from its beginning', () => {
   expect(lines(7, /7/)).toEqual([': text like /7/ / 7'])
 })
 
-test('a function can be no expectation', () => {
+test('an expectation cannot be a function', () => {
   expect(() => lines({ a: 1 }, { a: (n: number) => n > 0 })).toThrow(
-    'Failed to check a: a function can be no expectation. Give the value or a pattern, or check(condition, true).',
+    'Failed to check a: an expectation cannot be a function. Give the value or a pattern, or check(condition, true).',
   )
 })
 

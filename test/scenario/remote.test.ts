@@ -82,6 +82,31 @@ test('every kind of verb is the same verb there', async () => {
   expect(trace.length).toBeGreaterThan(20)
 })
 
+test('active failures are listed and recovered from on a server as in this process', async () => {
+  await both(async ({ clock, cluster, check }) => {
+    await cluster.hub.down()
+    await cluster.node('h100-0').crash()
+    await clock.advance('1m')
+    check(await cluster.activeFailures(), [{ undo: { verb: 'node.repair' } }, { undo: { verb: 'hub.up' } }])
+    check((await cluster.recoverAll()).length, 2)
+    check(await cluster.activeFailures(), [])
+  })
+})
+
+test('until moves time for a sleep in its predicate on a server as in this process', async () => {
+  const { elapsed } = await both(async ({ api, clock, cluster }) => {
+    await api.createLlmDeployment(chat)
+    cluster.stockOut('A100-80GB', { at: '2m' })
+    let sleeps = 0
+    await clock.until(async () => {
+      await clock.sleep('1m')
+      sleeps++
+      return sleeps === 2
+    })
+  })
+  expect(elapsed).toBeGreaterThanOrEqual(120_000_000)
+})
+
 test('what is not awaited happens in the order in which it was asked', async () => {
   const { trace } = await both(async ({ api, cluster, check, clock }) => {
     const created = [1, 2, 3].map(n => api.createLlmDeployment({ ...chat, model_name: `acme/chat-${n}`, num_gpus: 1 }))

@@ -289,7 +289,7 @@ describe('a verb', () => {
     const message = await failure(async ({ cluster }) => {
       await (cluster.node('h100-0') as unknown as { crsh(): Promise<void> }).crsh()
     })
-    expect(message).toBe("Failed to do cluster.node.crsh: there is no verb 'crsh'. Did you mean 'crash'?")
+    expect(message).toBe("Failed to do cluster.node.crsh: unknown command 'crsh'. Did you mean 'crash'?")
   })
 
   test('the cluster itself can be handed around asynchronously', async () => {
@@ -401,7 +401,7 @@ test('a scenario needs a title of one line, a world and something to play', () =
 test('an operation that there is not is told with the nearest', async () => {
   const typed = (api: object) => api as Record<string, () => Promise<void>>
   expect(await failure(({ api }) => typed(api).lstDeployments!())).toBe(
-    "Failed to call api.lstDeployments: there is no such operation. Did you mean 'listDeployments'?",
+    "Failed to call api.lstDeployments: unknown operation. Did you mean 'listDeployments'?",
   )
   expect(await failure(({ api }) => typed(api.as('another')).getDeploymnt!())).toContain(
     "Did you mean 'getDeployment'?",

@@ -1,20 +1,20 @@
-/** How the client of a scenario waits for an answer: one that a fault delays, and one that its world holds. */
+/** The waits of a scenario's client: for an answer that a fault delays, and for one that its world holds. */
 
 import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { ChunkPoll, ResponsePoll } from '../../simulator/polled-response.ts'
 import type { PassTime } from './environment.ts'
 import { callContext } from './timeline.ts'
 
-/** Virtual time after which the client gives up. */
+/** Virtual time in microseconds after which the client gives up. */
 const CLIENT_TIMEOUT = 60 * SECOND
 
 /**
- * Waits out the delay of an answer. Time stands while something is looked at and while a planned step is done: an answer
- * that would be late comes at once then.
+ * Waits for the end of an answer's delay. Time does not move while a condition is evaluated or a planned step runs. There
+ * a delayed answer comes at once.
  *
  * @param what the request, as in `GET /deploy/list`
- * @param wait lets time come so far, or less far
- * @throws Error with `broken: true` for an answer later than the client's patience, and one that never comes
+ * @param wait lets time pass by at most this span
+ * @throws Error with `broken: true` for an answer after the client's timeout, or one that never comes
  */
 export async function waitOutDelay(
   delay: Micros,
@@ -29,9 +29,9 @@ export async function waitOutDelay(
   throw Object.assign(error, { broken: true })
 }
 
-/** A request that its world may hold, as the client of a scenario has it in hand. */
+/** A request whose answer its world may hold. */
 export interface HeldRequest {
-  /** Where the answer is. */
+  /** Returns the answer, or the delay until the next poll. */
   look(): Promise<ResponsePoll>
   /** Gives up. */
   leave(reason: Error): unknown
@@ -39,13 +39,13 @@ export interface HeldRequest {
 }
 
 /**
- * Waits until the world answers, and moves its time meanwhile: a chat whose deployment sleeps is answered when an
- * instance has started.
+ * Waits until the world answers, and moves its time meanwhile. A chat to a deployment without instances is answered when
+ * an instance has started.
  *
  * @param what the request, as in `POST /v1/chat/completions`
- * @param clock the world's
- * @throws Error with `broken: true` when nothing came within the client's patience, or time stands; the reason of its
- *   signal when the client gives up. Its place is free then
+ * @param clock the world's clock
+ * @throws Error with `broken: true` if no answer came within the client's timeout, or time cannot move; the reason of the
+ *   signal if the client gives up. Its place is then free
  */
 export async function waitForHeldResponse(
   held: HeldRequest,
@@ -55,7 +55,7 @@ export async function waitForHeldResponse(
 ): Promise<Response> {
   let abort = () => {}
   const gone = new Promise<never>((_, reject) => {
-    // By the request, which has to stay: its signal does not follow the client's any more when it is gone.
+    // The request must stay referenced: without it, its signal no longer follows that of the client.
     abort = () => reject(request.signal.reason)
   })
   gone.catch(() => {})
@@ -91,9 +91,9 @@ async function pollHeldRequest(
   }
 }
 
-/** A body that comes as the world's time goes, as the client of a scenario reads it. */
+/** A body whose chunks come as the world's time moves. */
 export interface HeldBody {
-  /** Where its next piece is. Throws when it breaks off. */
+  /** Returns the next chunk, or the delay until it. Throws if the body breaks off. */
   read(): Promise<ChunkPoll>
   /** Stops reading. */
   leave(reason: Error): unknown
@@ -101,8 +101,8 @@ export interface HeldBody {
 }
 
 /**
- * An answer whose reader lets time come to each piece of it. Where time stands, or the body breaks off, it fails with an
- * error that says `broken: true`.
+ * Returns an answer whose reader moves time to each chunk. If time cannot move, or the body breaks off, reading fails with
+ * an error that has `broken: true`.
  */
 export function readPacedBody({ status, headers }: Response, held: HeldBody, request: Request, what: string): Response {
   let leave = () => {}
@@ -147,7 +147,7 @@ export function readPacedBody({ status, headers }: Response, held: HeldBody, req
   return new Response(body, { status, headers })
 }
 
-/** The step or the look in which time stands; undefined where it can be moved. */
+/** Returns the name of the step or condition in which time does not move; undefined if it can move. */
 function findFrozenContext(): string | undefined {
   const inside = callContext.getStore()
   return inside === undefined || inside.isOver ? undefined : inside.name

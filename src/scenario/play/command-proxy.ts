@@ -2,6 +2,7 @@ import { nearestWord } from '../../lib/did-you-mean.ts'
 import type { Client } from '../../service/client/client.ts'
 import type { NodeView } from '../../simulation/fleet/nodes.ts'
 import type { ClusterControls, NodeControls } from '../../simulation/operations/cluster-api.ts'
+import { isCommandGroup, isSelector } from '../../simulation/operations/command-methods.ts'
 import type { CommandPath } from './environment.ts'
 import { callContext } from './timeline.ts'
 
@@ -9,10 +10,10 @@ type Promised<T> = { [K in keyof T as T[K] extends Callable ? K : never]: Promis
 type PromisedCall<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never
 type Callable = (...args: never[]) => unknown
 
-/** A node in the hands of a scenario: chosen when the verb is sent, so that it is the node of that moment. */
+/** The commands of a node. The node is selected when the command is sent. */
 export type ScenarioNode = Promised<NodeControls> & { view(): Promise<NodeView> }
 
-/** The verbs of `sim.cluster`, each returning a promise. */
+/** The methods of `sim.cluster`, each of which returns a promise. */
 export type ScenarioCluster = {
   [K in keyof ClusterControls]: ClusterControls[K] extends (...args: infer Args) => NodeControls
     ? (...args: Args) => ScenarioNode
@@ -23,42 +24,14 @@ export type ScenarioCluster = {
         : Promised<ClusterControls[K]>
 }
 
-/** What a selector returns: verbs of the thing it chose. */
+/** What a selector returns: the commands of one thing. */
 type CommandGroup = { readonly [verb: string]: Callable }
-type Selectors = {
-  [K in keyof ClusterControls]: ClusterControls[K] extends (...args: never[]) => NodeControls | CommandGroup ? K : never
-}[keyof ClusterControls]
-type Groups = { [K in keyof ClusterControls]: ClusterControls[K] extends Callable ? never : K }[keyof ClusterControls]
-
-/** What of the cluster is no verb yet; written out, and complete or it does not compile. */
-const SELECTORS: Readonly<Record<Selectors, true>> = {
-  node: true,
-  nodeOf: true,
-  gpu: true,
-  deployment: true,
-  pool: true,
-  zone: true,
-}
-const GROUPS: Readonly<Record<Groups, true>> = {
-  hub: true,
-  registry: true,
-  disk: true,
-  autoscaler: true,
-  provisioning: true,
-  card: true,
-  topup: true,
-  limit: true,
-  price: true,
-  account: true,
-  token: true,
-}
-
-/** A failure, and where in the script it was asked for. */
+/** The error of a call that the script does not await. */
 interface UnhandledFailure {
   readonly error: unknown
 }
 
-/** A promise that knows whether anybody looks at its outcome. `await` asks a subclass through its `then`. */
+/** A promise that knows whether its outcome is observed. `await` calls `then` of a subclass. */
 class ObservedPromise<T> extends Promise<T> {
   isObserved = false
 
@@ -66,7 +39,7 @@ class ObservedPromise<T> extends Promise<T> {
     return Promise
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: to be told when somebody awaits is what this class is for
+  // biome-ignore lint/suspicious/noThenProperty: this class observes whether it is awaited
   override then<A = T, B = never>(
     fulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -75,20 +48,20 @@ class ObservedPromise<T> extends Promise<T> {
     return super.then(fulfilled, rejected)
   }
 
-  /** The same without counting as looking at it. */
+  /** The same as `then`, without counting as an observation. */
   thenUnobserved(settled: () => void, rejected: (reason: unknown) => void): void {
     super.then(settled, rejected)
   }
 }
 
-/** Whether anybody looks at the outcome of something that `Orders` was asked for. */
+/** Returns whether the outcome of a call is observed. */
 export function isAwaited(promise: Promise<unknown>): boolean {
   return !(promise instanceof ObservedPromise) || promise.isObserved
 }
 
 /**
- * Keeps what a script asks for in order: verbs are sent one after the other, everything else waits for the verbs before
- * it, and a failure that nobody awaited is kept for the end.
+ * Keeps the calls of a script in order. Commands are sent one after the other, every other call waits for the commands
+ * before it, and the error of a call that is not awaited is kept for the end.
  */
 export class CallQueue {
   readonly #afterEach: () => Promise<void> | undefined
@@ -96,12 +69,12 @@ export class CallQueue {
   #openCalls = new Set<Promise<unknown>>()
   #failures: { readonly promise: ObservedPromise<unknown>; readonly error: unknown }[] = []
 
-  /** @param afterEach what has to be done after each thing that is asked for, before its outcome is known */
+  /** @param afterEach runs after each call, before the script receives its outcome */
   constructor(afterEach: () => Promise<void> | undefined) {
     this.#afterEach = afterEach
   }
 
-  /** Sends a verb once those before it are done. */
+  /** Sends a command after the commands before it. */
   enqueueCommand<T>(send: () => Promise<T>): Promise<T> {
     if (isInCondition()) return send()
     const outcome = this.#lastCommand === undefined ? send() : this.#lastCommand.then(send)
@@ -116,25 +89,25 @@ export class CallQueue {
     return this.#observe(outcome)
   }
 
-  /** Does something else once the verbs before it are done. */
+  /** Runs another call after the commands before it. */
   afterCommands<T>(act: () => Promise<T>): Promise<T> {
-    // Whoever looks is waited for by those verbs.
+    // Those commands wait for the condition that makes this call.
     if (isInCondition()) return act()
     return this.#observe(this.#lastCommand === undefined ? act() : this.#lastCommand.then(act))
   }
 
-  /** Waits for the verbs that were asked for. */
+  /** Waits for all commands. */
   async whenCommandsDone(): Promise<void> {
     while (this.#lastCommand !== undefined) await this.#lastCommand
   }
 
-  /** Waits for everything that was asked for; the first failure that nobody awaited, if there is one. */
+  /** Waits for all calls. Returns the first error that was not awaited; undefined if there is none. */
   async whenIdle(): Promise<UnhandledFailure | undefined> {
     while (this.#openCalls.size > 0) await Promise.all(this.#openCalls)
     return this.#failures.find(({ promise }) => !promise.isObserved)
   }
 
-  /** The first failure that nobody has awaited until now. */
+  /** The first error that was not awaited until now. */
   get unhandledFailure(): UnhandledFailure | undefined {
     return this.#failures.find(({ promise }) => !promise.isObserved)
   }
@@ -145,7 +118,7 @@ export class CallQueue {
     const callSite = new Error()
     const promise = new ObservedPromise<T>((resolve, reject) =>
       outcome.then(this.#finish).then(resolve, (error: unknown) => {
-        // What fails here has left the script behind; its error still has to say which line asked for it.
+        // The stack of this error no longer contains the script. The line of the call is added.
         if (error instanceof Error) error.stack += `\n${callSite.stack ?? ''}`
         reject(error)
       }),
@@ -167,11 +140,12 @@ function isInCondition(): boolean {
   return inside?.kind === 'look' && !inside.isOver
 }
 
-/** The cluster of a scenario: `cluster.nodeOf(id).crash()` becomes one order. */
-export function createCluster(send: (order: CommandPath) => Promise<unknown>): ScenarioCluster {
+/** Returns the cluster of a scenario: `cluster.nodeOf(id).crash()` becomes one command path. */
+export function createCluster(send: (path: CommandPath) => Promise<unknown>): ScenarioCluster {
   return proxyByName(name => {
-    if (name in GROUPS) return proxyByName(verb => call([{ name }], verb))
-    if (name in SELECTORS) return (...args: unknown[]) => proxyByName(verb => call([{ name, args }], verb))
+    if (isCommandGroup(name)) return proxyByName(verb => call([{ name }], verb))
+    if (isSelector(name) || name === 'nodeOf')
+      return (...args: unknown[]) => proxyByName(verb => call([{ name, args }], verb))
     return call([], name)
   }) as ScenarioCluster
 
@@ -183,32 +157,32 @@ export function createCluster(send: (order: CommandPath) => Promise<unknown>): S
 function proxyByName(get: (name: string) => unknown): object {
   return new Proxy(
     {},
-    // Without a `then`, or awaiting the cluster itself would send an order of that name.
+    // A `then` would make `await cluster` send a command of that name.
     { get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : get(name)) },
   )
 }
 
-/** The client, each of whose calls is kept an eye on until somebody awaits it. */
+/** Returns the client with each call in the queue, so that calls without `await` are noticed. */
 export function createObservedClient(
   client: Client,
   calls: CallQueue,
-  tell: (name: string, args: readonly unknown[]) => void,
+  onCall: (name: string, args: readonly unknown[]) => void,
 ): Client {
   const methods = Object.entries(client).map(([name, method]) => [
     name,
     name === 'as'
-      ? (token: string | undefined) => createObservedClient(client.as(token), calls, tell)
+      ? (token: string | undefined) => createObservedClient(client.as(token), calls, onCall)
       : (...args: unknown[]) => {
-          tell(name, name === 'raw' ? [] : args)
+          onCall(name, name === 'raw' ? [] : args)
           return calls.afterCommands(() => (method as (...args: unknown[]) => Promise<unknown>)(...args))
         },
   ])
-  // Nobody checks the types of a script before it is played.
+  // The types of a script are not checked before it is played.
   return new Proxy(Object.fromEntries(methods) as Client, {
     get(calls, name) {
-      const meant = typeof name === 'string' && !(name in calls) && nearestWord(name, Object.keys(calls))
-      if (!meant) return Reflect.get(calls, name)
-      throw new RangeError(`Failed to call api.${name}: there is no such operation. Did you mean '${meant}'?`)
+      const suggestion = typeof name === 'string' && !(name in calls) && nearestWord(name, Object.keys(calls))
+      if (!suggestion) return Reflect.get(calls, name)
+      throw new RangeError(`Failed to call api.${name}: unknown operation. Did you mean '${suggestion}'?`)
     },
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Where a scenario is played. What `play` gets is made from this interface alone, so the same script can be played in
+ * The environment of a scenario. The arguments of `play` are made from this interface alone, so the same script runs in
  * this process or on a server.
  */
 
@@ -10,7 +10,7 @@ import type { Duration, Micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
 import type { LedgerEntry } from '../../simulation/account/ledger.ts'
 
-/** The clock of a stage; the times are those of the last thing that was awaited. */
+/** The clock of an environment. Its times are those after the last awaited call. */
 export interface ScenarioClock {
   /** The world's time. */
   readonly now: Date
@@ -18,30 +18,30 @@ export interface ScenarioClock {
   readonly iso: string
   /** Microseconds since the epoch of the world. */
   readonly elapsed: Micros
-  /** Moves time on; everything due on the way happens. */
+  /** Moves time on. Everything due on the way happens. */
   advance(duration: Duration): Promise<MoveResult>
   /** Moves time to a moment: ISO 8601 with offset, or a Date. */
   advanceTo(moment: string | Date): Promise<MoveResult>
   /**
-   * Moves time to the next event and lets it happen; with `visible`, to the next change that a client could see. With
-   * `within`, time rests there when nothing comes before.
+   * Moves time to the next event; with `visible`, to the next change that a client could see. With `within`, time stops
+   * there if nothing comes before.
    */
   next(options?: {
     readonly visible?: boolean | undefined
     readonly within?: Duration | undefined
   }): Promise<MoveResult>
-  /** Moves time until the predicate holds; fails when it does not hold `within` that time. */
+  /** Moves time until the predicate holds. Rejects with UntilError if it does not hold `within` that time. */
   until(
     predicate: () => boolean | Promise<boolean>,
     options?: { readonly within?: Duration | undefined },
   ): Promise<MoveResult>
-  /** A sleep on this clock, for clients that take one: it ends when time has been moved past it. */
+  /** Resolves when time has moved by `duration`: a sleep for clients that accept one. */
   sleep(duration: Duration): Promise<void>
 }
 
-/** The faults of the wire of a stage. */
+/** The fault rules of an environment. */
 export interface ScenarioFaults {
-  /** Adds a rule; fails for one that can not be. */
+  /** Adds a rule. Rejects for an invalid rule. */
   add(rule: FaultRule): Promise<FaultView>
   list(): Promise<readonly FaultView[]>
   /** A rule with its matches and hits. */
@@ -51,18 +51,18 @@ export interface ScenarioFaults {
   clear(): Promise<void>
 }
 
-/** One step to a verb: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`; without `args` a property. */
+/** One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property. */
 export interface CommandStep {
   readonly name: string
   readonly args?: readonly unknown[]
 }
 
-/** What is asked of the fleet. */
+/** A command to the fleet as the script writes it. */
 export type CommandPath = readonly CommandStep[]
 
 /**
- * Lets time come so far for an answer that is awaited. It may be less: to the next step that is planned, or the end of a
- * move that is under way.
+ * Lets time pass for an awaited answer, by at most this span. It may be less: to the next planned step, or to the end of a
+ * move in progress.
  */
 export type PassTime = (span: Micros) => Promise<unknown>
 
@@ -74,31 +74,31 @@ export interface ScenarioEnvironment {
   readonly token: string
   readonly clock: ScenarioClock
   readonly faults: ScenarioFaults
-  /** Changes whenever the world does: time moved, something happened. A look at the world is no change. */
+  /** Changes whenever time moves or something happens. A read of the world is no change. */
   readonly revision: number
-  /** The same as a sign of life: it changes as well while a server is at work. */
+  /** The same for stuck detection: it also changes while a server is working. */
   readonly heartbeat: number
-  /** What the scenario waits for, as far as the stage knows: for the error of one that never ends. */
+  /** What the scenario waits for, as far as it is known. */
   readonly waitReason: string | undefined
-  /** The first exception that is a bug of the simulator: whatever the script makes of it, it fails. */
+  /** The first exception that is a bug of the simulator. The scenario then fails in any case. */
   readonly bug: unknown
   /**
-   * Hands a request to the service. What a fault delays comes when time has been moved to it, 60 s at most; where
-   * nothing comes, it fails with an error that says `broken: true`.
+   * Sends a request to the service. A delayed answer comes when time has moved to it, within 60 s. Without an answer it
+   * rejects with an error that has `broken: true`.
    *
-   * @param pass how the script lets time come for what it awaits
+   * @param pass lets time pass for the answer
    */
   send(request: Request, pass: PassTime): Promise<Response>
-  /** Waits for time that somebody else moves, until it has come so far or `over` is settled. */
+  /** Waits for time that another call moves, until it has moved by `span` or `over` is settled. */
   waitForTime(span: Micros, over: Promise<unknown>): Promise<void>
-  /** Does something to the fleet, or looks at it. */
-  runCommand(order: CommandPath): Promise<unknown>
+  /** Executes a command, or reads the state of the fleet. */
+  runCommand(path: CommandPath): Promise<unknown>
   /** Remaining funds in micro-cents, computed to now. */
   balance(): Promise<number>
   ledgerEntries(): Promise<readonly LedgerEntry[]>
-  /** Puts something of the script's own, a check, on record after all that has happened so far. */
+  /** Records a note of the script, such as a check, after everything that has happened so far. */
   addNote(kind: string, subject: string, fields: EntryFields): void
-  /** What happened since the curtain rose, in order, with the notes in their places. */
+  /** Returns what has happened since the begin, in order, with the notes in their places. */
   journalEntries(): Promise<readonly Entry[]>
   digest(): Promise<string>
   close(): Promise<void>

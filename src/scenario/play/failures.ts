@@ -1,4 +1,4 @@
-/** What is told of a scenario that failed: the message, where the script was, and what happened last. */
+/** The report of a failed scenario: the message, the position in the script, and the last events. */
 import { pathToFileURL } from 'node:url'
 import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
@@ -6,22 +6,22 @@ import { CheckError, type Difference, formatJsonValue } from '../check.ts'
 import { type TraceDifference, toTraceLine } from '../runner/trace.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 
-/** How many events a failure is shown with. */
+/** Number of events in a report. */
 export const LAST_EVENTS = 10
 
-/** Why a scenario failed. */
+/** The failure of a scenario. */
 export interface Failure {
-  /** What was done or expected, and what came instead. */
+  /** What was expected, and what came instead. */
   readonly message: string
-  /** Virtual time of it: microseconds since the epoch of the world. */
+  /** Virtual time of the failure: microseconds since the epoch of the world. */
   readonly at: Micros
-  /** Where the script was: line and column of its file. */
+  /** Line and column in the script. */
   readonly where: { readonly line: number; readonly column: number } | undefined
   /** Of a check: each path that differs. */
   readonly differences: readonly Difference[]
   /** Of a trace: the first line that differs. */
   readonly trace?: TraceDifference | undefined
-  /** The last events of the things involved, as lines of a trace. */
+  /** The last events of the subjects involved, as lines of a trace. */
   readonly events: readonly string[]
 }
 
@@ -51,12 +51,12 @@ export function failureMessage(error: unknown): string {
   const isKnownError = ['CheckError', 'Refusal', 'UntilError', 'Error', 'RangeError', 'FixtureError'].includes(
     error.name,
   )
-  // What happened last stands below, for every failure alike.
+  // Every report lists the last events below its message.
   const message = error.name === 'UntilError' ? error.message.replace(/ Allow more with [\s\S]*$/, '') : error.message
   return isKnownError ? message : `${error.name}: ${message}`
 }
 
-/** Where in the script an error came up. */
+/** Returns the position in the script where an error was thrown. */
 function scriptPosition(error: unknown, file: string | undefined): Failure['where'] {
   if (file === undefined || !(error instanceof Error)) return undefined
   const line = error.stack?.split('\n').find(text => text.includes(file) || text.includes(pathToFileURL(file).href))
@@ -64,7 +64,7 @@ function scriptPosition(error: unknown, file: string | undefined): Failure['wher
   return at ? { line: Number(at[1]), column: Number(at[2]) } : undefined
 }
 
-/** The last events of the things a failure is about: those it names, else those last looked at, else all. */
+/** Returns the last events of the subjects of a failure: those that it names, else those of the last reads, else all. */
 function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
   const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
   const lastRequest = record.findLast(entry => entry.kind === 'request')
@@ -77,7 +77,7 @@ function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
   return entries.flatMap(entry => toTraceLine(entry) ?? []).slice(-LAST_EVENTS)
 }
 
-/** The entries that are wanted, and what caused them: an instance is lost because a node crashed. */
+/** Returns the selected entries and their causes: an instance is lost because a node crashed. */
 function withCauses(record: readonly Entry[], matches: (entry: Entry) => boolean): Entry[] {
   const bySeq = new Map(record.map(entry => [entry.seq, entry]))
   const included = new Set<Entry>()
@@ -95,7 +95,7 @@ function isAbout(entry: Entry, involved: readonly string[]): boolean {
   return involved.some(
     id =>
       entry.subject === id ||
-      // An instance is named after its deployment.
+      // The id of an instance begins with that of its deployment.
       entry.subject.startsWith(`${id}-`) ||
       Object.values(entry.fields ?? {}).includes(id),
   )
@@ -105,7 +105,7 @@ function idOf(entry: Entry): string {
   return entry.subject
 }
 
-/** Every text in a value, as deep as it goes. */
+/** Returns every text in a value, at any depth. */
 function* textsOf(value: unknown, depth = 0): Generator<string> {
   if (typeof value === 'string') yield value
   else if (typeof value === 'object' && value !== null && depth < 6) {
@@ -113,7 +113,7 @@ function* textsOf(value: unknown, depth = 0): Generator<string> {
   }
 }
 
-/** Virtual time for people, with the exact seconds that traces show. */
+/** Formats a virtual time with the exact seconds of traces. */
 export function formatVirtualTime(at: Micros): string {
   const seconds = Math.floor(at / SECOND)
   return `${at === 0 ? '0s' : formatDuration(at)} (${seconds}.${String(at - seconds * SECOND).padStart(6, '0')})`

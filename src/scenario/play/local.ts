@@ -11,7 +11,7 @@ import { type ScenarioOptions, worldOptionsOf } from '../scenario.ts'
 import { readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
 import type { CommandPath, PassTime, ScenarioClock, ScenarioEnvironment, ScenarioFaults } from './environment.ts'
 
-/** Looks at a world that does not change, after which a script is taken for one that polls a clock that stands. */
+/** Reads of an unchanged world after which a script counts as polling a clock that does not move. */
 const MAX_UNCHANGED_READS = 20_000
 
 /** A world of this process. */
@@ -28,7 +28,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
   #heartbeatAtRead = 0
   #entryQueue: Promise<unknown> = Promise.resolve()
 
-  /** @throws FixtureError or RangeError for options that make no world */
+  /** @throws FixtureError or RangeError for invalid options of a world */
   constructor(options: ScenarioOptions) {
     this.#sim = createSimulator({
       ...worldOptionsOf(options),
@@ -36,7 +36,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
         this.bug ??= error
       },
     })
-    // Rules that are there from the start were added before anybody could listen.
+    // The first fault rules were added before the listener.
     this.#entries.push(...this.#sim.journal.entries())
     this.#stopListening = this.#sim.journal.listen(entry => {
       if (!isReadRequest(entry)) this.#changeCount += isFaultHitOnRead(entry) ? 0 : 1
@@ -88,7 +88,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     return readPacedBody(response, { read: () => awaited.pollChunk(body!), leave, pass }, request, what)
   }
 
-  /** One enters after the other: bodies are read in no order, and what is asked first happens first. */
+  /** Requests arrive one after the other: bodies are read in any order, and the first request must happen first. */
   #enter(request: Request): Promise<readonly [PolledResponse, ResponsePoll]> {
     const entered = this.#entryQueue.then(async () => {
       const awaited = new PolledResponse(patienceOf => this.#sim.answer(request, { waiterFor: patienceOf }))
@@ -123,22 +123,22 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     }
   }
 
-  /** Lets time come to what the client waits for; sleeps where time is being moved already. */
+  /** Moves time to the end of a delay. If time is moving already, it sleeps. */
   #wait(delay: Micros, { method, url, signal }: Request, pass: PassTime): Promise<void> {
     const { clock } = this.#sim
     const wait = (span: Micros) => (clock.isMoving ? clock.hold(span, { signal }) : pass(span))
     return waitOutDelay(delay, `${method} ${new URL(url).pathname}`, wait, clock)
   }
 
-  async runCommand(order: CommandPath): Promise<unknown> {
+  async runCommand(path: CommandPath): Promise<unknown> {
     this.#countRead()
     let target: unknown = this.#sim.cluster
-    for (const { name, args } of order) {
+    for (const { name, args } of path) {
       if (name === 'view') return plainFieldsOf(target as object)
       const member = (target as Record<string, unknown>)[name]
       if (args === undefined) target = member
       else if (typeof member === 'function') target = member.apply(target, args)
-      else throw unknownCommandError(order, name, Object.keys(target as object))
+      else throw unknownCommandError(path, name, Object.keys(target as object))
     }
     return target
   }
@@ -197,7 +197,7 @@ export class InProcessEnvironment implements ScenarioEnvironment {
     }
   }
 
-  /** Answers come without a turn of the event loop, so a script that polls a standing clock would never let go. */
+  /** Answers need no turn of the event loop, so a script that polls a clock that does not move would block for ever. */
   #countRead(): void {
     if (this.heartbeat !== this.#heartbeatAtRead) this.#unchangedReads = 0
     this.#heartbeatAtRead = this.heartbeat
@@ -210,12 +210,12 @@ export class InProcessEnvironment implements ScenarioEnvironment {
   }
 }
 
-/** A request that changes nothing. Only the last of a row of them is kept: it says what a script was looking at. */
+/** Returns whether an entry is a request that changes nothing. Of several in a row only the last is kept. */
 export function isReadRequest(entry: Entry | undefined): boolean {
   return entry?.kind === 'request' && /^(GET|HEAD) /.test(entry.subject)
 }
 
-/** A fault of the wire that befell a look: nothing of the world has changed by it. */
+/** Returns whether an entry is a wire fault of a request that changes nothing. */
 function isFaultHitOnRead({ kind, fields }: Entry): boolean {
   const hit = kind === 'fault.hit' ? operations[fields?.operation as keyof typeof operations] : undefined
   return hit?.method === 'GET'
@@ -225,13 +225,13 @@ function plainFieldsOf(target: object): unknown {
   return Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value !== 'function'))
 }
 
-/** What a script waits for that sleeps on a clock which it does not move. */
+/** Describes the sleep of a script on a clock that it does not move. */
 export function describeUnmovedSleep(duration: Duration, left: Micros): string {
   return `clock.sleep(${JSON.stringify(duration)}) ends in ${formatDuration(left)}, and nothing moves the clock while the script awaits it`
 }
 
-export function unknownCommandError(order: CommandPath, name: string, names: readonly string[]): Error {
-  const path = order.map(step => step.name).join('.')
+export function unknownCommandError(path: CommandPath, name: string, names: readonly string[]): Error {
+  const fullName = path.map(step => step.name).join('.')
   const advice = formatSuggestion(name, names, `There are ${names.join(', ')}.`)
-  return new RangeError(`Failed to do cluster.${path}: there is no verb '${name}'. ${advice}`)
+  return new RangeError(`Failed to do cluster.${fullName}: unknown command '${name}'. ${advice}`)
 }

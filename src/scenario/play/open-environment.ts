@@ -1,18 +1,19 @@
 import { type ScenarioOptions, worldOptionsOf } from '../scenario.ts'
+import type { ServerAddress } from './control-client.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import { InProcessEnvironment } from './local.ts'
-import { openRemoteEnvironment, type ServerAddress } from './remote.ts'
+import { openRemoteEnvironment } from './open-remote.ts'
 
-/** Where to play. */
+/** Selects the environment. */
 export interface EnvironmentOptions {
-  /** A running server, by its address; in this process unless given. */
+  /** Address of a running server. Default: this process. */
   readonly against?: string | ServerAddress | undefined
 }
 
 /**
- * Builds the stage that a scenario is played on: the one place that knows how many kinds there are.
+ * Creates the environment of a scenario, in this process or on a server.
  *
- * @throws FixtureError or RangeError for options that make no world, Error for a server that cannot be played on
+ * @throws FixtureError or RangeError for invalid options of a world, Error for an unusable server
  */
 export async function createEnvironment(
   options: ScenarioOptions,

@@ -1,4 +1,4 @@
-/** Assertions that hold over time: looked at after every visible change, and failing at the moment of the breach. */
+/** Temporal assertions: evaluated after every visible change, and failing at the time of the violation. */
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { type Entry, formatTraceLine } from '../../kernel/journal.ts'
 import { CheckError, type Difference, formatJsonValue } from '../check.ts'
@@ -6,31 +6,31 @@ import { type EventMatcher, type EventPattern, eventMatcher } from '../events.ts
 import type { ScenarioEnvironment } from './environment.ts'
 import { type CallContext, callContext } from './timeline.ts'
 
-/** A condition: true or false, or checks that hold or do not. */
+/** A condition: returns a boolean, or makes checks that hold or fail. */
 export type Condition = () => unknown
 
-/** An assertion over time, until the scenario ends or it is stopped. */
+/** A temporal assertion. It lasts until the scenario ends or it is stopped. */
 export interface TemporalAssertion {
-  /** Ends it: what happens from now on does not matter to it. */
+  /** Ends it. Later events do not matter to it. */
   stop(): void
 }
 
 /**
- * Holds a condition against every visible change from now on, until the scenario ends.
+ * Asserts that a condition holds at every visible change from now on, until the scenario ends.
  *
- * @param condition returns whether it holds; or checks, and the check that fails says what broke
- * @param what names it in the report
- * @throws CheckError at the moment of the breach, out of whatever the script awaits then
+ * @param condition returns whether it holds; or makes checks, and a failed check describes the violation
+ * @param what name of the assertion in the report
+ * @throws CheckError at the time of the violation, from the call that the script awaits then
  * @example always(async () => (await ledger.balance()) >= 0, 'the account is never overdrawn')
  */
 export type Always = (condition: Condition, what?: string) => TemporalAssertion
 
 /**
- * For every event of one pattern, demands one of another after it (or at the same moment) within a time. An event whose
- * time is not over when the scenario ends counts as met: the clock is not moved for it.
+ * Asserts that each event of one pattern is followed by an event of another, within a time or at the same time. If the
+ * scenario ends before that time is over, the event counts as followed: the clock does not move for it.
  *
- * @param then what has to follow; a function is given the first event, for patterns that depend on it
- * @param options `within` how long it may take; `sameSubject` when both must be of one thing
+ * @param then the pattern that has to follow; a function receives the first event and returns the pattern
+ * @param options `within`: longest time between both; `sameSubject`: both must have the same subject
  * @example leadsTo('deployment.initializing', 'deployment.running', { within: '15m', sameSubject: true })
  */
 export type LeadsTo = (
@@ -39,28 +39,28 @@ export type LeadsTo = (
   options: { readonly within: Duration; readonly sameSubject?: boolean | undefined },
 ) => TemporalAssertion
 
-/** One watch, looked at again and again. */
+/** One temporal assertion with its state. */
 interface ActiveAssertion {
-  /** As a failure is headed with. */
+  /** Name in the message of a failure. */
   readonly name: string
-  /** What is put on record when it held. */
+  /** Name in the record of an assertion that held. */
   readonly label: string
-  /** Where in the script it was put up. */
+  /** The place in the script where it was declared. */
   readonly declaredAt: Error
-  /** Looks. `isOver`: everything of this moment has happened. Throws CheckError for a breach. */
+  /** Evaluates it. `isOver`: every event of this time has happened. Throws CheckError for a violation. */
   evaluate(isOver: boolean): Promise<void> | void
-  /** When time must not be moved past without a look; infinity where it does not matter. */
+  /** Time that must not be passed without an evaluation; Infinity if there is none. */
   readonly deadline: Micros
 }
 
-/** What the watches need of the script they belong to. */
+/** The script that temporal assertions belong to. */
 export interface AssertionHost {
   readonly stage: ScenarioEnvironment
   /** Counts a check and names it. */
   nameOf(what: string): string
-  /** Queues something, so that the next awaited call waits for it. */
+  /** Queues a call, so that the next awaited call waits for it. */
   queue(act: () => Promise<void>): void
-  /** Puts on record that a watch held until now. */
+  /** Records that an assertion held until now. */
   recordHeld(name: string): void
 }
 
@@ -69,19 +69,19 @@ export class TemporalAssertions {
   #active: readonly ActiveAssertion[] = []
   #evaluating: Promise<void> | undefined
   #evaluatedRevision = -1
-  /** The first breach: whatever the script makes of it, it fails. */
+  /** The first violation. The scenario then fails in any case. */
   violation: CheckError | undefined
 
   constructor(host: AssertionHost) {
     this.#host = host
   }
 
-  /** Whether there is anything to look at. */
+  /** Whether there are assertions. */
   get hasAny(): boolean {
     return this.#active.length > 0
   }
 
-  /** When time must not be moved past without a look. */
+  /** Time that must not be passed without an evaluation. */
   get deadline(): Micros {
     return Math.min(Number.POSITIVE_INFINITY, ...this.#active.map(watch => watch.deadline))
   }
@@ -105,13 +105,13 @@ export class TemporalAssertions {
   }
 
   /**
-   * Looks at everything that is watched, unless nothing has changed since.
+   * Evaluates every assertion, unless nothing has changed since the last evaluation.
    *
-   * @param isOver everything that happens at this moment has happened
-   * @throws CheckError for a breach
+   * @param isOver every event of this time has happened
+   * @throws CheckError for a violation
    */
   async evaluate(isOver = false): Promise<void> {
-    // A look that is under way may have seen what was before the change that asks for this one.
+    // An evaluation in progress may have read the state before the change that caused this one.
     while (this.#evaluating) await this.#evaluating
     const { stage } = this.#host
     if (!this.hasAny || (stage.revision === this.#evaluatedRevision && !isOver)) return
@@ -124,7 +124,7 @@ export class TemporalAssertions {
     }
   }
 
-  /** Ends all of them, as held. */
+  /** Ends every assertion and records that it held. */
   endAll(): void {
     for (const watch of this.#active) this.#host.recordHeld(watch.label)
     this.#active = []
@@ -140,7 +140,7 @@ export class TemporalAssertions {
     try {
       await watch.evaluate(isOver)
     } catch (error) {
-      // The line of the script is the one that put the watch up, whatever was awaited when it broke.
+      // The position in the script is that of the declaration, not of the call that was awaited.
       if (error instanceof Error) error.stack = `${error.name}: ${error.message}\n${stackLines(watch.declaredAt)}`
       if (error instanceof CheckError) this.violation ??= error
       throw error
@@ -181,7 +181,7 @@ export class TemporalAssertions {
   }
 }
 
-/** What a condition says: by its value, or by the check in it that does not hold. */
+/** Evaluates a condition: by its value, or by a failed check in it. */
 export async function evaluateCondition(
   condition: Condition,
   name: string,
@@ -197,7 +197,7 @@ export async function evaluateCondition(
     look.isOver = true
   }
   if (typeof value === 'boolean') return { holds: value, differences: [], actual: undefined }
-  // A body whose `return` was forgotten would hold for ever, or never.
+  // A function with a missing `return` would hold always or never.
   if (value === undefined && look.checks > 0) return { holds: true, differences: [], actual: undefined }
   throw new TypeError(
     `Failed to look: ${name} is given ${formatJsonValue(value)}. Return true or false, or check(…) in it.`,
@@ -269,14 +269,14 @@ class LeadsToAssertion implements ActiveAssertion {
   }
 }
 
-/** What a record holds of the world's own beyond a position, oldest first. */
+/** Returns the journal entries of the world after a position, oldest first. */
 function entriesAfter(record: readonly Entry[], seen: number): Entry[] {
   let from = record.length
   while (from > 0 && (record[from - 1]!.seq === 0 || record[from - 1]!.seq > seen)) from--
   return record.slice(from).filter(({ seq }) => seq > 0)
 }
 
-/** The lines of a stack, without its message. */
+/** Returns the lines of a stack without the message. */
 function stackLines(error: Error): string {
   return (error.stack ?? '').split('\n').slice(1).join('\n')
 }

@@ -1,20 +1,19 @@
-/** How a scenario moves time: past its own timeline, and past every change that it watches. */
+/** The moves of a scenario's clock: they stop for the timeline and for the temporal assertions. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MoveResult } from '../../clock/move-result.ts'
+import { type Move, type MoveStep, type Predicate, performMove } from '../../clock/moves.ts'
 import { UntilError } from '../../clock/until-error.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import type { TemporalAssertions } from './temporal-assertions.ts'
 import { callContext, type DueStep, elapsedInScenario, type Timeline } from './timeline.ts'
 
-type Predicate = () => boolean | Promise<boolean>
-
-/** The predicate of a move that the present call is made by. */
+/** The predicate that makes the present call. */
 const predicateContext = new AsyncLocalStorage<{ isOver: boolean }>()
 
 /**
- * The clock of a stage as a script moves it. A move rests at the moments of planned steps and at the deadlines of what
- * is watched, and where something is watched at every visible change; with neither it is the stage's own.
+ * Moves the clock of an environment for a script. A move stops at planned steps and at deadlines of assertions. If there
+ * are assertions, it also stops at each visible change. Without both, the move is that of the environment.
  */
 export class TimeMover {
   readonly #environment: ScenarioEnvironment
@@ -22,18 +21,18 @@ export class TimeMover {
   readonly #assertions: TemporalAssertions
   readonly #runStep: (step: DueStep) => Promise<void>
   #queue: Promise<unknown> = Promise.resolve()
-  /** Moves that are asked for and not over. */
+  /** Moves that were requested and have not ended. */
   movesInProgress = 0
 
   constructor(
-    stage: ScenarioEnvironment,
+    environment: ScenarioEnvironment,
     timeline: Timeline,
-    watches: TemporalAssertions,
+    assertions: TemporalAssertions,
     runStep: (step: DueStep) => Promise<void>,
   ) {
-    this.#environment = stage
+    this.#environment = environment
     this.#timeline = timeline
-    this.#assertions = watches
+    this.#assertions = assertions
     this.#runStep = runStep
   }
 
@@ -49,7 +48,7 @@ export class TimeMover {
     return this.#inTurn(() => {
       const { clock } = this.#environment
       const target = elapsedInScenario(clock, moment)
-      // What is no time, or has passed, is the clock's own to refuse.
+      // The clock rejects an invalid time and a time in the past.
       return this.#isUnconstrained || !(target >= clock.elapsed) ? clock.advanceTo(moment) : this.#until(target)
     })
   }
@@ -62,12 +61,12 @@ export class TimeMover {
       if (this.#isUnconstrained) return clock.next(options)
       const within = options.within === undefined ? Number.POSITIVE_INFINITY : micros(options.within)
       const stop = Math.min(this.#nextStop, clock.elapsed + within)
-      const happened = await clock.next({
+      const result = await clock.next({
         ...options,
         ...(stop < Number.POSITIVE_INFINITY && { within: `${stop - clock.elapsed}us` }),
       })
       await this.#processDue()
-      return happened
+      return result
     })
   }
 
@@ -77,11 +76,11 @@ export class TimeMover {
       const { clock } = this.#environment
       if (this.#isUnconstrained) return clock.until(predicate, options)
       let reached = false
-      const happened = await this.#until(clock.elapsed + within, async () => {
+      const result = await this.#until(clock.elapsed + within, async () => {
         reached = await predicate()
         return reached
       })
-      if (reached) return happened
+      if (reached) return result
       throw new UntilError(
         `Failed to reach the condition within ${formatDuration(within)}: it does not hold at ${clock.iso}.`,
       )
@@ -89,12 +88,12 @@ export class TimeMover {
   }
 
   /**
-   * Moves time for an answer that is awaited: so far at most, and no further than to the next step that is planned or
-   * change that is watched, for the answer may be there then. While time is moved already it waits for that to end.
+   * Moves time for an awaited answer: by `span` at most, and no further than to the next planned step or watched change,
+   * because the answer may be there then. If time is moving already, it waits for that move.
    */
   passTime(span: Micros): Promise<unknown> {
     const predicateState = predicateContext.getStore()
-    // A move that asks whether it has come far enough waits for the answer itself.
+    // The move that evaluates the predicate waits for this answer itself.
     if (predicateState !== undefined && !predicateState.isOver) return this.#passTimeNow(span)
     if (this.movesInProgress > 0) return this.#environment.waitForTime(span, this.#queue)
     return this.#inTurn(() => this.#passTimeNow(span))
@@ -110,12 +109,12 @@ export class TimeMover {
     await this.#processDue()
   }
 
-  /** Nothing planned and nothing watched: a move is the stage's own. */
+  /** Whether there are no planned steps and no assertions. */
   get #isUnconstrained(): boolean {
     return !this.#assertions.hasAny && this.#timeline.next === Number.POSITIVE_INFINITY
   }
 
-  /** Where a move has to rest next. */
+  /** The time at which a move has to stop next. */
   get #nextStop(): Micros {
     return Math.min(this.#timeline.next, this.#assertions.deadline)
   }
@@ -123,22 +122,46 @@ export class TimeMover {
   async #until(limit: Micros, predicate?: Predicate): Promise<MoveResult> {
     const { clock } = this.#environment
     const from = clock.iso
-    const parts: MoveResult[] = [await clock.advance('0us')]
-    for (;;) {
-      await this.#processDue()
-      if (predicate && (await asked(predicate))) break
-      if (clock.elapsed >= limit) break
-      const stop = Math.min(limit, this.#nextStop)
-      const within = `${Math.max(0, stop - clock.elapsed)}us`
-      const steps = predicate !== undefined || this.#assertions.hasAny
-      parts.push(await (steps ? clock.next({ visible: true, within }) : clock.advance(within)))
-      // The rest of that moment, before anything is done at it.
-      if (clock.elapsed >= stop) parts.push(await clock.advance('0us'))
-    }
-    return sumMoveResults(from, clock.iso, parts)
+    const results: MoveResult[] = []
+    await performMove(this.#moveThroughStops(limit, predicate), step => this.#perform(step, results))
+    return sumMoveResults(from, clock.iso, results)
   }
 
-  /** Looks, and does what is due by now. */
+  /** Moves to `limit` and stops at each planned step, each deadline and, if something watches them, each visible change. */
+  *#moveThroughStops(limit: Micros, predicate: Predicate | undefined): Move {
+    const { clock } = this.#environment
+    yield { kind: 'to', target: clock.elapsed }
+    for (;;) {
+      yield { kind: 'idle' }
+      if (predicate && (yield { kind: 'await', promise: evaluate(predicate) })) return true
+      if (clock.elapsed >= limit) return false
+      const stop = Math.min(limit, this.#nextStop)
+      const stopsAtChanges = predicate !== undefined || this.#assertions.hasAny
+      yield stopsAtChanges ? { kind: 'next', visible: true, limit: stop } : { kind: 'to', target: stop }
+      // The other events of that time, before the steps at it.
+      if (clock.elapsed >= stop) yield { kind: 'to', target: clock.elapsed }
+    }
+  }
+
+  async #perform(step: MoveStep, results: MoveResult[]): Promise<boolean> {
+    const { clock } = this.#environment
+    const spanTo = (time: Micros) => `${Math.max(0, time - clock.elapsed)}us`
+    switch (step.kind) {
+      case 'idle':
+        await this.#processDue()
+        return true
+      case 'to':
+        results.push(await clock.advance(spanTo(step.target)))
+        return true
+      case 'next':
+        results.push(await clock.next({ visible: step.visible, within: spanTo(step.limit) }))
+        return true
+      case 'await':
+        return step.promise
+    }
+  }
+
+  /** Evaluates the assertions, and runs the steps that are due. */
   async #processDue(): Promise<void> {
     const { clock } = this.#environment
     await this.#assertions.evaluate(this.#assertions.deadline <= clock.elapsed)
@@ -148,7 +171,7 @@ export class TimeMover {
     }
   }
 
-  /** One move at a time: a second one waits for the first. */
+  /** Runs a move in its turn. */
   #inTurn<T>(move: () => Promise<T>): Promise<T> {
     const inside = callContext.getStore()
     if (inside && !inside.isOver) {
@@ -167,8 +190,8 @@ export class TimeMover {
   }
 }
 
-/** What a predicate says; what it awaits on the way is for the move that asks it to bring. */
-async function asked(predicate: Predicate): Promise<boolean> {
+/** Evaluates a predicate. The move that evaluates it moves time for what the predicate awaits. */
+async function evaluate(predicate: Predicate): Promise<boolean> {
   const now = { isOver: false }
   try {
     return await predicateContext.run(now, async () => predicate())
@@ -179,9 +202,9 @@ async function asked(predicate: Predicate): Promise<boolean> {
 
 function sumMoveResults(from: string, to: string, parts: readonly MoveResult[]): MoveResult {
   const counts: Record<string, number> = {}
-  for (const happened of parts) {
-    for (const [kind, count] of Object.entries(happened.counts)) counts[kind] = (counts[kind] ?? 0) + count
+  for (const result of parts) {
+    for (const [kind, count] of Object.entries(result.counts)) counts[kind] = (counts[kind] ?? 0) + count
   }
-  const transitions = parts.flatMap(happened => happened.transitions)
+  const transitions = parts.flatMap(result => result.transitions)
   return { from, to, counts, events: parts.reduce((sum, { events }) => sum + events, 0), transitions }
 }

@@ -1,27 +1,27 @@
-/** What a scenario plans for later: steps that run when time has been moved to their moment. */
+/** The planned steps of a scenario. Each runs when time reaches it. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elapsedAt } from '../../kernel/clock.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { ScenarioClock } from './environment.ts'
 
-/** Something planned, until it has run or is stopped. */
+/** A planned step. */
 export interface ScheduledStep {
   /** Takes it off the timeline. */
   stop(): void
 }
 
 /**
- * Plans a step: it runs when time is moved to that moment, after what happens in the world then.
+ * Plans a step. It runs when time reaches that moment, after the events of the world at that moment.
  *
- * @param moment how long from now, as `at` of the cluster's verbs; or a time of the world, ISO 8601 with offset
- * @param what names the step in the report of its failure
+ * @param moment a duration from now, or a time of the world: ISO 8601 with offset
+ * @param what name of the step in the report of its failure
  * @example at('5m', () => cluster.nodeOf(deploy_id).crash())
  */
 export type At = (moment: Duration | Date, act: () => unknown, what?: string) => ScheduledStep
 
 /**
- * Plans a step again and again, first after one interval, until it is stopped, has run `times` times, or the scenario
+ * Plans a repeated step. It runs first after one interval, until it is stopped, has run `times` times, or the scenario
  * ends.
  *
  * @example every('1h', async () => check(await ledger.balance() >= 0, true))
@@ -32,13 +32,13 @@ export type Every = (
   options?: { readonly times?: number | undefined; readonly what?: string | undefined },
 ) => ScheduledStep
 
-/** A step whose moment has come. */
+/** A step that is due. */
 export interface DueStep {
   readonly name: string
   readonly act: () => unknown
 }
 
-/** A step and its moment. */
+/** A step and its time. */
 export interface TimelineStep extends DueStep {
   at: Micros
   /** Time between two runs; undefined for a step that runs once. */
@@ -50,20 +50,20 @@ export interface TimelineStep extends DueStep {
   readonly declaredAt: Error
 }
 
-/** What a call of the script's is part of, where it is not the script's own. */
+/** The step or condition that makes a call, if the script does not make it directly. */
 export interface CallContext {
   readonly kind: 'step' | 'look'
   readonly name: string
-  /** Checks that held in it. */
+  /** Number of checks that held in it. */
   checks: number
-  /** What it began may go on after it. */
+  /** Calls that it began may continue after its end. */
   isOver: boolean
 }
 
-/** The step or the look that the present call is part of. */
+/** The step or condition that makes the present call. */
 export const callContext = new AsyncLocalStorage<CallContext>()
 
-/** The steps that are planned, in the order of their moments; of one moment, in the order in which they were planned. */
+/** The planned steps in the order of their times; at one time, in the order of the plans. */
 export class Timeline {
   readonly #clock: ScenarioClock
   #steps: readonly TimelineStep[] = []
@@ -72,7 +72,7 @@ export class Timeline {
     this.#clock = clock
   }
 
-  /** When the next step is due; infinity when none is planned. */
+  /** Time of the next step; Infinity if none is planned. */
   get next(): Micros {
     return this.#steps[0]?.at ?? Number.POSITIVE_INFINITY
   }
@@ -100,7 +100,7 @@ export class Timeline {
     return this.#schedule({ name, at, interval: span, runsLeft: times, runs: 0, act, declaredAt: new Error() })
   }
 
-  /** Takes off and returns the next step that is due; undefined when none is. */
+  /** Removes and returns the next step that is due; undefined if there is none. */
   takeDue(): DueStep | undefined {
     const [first, ...rest] = this.#steps
     if (first === undefined || first.at > this.#clock.elapsed) return undefined
@@ -114,7 +114,7 @@ export class Timeline {
     return first
   }
 
-  /** The first step that time was never moved to, or not as often as it says. */
+  /** The first step that never ran, or ran less often than planned. */
   get unreached(): TimelineStep | undefined {
     return this.#steps.find(({ runs, runsLeft: left }) => runs === 0 || left !== Number.POSITIVE_INFINITY)
   }
@@ -140,7 +140,7 @@ export class Timeline {
   }
 }
 
-/** Microseconds since the epoch of a moment: a duration from now, or a time of the world. */
+/** Returns microseconds since the epoch for a duration from now, or a time of the world. */
 function toElapsed(clock: ScenarioClock, moment: Duration | Date): Micros {
   if (typeof moment === 'number' || (typeof moment === 'string' && !/^\d{4}-/.test(moment))) {
     return clock.elapsed + micros(moment)

@@ -1,15 +1,17 @@
 import type { GpuType } from '../../data/records/records.ts'
-import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import type { Duration } from '../../kernel/duration.ts'
 import type { NodeView } from '../fleet/nodes.ts'
 import type { World } from '../world.ts'
 import { type ActiveFailure, activeFailures } from './active-faults.ts'
-import { type Command, CommandError } from './commands.ts'
-
-/** When a verb takes effect: now, or after a while. */
-export interface CommandTiming {
-  /** How long from now. */
-  readonly at?: Duration
-}
+import {
+  type ClusterCommands,
+  type CommandTiming,
+  createClusterCommands,
+  createNodeCommands,
+  type NodeCommands,
+  type SendCommand,
+} from './command-methods.ts'
+import { CommandError } from './commands.ts'
 
 /** What can happen to a node. */
 export interface NodeControls extends NodeView {
@@ -92,13 +94,11 @@ export interface ClusterControls {
   }
 }
 
-/** Gives a command to a world, after a while in microseconds or at once: in this process, or wherever the world is. */
-export type SendCommand = (command: Command, delay: Micros) => unknown
-
-/** What can be done to a node without looking at it. */
-export type NodeCommands = Omit<NodeControls, keyof NodeView>
-/** What can be done to the fleet and the account without looking at them. */
-export type ClusterCommands = Omit<ClusterControls, 'node' | 'nodeOf' | 'nodes' | 'activeFailures' | 'recoverAll'>
+/** Every command of the table is declared above: a missing one does not compile. */
+type Assert<_ extends true> = never
+export type CommandsAreDeclared = Assert<
+  ClusterControls extends ClusterCommands ? (NodeControls extends NodeCommands ? true : false) : false
+>
 
 export function createClusterControls(world: () => World): ClusterControls {
   const send: SendCommand = (command, delay) => world().commands.schedule(command, delay)
@@ -144,101 +144,5 @@ export function createClusterControls(world: () => World): ClusterControls {
       for (const { undo } of failures) world().commands.schedule(undo)
       return failures
     },
-  }
-}
-
-/** The verbs of a node, each as a command that is given. */
-export function createNodeCommands(send: SendCommand, name: string): NodeCommands {
-  const { give, preempt } = createCommandBuilders(send)
-  return {
-    crash: when => give({ verb: 'node.crash', target: name }, when),
-    repair: when => give({ verb: 'node.repair', target: name }, when),
-    cordon: when => give({ verb: 'node.cordon', target: name }, when),
-    uncordon: when => give({ verb: 'node.uncordon', target: name }, when),
-    drain: when => give({ verb: 'node.drain', target: name }, when),
-    degrade: (factor, when) => give({ verb: 'node.degrade', target: name, args: { factor } }, when),
-    recover: when => give({ verb: 'node.recover', target: name }, when),
-    preempt: preempt('node.preempt', name),
-  }
-}
-
-/** The verbs of the fleet and the account, each as a command that is given. */
-export function createClusterCommands(send: SendCommand): ClusterCommands {
-  const { give, withoutTarget, withTarget, preempt } = createCommandBuilders(send)
-  return {
-    gpu: (node, index) => ({
-      fail: (xid, when) => give({ verb: 'gpu.fail', target: `${node}/${index}`, args: { xid } }, when),
-      reset: when => give({ verb: 'gpu.reset', target: `${node}/${index}` }, when),
-    }),
-    deployment: deploy_id => ({
-      crash: (times, when) =>
-        give({ verb: 'deployment.crash', target: deploy_id, ...(times !== undefined && { args: { times } }) }, when),
-    }),
-    pool: name => ({ preempt: preempt('pool.preempt', name) }),
-    zone: name => ({
-      down: when => give({ verb: 'zone.down', target: name }, when),
-      up: when => give({ verb: 'zone.up', target: name }, when),
-    }),
-    stockOut: withTarget('pool.stockOut'),
-    restock: withTarget('pool.restock'),
-    hub: {
-      down: withoutTarget('hub.down'),
-      up: withoutTarget('hub.up'),
-      throttle: (share, when) => give({ verb: 'hub.throttle', args: { share } }, when),
-      unthrottle: withoutTarget('hub.unthrottle'),
-      gate: withTarget('hub.gate'),
-      open: withTarget('hub.open'),
-      remove: withTarget('hub.remove'),
-    },
-    registry: { down: withoutTarget('registry.down'), up: withoutTarget('registry.up') },
-    disk: { fill: withTarget('disk.fill'), free: withTarget('disk.free') },
-    autoscaler: { freeze: withoutTarget('autoscaler.freeze'), free: withoutTarget('autoscaler.free') },
-    provisioning: {
-      slow: (factor, when) => give({ verb: 'provisioning.slow', args: { factor } }, when),
-      normal: withoutTarget('provisioning.normal'),
-    },
-    card: { decline: withoutTarget('card.decline'), accept: withoutTarget('card.accept') },
-    topup: {
-      delay: (by, when) => give({ verb: 'topup.delay', args: { by } }, when),
-      normal: withoutTarget('topup.normal'),
-    },
-    limit: {
-      set: (gpu, limit, when) => give({ verb: 'limit.set', target: gpu, args: { limit } }, when),
-      approve: withTarget('limit.approve'),
-      deny: withTarget('limit.deny'),
-    },
-    price: { set: (gpu, cents, when) => give({ verb: 'price.set', target: gpu, args: { cents } }, when) },
-    account: {
-      suspend: (reason, when) =>
-        give({ verb: 'account.suspend', ...(reason !== undefined && { args: { reason } }) }, when),
-      resume: withoutTarget('account.resume'),
-    },
-    token: {
-      revoke: withTarget('token.revoke'),
-      restore: withTarget('token.restore'),
-      allowIps: (token, addresses, when) => give({ verb: 'token.allowIps', target: token, args: { addresses } }, when),
-    },
-  }
-}
-
-function toDelay({ verb }: Command, at: Duration): Micros {
-  try {
-    return micros(at)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    const reason = error.message.replace(/^Failed to read the duration /, '')
-    throw new CommandError(`Failed to obey '${verb}': at is ${reason}`)
-  }
-}
-
-function createCommandBuilders(send: SendCommand) {
-  const sendWithTiming = (command: Command, when: CommandTiming = {}) =>
-    send(command, when.at === undefined ? 0 : toDelay(command, when.at))
-  return {
-    give: sendWithTiming,
-    withoutTarget: (verb: string) => (when?: CommandTiming) => sendWithTiming({ verb }, when),
-    withTarget: (verb: string) => (target: string, when?: CommandTiming) => sendWithTiming({ verb, target }, when),
-    preempt: (verb: string, target: string) => (notice?: Duration, when?: CommandTiming) =>
-      sendWithTiming({ verb, target, ...(notice !== undefined && { args: { notice } }) }, when),
   }
 }

@@ -1,0 +1,81 @@
+/** Runs the moves of one world in their turn, and collects the errors that user code throws meanwhile. */
+
+import { MoveQueue } from './move-queue.ts'
+import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } from './move-result.ts'
+import { type Move, type MoveStep, type MovingClients, performMove } from './moves.ts'
+import type { WorldTime } from './world-time.ts'
+
+/** Performs the steps of moves on a world. */
+export interface MoveDriver {
+  readonly clients: MovingClients
+  /** Runs what moves time, and prepares and cleans up around it. */
+  run<T>(move: () => Promise<T>): Promise<T>
+  perform(step: MoveStep): boolean | Promise<boolean>
+  /** Whether moves have to end where they are. */
+  isStopped?(): boolean
+}
+
+export class MoveRunner {
+  readonly queue = new MoveQueue()
+  readonly #time: WorldTime
+  /** The first error that `fail` received during the current move by hand. Undefined: there is no such move. */
+  #errors: unknown[] | undefined
+
+  constructor(time: WorldTime) {
+    this.#time = time
+  }
+
+  /** Runs a move by hand in its turn. Rejects with the first error that `fail` received meanwhile. */
+  run<T = MoveResult>(
+    driver: MoveDriver,
+    plan: (clients: MovingClients) => Move,
+    finish: (outcome: BoundedMoveResult) => T = ({ result }) => result as T,
+  ): Promise<T> {
+    return this.enqueue(async () => {
+      const errors: unknown[] = []
+      const outerErrors = this.#errors
+      this.#errors = errors
+      try {
+        const outcome = await driver.run(() => this.#perform(driver, plan))
+        if (errors.length > 0) throw errors[0]
+        return finish(outcome)
+      } catch (error) {
+        throw errors.length > 0 ? errors[0] : error
+      } finally {
+        this.#errors = outerErrors
+      }
+    })
+  }
+
+  /** Runs something that moves time in its turn. Rejects if the world was replaced before. */
+  enqueue<T>(move: () => Promise<T>): Promise<T> {
+    const { world } = this.#time
+    return this.queue.enqueue(async () => {
+      this.#time.assertSameWorld(world)
+      return move()
+    })
+  }
+
+  /**
+   * Rejects the current move by hand with an error, once it is complete. The first error counts. Without such a move the
+   * error is an uncaught exception.
+   */
+  fail(error: unknown): void {
+    if (this.#errors?.length === 0) this.#errors.push(error)
+    if (this.#errors !== undefined) return
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+
+  async #perform(driver: MoveDriver, plan: (clients: MovingClients) => Move): Promise<BoundedMoveResult> {
+    const start = startMove(this.#time.world)
+    const perform = (step: MoveStep) => {
+      this.#time.assertSameWorld(start.world)
+      return driver.perform(step)
+    }
+    const reached = await performMove(plan(driver.clients), perform, () => driver.isStopped?.() ?? false)
+    this.#time.assertSameWorld(start.world)
+    return { reached, result: moveResultSince(start) }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The moves of time, as sequences of steps. A move knows in which order time, clients and predicates take turns.
+ * A driver performs the steps: on a world with clients, on a world in time slices, or on a world of a remote server.
+ */
+
+import type { Micros } from '../kernel/duration.ts'
+
+/** One piece of a move. The driver answers each step with a boolean. */
+export type MoveStep =
+  /** Waits until clients have nothing left to do but wait for time. */
+  | { readonly kind: 'idle' }
+  /** Fires everything up to `target`. False: a client acted before, so the move has to look again. */
+  | { readonly kind: 'to'; readonly target: Micros }
+  /** Fires up to the next journal entry, or the next visible change. False: there is none up to `limit`. */
+  | { readonly kind: 'next'; readonly visible: boolean; readonly limit: Micros }
+  /** Awaits a promise and answers with its value. */
+  | { readonly kind: 'await'; readonly promise: Promise<boolean> }
+
+/** A move of time. Its value says whether it reached what it was for. */
+export type Move = Generator<MoveStep, boolean, boolean>
+
+/** The clients in a world, as far as a move has to stop for them. */
+export interface MovingClients {
+  /** World time in microseconds. */
+  readonly now: Micros
+  /** When the first sleeping client has to be woken. Infinity: no client sleeps. */
+  readonly nextWake: Micros
+}
+
+export type Predicate = () => boolean | Promise<boolean>
+
+export const NO_LIMIT = Number.POSITIVE_INFINITY
+
+const IDLE = { kind: 'idle' } as const
+
+/** Moves time to `target` and wakes each sleeping client at its own time. */
+export function* moveTo(clients: MovingClients, target: Micros): Move {
+  yield IDLE
+  for (;;) {
+    const wake = clients.nextWake
+    const isThere = yield { kind: 'to', target: Math.min(wake, target) }
+    if (!isThere) continue
+    if (wake > target) return true
+    yield IDLE
+  }
+}
+
+/** Moves time to the next journal entry or visible change, or to the first sleeping client. False: none up to `limit`. */
+export function* moveToNext(clients: MovingClients, visible: boolean, limit: Micros): Move {
+  const wake = clients.nextWake
+  if (wake === NO_LIMIT || wake > limit) return yield { kind: 'next', visible, limit }
+  // A client wakes before anything else of its time is looked at.
+  if (wake > clients.now && (yield { kind: 'next', visible, limit: wake - 1 })) return true
+  yield { kind: 'to', target: wake }
+  yield IDLE
+  return true
+}
+
+/** The same as `moveToNext`, between two waits for clients. */
+export function* moveToNextOnce(clients: MovingClients, visible: boolean, limit: Micros): Move {
+  yield IDLE
+  const reached = yield* moveToNext(clients, visible, limit)
+  yield IDLE
+  return reached
+}
+
+/** Moves time until a predicate holds. It is evaluated now and after each visible change. False: not up to `limit`. */
+export function* moveUntil(clients: MovingClients, evaluate: (limit: Micros) => Move, limit: Micros): Move {
+  yield IDLE
+  for (;;) {
+    if (yield* evaluate(limit)) return true
+    if (!(yield* moveToNext(clients, true, limit))) return false
+  }
+}
+
+/** Performs the steps of a move until it ends, or `isStopped` returns true after a step. Returns the value of the move. */
+export async function performMove(
+  move: Move,
+  perform: (step: MoveStep) => boolean | Promise<boolean>,
+  isStopped: () => boolean = () => false,
+): Promise<boolean> {
+  let state = move.next(false)
+  while (!state.done) {
+    let answer: boolean
+    try {
+      const outcome = perform(state.value)
+      answer = typeof outcome === 'boolean' ? outcome : await outcome
+    } catch (error) {
+      state = move.throw(error)
+      continue
+    }
+    state = isStopped() ? move.return(false) : move.next(answer)
+  }
+  return state.value
+}

@@ -1,0 +1,72 @@
+/** Ends a scenario that waits for something that never comes. */
+
+import { formatDuration } from '../../kernel/duration.ts'
+import { eventLoopTurn, realDelay } from '../../lib/real-time.ts'
+import type { ScenarioEnvironment } from './environment.ts'
+import { failureMessage } from './failures.ts'
+
+/** Real milliseconds without activity after which a script counts as stuck. */
+export const STUCK_TIMEOUT_MS = 5_000
+/** Checks of the activity of a script in that time. */
+const STUCK_CHECKS = 25
+
+/** A script that may be stuck. */
+interface WaitingScript {
+  /** What the script waits for, as far as it is known. */
+  readonly waitReason: string | undefined
+}
+
+/**
+ * Plays a script until it ends. Rejects when a promise of the script fails that nothing awaits, or when nothing has
+ * happened for `ms` real milliseconds.
+ */
+export async function withStuckDetection(
+  script: WaitingScript,
+  environment: ScenarioEnvironment,
+  ms: number,
+  play: () => Promise<void>,
+): Promise<void> {
+  let isOver = false
+  let fail = (_: unknown) => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  const giveUp = (symptom: string) => {
+    const waitReason = script.waitReason ?? environment.waitReason ?? 'it awaits something that nobody will bring'
+    fail(new Error(`Failed to go on: ${symptom}, and the script has not ended: ${waitReason}.`))
+  }
+  // Many short waits: a process that got no turn for a long time was not idle for that time.
+  const watch = async () => {
+    let before = environment.heartbeat
+    let idleChecks = 0
+    while (!isOver) {
+      await realDelay(ms / STUCK_CHECKS)
+      idleChecks = environment.heartbeat === before ? idleChecks + 1 : 0
+      before = environment.heartbeat
+      if (!isOver && idleChecks === STUCK_CHECKS)
+        giveUp(`nothing has happened for ${formatDuration(ms * 1000)} of real time`)
+    }
+  }
+  // Without any work left Node would exit silently. The turn keeps it running for the next scenario.
+  const onBeforeExit = () => {
+    giveUp('nothing is left that could happen')
+    eventLoopTurn()
+  }
+  const onUnhandledRejection = (reason: unknown) => {
+    const error = new Error(`a promise that nobody awaits failed: ${failureMessage(reason)}`, { cause: reason })
+    if (reason instanceof Error) error.stack = reason.stack ?? ''
+    fail(error)
+  }
+  process.on('beforeExit', onBeforeExit)
+  process.on('unhandledRejection', onUnhandledRejection)
+  watch()
+  try {
+    await Promise.race([play(), failed])
+    // Node reports an unhandled rejection one turn later. It must not count for the next scenario.
+    await Promise.race([eventLoopTurn(), failed])
+  } finally {
+    isOver = true
+    process.off('beforeExit', onBeforeExit)
+    process.off('unhandledRejection', onUnhandledRejection)
+  }
+}
