@@ -29,6 +29,7 @@ import {
 } from '../service/openai/scripted-answers.ts'
 import { loadTokenizer } from '../service/openai/tokenizer.ts'
 import type { LedgerEntry } from '../simulation/account/ledger.ts'
+import { checkInvariants } from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
 import { createReport, type Report } from '../simulation/reporting/report.ts'
@@ -261,7 +262,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
-  if (options.check) initialWorld.checkInvariants()
+  if (options.check) checkInvariants(initialWorld)
   return new WorldSimulator(initialWorld, options, readNamesOption(options))
 }
 
@@ -287,7 +288,7 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
   })
   const { journalLimit, maxStorageBytes } = options
   const initialWorld = world.fork({ journalLimit, maxStorageBytes })
-  if (options.check) initialWorld.checkInvariants()
+  if (options.check) checkInvariants(initialWorld)
   const setting = options.clock ?? clock
   const sim = new WorldSimulator(initialWorld, { ...options, clock: setting }, readNamesOption(options), {
     fixtures,
@@ -481,7 +482,7 @@ class WorldSimulator implements Simulator {
   restore(snapshot: Snapshot | Uint8Array): void {
     const { state: moment } = Snapshot.toSnapshot(snapshot)
     const world = moment.world.fork()
-    if (this.options.check) world.checkInvariants()
+    if (this.options.check) checkInvariants(world)
     this.#fixtures = moment.fixtures
     this.#replaceWorld(world)
     this.#faults.restore(moment.faults)

@@ -1,9 +1,11 @@
 import type { GpuType } from '../../data/records/records.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { Instances } from '../deployments/instances.ts'
 import type { NodeView } from '../fleet/nodes.ts'
-import type { World } from '../world.ts'
-import { type ActiveFailure, activeFailures } from './active-faults.ts'
-import { type Command, CommandError } from './commands.ts'
+import type { Rentals } from '../rentals/rentals.ts'
+import { type ActiveFailure, activeFailures, type FailingParts } from './active-faults.ts'
+import { type Command, CommandError, type Commands } from './commands.ts'
 
 /** When a verb takes effect: now, or after a while. */
 export interface CommandTiming {
@@ -100,7 +102,15 @@ export type NodeCommands = Omit<NodeControls, keyof NodeView>
 /** What can be done to the fleet and the account without looking at them. */
 export type ClusterCommands = Omit<ClusterControls, 'node' | 'nodeOf' | 'nodes' | 'activeFailures' | 'recoverAll'>
 
-export function createClusterControls(world: () => World): ClusterControls {
+/** The parts that the controls read and command. */
+export interface ClusterParts extends FailingParts {
+  readonly commands: Commands
+  readonly deployments: Deployments
+  readonly instances: Instances
+  readonly rentals: Rentals
+}
+
+export function createClusterControls(world: () => ClusterParts): ClusterControls {
   const send: SendCommand = (command, delay) => world().commands.schedule(command, delay)
   const nodeControls = (name: string): NodeControls => {
     const { nodes } = world()
