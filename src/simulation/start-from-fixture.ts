@@ -8,11 +8,37 @@ import {
   type HostedSeed,
   parseGpuConfig,
 } from '../data/records/records.ts'
+import type { Store } from '../data/store.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { GpuQuotas } from './account/gpu-quotas.ts'
+import type { Ledger } from './account/ledger.ts'
+import type { Batches } from './batches/batches.ts'
+import type { Files } from './batches/files.ts'
 import { fixtureFileContent } from './batches/fixture-content.ts'
 import type { FixtureIdentity } from './deployments/deployment-row.ts'
-import type { InstanceState } from './deployments/instances.ts'
+import type { Deployments } from './deployments/deployments.ts'
+import type { InstanceState, Instances } from './deployments/instances.ts'
+import type { LoraAdapters } from './deployments/lora-adapters.ts'
+import type { Nodes } from './fleet/nodes.ts'
 import { invalidImageReason, memoryShortage } from './fleet/weights.ts'
-import type { World } from './world.ts'
+import type { Weather } from './operations/weather.ts'
+import type { Rentals } from './rentals/rentals.ts'
+
+/** What a fixture sets up. A world has it all. */
+export interface FixtureParts {
+  readonly clock: Clock
+  readonly store: Store
+  readonly batches: Batches
+  readonly deployments: Deployments
+  readonly files: Files
+  readonly gpuQuotas: GpuQuotas
+  readonly instances: Instances
+  readonly ledger: Ledger
+  readonly loraAdapters: LoraAdapters
+  readonly nodes: Nodes
+  readonly rentals: Rentals
+  readonly weather: Weather
+}
 
 /** The furthest instance that each status shows. */
 const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
@@ -28,7 +54,7 @@ const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
  *
  * @throws FixtureError for what can not be, such as a running deployment without a free GPU; it names file and position.
  */
-export function startFromFixture(world: World, fixture: Fixture): void {
+export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   const problems: string[] = []
   const { account } = fixture
   world.ledger.openAccount(account.uid, account.funds_cents, account.topup, account.card === 'good')
@@ -79,7 +105,7 @@ export function startFromFixture(world: World, fixture: Fixture): void {
   }
 }
 
-function fixtureIdentity(world: World, seed: DeploymentSeed): FixtureIdentity {
+function fixtureIdentity(world: FixtureParts, seed: DeploymentSeed): FixtureIdentity {
   const { clock } = world
   return {
     deploy_id: seed.deploy_id,
@@ -91,7 +117,7 @@ function fixtureIdentity(world: World, seed: DeploymentSeed): FixtureIdentity {
   }
 }
 
-function startDeployment(world: World, seed: DeploymentSeed): string | undefined {
+function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | undefined {
   const { deployments, instances } = world
   const identity = fixtureIdentity(world, seed)
   const ordinal = deployments.add(
@@ -140,7 +166,7 @@ function startDeployment(world: World, seed: DeploymentSeed): string | undefined
   return undefined
 }
 
-function startAdapter(world: World, seed: DeploymentSeed): string | undefined {
+function startAdapter(world: FixtureParts, seed: DeploymentSeed): string | undefined {
   const identity = fixtureIdentity(world, seed)
   if (seed.base_model === undefined) return "an adapter needs 'base_model'."
   if (!world.deployments.findLive(seed.base_model) && !world.store.models.has(seed.base_model)) {
@@ -166,7 +192,7 @@ function startAdapter(world: World, seed: DeploymentSeed): string | undefined {
 }
 
 /** Gives a row a status that needs nothing to make it true. */
-function applyFinalStatus(world: World, ordinal: number, seed: DeploymentSeed): void {
+function applyFinalStatus(world: FixtureParts, ordinal: number, seed: DeploymentSeed): void {
   const { deployments } = world
   if (seed.status === 'deleted') deployments.delete(ordinal)
   else {
@@ -178,7 +204,7 @@ function applyFinalStatus(world: World, ordinal: number, seed: DeploymentSeed): 
   deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
 }
 
-function startHostedInstance(world: World, seed: HostedSeed): string | undefined {
+function startHostedInstance(world: FixtureParts, seed: HostedSeed): string | undefined {
   const { instance_id: id, name, gpu, num_gpus, storage_gb, state, fail_reason, created_at } = seed
   const isPlaced = world.rentals.addFromFixture(
     { kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb },
@@ -187,7 +213,7 @@ function startHostedInstance(world: World, seed: HostedSeed): string | undefined
   return isPlaced ? undefined : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or stop it.`
 }
 
-function startContainer(world: World, seed: ContainerSeed): string | undefined {
+function startContainer(world: FixtureParts, seed: ContainerSeed): string | undefined {
   const { container_id: id, name, gpu_config, container_image: image, state, fail_reason, created_at } = seed
   const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
   const invalidImage = invalidImageReason(image)
@@ -203,7 +229,7 @@ function startContainer(world: World, seed: ContainerSeed): string | undefined {
     : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or give it the state 'creating'.`
 }
 
-function startBatch(world: World, seed: BatchSeed): string | undefined {
+function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
   const { batches, clock } = world
   const created_at = clock.fromUnix(seed.created_at)
   const ordinal = batches.add(

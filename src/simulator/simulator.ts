@@ -13,6 +13,7 @@ import { type Names, readNames } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
 import { type InferenceControls, ScriptedAnswers } from '../service/openai/scripted-answers.ts'
 import type { LedgerEntry } from '../simulation/account/ledger.ts'
+import { checkInvariants } from '../simulation/invariants/checker.ts'
 import type { ClusterControls } from '../simulation/operations/cluster-api.ts'
 import type { Report } from '../simulation/reporting/report.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
@@ -217,7 +218,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
     ...(options.maxStorageBytes !== undefined && { maxStorageBytes: options.maxStorageBytes }),
   })
-  if (options.check) initialWorld.checkInvariants()
+  if (options.check) checkInvariants(initialWorld)
   return new WorldSimulator(initialWorld, options, readNamesOption(options))
 }
 
@@ -237,7 +238,7 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
   })
   const { journalLimit, maxStorageBytes } = options
   const initialWorld = world.fork({ journalLimit, maxStorageBytes })
-  if (options.check) initialWorld.checkInvariants()
+  if (options.check) checkInvariants(initialWorld)
   const setting = options.clock ?? clock
   const sim = new WorldSimulator(initialWorld, { ...options, clock: setting }, readNamesOption(options), {
     fixtures,

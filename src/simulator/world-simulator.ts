@@ -13,6 +13,7 @@ import type { Names } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
 import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
 import { loadTokenizer } from '../service/openai/tokenizer.ts'
+import { checkInvariants } from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
 import { createReport, type Report } from '../simulation/reporting/report.ts'
@@ -194,7 +195,7 @@ export class WorldSimulator implements Simulator {
   restore(snapshot: Snapshot | Uint8Array): void {
     const { state: moment } = Snapshot.toSnapshot(snapshot)
     const world = moment.world.fork()
-    if (this.options.check) world.checkInvariants()
+    if (this.options.check) checkInvariants(world)
     this.#fixtures = moment.fixtures
     this.#replaceWorld(world)
     this.#faults.restore(moment.faults)

@@ -22,7 +22,7 @@ function base(slots: number, about: Partial<LlmSpec> = {}, load = '3s', failedMa
 }
 
 function adapter(sim: Simulator, name: string): Deployment {
-  return sim.world.deployments.createAdapter({
+  return sim.world.loraAdapters.create({
     model_name: `acme/${name}`,
     base_model: 'acme/chat',
     modelhub_url: `https://hub.example/${name}`,
@@ -158,7 +158,7 @@ describe('the slots of an instance', () => {
   test("of a catalog model are nobody's concern: shared capacity has none", () => {
     const { sim } = base(1)
     const spread = ['x', 'y', 'z'].map(name =>
-      sim.world.deployments.createAdapter({
+      sim.world.loraAdapters.create({
         model_name: `acme/${name}`,
         base_model: 'aurora-labs/aurora-8b-instruct',
         modelhub_url: '',

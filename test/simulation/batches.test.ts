@@ -219,7 +219,7 @@ describe('work that meets the rest of the world', () => {
 
   test('on an adapter waits until the adapter is loaded, and while it is stopped', () => {
     const sim = stage()
-    const tone = sim.world.deployments.createAdapter({
+    const tone = sim.world.loraAdapters.create({
       model_name: 'acme/tone',
       base_model: CATALOG,
       modelhub_url: 'https://hub.example/tone',

@@ -367,7 +367,7 @@ describe('adapters', () => {
     const sim = stage()
     const base = sim.world.deployments.createLlm(spec({ num_gpus: 2 }))
     passUntil(sim, () => base.status === 'running')
-    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
     expect(tone.toRecord()).toMatchObject({
       type: 'lora',
       status: 'initializing',
@@ -386,7 +386,7 @@ describe('adapters', () => {
   test('on a base that is starting wait for it', () => {
     const sim = stage()
     const base = sim.world.deployments.createLlm(spec())
-    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
     passUntil(sim, () => base.status === 'running')
     expect(tone.status).toBe('initializing')
     passUntil(sim, () => tone.status === 'running', '1m')
@@ -395,7 +395,7 @@ describe('adapters', () => {
   test('stop with their base and come back with it, unless they were stopped by hand', () => {
     const sim = stage()
     const base = sim.world.deployments.createLlm(spec())
-    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
     passUntil(sim, () => tone.status === 'running')
     base.stop()
     expect(tone.status).toBe('stopped')
@@ -416,7 +416,7 @@ describe('adapters', () => {
     const sim = stage()
     const base = sim.world.deployments.createLlm(spec())
     base.stop()
-    const tone = sim.world.deployments.createAdapter(adapter('acme/chat'))
+    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
     expect(tone.status).toBe('stopped')
     base.delete()
     expect(tone.toRecord()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat was deleted' })
@@ -424,7 +424,7 @@ describe('adapters', () => {
 
   test('on a model of the catalog stand on shared capacity', () => {
     const sim = stage()
-    const tone = sim.world.deployments.createAdapter(adapter('aurora-labs/aurora-8b-instruct'))
+    const tone = sim.world.loraAdapters.create(adapter('aurora-labs/aurora-8b-instruct'))
     expect(tone.toRecord().config).toMatchObject({ gpu: 'other', num_gpus: 0 })
     passUntil(sim, () => tone.status === 'running', '5m')
   })

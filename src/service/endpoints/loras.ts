@@ -50,7 +50,7 @@ export const createLora = endpoint({
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `lora_name ${body.lora_name} is taken: ${model_name} is deployed already`)
     }
-    const created = world.deployments.createAdapter({
+    const created = world.loraAdapters.create({
       model_name,
       base_model,
       modelhub_url: body.source.modelhub_url,
@@ -148,7 +148,7 @@ export const deleteLora = endpoint({
   example: { target: '/v1/lora/assistant-support-tone' },
   handle: ({ params, world }) => {
     const { deploy_id, model_name } = requireAdapter(world, params.lora_name)
-    world.modelVersions.removeVersions(model_name, 'ALL')
+    world.deployments.removeModelVersions(model_name, 'ALL')
     return { deploy_id }
   },
 })

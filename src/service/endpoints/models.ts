@@ -123,7 +123,7 @@ export const deleteModel = endpoint({
     if (version !== 'ALL' && !model.versions.includes(version)) {
       refuse(404, `model ${model_name} has no version ${version}: name one, or ALL`)
     }
-    world.modelVersions.removeVersions(model_name, version)
+    world.deployments.removeModelVersions(model_name, version)
     return {}
   },
 })

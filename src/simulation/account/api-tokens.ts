@@ -3,24 +3,32 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { purpose } from '../../kernel/random.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { CommandError } from '../operations/commands.ts'
-import type { World } from '../world.ts'
+import { CommandError } from '../command-error.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Ledger } from './ledger.ts'
 
 const ID = purpose('token.id')
 const VALUE = purpose('token.value')
 
+/** The parts below that it uses. */
+export interface ApiTokensParts {
+  readonly ledger: Ledger
+}
+
 /** The account's API tokens: what its owner makes and deletes, and what is done to them by hand, by id or name. */
 export class ApiTokens {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: ApiTokensParts
   /** Tokens that were revoked and can be restored. Replaced, never edited. */
   #revoked: ReadonlyMap<string, ApiToken>
   /** Values of tokens that were deleted. Replaced, never edited. */
   #deleted: ReadonlySet<string>
 
-  constructor(world: World, from?: ApiTokens) {
-    this.#world = world
-    this.#revoked = from ? from.#revoked : new Map()
-    this.#deleted = from ? from.#deleted : new Set()
+  constructor(context: SimulationContext, parts: ApiTokensParts, origin?: ApiTokens) {
+    this.#context = context
+    this.#parts = parts
+    this.#revoked = origin ? origin.#revoked : new Map()
+    this.#deleted = origin ? origin.#deleted : new Set()
   }
 
   archive(archive: Archive): void {
@@ -30,7 +38,7 @@ export class ApiTokens {
 
   /** The token of this id or name, revoked or not. Throws CommandError for an unknown one. */
   require(idOrName: string): ApiToken {
-    const tokens = [...this.#world.store.tokens.all(), ...this.#revoked.values()]
+    const tokens = [...this.#context.store.tokens.all(), ...this.#revoked.values()]
     const token = tokens.find(one => one.token_id === idOrName || one.name === idOrName)
     if (token) return token
     const names = tokens.map(({ name }) => name)
@@ -47,7 +55,7 @@ export class ApiTokens {
     const token = this.require(idOrName)
     if (this.#revoked.has(token.token_id)) return
     this.#revoked = new Map(this.#revoked).set(token.token_id, token)
-    this.#world.store.tokens.delete(token.token_id)
+    this.#context.store.tokens.delete(token.token_id)
     this.#recordCommand('token.revoked', token)
   }
 
@@ -55,14 +63,14 @@ export class ApiTokens {
     const token = this.require(idOrName)
     if (!this.#revoked.has(token.token_id)) return
     this.#revoked = new Map([...this.#revoked].filter(([id]) => id !== token.token_id))
-    this.#world.store.tokens.put(token)
+    this.#context.store.tokens.put(token)
     this.#recordCommand('token.restored', token)
   }
 
   setAllowedAddresses(idOrName: string, addresses: readonly string[]): void {
     const token = { ...this.require(idOrName), allowed_ips: [...addresses] }
     if (this.#revoked.has(token.token_id)) this.#revoked = new Map(this.#revoked).set(token.token_id, token)
-    else this.#world.store.tokens.put(token)
+    else this.#context.store.tokens.put(token)
     this.#recordCommand('token.allowed', token, addresses.join(','))
   }
 
@@ -73,13 +81,13 @@ export class ApiTokens {
 
   /** Whether somebody has this name, or would have it again. */
   isNameTaken(name: string): boolean {
-    return [...this.#world.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
+    return [...this.#context.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
   }
 
   /** A token of a new value, which is good at once. */
   create(name: string): ApiToken {
-    const { chance, clock, store } = this.#world
-    const key = this.#world.newKey('token', name)
+    const { chance, clock, store } = this.#context
+    const key = this.#context.newKey('token', name)
     const token = store.tokens.put({
       token: chance.letters(32, key, VALUE),
       token_id: `token_${chance.letters(24, key, ID)}`,
@@ -93,25 +101,25 @@ export class ApiTokens {
 
   /** By its id or its value; undefined for an unknown one, or one that was revoked. */
   find(idOrValue: string): ApiToken | undefined {
-    const { tokens } = this.#world.store
+    const { tokens } = this.#context.store
     return tokens.get(idOrValue) ?? tokens.getByUnique(idOrValue)
   }
 
   /** Deletes a token for good. */
   delete(token: ApiToken): void {
     this.#deleted = new Set(this.#deleted).add(token.token)
-    this.#world.store.tokens.delete(token.token_id)
+    this.#context.store.tokens.delete(token.token_id)
     this.#recordRequest('token.deleted', token)
   }
 
   /** Something a request did, not the user of the simulator. */
   #recordRequest(kind: string, { token_id }: ApiToken, fields: EntryFields = {}): void {
-    this.#world.record(this.#world.ledger.account, kind, { token_id, ...fields })
-    this.#world.markVisibleChange()
+    this.#context.record(this.#parts.ledger.account, kind, { token_id, ...fields })
+    this.#context.markVisibleChange()
   }
 
   #recordCommand(kind: string, token: ApiToken, addresses?: string): void {
-    this.#world.recordCommand(this.#world.ledger.account, kind, {
+    this.#context.recordCommand(this.#parts.ledger.account, kind, {
       token_id: token.token_id,
       ...(addresses !== undefined && { addresses }),
     })

@@ -1,9 +1,10 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
-import type { EventName } from '../events.ts'
+import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
-import type { World } from '../world.ts'
+import type { Ledger } from './ledger.ts'
+import type { AccountObserverPort } from './observer.ts'
 
 /** A request for a higher GPU limit, decided after a review. */
 export class QuotaRequestRow extends Row {
@@ -29,9 +30,16 @@ export class QuotaRequestRow extends Row {
   }
 }
 
+/** The parts below that it uses. */
+export interface GpuQuotasParts {
+  readonly ledger: Ledger
+}
+
 /** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
 export class GpuQuotas {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: GpuQuotasParts
+  #ports!: AccountObserverPort
   readonly #table: Table<QuotaRequestRow>
   /** By type; -1 means no limit. */
   #quotas: Int32Array
@@ -39,18 +47,22 @@ export class GpuQuotas {
   /** Types for which somebody was held back, as bits. */
   #waitingTypes: number
 
-  constructor(world: World, from?: { table: Table<QuotaRequestRow>; origin: GpuQuotas }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#quotas = from
-      ? from.origin.#quotas.slice()
-      : new Int32Array(GPU_TYPES.length).fill(world.profile.limits.defaultGpuLimit ?? -1)
-    this.#held = from ? from.origin.#held.slice() : new Int32Array(GPU_TYPES.length)
-    this.#waitingTypes = from ? from.origin.#waitingTypes : 0
+  constructor(context: SimulationContext, parts: GpuQuotasParts, origin?: GpuQuotas) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#quotas = origin
+      ? origin.#quotas.slice()
+      : new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
+    this.#held = origin ? origin.#held.slice() : new Int32Array(GPU_TYPES.length)
+    this.#waitingTypes = origin ? origin.#waitingTypes : 0
   }
 
-  fork(world: World, originGeneration: Generation): GpuQuotas {
-    return new GpuQuotas(world, { table: this.#table.fork(originGeneration, world.generation), origin: this })
+  /** Binds what lies above: the world does it once. */
+  connect(ports: AccountObserverPort): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -104,7 +116,7 @@ export class GpuQuotas {
 
   /** The same, by the user of the simulator: a fault or its repair. */
   setByCommand(gpu: GpuType, limit: number | null): void {
-    this.#world.recordCommand(this.#world.ledger.account, 'limit.set', { gpu, limit })
+    this.#context.recordCommand(this.#parts.ledger.account, 'limit.set', { gpu, limit })
     this.set(gpu, limit)
   }
 
@@ -125,58 +137,51 @@ export class GpuQuotas {
 
   /** Files a request; the review decides it later. */
   fileRequest(gpu: GpuType, requested: number, reason: string): void {
-    const world = this.#world
-    const key = world.newKey('limit', gpu)
-    const id = `limit_${world.chance.letters(24, key, 0)}`
+    const key = this.#context.newKey('limit', gpu)
+    const id = `limit_${this.#context.chance.letters(24, key, 0)}`
     const row = new QuotaRequestRow(this.#table.generation, id, gpu, requested, reason)
     const ordinal = this.#table.add(row)
-    world.record(row, 'limit.requested', { gpu, requested_limit: requested })
-    const { limitReview, limitPolicy } = world.profile.reviews
-    if (limitPolicy !== 'manual') row.reviewEvent = world.schedule(limitReview, 'limit.decided', ordinal)
-    world.markVisibleChange()
-  }
-
-  onEvent(event: EventName, subject: number): void {
-    if (event === 'limit.decided') this.#decideByPolicy(subject)
-    else this.#onFreed(subject)
+    this.#context.record(row, 'limit.requested', { gpu, requested_limit: requested })
+    const { limitReview, limitPolicy } = this.#context.profile.reviews
+    if (limitPolicy !== 'manual') row.reviewEvent = this.#context.schedule(limitReview, 'limit.decided', ordinal)
+    this.#context.markVisibleChange()
   }
 
   /** Decides the pending request for a type by hand; false when there is none. */
   decideByCommand(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
     for (const [ordinal, row] of this.#table.entries()) {
       if (row.gpu !== gpu || row.decision !== 'pending') continue
-      this.#world.cancel(row.reviewEvent)
+      this.#context.cancel(row.reviewEvent)
       this.#applyDecision(this.#table.writable(ordinal), decision)
       return true
     }
     return false
   }
 
-  #decideByPolicy(ordinal: number): void {
-    const { limitApprovedUpTo, limitPolicy } = this.#world.profile.reviews
+  decideByPolicy(ordinal: number): void {
+    const { limitApprovedUpTo, limitPolicy } = this.#context.profile.reviews
     const row = this.#table.writable(ordinal)
     const approved = limitPolicy === 'approve' && row.requested <= limitApprovedUpTo
     this.#applyDecision(row, approved ? 'approved' : 'denied')
   }
 
   #applyDecision(row: QuotaRequestRow, decision: 'approved' | 'denied'): void {
-    const world = this.#world
     row.reviewEvent = 0
     row.decision = decision
-    world.record(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
+    this.#context.record(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
     const currentQuota = this.get(row.gpu)
     if (row.decision === 'approved' && currentQuota !== null && row.requested > currentQuota)
       this.set(row.gpu, row.requested)
-    world.markVisibleChange()
+    this.#context.markVisibleChange()
   }
 
-  #onFreed(index: number): void {
+  onFreed(index: number): void {
     this.#waitingTypes &= ~(1 << index)
-    this.#world.deployments.onQuotaAvailable(GPU_TYPES[index]!)
+    this.#ports.observer.onQuotaAvailable(GPU_TYPES[index]!)
   }
 
   #scheduleFreed(index: number): void {
     this.#waitingTypes &= ~(1 << index)
-    this.#world.schedule(0, 'limit.freed', index)
+    this.#context.schedule(0, 'limit.freed', index)
   }
 }

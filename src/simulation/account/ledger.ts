@@ -3,11 +3,11 @@ import type { Archive } from '../../kernel/archive.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
-import type { EventName } from '../events.ts'
+import { Table } from '../../kernel/table.ts'
+import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
-import type { World } from '../world.ts'
 import { Accrual } from './accrual.ts'
+import { declinesTopup, drawTopupDelay } from './chaos-draws.ts'
 import { AccountRow, MeterRow } from './ledger-row.ts'
 import {
   type BilledInterval,
@@ -19,6 +19,7 @@ import {
   tokenCost,
   tokenWeight,
 } from './money.ts'
+import type { AccountObserverPort } from './observer.ts'
 
 export interface TopupRule {
   /** Cents that are added. */
@@ -67,7 +68,8 @@ export type SuspensionReason = 'balance' | 'payment-method' | 'overdue-invoices'
  * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
  */
 export class Ledger {
-  readonly #world: World
+  readonly #context: SimulationContext
+  #ports!: AccountObserverPort
   readonly #meters: Table<MeterRow>
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
@@ -106,47 +108,47 @@ export class Ledger {
   /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
   #isCutOff = false
 
-  constructor(world: World, from?: { meters: Table<MeterRow>; accounts: Table<AccountRow>; ledger: Ledger }) {
-    this.#world = world
-    this.#meters = from?.meters ?? new Table(world.generation)
-    this.#accounts = from?.accounts ?? new Table(world.generation)
-    this.#entries = from ? from.ledger.#entries.fork() : new AppendLog()
-    this.#intervals = from ? from.ledger.#intervals.fork() : new NumberLog(5)
-    this.#tokenMeters = from ? from.ledger.#tokenMeters.fork() : new LayeredMap()
-    this.#prices = from
-      ? from.ledger.#prices.slice()
+  constructor(context: SimulationContext, origin?: Ledger) {
+    this.#context = context
+    this.#meters = origin
+      ? origin.#meters.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#accounts = origin
+      ? origin.#accounts.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#entries = origin ? origin.#entries.fork() : new AppendLog()
+    this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
+    this.#tokenMeters = origin ? origin.#tokenMeters.fork() : new LayeredMap()
+    this.#prices = origin
+      ? origin.#prices.slice()
       : Float64Array.from(GPU_TYPES, gpu =>
-          gpu === 'other' ? 0 : Math.round(world.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
+          gpu === 'other' ? 0 : Math.round(context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
         )
-    if (!from) return
-    const { ledger } = from
-    this.#openingFunds = ledger.#openingFunds
-    this.#funds = ledger.#funds
-    this.#tokens = ledger.#tokens
-    this.#totalRate = ledger.#totalRate
-    this.#totalAccrued = ledger.#totalAccrued.copy()
-    this.#totalAccruedAt = ledger.#totalAccruedAt
-    this.#topupRule = ledger.#topupRule
-    this.#isTopupArmed = ledger.#isTopupArmed
-    this.#isCardAccepted = ledger.#isCardAccepted
-    this.#hasTopupFailed = ledger.#hasTopupFailed
-    this.#chargeEvent = ledger.#chargeEvent
-    this.#pendingTopup = ledger.#pendingTopup
-    this.#topupDelay = ledger.#topupDelay
-    this.#chargeCount = ledger.#chargeCount
-    this.#imposedReason = ledger.#imposedReason
-    this.#isOutOfFunds = ledger.#isOutOfFunds
-    this.#crossingEvent = ledger.#crossingEvent
-    this.#graceEvent = ledger.#graceEvent
-    this.#isCutOff = ledger.#isCutOff
+    if (!origin) return
+    this.#openingFunds = origin.#openingFunds
+    this.#funds = origin.#funds
+    this.#tokens = origin.#tokens
+    this.#totalRate = origin.#totalRate
+    this.#totalAccrued = origin.#totalAccrued.copy()
+    this.#totalAccruedAt = origin.#totalAccruedAt
+    this.#topupRule = origin.#topupRule
+    this.#isTopupArmed = origin.#isTopupArmed
+    this.#isCardAccepted = origin.#isCardAccepted
+    this.#hasTopupFailed = origin.#hasTopupFailed
+    this.#chargeEvent = origin.#chargeEvent
+    this.#pendingTopup = origin.#pendingTopup
+    this.#topupDelay = origin.#topupDelay
+    this.#chargeCount = origin.#chargeCount
+    this.#imposedReason = origin.#imposedReason
+    this.#isOutOfFunds = origin.#isOutOfFunds
+    this.#crossingEvent = origin.#crossingEvent
+    this.#graceEvent = origin.#graceEvent
+    this.#isCutOff = origin.#isCutOff
   }
 
-  fork(world: World, originGeneration: Generation): Ledger {
-    return new Ledger(world, {
-      meters: this.#meters.fork(originGeneration, world.generation),
-      accounts: this.#accounts.fork(originGeneration, world.generation),
-      ledger: this,
-    })
+  /** Binds what lies above: the world does it once. */
+  connect(ports: AccountObserverPort): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -258,7 +260,7 @@ export class Ledger {
     this.#topupRule = rule
     this.#isTopupArmed = this.#isTopupEnabled
     this.#hasTopupFailed = false
-    this.#world.record(this.account, 'topup.set', { ...rule })
+    this.#context.record(this.account, 'topup.set', { ...rule })
     this.#scheduleCrossing()
   }
 
@@ -266,7 +268,7 @@ export class Ledger {
   setCardAccepted(isAccepted: boolean): void {
     if (this.#isCardAccepted === isAccepted && !(isAccepted && this.#hasTopupFailed)) return
     this.#isCardAccepted = isAccepted
-    this.#world.recordCommand(this.account, isAccepted ? 'card.accepted' : 'card.declined')
+    this.#context.recordCommand(this.account, isAccepted ? 'card.accepted' : 'card.declined')
     if (!isAccepted || !this.#hasTopupFailed) return
     this.#cancelCharge()
     this.#addMoney('topup', this.#topupRule.amount)
@@ -276,8 +278,8 @@ export class Ledger {
   setTopupDelay(delay: Micros): void {
     if (this.#topupDelay === delay) return
     this.#topupDelay = delay
-    if (delay > 0) this.#world.recordCommand(this.account, 'topup.delayed', { by_us: delay })
-    else this.#world.recordCommand(this.account, 'topup.normal')
+    if (delay > 0) this.#context.recordCommand(this.account, 'topup.delayed', { by_us: delay })
+    else this.#context.recordCommand(this.account, 'topup.normal')
     if (this.#pendingTopup) this.#scheduleCharge(this.#pendingTopup)
   }
 
@@ -286,8 +288,8 @@ export class Ledger {
     if (this.#imposedReason !== undefined) return
     const wasSuspended = this.#isOutOfFunds
     this.#imposedReason = reason
-    this.#world.recordCommand(this.account, 'account.suspended', { reason })
-    if (wasSuspended) this.#world.markVisibleChange()
+    this.#context.recordCommand(this.account, 'account.suspended', { reason })
+    if (wasSuspended) this.#context.markVisibleChange()
     else this.#beginGrace()
   }
 
@@ -296,45 +298,39 @@ export class Ledger {
     if (this.#imposedReason === undefined) return !this.#isOutOfFunds
     this.#imposedReason = undefined
     if (this.#isOutOfFunds) {
-      this.#world.recordCommand(this.account, 'account.suspended', { reason: 'balance' })
-      this.#world.markVisibleChange()
+      this.#context.recordCommand(this.account, 'account.suspended', { reason: 'balance' })
+      this.#context.markVisibleChange()
       return true
     }
-    this.#world.recordCommand(this.account, 'account.resumed')
+    this.#context.recordCommand(this.account, 'account.resumed')
     this.#endSuspension()
     return true
   }
 
   #beginGrace(): void {
-    const world = this.#world
-    this.#graceEvent = world.schedule(world.profile.policies.suspensionGrace, 'account.graceEnded')
-    world.markVisibleChange()
+    this.#graceEvent = this.#context.schedule(this.#context.profile.policies.suspensionGrace, 'account.graceEnded')
+    this.#context.markVisibleChange()
   }
 
   #endSuspension(): void {
-    const world = this.#world
-    world.cancel(this.#graceEvent)
+    this.#context.cancel(this.#graceEvent)
     this.#graceEvent = 0
-    if (this.#isCutOff) {
-      this.#isCutOff = false
-      world.batches.rescheduleAll()
-    }
-    world.deployments.onSuspensionEnded()
-    world.deployments.onFundsReturned()
-    world.rentals.onFundsReturned()
-    world.markVisibleChange()
+    const wasCutOff = this.#isCutOff
+    this.#isCutOff = false
+    this.#ports.observer.onSuspensionEnded(wasCutOff)
+    this.#context.markVisibleChange()
   }
 
   /** Opens the meter of a thing that can be billed. */
   openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
     const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
-    row.since = this.#world.clock.now
+    row.since = this.#context.clock.now
     return this.#meters.add(row)
   }
 
   /** Says how many units of a thing run from now on. */
   setUnits(meter: number, units: number): void {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     const currentRow = this.#meters.read(meter)
     if (currentRow.units === units) return
     const row = this.#meters.writable(meter)
@@ -348,7 +344,7 @@ export class Ledger {
 
   /** Sets the price of a GPU type from now on: what ran before keeps its price. */
   setPrice(gpu: GpuType, centsPerHour: number): void {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     this.#accrueTotal(now)
     for (const [ordinal, currentRow] of this.#meters.entries()) {
       if (currentRow.gpu !== gpu || currentRow.units === 0) continue
@@ -360,7 +356,7 @@ export class Ledger {
     for (const [, row] of this.#meters.entries()) {
       if (row.gpu === gpu) this.#totalRate += this.#rateOf(row)
     }
-    this.#world.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
+    this.#context.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
     this.#scheduleCrossing()
   }
 
@@ -368,13 +364,13 @@ export class Ledger {
   chargeTokens(subject: string, microcents: Microcents): void {
     if (microcents === 0) return
     this.#tokens += microcents
-    this.#entries.push({ time: this.#world.clock.now, kind: 'tokens', subject, microcents: -microcents })
+    this.#entries.push({ time: this.#context.clock.now, kind: 'tokens', subject, microcents: -microcents })
     this.#scheduleCrossing()
   }
 
   /** Charges the tokens of a request to a model of the catalog, at a share of its price: one floor for each model. */
   chargeRequestTokens(model: string, share: number, promptTokens: number, answerTokens: number): void {
-    const serverless = this.#world.store.hardware.get(model)?.hardware.find(one => one.type === 'serverless')
+    const serverless = this.#context.store.hardware.get(model)?.hardware.find(one => one.type === 'serverless')
     if (serverless?.type !== 'serverless') return
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
     const { weighted, charged } = this.#tokenMeters.get(model) ?? { weighted: 0n, charged: 0 }
@@ -386,7 +382,7 @@ export class Ledger {
 
   /** Whole seconds that each thing ran between two Unix times, summed over its instances and floored once. */
   secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
-    const { clock } = this.#world
+    const { clock } = this.#context
     const from = clock.fromUnix(fromUnix)
     const to = Math.min(clock.fromUnix(toUnix), clock.now)
     const seconds: [string, number][] = []
@@ -406,7 +402,7 @@ export class Ledger {
    * `to` less what would have been posted by `from`: a difference of two floors, so adjoining windows add up.
    */
   meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     const usages: MeteredUsage[] = []
     for (const [ordinal, row] of this.#meters.entries()) {
       let weighted = row.accrued.exact
@@ -431,7 +427,7 @@ export class Ledger {
     const { units, since, gpusPerUnit } = row
     if (units > 0) {
       const price = this.#prices[gpuIndex(row.gpu)]!
-      yield { from: since, to: this.#world.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
+      yield { from: since, to: this.#context.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
     }
     const log = this.#intervals
     for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
@@ -453,7 +449,7 @@ export class Ledger {
 
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
   entries(from: Micros = Number.NEGATIVE_INFINITY, to: Micros = Number.POSITIVE_INFINITY): LedgerEntry[] {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     const entries: LedgerEntry[] = []
     for (const entry of this.#entries) if (entry.time >= from && entry.time <= to) entries.push(entry)
     if (now < from || now > to) return entries
@@ -475,46 +471,32 @@ export class Ledger {
     return this.#meters.entries()
   }
 
-  onEvent(event: EventName): void {
-    if (event === 'account.crossing') this.#onCrossing()
-    else if (event === 'account.topupDue') this.#chargeCard()
-    else this.#onGraceEnded()
-  }
-
   /** The balance may have reached the top-up threshold or zero. */
-  #onCrossing(): void {
-    const world = this.#world
+  onCrossing(): void {
     this.#crossingEvent = 0
     const { balance } = this
     if (this.#isTopupArmed && balance < this.#topupRule.threshold * MICROCENTS_PER_CENT) this.#beginTopup()
     if (this.balance <= this.#emptyBalance && !this.#isOutOfFunds) {
       const wasSuspended = this.#imposedReason !== undefined
       this.#isOutOfFunds = true
-      world.record(this.account, 'account.suspended', { reason: 'balance' })
+      this.#context.record(this.account, 'account.suspended', { reason: 'balance' })
       if (!wasSuspended) this.#beginGrace()
     }
     this.#scheduleCrossing()
   }
 
   /** The grace is over: what runs stops. */
-  #onGraceEnded(): void {
-    const world = this.#world
+  onGraceEnded(): void {
     this.#graceEvent = 0
-    world.record(this.account, 'account.graceEnded')
-    for (const deployment of world.deployments.list()) {
-      if (deployment.type === 'llm' || deployment.type === 'lora') world.deployments.stopForFunds(deployment.ordinal)
-    }
-    const reason = `the account was suspended (${this.suspensionReason})`
-    world.rentals.stopForFunds(reason)
-    // Before it is cut off: what was made until now is charged.
-    world.inferenceRequests.onAccountCutOff(reason)
+    this.#context.record(this.account, 'account.graceEnded')
+    this.#ports.observer.onGraceEnded(`the account was suspended (${this.suspensionReason})`)
     this.#isCutOff = true
-    world.batches.rescheduleAll()
+    this.#ports.observer.onCutOff()
   }
 
   /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
   get #emptyBalance(): Microcents {
-    return -this.#world.profile.policies.overdraftCents * MICROCENTS_PER_CENT
+    return -this.#context.profile.policies.overdraftCents * MICROCENTS_PER_CENT
   }
 
   get #isTopupEnabled(): boolean {
@@ -523,60 +505,56 @@ export class Ledger {
 
   /** The threshold was crossed: one charge, now or when it comes through. */
   #beginTopup(): void {
-    const world = this.#world
     this.#isTopupArmed = false
-    const takes = world.profile.timings.topupDelay + world.weather.topupDelay(this.#chargeCount)
+    const takes = this.#context.profile.timings.topupDelay + drawTopupDelay(this.#context, this.uid, this.#chargeCount)
     if (takes + this.#topupDelay === 0) {
-      this.#chargeCard()
+      this.chargeCard()
       return
     }
-    world.record(this.account, 'topup.begun', { cents: this.#topupRule.amount })
-    this.#pendingTopup = { since: world.clock.now, takes }
+    this.#context.record(this.account, 'topup.begun', { cents: this.#topupRule.amount })
+    this.#pendingTopup = { since: this.#context.clock.now, takes }
     this.#scheduleCharge(this.#pendingTopup)
   }
 
   #scheduleCharge({ since, takes }: { readonly since: Micros; readonly takes: Micros }): void {
-    const world = this.#world
-    world.cancel(this.#chargeEvent)
-    this.#chargeEvent = world.scheduleAt(
-      Math.max(world.clock.now, since + takes + this.#topupDelay),
+    this.#context.cancel(this.#chargeEvent)
+    this.#chargeEvent = this.#context.scheduleAt(
+      Math.max(this.#context.clock.now, since + takes + this.#topupDelay),
       'account.topupDue',
     )
   }
 
-  #chargeCard(): void {
-    const world = this.#world
+  chargeCard(): void {
     this.#chargeEvent = 0
     this.#pendingTopup = undefined
     const index = this.#chargeCount++
-    if (this.#isCardAccepted && !world.weather.declinesTopup(index)) {
+    if (this.#isCardAccepted && !declinesTopup(this.#context, this.uid, index)) {
       this.#addMoney('topup', this.#topupRule.amount)
       return
     }
     this.#hasTopupFailed = true
-    this.#chargeEvent = world.schedule(world.profile.timings.topupRetry, 'account.topupDue')
-    world.record(this.account, 'topup.declined', { cents: this.#topupRule.amount })
-    world.markVisibleChange()
+    this.#chargeEvent = this.#context.schedule(this.#context.profile.timings.topupRetry, 'account.topupDue')
+    this.#context.record(this.account, 'topup.declined', { cents: this.#topupRule.amount })
+    this.#context.markVisibleChange()
   }
 
   #cancelCharge(): void {
-    this.#world.cancel(this.#chargeEvent)
+    this.#context.cancel(this.#chargeEvent)
     this.#chargeEvent = 0
     this.#pendingTopup = undefined
   }
 
   /** Money comes in: what waited for it goes on. */
   #addMoney(kind: 'funds' | 'topup', cents: number): void {
-    const world = this.#world
     const microcents = cents * MICROCENTS_PER_CENT
     this.#funds += microcents
-    this.#entries.push({ time: world.clock.now, kind, subject: this.uid, microcents })
-    world.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
+    this.#entries.push({ time: this.#context.clock.now, kind, subject: this.uid, microcents })
+    this.#context.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
     const { balance } = this
     if (kind === 'topup') this.#hasTopupFailed = false
     if (balance >= this.#topupRule.threshold * MICROCENTS_PER_CENT) {
       // The threshold is reached without the charge that was planned: it would be one without a crossing.
-      if (this.#chargeEvent !== 0) world.record(this.account, 'topup.calledOff')
+      if (this.#chargeEvent !== 0) this.#context.record(this.account, 'topup.calledOff')
       this.#cancelCharge()
       this.#hasTopupFailed = false
       this.#isTopupArmed = this.#isTopupEnabled
@@ -584,11 +562,11 @@ export class Ledger {
     if (this.#isOutOfFunds && balance > 0) {
       this.#isOutOfFunds = false
       if (this.#imposedReason === undefined) {
-        world.record(this.account, 'account.resumed')
+        this.#context.record(this.account, 'account.resumed')
         this.#endSuspension()
       }
     }
-    world.markVisibleChange()
+    this.#context.markVisibleChange()
     this.#scheduleCrossing()
   }
 
@@ -602,7 +580,7 @@ export class Ledger {
   }
 
   #totalRent(): Microcents {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     let sum = 0
     for (const [, row] of this.#meters.entries()) sum += row.posted + this.#unposted(row, now)
     return sum
@@ -641,21 +619,21 @@ export class Ledger {
    * reaches it no later than the floored one, so at that moment `crossed` looks and, if need be, plans again.
    */
   #scheduleCrossing(): void {
-    const world = this.#world
-    world.cancel(this.#crossingEvent)
+    this.#context.cancel(this.#crossingEvent)
     this.#crossingEvent = 0
-    const { now } = world.clock
+    const { now } = this.#context.clock
     this.#accrueTotal(now)
     let at = Number.POSITIVE_INFINITY
     // Below the threshold is one micro-cent under it; empty is at zero.
     if (this.#isTopupArmed)
       at = Math.min(at, this.#whenBalanceReaches(this.#topupRule.threshold * MICROCENTS_PER_CENT - 1))
     if (!this.#isOutOfFunds) at = Math.min(at, this.#whenBalanceReaches(this.#emptyBalance))
-    if (at < Number.POSITIVE_INFINITY) this.#crossingEvent = world.scheduleAt(Math.max(at, now), 'account.crossing')
+    if (at < Number.POSITIVE_INFINITY)
+      this.#crossingEvent = this.#context.scheduleAt(Math.max(at, now), 'account.crossing')
   }
 
   #whenBalanceReaches(level: Microcents): Micros {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     const left = this.#totalAccrued.timeUntil(this.#funds - this.#tokens - level, this.#totalRate)
     if (left > 0) return now + left
     const exact = this.balance - level

@@ -1,6 +1,7 @@
 import type { Voice } from '../../data/records/records.ts'
 import { purpose } from '../../kernel/random.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Ledger } from './ledger.ts'
 
 const ID = purpose('voice.id')
 
@@ -12,18 +13,25 @@ export interface VoiceSpec {
   readonly samples: readonly string[]
 }
 
+/** The parts below that it uses. */
+export interface VoicesParts {
+  readonly ledger: Ledger
+}
+
 /** The account's voices: what its owner makes, edits and deletes. */
 export class Voices {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: VoicesParts
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext, parts: VoicesParts) {
+    this.#context = context
+    this.#parts = parts
   }
 
   create({ name, description, samples }: VoiceSpec): Voice {
-    const { chance, clock, store } = this.#world
+    const { chance, clock, store } = this.#context
     // The same sample under the same name is another voice each time, and other samples are another voice.
-    const key = this.#world.newKey('voice', [name, ...samples].join('\u0000'))
+    const key = this.#context.newKey('voice', [name, ...samples].join('\u0000'))
     const now = clock.unix()
     const voice = store.voices.put({
       user_id: store.account.uid,
@@ -40,23 +48,23 @@ export class Voices {
   /** Gives a voice other words; what stays the same is no change. */
   edit(voice: Voice, { name, description }: Pick<Voice, 'name' | 'description'>): Voice {
     if (name === voice.name && description === voice.description) return voice
-    const edited = this.#world.store.voices.put({
+    const edited = this.#context.store.voices.put({
       ...voice,
       name,
       description,
-      updated_at: this.#world.clock.unix(),
+      updated_at: this.#context.clock.unix(),
     })
     this.#record('voice.edited', voice.voice_id, { name })
     return edited
   }
 
   delete(voice: Voice): void {
-    this.#world.store.voices.delete(voice.voice_id)
+    this.#context.store.voices.delete(voice.voice_id)
     this.#record('voice.deleted', voice.voice_id)
   }
 
   #record(kind: string, voice_id: string, fields: { readonly name?: string } = {}): void {
-    this.#world.record(this.#world.ledger.account, kind, { voice_id, ...fields })
-    this.#world.markVisibleChange()
+    this.#context.record(this.#parts.ledger.account, kind, { voice_id, ...fields })
+    this.#context.markVisibleChange()
   }
 }

@@ -4,13 +4,21 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
+import { Table } from '../../kernel/table.ts'
+import { drawBatchWait } from '../account/chaos-draws.ts'
+import type { Ledger } from '../account/ledger.ts'
 import { tokenCost, tokenWeight } from '../account/money.ts'
-import { findModelTarget, type ModelTarget } from '../deployments/model-lookup.ts'
-import type { EventName } from '../events.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Autoscaler } from '../deployments/autoscaler.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { LoraAdapters } from '../deployments/lora-adapters.ts'
+import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
+import type { BatchWork } from '../deployments/work.ts'
+import type { EventName } from '../event-names.ts'
 import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
+import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
-import type { World } from '../world.ts'
+import type { UsageHistory } from '../recording/history.ts'
 import {
   type BatchRecord,
   BatchRow,
@@ -19,10 +27,11 @@ import {
   progressOf,
   type TimestampedStatus,
 } from './batch-row.ts'
+import type { Files } from './files.ts'
 import { readInput } from './fixture-content.ts'
 import type { BatchError, LineRequest, OnLine } from './input-lines.ts'
 import { countLines, JsonlWriter } from './jsonl-writer.ts'
-import type { LineAnswer, LineAnswerer, LineError } from './line-answering.ts'
+import type { LineAnswer, LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 import { PENDING_ANSWER, WorkListBuilder } from './work-list.ts'
 
 const ID = purpose('batch.id')
@@ -41,25 +50,51 @@ export interface Batch {
   cancel(): boolean
 }
 
+/** The parts below that it uses. */
+export interface BatchesParts {
+  readonly files: Files
+  readonly deployments: Deployments
+  readonly autoscaler: Autoscaler
+  readonly loraAdapters: LoraAdapters
+  readonly ledger: Ledger
+  readonly history: UsageHistory
+  readonly deploymentLogs: DeploymentLogs
+}
+
+/** What batches call above them. */
+export interface BatchesPorts {
+  readonly world: LineWorld
+}
+
 /** Batches: validated line by line, run on the tokens per second there are, written to real files. */
-export class Batches {
-  readonly #world: World
+export class Batches implements BatchWork {
+  readonly #context: SimulationContext
+  readonly #parts: BatchesParts
+  readonly #models: ModelSources
+  #ports!: BatchesPorts
+  /** What lines are answered with: ready before the first event of a batch. */
+  lineAnswerer: LineAnswerer | undefined
   readonly #table: Table<BatchRow>
   readonly #byId: LayeredMap<number>
   readonly #jsonTexts: (string | undefined)[]
   /** Batches that are not over. */
   #active: readonly number[]
 
-  constructor(world: World, from?: { table: Table<BatchRow>; batches: Batches }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#byId = from ? from.batches.#byId.fork() : new LayeredMap()
-    this.#jsonTexts = from ? from.batches.#jsonTexts.slice() : []
-    this.#active = from ? from.batches.#active : []
+  constructor(context: SimulationContext, parts: BatchesParts, origin?: Batches) {
+    this.#context = context
+    this.#parts = parts
+    this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
+    this.#jsonTexts = origin ? origin.#jsonTexts.slice() : []
+    this.#active = origin ? origin.#active : []
   }
 
-  fork(world: World, originGeneration: Generation): Batches {
-    return new Batches(world, { table: this.#table.fork(originGeneration, world.generation), batches: this })
+  /** Binds what lies above: the world does it once. */
+  connect(ports: BatchesPorts): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -103,29 +138,27 @@ export class Batches {
 
   /** Puts a batch in without setting anything in motion. */
   add(spec: BatchSpec, fixture: { id?: string; created_at?: Micros } = {}): number {
-    const world = this.#world
-    const key = world.newKey('batch', spec.input_file_id)
-    const id = fixture.id ?? `batch_${world.chance.letters(24, key, ID)}`
-    const row = new BatchRow(this.#table.generation, id, spec, key, fixture.created_at ?? world.clock.now)
-    row.inputChunks = world.files.get(spec.input_file_id)?.chunks() ?? []
+    const key = this.#context.newKey('batch', spec.input_file_id)
+    const id = fixture.id ?? `batch_${this.#context.chance.letters(24, key, ID)}`
+    const row = new BatchRow(this.#table.generation, id, spec, key, fixture.created_at ?? this.#context.clock.now)
+    row.inputChunks = this.#parts.files.get(spec.input_file_id)?.chunks() ?? []
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#active = [...this.#active, ordinal]
-    world.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
-    row.expiryEvent = world.scheduleAt(
-      Math.max(world.clock.now, row.createdAt + world.profile.timings.batchWindow),
+    this.#context.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
+    row.expiryEvent = this.#context.scheduleAt(
+      Math.max(this.#context.clock.now, row.createdAt + this.#context.profile.timings.batchWindow),
       'batch.expired',
       ordinal,
     )
-    world.markVisibleChange()
+    this.#context.markVisibleChange()
     return ordinal
   }
 
   startValidation(ordinal: number): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
-    const { batchValidation, batchValidationPerLine } = world.profile.timings
-    row.next = world.schedule(
+    const { batchValidation, batchValidationPerLine } = this.#context.profile.timings
+    row.next = this.#context.schedule(
       batchValidation + countLines(row.inputChunks) * batchValidationPerLine,
       'batch.validated',
       ordinal,
@@ -139,7 +172,7 @@ export class Batches {
     statusTimes: BatchRow['statusTimes'],
   ): readonly BatchError[] {
     const row = this.#table.writable(ordinal)
-    const { lineAnswerer } = this.#world
+    const { lineAnswerer } = this
     // A world is made without waiting, so its lines are answered only when it first moves.
     const errors = this.#readLines(row, ({ body }) =>
       status === 'completed' ? (lineAnswerer?.validate(row.spec.endpoint, body) ?? PENDING_ANSWER) : PENDING_ANSWER,
@@ -148,7 +181,7 @@ export class Batches {
     row.statusTimes = statusTimes
     row.status = status
     if (status === 'in_progress') {
-      row.next = this.#world.schedule(0, 'batch.resumed', ordinal)
+      row.next = this.#context.schedule(0, 'batch.resumed', ordinal)
       return []
     }
     row.doneLines = row.work?.lines.length ?? 0
@@ -171,7 +204,7 @@ export class Batches {
         break
       case 'batch.capacityCame':
         row.next = 0
-        this.#world.record(row, 'batch.capacityCame')
+        this.#context.record(row, 'batch.capacityCame')
         this.#updateRate(ordinal, row)
         break
       case 'batch.chunkDone':
@@ -229,14 +262,15 @@ export class Batches {
       if (last === row.doneLines) continue
       row.retryTokens += Math.min((tokensBefore[last]! - tokensBefore[row.doneLines]!) / 2, row.doneTokens)
       const retried = { lines: last - row.doneLines }
-      this.#world.record(row, 'batch.linesRetried', retried)
-      this.#world.deploymentLogs.append(deployment, CONTROLLER, 'batch.linesRetried', { ...retried, batch: row.id })
+      this.#context.record(row, 'batch.linesRetried', retried)
+      this.#parts.deploymentLogs.append(deployment, CONTROLLER, 'batch.linesRetried', { ...retried, batch: row.id })
     }
   }
 
   /** Lines of a batch that an instance has in work: its places, less those of live load, shared by the batches. */
   #linesInFlight(deployment: number, { rate: { liveLoad } }: Readonly<BatchRow>): number {
-    const { deployments, autoscaler, clock } = this.#world
+    const { deployments, autoscaler } = this.#parts
+    const { clock } = this.#context
     const { maxBatchSize, load, effectiveInstances: servingShare } = deployments.read(deployment)
     const slots = maxBatchSize / this.#batchesOn(deployment).length
     if (!liveLoad || !load) return Math.floor(slots)
@@ -248,7 +282,7 @@ export class Batches {
   }
 
   toRecord(ordinal: number): BatchRecord {
-    const { clock } = this.#world
+    const { clock } = this.#context
     const row = this.#table.read(ordinal)
     const { work } = row
     const doneLines =
@@ -263,7 +297,7 @@ export class Batches {
       completion_window: row.spec.completion_window,
       status: row.status,
       created_at: clock.unix(row.createdAt),
-      expires_at: clock.unix(row.createdAt + this.#world.profile.timings.batchWindow),
+      expires_at: clock.unix(row.createdAt + this.#context.profile.timings.batchWindow),
       errors: row.errors ? { object: 'list', data: [...row.errors] } : null,
       output_file_id: row.filesWritten ? `${row.id}_output` : null,
       error_file_id: row.filesWritten ? `${row.id}_error` : null,
@@ -306,14 +340,13 @@ export class Batches {
   }
 
   #cancel(ordinal: number): boolean {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
     if (TERMINAL_STATUSES.has(row.status)) return false
     // Too late: it is being written already and ends completed.
     if (row.status === 'finalizing' || row.status === 'cancelling') return true
     this.#stopLines(row)
     this.#setStatus(row, 'cancelling')
-    row.next = world.schedule(world.profile.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
+    row.next = this.#context.schedule(this.#context.profile.timings.batchFinalizing, 'batch.cancelSettled', ordinal)
     this.#rebalance(row)
     this.#invalidateJson(ordinal)
     return true
@@ -335,30 +368,28 @@ export class Batches {
 
   /** Shared capacity may be short: then its lines wait before the first of them runs. */
   #delayForCapacity(row: BatchRow): void {
-    const world = this.#world
     if (this.#findTarget(row.work!.model)?.kind !== 'catalog') return
-    const { wait, duration } = world.weather.batchWait(row.key)
+    const { wait, duration } = drawBatchWait(this.#context, row.key)
     if (duration === 0) return
-    row.waitsUntil = world.clock.now + duration
-    world.record(row, 'batch.waiting', { wait })
+    row.waitsUntil = this.#context.clock.now + duration
+    this.#context.record(row, 'batch.waiting', { wait })
   }
 
   #requireLineAnswerer(): LineAnswerer {
-    const { lineAnswerer } = this.#world
+    const { lineAnswerer } = this
     if (!lineAnswerer?.isReady) throw new Error('Failed to answer the lines of a batch: the tokenizer is not loaded.')
     return lineAnswerer
   }
 
   /** Answers every line of the input file, one after the other; the errors it has. */
   #answerLines(row: BatchRow): readonly BatchError[] {
-    const world = this.#world
     const answerer = this.#requireLineAnswerer()
     // A file that fails its validation has asked for nothing.
     const trial = answerer.fork()
     const { endpoint } = row.spec
     const errors = this.#readLines(
       row,
-      ({ body, parsed }, model, target) => trial.answer(world, { endpoint, model, target, body, parsed }),
+      ({ body, parsed }, model, target) => trial.answer(this.#ports.world, { endpoint, model, target, body, parsed }),
       body => trial.parse(endpoint, body),
     )
     if (errors.length === 0) answerer.adopt(trial)
@@ -394,9 +425,13 @@ export class Batches {
       this.#composeOutput(row, 'batch_expired', '')
       this.#setStatus(row, 'finalizing')
       this.#rebalance(row)
-      const { batchFinalizing, batchFinalizingRate } = this.#world.profile.timings
+      const { batchFinalizing, batchFinalizingRate } = this.#context.profile.timings
       const bytes = row.pendingOutput!.output.bytes + row.pendingOutput!.error.bytes
-      row.next = this.#world.schedule(batchFinalizing + (bytes / batchFinalizingRate) * 1e6, 'batch.finalized', ordinal)
+      row.next = this.#context.schedule(
+        batchFinalizing + (bytes / batchFinalizingRate) * 1e6,
+        'batch.finalized',
+        ordinal,
+      )
       return
     }
     row.stepEnd = Math.min(lines.length, row.doneLines + Math.ceil(lines.length / PROGRESS_STEPS))
@@ -405,7 +440,6 @@ export class Batches {
 
   /** Counts what was done at the pace so far and plans the end of the step at the present one. */
   #updateRate(ordinal: number, row: BatchRow): void {
-    const world = this.#world
     // A batch of a fixture has no step before the world first moves.
     if (row.status !== 'in_progress' || row.stepEnd === 0) return
     this.#updateProgress(row)
@@ -416,31 +450,34 @@ export class Batches {
       tokensPerSecond: rate,
       liveLoad: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined,
     }
-    if (rate === 0 && target?.kind === 'own' && !world.ledger.isCutOff) world.deployments.wake(target.deployment)
-    world.cancel(row.next)
+    if (rate === 0 && target?.kind === 'own' && !this.#parts.ledger.isCutOff)
+      this.#parts.deployments.wake(target.deployment)
+    this.#context.cancel(row.next)
     row.next = this.#scheduleStepEnd(ordinal, row)
-    if (target?.kind === 'own') world.history.onServingChanged(target.deployment)
+    if (target?.kind === 'own') this.#parts.deployments.recordServing(target.deployment)
     this.#jsonTexts[ordinal] = undefined
   }
 
   #scheduleStepEnd(ordinal: number, row: Readonly<BatchRow>): EntryHandle {
-    const world = this.#world
-    const { now } = world.clock
+    const { now } = this.#context.clock
     const { tokensPerSecond, liveLoad } = row.rate
     if (tokensPerSecond === 0) {
       const isWaiting = row.waitsUntil > now && row.waitsUntil < Number.POSITIVE_INFINITY
-      return isWaiting ? world.scheduleAt(row.waitsUntil, 'batch.capacityCame', ordinal) : 0
+      return isWaiting ? this.#context.scheduleAt(row.waitsUntil, 'batch.capacityCame', ordinal) : 0
     }
     const seconds =
       Math.max(0, row.retryTokens + row.work!.tokensBefore[row.stepEnd]! - row.doneTokens) / tokensPerSecond
-    const window = row.createdAt + world.profile.timings.batchWindow
+    const window = row.createdAt + this.#context.profile.timings.batchWindow
     const stepEndTime = liveLoad ? findSpareTime(liveLoad, seconds, now, window) : now + Math.ceil(seconds * 1e6)
-    return stepEndTime < Number.POSITIVE_INFINITY ? world.scheduleAt(stepEndTime, 'batch.chunkDone', ordinal) : 0
+    return stepEndTime < Number.POSITIVE_INFINITY
+      ? this.#context.scheduleAt(stepEndTime, 'batch.chunkDone', ordinal)
+      : 0
   }
 
   /** The live load of a deployment from now on, which has its instances before any batch. */
   #liveLoad(deployment: number): LiveLoad | undefined {
-    const { autoscaler, deployments, profile } = this.#world
+    const { autoscaler, deployments } = this.#parts
+    const { profile } = this.#context
     autoscaler.updateFlow(deployment)
     const { load, flow: served, effectiveInstances: servingShare } = deployments.read(deployment)
     if (!load) return undefined
@@ -451,7 +488,7 @@ export class Batches {
   /** Counts the lines that are over by now, at least `least`, and charges those that were not counted before. */
   #updateProgress(row: BatchRow, minLines = 0): void {
     if (!row.work) return
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     const { doneTokens, retryTokens } = progressOf(row, now)
     // The end of a step is planned by the same figures and may differ in their last digit.
     row.doneTokens = Math.max(doneTokens, row.work.tokensBefore[minLines]!)
@@ -461,14 +498,14 @@ export class Batches {
     if (doneLines <= row.doneLines) return
     const { failedBefore } = row.work
     this.#charge(row, row.doneLines, doneLines)
-    this.#world.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
+    this.#parts.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
     row.doneLines = doneLines
   }
 
   /** Its lines run no more. */
   #stopLines(row: BatchRow): void {
     this.#updateProgress(row)
-    this.#world.cancel(row.next)
+    this.#context.cancel(row.next)
     row.next = 0
     row.stop()
   }
@@ -477,13 +514,14 @@ export class Batches {
     const { lines, failedBefore } = row.work!
     this.#updateProgress(row, row.stepEnd)
     const failed = failedBefore[row.doneLines]!
-    this.#world.record(row, 'batch.progressed', { done: row.doneLines, failed, total: lines.length })
+    this.#context.record(row, 'batch.progressed', { done: row.doneLines, failed, total: lines.length })
     this.#startNextStep(ordinal, row)
   }
 
   /** Charges the tokens of the lines that are over, by one floor for the whole batch. */
   #charge(row: BatchRow, from: number, to: number): void {
-    const { store, ledger } = this.#world
+    const { store } = this.#context
+    const { ledger } = this.#parts
     const { model, promptBefore, answerBefore } = row.work!
     const target = this.#findTarget(model)
     if (target?.kind !== 'catalog') return
@@ -492,7 +530,7 @@ export class Batches {
     const prompt = promptBefore[to]! - promptBefore[from]!
     const answer = answerBefore[to]! - answerBefore[from]!
     const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
-    const share = this.#world.profile.prices.batchShare * target.priceShare
+    const share = this.#context.profile.prices.batchShare * target.priceShare
     row.unroundedCharge += tokenWeight(prompt, input * share) + tokenWeight(answer, output * share)
     const total = tokenCost(row.unroundedCharge)
     ledger.chargeTokens(row.id, total - row.chargedMicrocents)
@@ -513,8 +551,7 @@ export class Batches {
 
   /** Writes the output of the lines that are over, and an error line for each of the others. */
   #composeOutput(row: BatchRow, code: string, message: string): void {
-    const world = this.#world
-    const { chance, clock } = world
+    const { chance, clock } = this.#context
     const { model, lines, promptBefore, answerTokens, isCut } = row.work!
     const { endpoint } = row.spec
     const answerer = this.#requireLineAnswerer()
@@ -547,7 +584,7 @@ export class Batches {
   }
 
   #writeFiles(row: BatchRow): void {
-    const { files } = this.#world
+    const { files } = this.#parts
     if (!row.pendingOutput) throw new Error(`Failed to write the files of ${row.id}: nothing was composed.`)
     const file = { purpose: 'batch_output' }
     files.create({ ...file, ...row.pendingOutput.output, id: `${row.id}_output`, filename: `${row.id}_output.jsonl` })
@@ -563,43 +600,43 @@ export class Batches {
   ): void {
     row.status = status
     if (status !== 'in_progress') this.#holdAdapter(row, -1)
-    row.statusTimes = { ...row.statusTimes, [status]: this.#world.clock.now }
-    this.#world.record(row, `batch.${status}`, fields)
+    row.statusTimes = { ...row.statusTimes, [status]: this.#context.clock.now }
+    this.#context.record(row, `batch.${status}`, fields)
     const target = row.work && this.#findTarget(row.work.model)
     if (target?.kind === 'own') {
-      this.#world.history.onServingChanged(target.deployment)
-      this.#world.deploymentLogs.append(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
+      this.#parts.deployments.recordServing(target.deployment)
+      this.#parts.deploymentLogs.append(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
     }
-    this.#world.markVisibleChange()
+    this.#context.markVisibleChange()
   }
 
   /** Lines that run keep their adapter in the slots of instances. */
   #holdAdapter(row: BatchRow, adapter: number): void {
     const previous = row.heldAdapter
     if (previous === adapter) return
-    const { slots } = this.#world.loraAdapters
+    const { slots } = this.#parts.loraAdapters
     row.heldAdapter = adapter
     if (previous >= 0) slots.release(previous)
     if (adapter >= 0) slots.acquire(adapter)
   }
 
   #finish(ordinal: number, row: BatchRow): void {
-    this.#world.cancel(row.expiryEvent)
+    this.#context.cancel(row.expiryEvent)
     row.expiryEvent = 0
     this.#active = this.#active.filter(other => other !== ordinal)
     this.#rebalance(row)
     const target = row.work && this.#findTarget(row.work.model)
-    if (target?.kind === 'own') this.#world.deployments.onWorkEnded(target.deployment)
+    if (target?.kind === 'own') this.#parts.deployments.onWorkEnded(target.deployment)
     this.#invalidateJson(ordinal)
   }
 
   #invalidateJson(ordinal: number): void {
     this.#jsonTexts[ordinal] = undefined
-    this.#world.markVisibleChange()
+    this.#context.markVisibleChange()
   }
 
   #findTarget(model: string): ModelTarget | undefined {
-    const target = findModelTarget(this.#world, model)
+    const target = findModelTarget(this.#models, model)
     return target?.task === 'text-generation' ? target : undefined
   }
 
@@ -642,21 +679,20 @@ export class Batches {
 
   /** Tokens per second that a batch has now, while no live load goes before it. */
   #tokensPerSecond(row: Readonly<BatchRow>): number {
-    const world = this.#world
     const { model, lines, promptBefore, answerBefore, failedBefore } = row.work!
     const target = this.#findTarget(model)
-    if (target === undefined || world.ledger.isCutOff) return 0
+    if (target === undefined || this.#parts.ledger.isCutOff) return 0
     // What is named answers only while it runs; an adapter only where it is loaded.
-    if (target.row !== undefined && world.deployments.read(target.row).status !== 'running') return 0
+    if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
     if (target.kind === 'catalog') {
-      return world.clock.now < row.waitsUntil ? 0 : world.profile.timings.batchSharedTokensPerSecond
+      return this.#context.clock.now < row.waitsUntil ? 0 : this.#context.profile.timings.batchSharedTokensPerSecond
     }
-    const base = world.deployments.read(target.deployment)
+    const base = this.#parts.deployments.read(target.deployment)
     const { gpu, numGpus: gpus, maxBatchSize, weights } = base
     const share =
       target.adapter === undefined
         ? base.effectiveInstances
-        : world.loraAdapters.slots.effectiveInstances(target.adapter)
+        : this.#parts.loraAdapters.slots.effectiveInstances(target.adapter)
     // Batches on one deployment share it evenly.
     const batchCount = this.#batchesOn(target.deployment).length || 1
     const validLines = Math.max(1, lines.length - failedBefore[lines.length]!)

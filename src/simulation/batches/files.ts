@@ -3,7 +3,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
 
 const ID = purpose('file.id')
 
@@ -71,20 +71,18 @@ export interface NewFile extends FileContent {
 
 /** Uploaded files and the files that batches write. A file is gone at its `expires_at`. */
 export class Files {
-  readonly #world: World
+  readonly #context: SimulationContext
   readonly #table: Table<FileRow>
   readonly #byId: LayeredMap<number>
   #storedBytes: number
 
-  constructor(world: World, from?: { table: Table<FileRow>; files: Files }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#byId = from ? from.files.#byId.fork() : new LayeredMap()
-    this.#storedBytes = from ? from.files.#storedBytes : 0
-  }
-
-  fork(world: World, originGeneration: Generation): Files {
-    return new Files(world, { table: this.#table.fork(originGeneration, world.generation), files: this })
+  constructor(context: SimulationContext, origin?: Files) {
+    this.#context = context
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
+    this.#storedBytes = origin ? origin.#storedBytes : 0
   }
 
   archive(archive: Archive): void {
@@ -111,19 +109,20 @@ export class Files {
   }
 
   create(file: NewFile): FileHandle {
-    const world = this.#world
     const { filename, chunks, bytes, hash } = file
-    const id = file.id ?? `file_${world.chance.letters(24, world.newKey('file', `${filename}\u0000${hash}`), ID)}`
-    const createdAt = file.createdAt ?? world.clock.now
-    const expiresAt = file.expiresAt ?? createdAt + world.profile.timings.fileLife
+    const id =
+      file.id ??
+      `file_${this.#context.chance.letters(24, this.#context.newKey('file', `${filename}\u0000${hash}`), ID)}`
+    const createdAt = file.createdAt ?? this.#context.clock.now
+    const expiresAt = file.expiresAt ?? createdAt + this.#context.profile.timings.fileLife
     const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes }
     const row = new FileRow(this.#table.generation, id, initial, { chunks, bytes, hash })
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#storedBytes += bytes
-    world.record(row, 'file.created', { filename, bytes, hash })
-    row.expiryEvent = world.scheduleAt(Math.max(expiresAt, world.clock.now), 'file.expired', ordinal)
-    world.markVisibleChange()
+    this.#context.record(row, 'file.created', { filename, bytes, hash })
+    row.expiryEvent = this.#context.scheduleAt(Math.max(expiresAt, this.#context.clock.now), 'file.expired', ordinal)
+    this.#context.markVisibleChange()
     return this.get(id)!
   }
 
@@ -135,7 +134,7 @@ export class Files {
   delete(id: string): boolean {
     const ordinal = this.#byId.get(id)
     if (ordinal === undefined || !this.#table.read(ordinal).content) return false
-    this.#world.cancel(this.#table.read(ordinal).expiryEvent)
+    this.#context.cancel(this.#table.read(ordinal).expiryEvent)
     this.#end(ordinal, 'file.deleted')
     return true
   }
@@ -145,8 +144,8 @@ export class Files {
     this.#storedBytes -= row.bytes
     row.content = undefined
     row.expiryEvent = 0
-    this.#world.record(row, kind)
-    this.#world.markVisibleChange()
+    this.#context.record(row, kind)
+    this.#context.markVisibleChange()
   }
 }
 

@@ -1,7 +1,6 @@
 /** What lines of batches are held to, and what they are answered with: a door hands it in, for it is its requests' own. */
 import type { Chance, EntityKey } from '../../kernel/random.ts'
-import type { ModelTarget } from '../deployments/model-lookup.ts'
-import type { World } from '../world.ts'
+import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchEndpoint } from './input-lines.ts'
 
 /** A request of a batch. */
@@ -43,6 +42,11 @@ export interface OutputLine extends LineAnswer {
   readonly created: number
 }
 
+/** The world that a line is answered in. */
+export interface LineWorld extends ModelSources {
+  readonly chance: Chance
+}
+
 export interface LineAnswerer {
   /** Whether all is loaded that an answer takes. */
   readonly isReady: boolean
@@ -50,7 +54,7 @@ export interface LineAnswerer {
   validate(endpoint: BatchEndpoint, responseBody: Readonly<Record<string, unknown>>): LineError | undefined
   /** What a body asks, or why it is refused, in whatever world it is: of a line that many worlds have it is made once. */
   parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
-  answer(world: World, line: ResolvedLine): LineAnswer | LineError
+  answer(world: LineWorld, line: ResolvedLine): LineAnswer | LineError
   /** The body of an answer. */
   body(chance: Chance, line: OutputLine): unknown
   /** For a copy of the world: what is scripted goes on from here by itself. */

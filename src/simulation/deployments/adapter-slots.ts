@@ -1,6 +1,18 @@
-import type { World } from '../world.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
-import type { InstanceRow, ResidentAdapter } from './instances.ts'
+import type { Deployments } from './deployments.ts'
+import type { InstanceRow, Instances, ResidentAdapter } from './instances.ts'
+import type { WorkPorts } from './work.ts'
+
+/** The parts below that it uses. */
+export interface AdapterSlotsParts {
+  readonly deployments: Deployments
+  readonly instances: Instances
+  readonly nodes: Nodes
+  readonly ledger: Ledger
+}
 
 /**
  * The slots of instances for LoRA adapters. An adapter is loaded where work needs it and stays until another needs its
@@ -8,15 +20,23 @@ import type { InstanceRow, ResidentAdapter } from './instances.ts'
  * that is given up, so nothing polls.
  */
 export class AdapterSlots {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: AdapterSlotsParts
+  #ports!: WorkPorts
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext, parts: AdapterSlotsParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** Binds what lies above: the world does it once. */
+  connect(ports: WorkPorts): void {
+    this.#ports = ports
   }
 
   /** Ready instances of an adapter's base that have it loaded, each counted by its speed: 1 for a sound one. */
   effectiveInstances(adapter: number): number {
-    const { deployments, instances, nodes } = this.#world
+    const { deployments, instances, nodes } = this.#parts
     let effectiveInstances = 0
     for (const instance of deployments.read(deployments.read(adapter).plan.base).instances) {
       const { state, node, adapters } = instances.read(instance)
@@ -29,20 +49,20 @@ export class AdapterSlots {
 
   /** Work on an adapter begins: every ready instance of its base loads it, and it keeps its slots. */
   acquire(adapter: number): void {
-    const row = this.#world.deployments.writable(adapter)
-    if (row.activeUses++ === 0) row.inUseSince = this.#world.clock.now
+    const row = this.#parts.deployments.writable(adapter)
+    if (row.activeUses++ === 0) row.inUseSince = this.#context.clock.now
     this.#changeUses(adapter, 1)
   }
 
   /** Work on an adapter is over. It stays where it is until another needs the slot. */
   release(adapter: number): void {
-    this.#world.deployments.writable(adapter).activeUses--
+    this.#parts.deployments.writable(adapter).activeUses--
     this.#changeUses(adapter, -1)
   }
 
   /** Gives whoever waits the slots there are: after anything that frees a slot, or makes an adapter want one. */
   assignSlots(base: number): void {
-    const { deployments, instances, ledger } = this.#world
+    const { deployments, instances, ledger } = this.#parts
     const row = deployments.read(base)
     if (row.adapters.length === 0 || isTerminal(row.status)) return
     const waiting = row.adapters
@@ -67,13 +87,15 @@ export class AdapterSlots {
 
   /** A load is over: the adapter answers on this instance. */
   onLoaded(instance: number, adapter: number): void {
-    const { deployments, instances, clock, batches, inferenceRequests } = this.#world
+    const { deployments, instances } = this.#parts
+    const { clock } = this.#context
+    const { batches, inferenceRequests } = this.#ports
     const row = instances.writable(instance)
     row.adapters = row.adapters.map(each =>
       each.adapter === adapter ? { ...each, loadEvent: 0, usedAt: clock.now } : each,
     )
     const adapterRow = deployments.writable(adapter)
-    this.#world.record(adapterRow, 'adapter.resident', { instance: row.id })
+    this.#context.record(adapterRow, 'adapter.resident', { instance: row.id })
     if (adapterRow.status === 'deploying') {
       adapterRow.wasReady = true
       deployments.setStatus(adapter, 'running')
@@ -84,7 +106,8 @@ export class AdapterSlots {
 
   /** An adapter of a fixture runs: it is on the first instance that has a slot left. */
   loadFromFixture(adapter: number): void {
-    const { deployments, instances, clock, profile } = this.#world
+    const { deployments, instances } = this.#parts
+    const { clock, profile } = this.#context
     const { base } = deployments.read(adapter).plan
     if (base < 0) return
     for (const instance of deployments.read(base).instances) {
@@ -92,14 +115,14 @@ export class AdapterSlots {
       if (state !== 'ready' || adapters.length >= profile.timings.adapterSlots) continue
       const row = instances.writable(instance)
       row.adapters = [...adapters, { adapter, usedAt: clock.now, users: 0, loadEvent: 0 }]
-      this.#world.record(deployments.writable(adapter), 'adapter.resident', { instance: row.id })
+      this.#context.record(deployments.writable(adapter), 'adapter.resident', { instance: row.id })
       return
     }
   }
 
   /** An adapter stopped, failed or was deleted: its slots are free. */
   onAdapterEnded(adapter: number): void {
-    const { deployments, instances } = this.#world
+    const { deployments, instances } = this.#parts
     const { status, plan } = deployments.read(adapter)
     if (plan.base < 0) return
     for (const instance of deployments.read(plan.base).instances) {
@@ -119,7 +142,8 @@ export class AdapterSlots {
   }
 
   #changeUses(adapter: number, change: 1 | -1): void {
-    const { deployments, instances, clock } = this.#world
+    const { deployments, instances } = this.#parts
+    const { clock } = this.#context
     const { base } = deployments.read(adapter).plan
     for (const instance of deployments.read(base).instances) {
       if (!this.#isResident(instance, adapter)) continue
@@ -134,7 +158,8 @@ export class AdapterSlots {
   /** Begins to load an adapter on an instance; false when every slot is in use. */
   #startLoad(instance: number, adapter: number): boolean {
     if (this.#isResident(instance, adapter)) return true
-    const { deployments, instances, clock, profile } = this.#world
+    const { deployments, instances } = this.#parts
+    const { clock, profile } = this.#context
     const row = instances.writable(instance)
     const { activeUses, id } = deployments.read(adapter)
     if (row.adapters.length >= profile.timings.adapterSlots) {
@@ -142,15 +167,15 @@ export class AdapterSlots {
       if (evictedResident === undefined) return false
       this.#filterResidents(row, each => each !== evictedResident)
       const evictedRow = deployments.writable(evictedResident.adapter)
-      this.#world.record(evictedRow, 'adapter.evicted', { instance: row.id, for: id })
+      this.#context.record(evictedRow, 'adapter.evicted', { instance: row.id, for: id })
     }
-    const loadEvent = this.#world.schedule(profile.timings.adapterLoad, 'adapter.loadedOnInstance', instance, adapter)
+    const loadEvent = this.#context.schedule(profile.timings.adapterLoad, 'adapter.loadedOnInstance', instance, adapter)
     row.adapters = [...row.adapters, { adapter, usedAt: clock.now, users: activeUses, loadEvent }]
     return true
   }
 
   #leastRecentlyUsed(residents: readonly ResidentAdapter[]): ResidentAdapter | undefined {
-    const { deployments } = this.#world
+    const { deployments } = this.#parts
     let least: ResidentAdapter | undefined
     for (const resident of residents) {
       if (resident.users > 0 || resident.loadEvent !== 0) continue
@@ -164,12 +189,12 @@ export class AdapterSlots {
   }
 
   #filterResidents(row: InstanceRow, stays: (resident: ResidentAdapter) => boolean): void {
-    for (const each of row.adapters) if (!stays(each)) this.#world.cancel(each.loadEvent)
+    for (const each of row.adapters) if (!stays(each)) this.#context.cancel(each.loadEvent)
     row.adapters = row.adapters.filter(stays)
   }
 
   #isResident(instance: number, adapter: number): boolean {
-    return this.#world.instances.read(instance).adapters.some(each => each.adapter === adapter)
+    return this.#parts.instances.read(instance).adapters.some(each => each.adapter === adapter)
   }
 }
 

@@ -1,21 +1,39 @@
 import type { Micros } from '../../kernel/duration.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Environment } from '../fleet/environment.ts'
 import { advanceFlow, maxRateFor, requiredInstances, toWholeRequests } from '../load/throughput.ts'
-import type { World } from '../world.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
+import type { Deployments } from './deployments.ts'
+import { speedOfInstance } from './instance-speed.ts'
+import type { Scaler, WorkPorts } from './work.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 /** A queue shorter than this is what sums leave over: nobody waits in it. */
 const NEGLIGIBLE_BACKLOG = 1e-6
 
+/** The parts below that it uses. */
+export interface AutoscalerParts {
+  readonly environment: Environment
+  readonly deployments: Deployments
+}
+
 /**
  * Holds `min_instances … max_instances` by a concurrency target, with delays up and down. It never polls: the load is a
  * curve, so the next moment at which a decision can change is known, and only then it wakes.
  */
-export class Autoscaler {
-  readonly #world: World
+export class Autoscaler implements Scaler {
+  readonly #context: SimulationContext
+  readonly #parts: AutoscalerParts
+  #ports!: WorkPorts
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext, parts: AutoscalerParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** Binds what lies above: the world does it once. */
+  connect(ports: WorkPorts): void {
+    this.#ports = ports
   }
 
   /** How many instances the load wants now, within the deployment's settings. */
@@ -24,17 +42,11 @@ export class Autoscaler {
     const requestRate = this.#requestRate(row)
     if (!load) {
       const neededByRequests =
-        requestRate > 0
-          ? requiredInstances(
-              requestRate,
-              this.#world.inferenceRequests.speedOfInstance(row),
-              this.#concurrencyTarget(row),
-            )
-          : 0
+        requestRate > 0 ? requiredInstances(requestRate, speedOfInstance(row), this.#concurrencyTarget(row)) : 0
       // The last one goes by idling alone.
       return Math.min(maxInstances, Math.max(minInstances, neededByRequests, desired > 0 ? 1 : 0))
     }
-    const rate = load.curve.rateAt(this.#world.clock.now) + requestRate
+    const rate = load.curve.rateAt(this.#context.clock.now) + requestRate
     const neededByLoad = requiredInstances(rate, load.speed, this.#concurrencyTarget(row))
     // Whoever waits at a deployment that sleeps wakes it; only then is it worth looking through the batches.
     const needed = neededByLoad === 0 && this.#hasWork(row) ? 1 : neededByLoad
@@ -46,7 +58,7 @@ export class Autoscaler {
    * concurrency is reached at fewer of them (Little's law).
    */
   #concurrencyTarget(row: Readonly<DeploymentRow>): number {
-    return this.#world.profile.timings.concurrencyTarget / row.meanSlowdown
+    return this.#context.profile.timings.concurrencyTarget / row.meanSlowdown
   }
 
   /**
@@ -54,10 +66,11 @@ export class Autoscaler {
    * whatever asks for instances.
    */
   #requestRate(row: Readonly<DeploymentRow>): number {
-    const { deployments, inferenceRequests } = this.#world
+    const { deployments } = this.#parts
+    const { inferenceRequests } = this.#ports
     if (inferenceRequests.inFlightCount === 0) return 0
     const { running, waiting } = inferenceRequests.countsOfDeployment(deployments.ordinalOf(row.id)!)
-    return (running + waiting) / inferenceRequests.speedOfInstance(row).requestTime
+    return (running + waiting) / speedOfInstance(row).requestTime
   }
 
   /**
@@ -65,7 +78,7 @@ export class Autoscaler {
    * client that has one answer and not yet asked for the next is no lull; whether it lasted is judged when the delay is over.
    */
   onRequestCountChanged(ordinal: number, change: 1 | -1): void {
-    const row = this.#world.deployments.read(ordinal)
+    const row = this.#parts.deployments.read(ordinal)
     if (change < 0 && row.scaleDirection > 0) return
     if (row.minInstances === row.maxInstances && row.load === undefined) return
     if (row.scaleDirection !== 0 || this.desiredInstances(row) !== row.desired) this.evaluate(ordinal)
@@ -73,25 +86,31 @@ export class Autoscaler {
 
   /** What serves a deployment became slower or faster: the next look is now, once the present step is over. */
   scheduleEvaluation(row: DeploymentRow, ordinal: number): void {
-    this.#world.cancel(row.scaleEvent)
-    this.#scheduleAt(ordinal, row, this.#world.clock.now)
+    this.#context.cancel(row.scaleEvent)
+    this.#scheduleAt(ordinal, row, this.#context.clock.now)
   }
 
   #hasWork(row: Readonly<DeploymentRow>): boolean {
-    const { batches, deployments } = this.#world
+    const { batches } = this.#ports
+    const { deployments } = this.#parts
     return this.#backlog(row) > NEGLIGIBLE_BACKLOG || batches.hasWorkFor(deployments.ordinalOf(row.id)!)
+  }
+
+  /** The moment of its next look has come. */
+  onScaleDue(ordinal: number): void {
+    this.#parts.deployments.writable(ordinal).scaleEvent = 0
+    this.evaluate(ordinal)
   }
 
   /** Looks at a deployment: decides now, or plans the moment at which there may be something to decide. */
   evaluate(ordinal: number): void {
-    const world = this.#world
     // Who waits is part of what is wanted, so the queue must be that of now.
     this.updateFlow(ordinal)
-    const row = world.deployments.writable(ordinal)
-    world.cancel(row.scaleEvent)
+    const row = this.#parts.deployments.writable(ordinal)
+    this.#context.cancel(row.scaleEvent)
     row.scaleEvent = 0
-    if (!row.wasReady || world.environment.autoscalerFrozen || isTerminal(row.status)) return
-    const { now } = world.clock
+    if (!row.wasReady || this.#parts.environment.autoscalerFrozen || isTerminal(row.status)) return
+    const { now } = this.#context.clock
     const desired = this.desiredInstances(row)
     const direction = Math.sign(desired - row.desired)
     if (direction !== row.scaleDirection) {
@@ -110,20 +129,20 @@ export class Autoscaler {
     const previousDesired = row.desired
     row.desired = desired
     row.scaleDirection = 0
-    world.record(row, desired > previousDesired ? 'deployment.scaledUp' : 'deployment.scaledDown', {
+    this.#context.record(row, desired > previousDesired ? 'deployment.scaledUp' : 'deployment.scaledDown', {
       from: previousDesired,
       to: desired,
     })
-    if (desired > previousDesired) world.deployments.replenish(ordinal)
-    else if (desired === 0) world.deployments.onScaledToZero(ordinal)
-    else world.deployments.releaseExcess(ordinal)
+    if (desired > previousDesired) this.#parts.deployments.replenish(ordinal)
+    else if (desired === 0) this.#parts.deployments.onScaledToZero(ordinal)
+    else this.#parts.deployments.releaseExcess(ordinal)
     // Going to zero may have left requests waiting.
     this.#scheduleAt(ordinal, row, this.#nextCrossing(row, desired === 0 ? this.desiredInstances(row) : desired))
   }
 
   /** The autoscaler was frozen and is free again: everything it missed is looked at now. */
   evaluateAll(): void {
-    const { deployments } = this.#world
+    const { deployments } = this.#parts
     for (const deployment of deployments.list()) {
       if (deployment.type !== 'llm') continue
       deployments.replenish(deployment.ordinal)
@@ -133,7 +152,8 @@ export class Autoscaler {
 
   /** Lets the load of a deployment flow up to now: before what serves it changes, and when somebody reads it. */
   updateFlow(ordinal: number): void {
-    const { clock, deployments } = this.#world
+    const { clock } = this.#context
+    const { deployments } = this.#parts
     const currentRow = deployments.read(ordinal)
     if (!currentRow.load || currentRow.flowAt === clock.now) return
     const row = deployments.writable(ordinal)
@@ -143,18 +163,18 @@ export class Autoscaler {
 
   /** What became of the requests of a deployment up to now, in whole requests; reading changes nothing. */
   wholeRequests(row: Readonly<DeploymentRow>): ReturnType<typeof toWholeRequests> {
-    return toWholeRequests(this.#flowAt(row, this.#world.clock.now))
+    return toWholeRequests(this.#flowAt(row, this.#context.clock.now))
   }
 
   #flowAt(row: Readonly<DeploymentRow>, to: Micros): DeploymentRow['flow'] {
     if (!row.load || to <= row.flowAt) return row.flow
     const { load } = row
-    const queueLimit = this.#world.profile.limits.queuePerDeployment
+    const queueLimit = this.#context.profile.limits.queuePerDeployment
     return advanceFlow(row.flow, load.curve, load.speed, row.effectiveInstances, queueLimit, row.flowAt, to)
   }
 
   #scaleDelay(row: Readonly<DeploymentRow>, desired: number): Micros {
-    const { scaleUpDelay, scaleDownDelay, idleToZero } = this.#world.profile.timings
+    const { scaleUpDelay, scaleDownDelay, idleToZero } = this.#context.profile.timings
     if (desired > row.desired) return row.desired === 0 ? 0 : scaleUpDelay
     return desired === 0 ? idleToZero : scaleDownDelay
   }
@@ -163,7 +183,7 @@ export class Autoscaler {
   #nextCrossing(row: Readonly<DeploymentRow>, desired: number): Micros {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
-    const { clock } = this.#world
+    const { clock } = this.#context
     const requestRate = this.#requestRate(row)
     const rateAtCapacity = (instances: number) =>
       maxRateFor(instances, load.speed, this.#concurrencyTarget(row)) - requestRate
@@ -176,7 +196,7 @@ export class Autoscaler {
   }
 
   #backlog(row: Readonly<DeploymentRow>): number {
-    return this.#flowAt(row, this.#world.clock.now).backlog
+    return this.#flowAt(row, this.#context.clock.now).backlog
   }
 
   /** When the queue is empty at the present rate; never while nobody serves it, or when it is. */
@@ -184,10 +204,10 @@ export class Autoscaler {
     const backlog = this.#backlog(row)
     const capacity = row.effectiveInstances * (row.load?.speed.requestsPerSecond ?? 0)
     if (backlog <= NEGLIGIBLE_BACKLOG || capacity === 0) return NEVER
-    return this.#world.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
+    return this.#context.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
   }
 
   #scheduleAt(ordinal: number, row: DeploymentRow, at: Micros): void {
-    if (at < NEVER) row.scaleEvent = this.#world.scheduleAt(at, 'deployment.scaleDue', ordinal)
+    if (at < NEVER) row.scaleEvent = this.#context.scheduleAt(at, 'deployment.scaleDue', ordinal)
   }
 }

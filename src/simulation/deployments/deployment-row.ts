@@ -3,9 +3,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
 import type { ModelWeights } from '../fleet/weights.ts'
-import type { LoadCurve } from '../load/load-curve.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
-import { EMPTY_FLOW, type InstanceSpeed, type RequestFlow } from '../load/throughput.ts'
+import { type DeploymentLoad, EMPTY_FLOW, type RequestFlow } from '../load/throughput.ts'
 
 const TERMINAL_STATUSES: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
 
@@ -224,12 +223,6 @@ export class DeploymentRow extends Row {
     copy.recordedLoads = this.recordedLoads
     return copy.takeHash(this)
   }
-}
-
-/** Load that is offered to a deployment. */
-export interface DeploymentLoad {
-  readonly curve: LoadCurve
-  readonly speed: InstanceSpeed
 }
 
 /** What a fixture knows of a deployment and a request does not. */

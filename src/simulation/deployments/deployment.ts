@@ -1,19 +1,33 @@
 import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../../data/records/records.ts'
-import type { World } from '../world.ts'
 import type { DeploymentRecord, DeploymentRow } from './deployment-row.ts'
+
+/** What the handle of a deployment reads and does. */
+export interface DeploymentControls {
+  read(ordinal: number): Readonly<DeploymentRow>
+  liveInstances(ordinal: number): number
+  toRecord(ordinal: number): DeploymentRecord
+  toJson(ordinal: number): string
+  start(ordinal: number): void
+  resize(ordinal: number, minInstances: number, maxInstances: number): void
+  stop(ordinal: number): void
+  delete(ordinal: number): void
+  startAdapter(ordinal: number): void
+  updateAdapter(ordinal: number, isPrivate: boolean, description: string): void
+  adapterBlockedReason(ordinal: number): string | undefined
+}
 
 /** A deployment as code outside the simulation holds it: reads the present row each time. */
 export class Deployment {
-  readonly #world: World
+  readonly #deployments: DeploymentControls
   readonly ordinal: number
 
-  constructor(world: World, ordinal: number) {
-    this.#world = world
+  constructor(deployments: DeploymentControls, ordinal: number) {
+    this.#deployments = deployments
     this.ordinal = ordinal
   }
 
   get #row(): Readonly<DeploymentRow> {
-    return this.#world.deployments.read(this.ordinal)
+    return this.#deployments.read(this.ordinal)
   }
 
   get deploy_id(): string {
@@ -51,7 +65,7 @@ export class Deployment {
   }
   /** Instances that serve or are coming. */
   get liveInstances(): number {
-    return this.#world.deployments.liveInstances(this.ordinal)
+    return this.#deployments.liveInstances(this.ordinal)
   }
   get is_private(): boolean {
     return this.#row.isPrivate
@@ -69,39 +83,39 @@ export class Deployment {
   }
   /** Why this adapter can not be started by itself: its base is stopped. Undefined when it can. */
   get blockedReason(): string | undefined {
-    return this.#world.loraAdapters.blockedReason(this.ordinal)
+    return this.#deployments.adapterBlockedReason(this.ordinal)
   }
 
   /** The wire's record. */
   toRecord(): DeploymentRecord {
-    return this.#world.deployments.toRecord(this.ordinal)
+    return this.#deployments.toRecord(this.ordinal)
   }
 
   /** The wire's record as JSON text, kept until it changes. */
   toJson(): string {
-    return this.#world.deployments.toJson(this.ordinal)
+    return this.#deployments.toJson(this.ordinal)
   }
 
   start(): void {
-    if (this.type === 'lora') this.#world.loraAdapters.start(this.ordinal)
-    else this.#world.deployments.start(this.ordinal)
+    if (this.type === 'lora') this.#deployments.startAdapter(this.ordinal)
+    else this.#deployments.start(this.ordinal)
   }
 
   /** Gives it other bounds on its instances. */
   resize(minInstances: number, maxInstances: number): void {
-    this.#world.deployments.resize(this.ordinal, minInstances, maxInstances)
+    this.#deployments.resize(this.ordinal, minInstances, maxInstances)
   }
 
   /** Adapters: says something else of it. */
   describe(isPrivate: boolean, description: string): void {
-    this.#world.loraAdapters.update(this.ordinal, isPrivate, description)
+    this.#deployments.updateAdapter(this.ordinal, isPrivate, description)
   }
 
   stop(): void {
-    this.#world.deployments.stop(this.ordinal)
+    this.#deployments.stop(this.ordinal)
   }
 
   delete(): void {
-    this.#world.deployments.delete(this.ordinal)
+    this.#deployments.delete(this.ordinal)
   }
 }

@@ -4,15 +4,19 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
-import type { EventName } from '../events.ts'
+import { Table } from '../../kernel/table.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Environment } from '../fleet/environment.ts'
+import type { Nodes } from '../fleet/nodes.ts'
+import type { Placement } from '../fleet/placement.ts'
 import { catalogWeights, hubRefusal, invalidImageReason, repositoryWeights } from '../fleet/weights.ts'
 import { LoadCurve } from '../load/load-curve.ts'
 import { instanceSpeed } from '../load/throughput.ts'
-import type { World } from '../world.ts'
-import { Deployment } from './deployment.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import { Deployment, type DeploymentControls } from './deployment.ts'
 import {
-  type AdapterSpec,
   type DeployedWeights,
   type DeploymentPlan,
   type DeploymentRecord,
@@ -23,7 +27,10 @@ import {
   type LlmSpec,
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
-import { ENGINE_CRASH_REASON, type InstanceState } from './instances.ts'
+import type { Instances } from './instances.ts'
+import { ENGINE_CRASH_REASON, type InstanceOwner, type InstanceState } from './instances.ts'
+import type { AccountModels } from './model-versions.ts'
+import type { AdapterFollower, Scaler, WorkPorts } from './work.ts'
 
 const ID = purpose('deployment.id')
 
@@ -35,9 +42,29 @@ const STATUS_ENTRY_KIND = Object.fromEntries(
   DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`]),
 ) as Readonly<Record<DeploymentStatus, string>>
 
+/** The parts below that it uses. */
+export interface DeploymentsParts {
+  readonly environment: Environment
+  readonly nodes: Nodes
+  readonly placement: Placement
+  readonly instances: Instances
+  readonly ledger: Ledger
+  readonly gpuQuotas: GpuQuotas
+  readonly history: UsageHistory
+  readonly modelVersions: AccountModels
+}
+
+/** What deployments call above them. */
+export interface DeploymentsPorts extends WorkPorts {
+  readonly autoscaler: Scaler
+  readonly loraAdapters: AdapterFollower
+}
+
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
-export class Deployments {
-  readonly #world: World
+export class Deployments implements DeploymentControls, InstanceOwner {
+  readonly #context: SimulationContext
+  readonly #parts: DeploymentsParts
+  #ports!: DeploymentsPorts
   readonly #table: Table<DeploymentRow>
   readonly #byId: LayeredMap<number>
   /** The live deployment of each model name. */
@@ -45,16 +72,20 @@ export class Deployments {
   /** JSON of each, kept until something visible changes. */
   readonly #jsonCache: (string | undefined)[]
 
-  constructor(world: World, from?: { table: Table<DeploymentRow>; deployments: Deployments }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#byId = from ? from.deployments.#byId.fork() : new LayeredMap()
-    this.#liveByName = from ? from.deployments.#liveByName.fork() : new LayeredMap()
-    this.#jsonCache = from ? from.deployments.#jsonCache.slice() : []
+  constructor(context: SimulationContext, parts: DeploymentsParts, origin?: Deployments) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
+    this.#liveByName = origin ? origin.#liveByName.fork() : new LayeredMap()
+    this.#jsonCache = origin ? origin.#jsonCache.slice() : []
   }
 
-  fork(world: World, originGeneration: Generation): Deployments {
-    return new Deployments(world, { table: this.#table.fork(originGeneration, world.generation), deployments: this })
+  /** Binds what lies above: the world does it once. */
+  connect(ports: DeploymentsPorts): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -86,17 +117,17 @@ export class Deployments {
   /** The deployment with this id, a deleted one too. */
   get(deploy_id: string): Deployment | undefined {
     const ordinal = this.#byId.get(deploy_id)
-    return ordinal === undefined ? undefined : new Deployment(this.#world, ordinal)
+    return ordinal === undefined ? undefined : new Deployment(this, ordinal)
   }
 
   handle(ordinal: number): Deployment {
-    return new Deployment(this.#world, ordinal)
+    return new Deployment(this, ordinal)
   }
 
   /** The deployment that has this name now; a deleted one has given it back. */
   findLive(modelName: string): Deployment | undefined {
     const ordinal = this.#liveByName.get(modelName)
-    return ordinal === undefined ? undefined : new Deployment(this.#world, ordinal)
+    return ordinal === undefined ? undefined : new Deployment(this, ordinal)
   }
 
   /** By creation, then id. Without a filter everything but the deleted. */
@@ -106,25 +137,18 @@ export class Deployments {
       if (statuses ? statuses.has(row.status) : row.status !== 'deleted') deployments.push({ ordinal, row })
     }
     deployments.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
-    return deployments.map(({ ordinal }) => new Deployment(this.#world, ordinal))
+    return deployments.map(({ ordinal }) => new Deployment(this, ordinal))
   }
 
   /** Creates a deployment and asks for its first instances. Nothing is checked here: the API has. */
   createLlm(spec: LlmSpec): Deployment {
     const ordinal = this.add(spec)
     this.start(ordinal)
-    return new Deployment(this.#world, ordinal)
-  }
-
-  createAdapter(spec: AdapterSpec): Deployment {
-    const ordinal = this.#world.loraAdapters.add(spec)
-    this.#world.loraAdapters.start(ordinal)
-    return new Deployment(this.#world, ordinal)
+    return new Deployment(this, ordinal)
   }
 
   /** Puts a deployment in without setting anything in motion. */
   add(spec: LlmSpec, identity: FixtureIdentity = {}): number {
-    const world = this.#world
     const ordinal = this.insert(
       {
         modelName: spec.model_name,
@@ -146,32 +170,35 @@ export class Deployments {
     row.minInstances = spec.min_instances
     row.maxInstances = spec.max_instances
     if (row.plan.type === 'llm') {
-      row.meter = world.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
+      row.meter = this.#parts.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
     }
-    world.record(row, 'deployment.created', { model_name: spec.model_name, gpu: spec.gpu, num_gpus: spec.num_gpus })
+    this.#context.record(row, 'deployment.created', {
+      model_name: spec.model_name,
+      gpu: spec.gpu,
+      num_gpus: spec.num_gpus,
+    })
     return ordinal
   }
 
   insert(plan: Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>, identity: FixtureIdentity): number {
-    const world = this.#world
-    const key = world.newKey('deployment', plan.modelName)
-    const id = identity.deploy_id ?? world.chance.letters(16, key, ID)
-    const catalogModel = world.store.models.get(plan.modelName)
+    const key = this.#context.newKey('deployment', plan.modelName)
+    const id = identity.deploy_id ?? this.#context.chance.letters(16, key, ID)
+    const catalogModel = this.#context.store.models.get(plan.modelName)
     const version = catalogModel
       ? (identity.version ?? catalogModel.versions[catalogModel.versions.length - 1] ?? '')
-      : world.modelVersions.addVersion(plan.modelName, plan.task, plan.type, identity.version)
+      : this.#parts.modelVersions.addVersion(plan.modelName, plan.task, plan.type, identity.version)
     const row = new DeploymentRow(this.#table.generation, id, {
       ...plan,
       key,
       version,
-      createdAt: identity.created_at ?? world.clock.now,
+      createdAt: identity.created_at ?? this.#context.clock.now,
     })
     row.updatedAt = identity.updated_at ?? row.plan.createdAt
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
     this.#liveByName.set(plan.modelName, ordinal)
-    world.history.onStatusChanged(row)
-    world.markVisibleChange()
+    this.#parts.history.onStatusChanged(row)
+    this.#context.markVisibleChange()
     return ordinal
   }
 
@@ -190,24 +217,24 @@ export class Deployments {
       this.#setStatus(row, 'running')
       return
     }
-    row.desired = Math.max(1, this.#world.autoscaler.desiredInstances(row))
+    row.desired = Math.max(1, this.#ports.autoscaler.desiredInstances(row))
     row.scaleDirection = 0
-    this.requestInstances(ordinal, row.desired, this.#world.profile.timings.placementDelay)
+    this.requestInstances(ordinal, row.desired, this.#context.profile.timings.placementDelay)
     this.updateStatus(ordinal)
   }
 
   /** Asks for instances until there are `wanted`: none while the account is suspended, and none over the GPU limit. */
   requestInstances(ordinal: number, target: number, delay: Micros): void {
-    const { gpuQuotas, instances, ledger } = this.#world
+    const { gpuQuotas, instances, ledger } = this.#parts
     const { suspensionReason } = ledger
     if (suspensionReason !== undefined && target > alive(this.#table.read(ordinal))) {
-      this.#world.record(this.#table.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
+      this.#context.record(this.#table.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
       return
     }
     for (let missing = target - alive(this.#table.read(ordinal)); missing > 0; missing--) {
       const row = this.#table.read(ordinal)
       if (!gpuQuotas.hasRoomOrWaits(row.gpu, row.numGpus)) {
-        this.#world.record(this.#table.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
+        this.#context.record(this.#table.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
         return
       }
       instances.request(ordinal, delay)
@@ -216,7 +243,7 @@ export class Deployments {
 
   /** Gives a deployment its offered load. */
   setLoad(ordinal: number, load: OfferedLoad): void {
-    const { chance, clock } = this.#world
+    const { chance, clock } = this.#context
     const row = this.#table.writable(ordinal)
     const { gpu, numGpus: gpus, maxBatchSize, weights } = row
     const curve = new LoadCurve(load, { chance, key: row.key })
@@ -231,13 +258,13 @@ export class Deployments {
     })
     row.load = { curve, speed }
     row.flowAt = clock.now
-    this.#world.history.onLoadChanged(row, row.load)
+    this.#parts.history.onLoadChanged(row, row.load)
   }
 
   /** Asks for the instances that it lacks, unless the autoscaler is frozen. */
-  replenish(ordinal: number, delay: Micros = this.#world.profile.timings.placementDelay): void {
+  replenish(ordinal: number, delay: Micros = this.#context.profile.timings.placementDelay): void {
     const row = this.#table.read(ordinal)
-    if (!isTerminal(row.status) && !this.#world.environment.autoscalerFrozen)
+    if (!isTerminal(row.status) && !this.#parts.environment.autoscalerFrozen)
       this.requestInstances(ordinal, row.desired, delay)
     this.updateStatus(ordinal)
   }
@@ -247,28 +274,27 @@ export class Deployments {
    * autoscaler is frozen, or the deployment is over, they wait.
    */
   resize(ordinal: number, minInstances: number, maxInstances: number): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
     if (row.minInstances === minInstances && row.maxInstances === maxInstances) return
     row.minInstances = minInstances
     row.maxInstances = maxInstances
-    row.updatedAt = world.clock.now
-    world.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
+    row.updatedAt = this.#context.clock.now
+    this.#context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
     this.onVisibleChange(ordinal)
-    if (isTerminal(row.status) || world.environment.autoscalerFrozen) return
+    if (isTerminal(row.status) || this.#parts.environment.autoscalerFrozen) return
     const previousDesired = row.desired
     // Without a load nothing asks for more than the least; what serves or starts is not let go before it idles.
     const upperDesired = row.load ? previousDesired : Math.min(previousDesired, Math.max(1, minInstances))
     row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired))
     row.scaleDirection = 0
     if (row.desired > previousDesired) {
-      world.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
+      this.#context.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
       this.replenish(ordinal)
     } else if (row.desired < previousDesired) {
-      world.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
+      this.#context.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
       this.releaseExcess(ordinal)
     }
-    if (row.load) world.autoscaler.evaluate(ordinal)
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
     else this.onWorkEnded(ordinal)
   }
 
@@ -279,7 +305,7 @@ export class Deployments {
 
   /** Lets the instances go that it has too many: those that are coming before those that serve, the youngest first. */
   releaseExcess(ordinal: number): void {
-    const { instances } = this.#world
+    const { instances } = this.#parts
     const row = this.#table.read(ordinal)
     let excess = alive(row) - row.desired
     if (excess <= 0) return
@@ -298,24 +324,40 @@ export class Deployments {
 
   /** Instances serve faster, slower, more or fewer of them: load flows on at another rate. */
   onCapacityChanged(ordinal: number): void {
-    const world = this.#world
     const currentRow = this.#table.read(ordinal)
     const effectiveInstances = this.#effectiveInstances(currentRow)
     if (effectiveInstances === currentRow.effectiveInstances) return
-    world.autoscaler.updateFlow(ordinal)
+    this.#ports.autoscaler.updateFlow(ordinal)
     const row = this.#table.writable(ordinal)
     row.effectiveInstances = effectiveInstances
     const meanSlowdown = effectiveInstances > 0 ? row.ready / effectiveInstances : 1
     if (meanSlowdown !== row.meanSlowdown) {
       row.meanSlowdown = meanSlowdown
-      if (row.load && row.wasReady && !isTerminal(row.status)) world.autoscaler.scheduleEvaluation(row, ordinal)
+      if (row.load && row.wasReady && !isTerminal(row.status)) this.#ports.autoscaler.scheduleEvaluation(row, ordinal)
     }
-    world.batches.onCapacityChanged(ordinal)
-    world.history.onServingChanged(ordinal)
+    this.#ports.batches.onCapacityChanged(ordinal)
+    this.recordServing(ordinal)
+  }
+
+  /** Keeps how a deployment serves from now on, if that or the batches on it have changed. */
+  recordServing(ordinal: number): void {
+    const isBusy = this.#ports.batches.isRunningOn(ordinal)
+    const { history } = this.#parts
+    if (history.isServingChanged(this.#table.read(ordinal), isBusy))
+      history.writeSegment(this.#table.writable(ordinal), isBusy)
+  }
+
+  /** Removes a version of a model of the account, or `ALL`; what runs one of them is deleted. */
+  removeModelVersions(modelName: string, version: string): void {
+    const removed = this.#parts.modelVersions.removeVersions(modelName, version)
+    for (const deployment of this.list()) {
+      if (deployment.model_name === modelName && removed.includes(deployment.version)) deployment.delete()
+    }
+    if (this.#parts.modelVersions.has(modelName)) this.#context.markVisibleChange()
   }
 
   #effectiveInstances(row: Readonly<DeploymentRow>): number {
-    const { instances, nodes } = this.#world
+    const { instances, nodes } = this.#parts
     if (nodes.areAllFullSpeed) return row.ready
     let effectiveInstances = 0
     for (const instance of row.instances) {
@@ -342,6 +384,18 @@ export class Deployments {
     }
   }
 
+  startAdapter(ordinal: number): void {
+    this.#ports.loraAdapters.start(ordinal)
+  }
+
+  updateAdapter(ordinal: number, isPrivate: boolean, description: string): void {
+    this.#ports.loraAdapters.update(ordinal, isPrivate, description)
+  }
+
+  adapterBlockedReason(ordinal: number): string | undefined {
+    return this.#ports.loraAdapters.blockedReason(ordinal)
+  }
+
   stop(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     if (isTerminal(row.status)) return
@@ -363,33 +417,25 @@ export class Deployments {
 
   /** An instance is ready: the deployment runs. */
   onInstanceReady(ordinal: number): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
     row.wasReady = true
     row.lostStarts = 0
     this.updateMeter(ordinal)
     this.updateStatus(ordinal)
-    if (row.load) world.autoscaler.evaluate(ordinal)
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
     else if (row.minInstances === 0) this.#scheduleIdle(ordinal, row)
-    world.inferenceRequests.onCapacityAvailable(ordinal)
-  }
-
-  onEvent(event: EventName, ordinal: number): void {
-    if (event === 'deployment.scaleDue') {
-      this.#table.writable(ordinal).scaleEvent = 0
-      this.#world.autoscaler.evaluate(ordinal)
-    } else this.#onIdle(ordinal)
+    this.#ports.inferenceRequests.onCapacityAvailable(ordinal)
   }
 
   /** Nobody has asked for a while and the deployment may go to zero. It stays `running` with no instance. */
-  #onIdle(ordinal: number): void {
+  onIdle(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     row.idleEvent = 0
     // What a batch works on is not idle; its end begins the wait anew.
-    const { batches, inferenceRequests } = this.#world
+    const { batches, inferenceRequests } = this.#ports
     if (row.minInstances > 0 || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal)) return
     row.desired = 0
-    this.#world.record(row, 'deployment.idled')
+    this.#context.record(row, 'deployment.idled')
     this.onScaledToZero(ordinal)
   }
 
@@ -398,7 +444,7 @@ export class Deployments {
     const row = this.#table.writable(ordinal)
     if (row.status !== 'running' || row.desired > 0) return
     row.desired = 1
-    this.#world.record(row, 'deployment.woken')
+    this.#context.record(row, 'deployment.woken')
     this.replenish(ordinal, 0)
   }
 
@@ -406,29 +452,32 @@ export class Deployments {
   onWorkBegan(ordinal: number): void {
     const { idleEvent } = this.#table.read(ordinal)
     if (idleEvent === 0) return
-    this.#world.cancel(idleEvent)
+    this.#context.cancel(idleEvent)
     this.#table.writable(ordinal).idleEvent = 0
   }
 
   /** Work on a deployment is over: with `min_instances` 0 it may go to zero after a while. */
   onWorkEnded(ordinal: number): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
     if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0) return
-    if (row.load) world.autoscaler.evaluate(ordinal)
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
     else this.#scheduleIdle(ordinal, row)
   }
 
   #scheduleIdle(ordinal: number, row: DeploymentRow): void {
-    const world = this.#world
-    world.cancel(row.idleEvent)
-    row.idleEvent = world.schedule(world.profile.timings.idleToZero, 'deployment.idle', ordinal)
+    this.#context.cancel(row.idleEvent)
+    row.idleEvent = this.#context.schedule(this.#context.profile.timings.idleToZero, 'deployment.idle', ordinal)
   }
 
   /** Its last instance goes: it stays `running` with none, or stops, as the provider's policy says. */
   onScaledToZero(ordinal: number): void {
-    if (this.#world.profile.policies.idleToZero === 'stopped') this.stop(ordinal)
+    if (this.#context.profile.policies.idleToZero === 'stopped') this.stop(ordinal)
     else this.releaseExcess(ordinal)
+  }
+
+  /** Stops all of them for lack of funds. */
+  stopAllForFunds(): void {
+    for (const { ordinal, type } of this.list()) if (type === 'llm' || type === 'lora') this.stopForFunds(ordinal)
   }
 
   /** Stops for lack of funds: funds may bring it back. */
@@ -441,7 +490,7 @@ export class Deployments {
 
   /** Funds are back: what was stopped for lack of them starts, where the provider's policy says so. */
   onFundsReturned(): void {
-    if (this.#world.profile.policies.balanceReturns !== 'restart') return
+    if (this.#context.profile.policies.balanceReturns !== 'restart') return
     for (const deployment of this.list(new Set<DeploymentStatus>(['stopped']))) {
       if (this.#table.read(deployment.ordinal).stoppedForFunds) deployment.start()
     }
@@ -449,7 +498,7 @@ export class Deployments {
 
   /** An instance was lost: another is asked for after a while, until the retries are spent. */
   onInstanceLost(ordinal: number, reason: string): void {
-    const { retryAfter } = this.#world.profile.timings
+    const { retryAfter } = this.#context.profile.timings
     const row = this.#table.writable(ordinal)
     if (isTerminal(row.status)) {
       this.updateStatus(ordinal)
@@ -470,7 +519,7 @@ export class Deployments {
    * back-off is spent.
    */
   onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void {
-    const { crashLoopBackOff, crashLoopForgotten } = this.#world.profile.timings
+    const { crashLoopBackOff, crashLoopForgotten } = this.#context.profile.timings
     const row = this.#table.writable(ordinal)
     if (isTerminal(row.status)) {
       this.updateStatus(ordinal)
@@ -488,7 +537,7 @@ export class Deployments {
   /** Why the engine of a deployment would not take its arguments; an image of one's own takes what it likes. */
   engineArgsProblem({ plan }: Readonly<DeploymentRow>): string | undefined {
     if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
-    return this.#world.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
+    return this.#context.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
   }
 
   /**
@@ -496,7 +545,7 @@ export class Deployments {
    * when none has.
    */
   crashEngine(ordinal: number, times: number): boolean {
-    const { instances } = this.#world
+    const { instances } = this.#parts
     const engines = this.#table
       .read(ordinal)
       .instances.filter(one => HAS_ENGINE.has(instances.read(one).state))
@@ -509,7 +558,7 @@ export class Deployments {
     if (oldest === undefined) return false
     const row = this.#table.writable(ordinal)
     row.remainingCrashes = times - 1
-    this.#world.recordCommand(row, 'deployment.crashed', { times })
+    this.#context.recordCommand(row, 'deployment.crashed', { times })
     instances.crash(oldest, ENGINE_CRASH_REASON)
     return true
   }
@@ -523,7 +572,7 @@ export class Deployments {
 
   /** Follows the furthest instance, and `updated_at` follows whatever of it a client can see. */
   updateStatus(ordinal: number): void {
-    const { clock } = this.#world
+    const { clock } = this.#context
     const currentRow = this.#table.read(ordinal)
     const running = currentRow.ready
     const pending = currentRow.waiting + currentRow.pulling + currentRow.starting
@@ -542,7 +591,7 @@ export class Deployments {
   /** Something a client can see has changed. */
   onVisibleChange(ordinal: number): void {
     this.#jsonCache[ordinal] = undefined
-    this.#world.markVisibleChange()
+    this.#context.markVisibleChange()
   }
 
   setStatus(ordinal: number, status: DeploymentStatus, failReason = ''): void {
@@ -555,11 +604,11 @@ export class Deployments {
   updateMeter(ordinal: number): void {
     const row = this.#table.read(ordinal)
     if (row.meter < 0) return
-    const billsFromPlaced = this.#world.profile.policies.billFrom === 'placed'
+    const billsFromPlaced = this.#context.profile.policies.billFrom === 'placed'
     const units = billsFromPlaced
-      ? row.instances.filter(one => this.#world.instances.read(one).node >= 0).length
+      ? row.instances.filter(one => this.#parts.instances.read(one).node >= 0).length
       : row.ready + row.draining
-    this.#world.ledger.setUnits(row.meter, units)
+    this.#parts.ledger.setUnits(row.meter, units)
   }
 
   /** Why the image or the weights of a deployment are refused, as things stand now. */
@@ -567,8 +616,8 @@ export class Deployments {
     const { weights, plan } = row
     const image = invalidImageReason(plan.containerImage)
     if (image !== undefined || weights.source === 'catalog') return image
-    const { hub, hubPolicy } = this.#world.store
-    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#world.environment.repositoryState(weights.repo))
+    const { hub, hubPolicy } = this.#context.store
+    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#parts.environment.repositoryState(weights.repo))
       ?.reason
   }
 
@@ -587,7 +636,7 @@ export class Deployments {
   }
 
   toRecord(ordinal: number): DeploymentRecord {
-    const { clock } = this.#world
+    const { clock } = this.#context
     const row = this.#table.read(ordinal)
     const { plan } = row
     const record: DeploymentRecord = {
@@ -622,43 +671,42 @@ export class Deployments {
     if (row.ready > 0) return 'running'
     if (row.starting > 0) return 'deploying'
     if (row.pulling === 0) return 'initializing'
-    return this.#world.profile.policies.foldDownloadingIntoDeploying ? 'deploying' : 'downloading'
+    return this.#context.profile.policies.foldDownloadingIntoDeploying ? 'deploying' : 'downloading'
   }
 
   #end(row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
-    const world = this.#world
     const ordinal = this.#byId.get(row.id)!
-    world.cancel(row.idleEvent)
-    world.cancel(row.next)
-    world.cancel(row.scaleEvent)
+    this.#context.cancel(row.idleEvent)
+    this.#context.cancel(row.next)
+    this.#context.cancel(row.scaleEvent)
     row.scaleEvent = 0
     row.desired = 0
     row.idleEvent = 0
     row.next = 0
     row.failReason = reason
     this.#setStatus(row, status)
-    for (const instance of row.instances) world.instances.release(instance)
+    for (const instance of row.instances) this.#parts.instances.release(instance)
     this.updateStatus(ordinal)
-    world.placement.scheduleRound()
+    this.#parts.placement.scheduleRound()
   }
 
   #setStatus(row: DeploymentRow, status: DeploymentStatus): void {
     if (row.status === status) return
-    const { clock } = this.#world
+    const { clock } = this.#context
     row.status = status
     row.updatedAt = clock.now
-    this.#world.history.onStatusChanged(row)
-    this.#world.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
+    this.#parts.history.onStatusChanged(row)
+    this.#context.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
     const ordinal = this.#byId.get(row.id)!
     this.onVisibleChange(ordinal)
-    this.#world.batches.onCapacityChanged(ordinal)
-    if (isTerminal(status)) this.#world.inferenceRequests.onDeploymentStopped(ordinal)
-    if (row.adapters.length > 0) this.#world.loraAdapters.onBaseChanged(ordinal)
-    if (row.plan.base >= 0 && isTerminal(status)) this.#world.loraAdapters.slots.onAdapterEnded(ordinal)
+    this.#ports.batches.onCapacityChanged(ordinal)
+    if (isTerminal(status)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)
+    if (row.adapters.length > 0) this.#ports.loraAdapters.onBaseChanged(ordinal)
+    if (row.plan.base >= 0 && isTerminal(status)) this.#ports.loraAdapters.slots.onAdapterEnded(ordinal)
   }
 
   #weightsOf(spec: LlmSpec): DeployedWeights {
-    const { store } = this.#world
+    const { store } = this.#context
     if (spec.weights) {
       const { repo } = spec.weights
       return { source: 'hub', ...spec.weights, ...repositoryWeights(store.hub.get(repo), repo) }

@@ -4,15 +4,32 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
-import type { EventName } from '../events.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { SimulationContext } from '../context.ts'
+import type { EventName } from '../event-names.ts'
+import type { Downloads } from '../fleet/downloads.ts'
+import type { Environment } from '../fleet/environment.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { bitCount, hasImage, hasWeights } from '../fleet/nodes.ts'
+import type { Placement } from '../fleet/placement.ts'
+import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import { invalidImageReason, memoryShortage } from '../fleet/weights.ts'
-import { InstanceTimeline } from '../recording/instance-timeline.ts'
-import type { World } from '../world.ts'
+import type { DeploymentLogs } from '../recording/deployment-logs.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import { type InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
 import type { DeploymentRow } from './deployment-row.ts'
+import type { BatchWork, RequestWork } from './work.ts'
 
 /** The life of an instance, in order. */
-export const INSTANCE_STATES = ['pending', 'placed', 'pulling', 'loading', 'warming', 'ready', 'draining'] as const
+export const INSTANCE_STATES = [
+  'pending',
+  'placed',
+  'pulling',
+  'loading',
+  'warming',
+  'ready',
+  'draining',
+] as const satisfies readonly InstanceStage[]
 /** `gone` has no row: an instance that is gone has left its table. */
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 
@@ -94,18 +111,63 @@ export class InstanceRow extends Row {
   }
 }
 
+/** The parts below that it uses. */
+export interface InstancesParts {
+  readonly environment: Environment
+  readonly nodes: Nodes
+  readonly placement: Placement
+  readonly downloads: Downloads
+  readonly gpuQuotas: GpuQuotas
+  readonly history: UsageHistory
+  readonly deploymentLogs: DeploymentLogs
+}
+
+/** What instances call above them. */
+export interface InstancesPorts {
+  readonly deployments: InstanceOwner
+  readonly slots: {
+    assignSlots(base: number): void
+    cancelLoads(row: InstanceRow): void
+  }
+  readonly batches: BatchWork
+  readonly inferenceRequests: RequestWork
+}
+
+/** The deployments, as their instances see them. */
+export interface InstanceOwner {
+  read(ordinal: number): Readonly<DeploymentRow>
+  writable(ordinal: number): DeploymentRow
+  /** An instance came, moved from one state to another, or left. */
+  countMove(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void
+  updateStatus(ordinal: number): void
+  updateMeter(ordinal: number): void
+  onInstanceReady(ordinal: number): void
+  onInstanceLost(ordinal: number, reason: string): void
+  onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void
+  onCapacityChanged(ordinal: number): void
+  fail(ordinal: number, reason: string): void
+  engineArgsProblem(row: Readonly<DeploymentRow>): string | undefined
+  pullRefusal(row: Readonly<DeploymentRow>): string | undefined
+}
+
 /** The instances of all deployments: pending → placed → pulling → loading → warming → ready → draining → gone. */
-export class Instances {
-  readonly #world: World
+export class Instances implements TenantKind {
+  readonly #context: SimulationContext
+  readonly #parts: InstancesParts
+  #ports!: InstancesPorts
   readonly #table: Table<InstanceRow>
 
-  constructor(world: World, table?: Table<InstanceRow>) {
-    this.#world = world
-    this.#table = table ?? new Table(world.generation)
+  constructor(context: SimulationContext, parts: InstancesParts, origin?: Instances) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
   }
 
-  fork(world: World, originGeneration: Generation): Instances {
-    return new Instances(world, this.#table.fork(originGeneration, world.generation))
+  /** Binds what lies above: the world does it once. */
+  connect(ports: InstancesPorts): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -136,7 +198,16 @@ export class Instances {
 
   /** Plans the next event of an instance; it happens only while the instance is there. */
   schedule(ordinal: number, delay: Micros, event: EventName): number {
-    return this.#world.schedule(delay, event, ordinal, this.#table.useCount(ordinal))
+    return this.#context.schedule(delay, event, ordinal, this.#table.useCount(ordinal))
+  }
+
+  gpuRequestOf(ordinal: number): GpuRequest {
+    const { gpu, numGpus } = this.#deploymentOf(ordinal)
+    return { gpu, gpus: numGpus }
+  }
+
+  scheduleDownloadEnd(ordinal: number, delay: Micros, isTimeout: boolean): EntryHandle {
+    return this.schedule(ordinal, delay, isTimeout ? 'instance.downloadTimedOut' : 'instance.weightsPulled')
   }
 
   entries(): Generator<[number, Readonly<InstanceRow>]> {
@@ -145,15 +216,20 @@ export class Instances {
 
   /** Asks for an instance: it is pending now and looks for a node after `delay`. */
   request(deployment: number, delay: Micros): void {
-    const world = this.#world
-    const row = world.deployments.writable(deployment)
+    const row = this.#ports.deployments.writable(deployment)
     const index = row.nextInstanceIndex++
-    const instance = new InstanceRow(this.#table.generation, `${row.id}-${index}`, deployment, index, world.clock.now)
+    const instance = new InstanceRow(
+      this.#table.generation,
+      `${row.id}-${index}`,
+      deployment,
+      index,
+      this.#context.clock.now,
+    )
     const ordinal = this.#table.add(instance)
     row.instances = [...row.instances, ordinal]
-    world.deployments.countMove(deployment, undefined, 'pending')
-    world.gpuQuotas.acquire(row.gpu, row.numGpus)
-    world.record(instance, 'instance.pending', { deployment: row.id })
+    this.#ports.deployments.countMove(deployment, undefined, 'pending')
+    this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
+    this.#context.record(instance, 'instance.pending', { deployment: row.id })
     instance.next = this.schedule(ordinal, delay, 'instance.placementDue')
   }
 
@@ -164,7 +240,7 @@ export class Instances {
     else instance.next = 0
     switch (event) {
       case 'instance.placementDue':
-        this.#world.placement.enqueue(ordinal)
+        this.#parts.placement.enqueue(ordinal)
         return
       case 'instance.containerStarted':
         this.#pullImage(ordinal, instance)
@@ -182,7 +258,7 @@ export class Instances {
         this.lose([ordinal], 'the hub did not answer')
         return
       case 'instance.weightsPulled':
-        this.#world.downloads.end(instance)
+        this.#parts.downloads.end(instance)
         this.#loadWeights(ordinal, instance)
         break
       case 'instance.outOfMemory':
@@ -204,22 +280,21 @@ export class Instances {
         this.#finish(ordinal)
         return
     }
-    this.#world.deployments.updateStatus(instance.deployment)
+    this.#ports.deployments.updateStatus(instance.deployment)
   }
 
   /** Tries to give a waiting instance its GPUs; false when no single node has them. */
   place(ordinal: number): boolean {
-    const world = this.#world
     const deployment = this.#deploymentOf(ordinal)
-    const node = world.nodes.chooseNode(deployment.gpu, deployment.numGpus, deployment.weights.repo)
+    const node = this.#parts.nodes.chooseNode(deployment.gpu, deployment.numGpus, deployment.weights.repo)
     if (node < 0) return false
     const instance = this.#table.writable(ordinal)
     instance.node = node
-    instance.gpus = world.nodes.allocate(node, deployment.numGpus, ordinal)
-    if (world.profile.policies.billFrom === 'placed') world.deployments.updateMeter(instance.deployment)
-    this.#enterState(instance, 'placed', { node: world.nodes.read(node).id, gpus: bitCount(instance.gpus) })
-    instance.next = this.schedule(ordinal, world.profile.timings.containerStart, 'instance.containerStarted')
-    world.deployments.updateStatus(instance.deployment)
+    instance.gpus = this.#parts.nodes.allocate(node, deployment.numGpus, ordinal)
+    if (this.#context.profile.policies.billFrom === 'placed') this.#ports.deployments.updateMeter(instance.deployment)
+    this.#enterState(instance, 'placed', { node: this.#parts.nodes.read(node).id, gpus: bitCount(instance.gpus) })
+    instance.next = this.schedule(ordinal, this.#context.profile.timings.containerStart, 'instance.containerStarted')
+    this.#ports.deployments.updateStatus(instance.deployment)
     return true
   }
 
@@ -234,25 +309,28 @@ export class Instances {
   }
 
   #removeLost(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', reason: string): void {
-    const world = this.#world
     // Whoever is lost in one blow is lost before anybody asks for another: replacements must not count as losses.
     const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
     for (const { ordinal, row } of lostInstances) {
-      world.record(this.#table.writable(ordinal), kind, { reason, state: row.state })
-      if (row.state === 'ready') world.batches.onInstanceLost(row.deployment)
+      this.#context.record(this.#table.writable(ordinal), kind, { reason, state: row.state })
+      if (row.state === 'ready') this.#ports.batches.onInstanceLost(row.deployment)
       this.#remove(ordinal, reason)
     }
     for (const deployment of new Set(lostInstances.map(({ row }) => row.deployment))) {
       const lostActive = lostInstances.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
-      if (lostActive === undefined) world.deployments.updateStatus(deployment)
-      else if (kind === 'instance.lost') world.deployments.onInstanceLost(deployment, reason)
+      if (lostActive === undefined) this.#ports.deployments.updateStatus(deployment)
+      else if (kind === 'instance.lost') this.#ports.deployments.onInstanceLost(deployment, reason)
       else {
         const { state, since } = lostActive.row
-        world.deployments.onInstanceCrashed(deployment, reason, state === 'ready' ? world.clock.now - since : 0)
+        this.#ports.deployments.onInstanceCrashed(
+          deployment,
+          reason,
+          state === 'ready' ? this.#context.clock.now - since : 0,
+        )
       }
-      world.loraAdapters.slots.assignSlots(deployment)
+      this.#ports.slots.assignSlots(deployment)
     }
-    world.placement.scheduleRound()
+    this.#parts.placement.scheduleRound()
   }
 
   /** Tells an instance to leave: a ready one drains first. */
@@ -264,20 +342,19 @@ export class Instances {
       return
     }
     this.#enterState(instance, 'draining')
-    this.#world.loraAdapters.slots.cancelLoads(instance)
-    this.#world.loraAdapters.slots.assignSlots(instance.deployment)
-    instance.next = this.schedule(ordinal, this.#world.profile.timings.drain, 'instance.drained')
+    this.#ports.slots.cancelLoads(instance)
+    this.#ports.slots.assignSlots(instance.deployment)
+    instance.next = this.schedule(ordinal, this.#context.profile.timings.drain, 'instance.drained')
   }
 
   /** Builds an instance of a fixture in a later state than pending; false when no node has room. */
   startInState(ordinal: number, state: InstanceState): boolean {
-    const world = this.#world
     const instance = this.#table.writable(ordinal)
-    world.cancel(instance.next)
+    this.#context.cancel(instance.next)
     instance.next = 0
     if (state === 'pending') {
-      instance.next = world.schedule(
-        world.profile.timings.placementDelay,
+      instance.next = this.#context.schedule(
+        this.#context.profile.timings.placementDelay,
         'instance.placementDue',
         ordinal,
         this.#table.useCount(ordinal),
@@ -285,7 +362,7 @@ export class Instances {
       return true
     }
     if (!this.place(ordinal)) return false
-    world.cancel(instance.next)
+    this.#context.cancel(instance.next)
     instance.next = 0
     if (state === 'placed' || state === 'pulling') this.#pullImage(ordinal, instance)
     else if (state === 'loading' || state === 'warming') this.#loadWeights(ordinal, instance)
@@ -294,22 +371,24 @@ export class Instances {
   }
 
   #deploymentOf(ordinal: number): Readonly<DeploymentRow> {
-    return this.#world.deployments.read(this.#table.read(ordinal).deployment)
+    return this.#ports.deployments.read(this.#table.read(ordinal).deployment)
   }
 
   #enterState(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
-    const { deployments, clock } = this.#world
+    const { deployments } = this.#ports
+    const { clock } = this.#context
     const wasReady = instance.state === 'ready'
     deployments.countMove(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
     instance.timeline.enter(state, clock.now)
-    this.#world.record(instance, STATE_ENTRY_KIND[state], fields)
+    this.#context.record(instance, STATE_ENTRY_KIND[state], fields)
     if (wasReady || state === 'ready') deployments.onCapacityChanged(instance.deployment)
   }
 
   #pullImage(ordinal: number, instance: InstanceRow): void {
-    const { chance, profile, nodes, environment } = this.#world
+    const { chance, profile } = this.#context
+    const { nodes, environment } = this.#parts
     const { containerImage } = this.#deploymentOf(ordinal).plan
     const isCached = hasImage(nodes.read(instance.node), containerImage)
     this.#enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
@@ -327,14 +406,13 @@ export class Instances {
   }
 
   #downloadWeights(ordinal: number, instance: InstanceRow): void {
-    const world = this.#world
-    const { timings } = world.profile
+    const { timings } = this.#context.profile
     const deployment = this.#deploymentOf(ordinal)
-    world.nodes.cacheImage(instance.node, deployment.plan.containerImage)
-    instance.timeline.pulled = world.clock.now
-    const node = world.nodes.read(instance.node)
+    this.#parts.nodes.cacheImage(instance.node, deployment.plan.containerImage)
+    instance.timeline.pulled = this.#context.clock.now
+    const node = this.#parts.nodes.read(instance.node)
     const isCached = hasWeights(node, deployment.weights.repo)
-    if (world.deployments.pullRefusal(deployment) !== undefined) {
+    if (this.#ports.deployments.pullRefusal(deployment) !== undefined) {
       instance.next = this.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
       return
     }
@@ -342,29 +420,29 @@ export class Instances {
       this.lose([ordinal], `no space left on ${node.id}`)
       return
     }
-    world.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
+    this.#context.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
     if (isCached) instance.next = this.schedule(ordinal, 0, 'instance.weightsPulled')
     else {
-      const rate = draw(timings.downloadRate, world.chance, deployment.key, DOWNLOAD, instance.index)
-      world.downloads.start(ordinal, deployment.weights.bytes, rate)
+      const rate = draw(timings.downloadRate, this.#context.chance, deployment.key, DOWNLOAD, instance.index)
+      this.#parts.downloads.start(ordinal, deployment.weights.bytes, rate)
     }
   }
 
   #onPullRefused(ordinal: number, instance: InstanceRow): void {
-    const reason = this.#world.deployments.pullRefusal(this.#deploymentOf(ordinal))
+    const reason = this.#ports.deployments.pullRefusal(this.#deploymentOf(ordinal))
     // The repository may have opened while the answer was under way; then the download begins after all.
     if (reason === undefined) this.#downloadWeights(ordinal, instance)
     else this.#failDeployment(instance, 'instance.refused', reason)
   }
 
   #loadWeights(ordinal: number, instance: InstanceRow): void {
-    const { nodes } = this.#world
-    const { timings } = this.#world.profile
+    const { nodes } = this.#parts
+    const { timings } = this.#context.profile
     const deployment = this.#deploymentOf(ordinal)
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
     this.#enterState(instance, 'loading')
     instance.readyDeadlineEvent = this.schedule(ordinal, timings.readyWithin, 'instance.overdue')
-    if (deployment.remainingCrashes > 0 || this.#world.deployments.engineArgsProblem(deployment) !== undefined) {
+    if (deployment.remainingCrashes > 0 || this.#ports.deployments.engineArgsProblem(deployment) !== undefined) {
       instance.next = this.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
@@ -378,7 +456,7 @@ export class Instances {
   }
 
   #exitReason(instance: Readonly<InstanceRow>): string {
-    const { deployments } = this.#world
+    const { deployments } = this.#ports
     const argsProblem = deployments.engineArgsProblem(deployments.read(instance.deployment))
     if (argsProblem !== undefined) return `engine exited with code 2: ${argsProblem}`
     deployments.writable(instance.deployment).remainingCrashes--
@@ -386,20 +464,20 @@ export class Instances {
   }
 
   #onOutOfMemory(instance: InstanceRow): void {
-    const { weights, gpu, numGpus, maxBatchSize } = this.#world.deployments.read(instance.deployment)
+    const { weights, gpu, numGpus, maxBatchSize } = this.#ports.deployments.read(instance.deployment)
     const reason = memoryShortage(weights, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
     this.#failDeployment(instance, 'instance.outOfMemory', reason)
   }
 
   /** What ends the whole deployment shows in the log of the instance that met it. */
   #failDeployment({ deployment, index }: Readonly<InstanceRow>, kind: string, reason: string): void {
-    this.#world.deploymentLogs.append(deployment, index, kind, { reason })
-    this.#world.deployments.fail(deployment, reason)
+    this.#parts.deploymentLogs.append(deployment, index, kind, { reason })
+    this.#ports.deployments.fail(deployment, reason)
   }
 
   #warmUp(ordinal: number, instance: InstanceRow): void {
-    const { chance } = this.#world
-    const { timings } = this.#world.profile
+    const { chance } = this.#context
+    const { timings } = this.#context.profile
     const { weights, key } = this.#deploymentOf(ordinal)
     this.#enterState(instance, 'warming')
     const { median, perGigabyte, sigma } = timings.warmUp
@@ -412,39 +490,38 @@ export class Instances {
   }
 
   #becomeReady(instance: InstanceRow): void {
-    this.#world.cancel(instance.readyDeadlineEvent)
+    this.#context.cancel(instance.readyDeadlineEvent)
     instance.readyDeadlineEvent = 0
     this.#enterState(instance, 'ready')
-    this.#world.deployments.onInstanceReady(instance.deployment)
-    this.#world.loraAdapters.slots.assignSlots(instance.deployment)
+    this.#ports.deployments.onInstanceReady(instance.deployment)
+    this.#ports.slots.assignSlots(instance.deployment)
   }
 
   /** Its time is over: it leaves and whoever waits may have its GPUs. */
   #finish(ordinal: number): void {
     const instance = this.#table.writable(ordinal)
-    this.#world.record(instance, 'instance.gone')
+    this.#context.record(instance, 'instance.gone')
     this.#remove(ordinal)
-    this.#world.deployments.updateStatus(instance.deployment)
-    this.#world.placement.scheduleRound()
+    this.#ports.deployments.updateStatus(instance.deployment)
+    this.#parts.placement.scheduleRound()
   }
 
   #remove(ordinal: number, lossReason?: string): void {
-    const world = this.#world
     const instance = this.#table.writable(ordinal)
-    world.cancel(instance.next)
-    world.cancel(instance.readyDeadlineEvent)
-    world.loraAdapters.slots.cancelLoads(instance)
-    if (instance.ownRate > 0) world.downloads.end(instance)
-    if (instance.node >= 0) world.nodes.release(instance.node, instance.gpus, ordinal)
-    else world.placement.dequeue(ordinal)
-    const deployment = world.deployments.writable(instance.deployment)
+    this.#context.cancel(instance.next)
+    this.#context.cancel(instance.readyDeadlineEvent)
+    this.#ports.slots.cancelLoads(instance)
+    if (instance.ownRate > 0) this.#parts.downloads.end(instance)
+    if (instance.node >= 0) this.#parts.nodes.release(instance.node, instance.gpus, ordinal)
+    else this.#parts.placement.dequeue(ordinal)
+    const deployment = this.#ports.deployments.writable(instance.deployment)
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
-    world.history.onInstanceEnded(deployment, instance.timeline, lossReason)
-    world.deployments.countMove(instance.deployment, instance.state, undefined)
-    world.gpuQuotas.release(deployment.gpu, deployment.numGpus)
-    world.inferenceRequests.onInstanceLost(ordinal, lossReason ?? 'its instance was stopped')
+    this.#parts.history.onInstanceEnded(deployment, instance.timeline, lossReason)
+    this.#ports.deployments.countMove(instance.deployment, instance.state, undefined)
+    this.#parts.gpuQuotas.release(deployment.gpu, deployment.numGpus)
+    this.#ports.inferenceRequests.onInstanceLost(ordinal, lossReason ?? 'its instance was stopped')
     this.#table.remove(ordinal)
-    world.deployments.updateMeter(instance.deployment)
-    if (instance.state === 'ready') world.deployments.onCapacityChanged(instance.deployment)
+    this.#ports.deployments.updateMeter(instance.deployment)
+    if (instance.state === 'ready') this.#ports.deployments.onCapacityChanged(instance.deployment)
   }
 }

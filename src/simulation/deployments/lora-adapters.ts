@@ -1,8 +1,10 @@
 import { draw } from '../../data/profiles/figures.ts'
 import { purpose } from '../../kernel/random.ts'
-import type { EventName } from '../events.ts'
-import type { World } from '../world.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { AdapterSlots } from './adapter-slots.ts'
+import type { Deployment } from './deployment.ts'
 import {
   type AdapterSpec,
   type DeployedWeights,
@@ -11,6 +13,9 @@ import {
   type FixtureIdentity,
   isTerminal,
 } from './deployment-row.ts'
+import type { Deployments } from './deployments.ts'
+import type { Instances } from './instances.ts'
+import type { AdapterFollower } from './work.ts'
 
 const DOWNLOAD = purpose('adapter.download')
 
@@ -25,28 +30,44 @@ const NO_WEIGHTS: DeployedWeights = {
   context: 0,
 }
 
+/** The parts below that it uses. */
+export interface LoraAdaptersParts {
+  readonly deployments: Deployments
+  readonly instances: Instances
+  readonly nodes: Nodes
+  readonly ledger: Ledger
+}
+
 /**
  * LoRA adapters: rows of the deployment table whose GPU time is their base's. The base is the account's newest live
  * deployment of that name, else the catalog's model on shared capacity.
  */
-export class LoraAdapters {
-  readonly #world: World
+export class LoraAdapters implements AdapterFollower {
+  readonly #context: SimulationContext
+  readonly #parts: LoraAdaptersParts
   /** Which of them are loaded on which instance. */
   readonly slots: AdapterSlots
 
-  constructor(world: World) {
-    this.#world = world
-    this.slots = new AdapterSlots(world)
+  constructor(context: SimulationContext, parts: LoraAdaptersParts) {
+    this.#context = context
+    this.#parts = parts
+    this.slots = new AdapterSlots(context, parts)
+  }
+
+  /** Creates an adapter and starts it. */
+  create(spec: AdapterSpec): Deployment {
+    const ordinal = this.add(spec)
+    this.start(ordinal)
+    return this.#parts.deployments.handle(ordinal)
   }
 
   /** Puts an adapter in without setting anything in motion. */
   add(spec: AdapterSpec, identity: FixtureIdentity = {}): number {
-    const world = this.#world
-    const namedDeployment = world.deployments.findLive(spec.base_model)
+    const namedDeployment = this.#parts.deployments.findLive(spec.base_model)
     // References to the catalog have rows too; what they name is served on shared capacity.
     const base = namedDeployment?.type === 'llm' ? namedDeployment : undefined
-    const baseRow = base === undefined ? undefined : world.deployments.read(base.ordinal)
-    const ordinal = world.deployments.insert(
+    const baseRow = base === undefined ? undefined : this.#parts.deployments.read(base.ordinal)
+    const ordinal = this.#parts.deployments.insert(
       {
         modelName: spec.model_name,
         task: baseRow?.plan.task ?? 'text-generation',
@@ -64,65 +85,67 @@ export class LoraAdapters {
       identity,
     )
     if (base) {
-      const row = world.deployments.writable(base.ordinal)
+      const row = this.#parts.deployments.writable(base.ordinal)
       row.adapters = [...row.adapters, ordinal]
     }
-    const row = world.deployments.writable(ordinal)
+    const row = this.#parts.deployments.writable(ordinal)
     row.minInstances = baseRow?.minInstances ?? 0
     row.maxInstances = baseRow?.maxInstances ?? 0
     row.isPrivate = spec.private
     row.description = spec.description
-    world.record(row, 'adapter.created', { base: spec.base_model })
+    this.#context.record(row, 'adapter.created', { base: spec.base_model })
     return ordinal
   }
 
   /** Starts an adapter, as far as its base lets it. */
   start(ordinal: number): void {
-    const world = this.#world
-    const row = world.deployments.writable(ordinal)
+    const row = this.#parts.deployments.writable(ordinal)
     row.restartsWithBase = false
     const base = this.#baseOf(row)
     if (base?.status === 'stopped') {
       row.restartsWithBase = true
-      world.deployments.setStatus(ordinal, 'stopped')
+      this.#parts.deployments.setStatus(ordinal, 'stopped')
       return
     }
     if (base?.status === 'failed' || base?.status === 'deleted') {
-      world.deployments.setStatus(ordinal, 'failed', this.#baseLossReason(row, base.status))
+      this.#parts.deployments.setStatus(ordinal, 'failed', this.#baseLossReason(row, base.status))
       return
     }
-    world.deployments.setStatus(ordinal, 'initializing')
+    this.#parts.deployments.setStatus(ordinal, 'initializing')
     // A base of the catalog is served on shared capacity and is always there.
     if (base === undefined || base.status === 'running') this.#scheduleDownload(ordinal)
   }
 
-  onEvent(event: EventName, ordinal: number, arg: number): void {
-    const world = this.#world
-    if (event === 'adapter.loadedOnInstance') {
-      this.slots.onLoaded(ordinal, arg)
-      return
-    }
-    const row = world.deployments.writable(ordinal)
+  /** Its download begins. */
+  onDownloadDue(ordinal: number): void {
+    const { chance, profile } = this.#context
+    const row = this.#parts.deployments.writable(ordinal)
     row.next = 0
-    if (event === 'adapter.downloading') {
-      const { adapterDownload } = world.profile.timings
-      const duration = draw(adapterDownload, world.chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
-      world.deployments.setStatus(ordinal, 'downloading')
-      row.next = world.schedule(duration, 'adapter.downloaded', ordinal)
-    } else if (event === 'adapter.downloaded') {
-      world.deployments.setStatus(ordinal, 'deploying')
-      // Shared capacity has no slots; an instance of the account's own does.
-      if (row.plan.base >= 0) this.slots.assignSlots(row.plan.base)
-      else row.next = world.schedule(world.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
-    } else {
-      row.wasReady = true
-      world.deployments.setStatus(ordinal, 'running')
-    }
+    const duration = draw(profile.timings.adapterDownload, chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
+    this.#parts.deployments.setStatus(ordinal, 'downloading')
+    row.next = this.#context.schedule(duration, 'adapter.downloaded', ordinal)
+  }
+
+  onDownloaded(ordinal: number): void {
+    const row = this.#parts.deployments.writable(ordinal)
+    row.next = 0
+    this.#parts.deployments.setStatus(ordinal, 'deploying')
+    // Shared capacity has no slots; an instance of the account does.
+    if (row.plan.base >= 0) this.slots.assignSlots(row.plan.base)
+    else row.next = this.#context.schedule(this.#context.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
+  }
+
+  /** It is loaded on shared capacity. */
+  onLoaded(ordinal: number): void {
+    const row = this.#parts.deployments.writable(ordinal)
+    row.next = 0
+    row.wasReady = true
+    this.#parts.deployments.setStatus(ordinal, 'running')
   }
 
   /** Adapters follow their base: they stop, fail and come back with it. */
   onBaseChanged(base: number): void {
-    const { deployments } = this.#world
+    const { deployments } = this.#parts
     const { status, adapters } = deployments.read(base)
     for (const ordinal of adapters) {
       const row = deployments.read(ordinal)
@@ -146,31 +169,30 @@ export class LoraAdapters {
 
   /** Says something else of an adapter: who may see it, and what it is. */
   update(ordinal: number, isPrivate: boolean, description: string): void {
-    const world = this.#world
-    const currentRow = world.deployments.read(ordinal)
+    const currentRow = this.#parts.deployments.read(ordinal)
     if (currentRow.isPrivate === isPrivate && currentRow.description === description) return
-    const row = world.deployments.writable(ordinal)
+    const row = this.#parts.deployments.writable(ordinal)
     row.isPrivate = isPrivate
     row.description = description
-    row.updatedAt = world.clock.now
-    world.record(row, 'adapter.described', { private: isPrivate })
-    world.deployments.onVisibleChange(ordinal)
+    row.updatedAt = this.#context.clock.now
+    this.#context.record(row, 'adapter.described', { private: isPrivate })
+    this.#parts.deployments.onVisibleChange(ordinal)
   }
 
   /** Why an adapter can not be started by itself. */
   blockedReason(ordinal: number): string | undefined {
-    const row = this.#world.deployments.read(ordinal)
+    const row = this.#parts.deployments.read(ordinal)
     const base = this.#baseOf(row)
     return base && isTerminal(base.status) ? `its base ${row.plan.baseModel} is ${base.status}` : undefined
   }
 
   #scheduleDownload(ordinal: number): void {
-    const row = this.#world.deployments.writable(ordinal)
-    row.next = this.#world.schedule(this.#world.profile.timings.placementDelay, 'adapter.downloading', ordinal)
+    const row = this.#parts.deployments.writable(ordinal)
+    row.next = this.#context.schedule(this.#context.profile.timings.placementDelay, 'adapter.downloading', ordinal)
   }
 
   #baseOf(row: Readonly<DeploymentRow>): Readonly<DeploymentRow> | undefined {
-    return row.plan.base >= 0 ? this.#world.deployments.read(row.plan.base) : undefined
+    return row.plan.base >= 0 ? this.#parts.deployments.read(row.plan.base) : undefined
   }
 
   #baseLossReason(row: Readonly<DeploymentRow>, status: 'failed' | 'deleted'): string {

@@ -1,5 +1,14 @@
+import type { Profile } from '../../data/profiles/load.ts'
 import type { ModelTask } from '../../data/records/records.ts'
-import type { World } from '../world.ts'
+import type { Store } from '../../data/store.ts'
+import type { Deployments } from './deployments.ts'
+
+/** What the name of a model is looked up in. A world has it all. */
+export interface ModelSources {
+  readonly deployments: Deployments
+  readonly store: Store
+  readonly profile: Profile
+}
 
 interface TargetBase {
   /** The whole name of what is asked for, however the request spells it. */
@@ -33,7 +42,7 @@ const DEPLOY_ID_PREFIX = 'deploy_id:'
  * the catalog, by its name or by the id of the account's reference to it. Undefined for a name that nothing has, and for
  * what is deleted.
  */
-export function findModelTarget({ deployments, store, profile }: World, model: string): ModelTarget | undefined {
+export function findModelTarget({ deployments, store, profile }: ModelSources, model: string): ModelTarget | undefined {
   const isId = model.startsWith(DEPLOY_ID_PREFIX)
   const deployment = isId
     ? deployments.get(model.slice(DEPLOY_ID_PREFIX.length))

@@ -3,7 +3,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
 
 const VERSION = purpose('model.version')
 
@@ -36,18 +36,16 @@ export interface AccountModel {
 
 /** The account's own models: each deployment makes a version of one. A model without versions is gone. */
 export class AccountModels {
-  readonly #world: World
+  readonly #context: SimulationContext
   readonly #table: Table<AccountModelRow>
   readonly #byName: LayeredMap<number>
 
-  constructor(world: World, from?: { table: Table<AccountModelRow>; models: AccountModels }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#byName = from ? from.models.#byName.fork() : new LayeredMap()
-  }
-
-  fork(world: World, originGeneration: Generation): AccountModels {
-    return new AccountModels(world, { table: this.#table.fork(originGeneration, world.generation), models: this })
+  constructor(context: SimulationContext, origin?: AccountModels) {
+    this.#context = context
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
   }
 
   archive(archive: Archive): void {
@@ -62,6 +60,11 @@ export class AccountModels {
     return row && row.versions.length > 0 ? toAccountModel(row) : undefined
   }
 
+  /** Tells whether the account ever had a model of this name. */
+  has(modelName: string): boolean {
+    return this.#byName.get(modelName) !== undefined
+  }
+
   /** By name. */
   list(): AccountModel[] {
     return [...this.#table.entries()]
@@ -72,31 +75,26 @@ export class AccountModels {
 
   /** Adds a version, drawn unless a fixture gives it, and returns it. */
   addVersion(modelName: string, task: ModelTask, type: DeploymentType, fixtureVersion?: string): string {
-    const world = this.#world
-    const version = fixtureVersion ?? world.chance.hex(64, world.newKey('version', modelName), VERSION)
+    const version = fixtureVersion ?? this.#context.chance.hex(64, this.#context.newKey('version', modelName), VERSION)
     const existingOrdinal = this.#byName.get(modelName)
     const ordinal =
       existingOrdinal ?? this.#table.add(new AccountModelRow(this.#table.generation, modelName, task, type))
     if (existingOrdinal === undefined) this.#byName.set(modelName, ordinal)
     const row = this.#table.writable(ordinal)
     row.versions = [...row.versions, version]
-    world.record(row, 'model.versionAdded', { version: version.slice(0, 8) })
+    this.#context.record(row, 'model.versionAdded', { version: version.slice(0, 8) })
     return version
   }
 
-  /** Removes a version, or `ALL`; what runs one of them is deleted. */
-  removeVersions(modelName: string, version: string): void {
-    const world = this.#world
+  /** Removes a version, or `ALL`, and returns what was removed. What runs one of them stays: `Deployments` deletes it. */
+  removeVersions(modelName: string, version: string): readonly string[] {
     const ordinal = this.#byName.get(modelName)
-    if (ordinal === undefined) return
+    if (ordinal === undefined) return []
     const row = this.#table.writable(ordinal)
-    const removed = version === 'ALL' ? row.versions : row.versions.filter(one => one === version)
-    row.versions = row.versions.filter(one => !removed.includes(one))
-    for (const one of removed) world.record(row, 'model.versionRemoved', { version: one.slice(0, 8) })
-    for (const deployment of world.deployments.list()) {
-      if (deployment.model_name === modelName && removed.includes(deployment.version)) deployment.delete()
-    }
-    world.markVisibleChange()
+    const removed = version === 'ALL' ? row.versions : row.versions.filter(other => other === version)
+    row.versions = row.versions.filter(other => !removed.includes(other))
+    for (const id of removed) this.#context.record(row, 'model.versionRemoved', { version: id.slice(0, 8) })
+    return removed
   }
 }
 

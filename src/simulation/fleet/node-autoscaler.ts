@@ -1,33 +1,57 @@
 import { draw } from '../../data/profiles/figures.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
-import type { EventName } from '../events.ts'
-import type { World } from '../world.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Environment } from './environment.ts'
+import type { Nodes } from './nodes.ts'
 import { bitCount, type NodeRow } from './nodes.ts'
+import type { Placement } from './placement.ts'
+import type { NodeProvisioner } from './provisioner.ts'
+import type { GpuRequest } from './tenants.ts'
 
 const PROVISIONING_DELAY = purpose('node.provisioning')
 const SPOT_AWAY = purpose('node.spotAway')
 
-/** GPUs that a waiting instance needs on one node. */
-interface GpuRequest {
-  readonly gpu: string
-  readonly gpus: number
+/** What a node autoscaler calls above it. */
+export interface NodeAutoscalerPorts {
+  readonly observer: {
+    /** A new node is there. */
+    onNodeAdded(ordinal: number): void
+  }
+}
+
+/** The parts below that it uses. */
+export interface NodeAutoscalerParts {
+  readonly environment: Environment
+  readonly nodes: Nodes
+  readonly placement: Placement
+  readonly ledger: Ledger
 }
 
 /**
  * Nodes that come when instances wait and go when they stand empty, between `min` and `max` of their group. A new node
  * takes minutes (Karpenter 47 s, Cluster Autoscaler 4 min, GPUs allocatable after up to 15 min).
  */
-export class NodeAutoscaler {
-  readonly #world: World
+export class NodeAutoscaler implements NodeProvisioner {
+  readonly #context: SimulationContext
+  readonly #parts: NodeAutoscalerParts
+  #ports!: NodeAutoscalerPorts
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext, parts: NodeAutoscalerParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** Binds what lies above: the world does it once. */
+  connect(ports: NodeAutoscalerPorts): void {
+    this.#ports = ports
   }
 
   /** Asks for the nodes that these waiting instances lack, as far as none is on its way already. */
   provisionFor(requests: readonly GpuRequest[]): void {
-    const { nodes, environment, clock } = this.#world
+    const { nodes, environment } = this.#parts
+    const { clock } = this.#context
     if (requests.length === 0) return
     const counts = nodes.counts()
     let unserved = requests
@@ -50,89 +74,88 @@ export class NodeAutoscaler {
 
   /** A node has no tenants: above its group's minimum it is given back after a while. */
   onNodeEmptied(ordinal: number): void {
-    const world = this.#world
-    const row = world.nodes.read(ordinal)
+    const row = this.#parts.nodes.read(ordinal)
     if (!row.group.isElastic || row.tenants.length > 0 || row.next !== 0 || !this.#isSurplus(row)) return
-    world.nodes.writable(ordinal).next = world.schedule(
-      world.profile.timings.emptyNodeKept,
+    this.#parts.nodes.writable(ordinal).next = this.#context.schedule(
+      this.#context.profile.timings.emptyNodeKept,
       'node.keptEmpty',
       ordinal,
-      world.nodes.useCount(ordinal),
+      this.#parts.nodes.useCount(ordinal),
     )
   }
 
-  onEvent(event: EventName, ordinal: number): void {
-    const world = this.#world
-    const row = world.nodes.writable(ordinal)
+  /** A new node is there. */
+  onProvisioned(ordinal: number): void {
+    const row = this.#parts.nodes.writable(ordinal)
     row.next = 0
-    if (event === 'node.provisioned') {
-      world.weather.addNode(ordinal)
-      if (world.environment.isZoneDown(row.group.zone)) {
-        // It was on its way when its zone went, and comes up with it.
-        row.state = 'down'
-        row.downWithZone = true
-        world.record(row, 'node.lost', { zone: row.group.zone })
-        return
-      }
-      row.state = 'ready'
-      world.record(row, 'node.ready')
-      world.nodes.updateFreeGpus(ordinal)
-      world.placement.scheduleRound()
-      this.onNodeEmptied(ordinal)
+    this.#ports.observer.onNodeAdded(ordinal)
+    if (this.#parts.environment.isZoneDown(row.group.zone)) {
+      // It was on its way when its zone went, and comes up with it.
+      row.state = 'down'
+      row.downWithZone = true
+      this.#context.record(row, 'node.lost', { zone: row.group.zone })
       return
     }
+    row.state = 'ready'
+    this.#context.record(row, 'node.ready')
+    this.#parts.nodes.updateFreeGpus(ordinal)
+    this.#parts.placement.scheduleRound()
+    this.onNodeEmptied(ordinal)
+  }
+
+  /** A node has been empty for a while: it is given back. */
+  onKeptEmpty(ordinal: number): void {
+    const row = this.#parts.nodes.writable(ordinal)
+    row.next = 0
     if (row.tenants.length === 0 && this.#isSurplus(row)) this.removeNode(ordinal, row)
   }
 
   /** A spot node is taken back after `notice`: from now until a while after that its pool gets no other. */
   onSpotReclaimed(row: Readonly<NodeRow>, notice: Micros): void {
-    const world = this.#world
-    const { nodes, clock, profile, chance } = world
+    const { nodes } = this.#parts
+    const { clock, profile, chance } = this.#context
     const { pool } = row.group
     const index = nodes.groups.findIndex(({ group }) => group.pool === pool)
     const { spotUnavailableUntil, spotReturnEvent } = nodes.groups[index]!
     const duration = draw(profile.weather.spotAway, chance, chance.key('node', row.id), SPOT_AWAY)
     const until = Math.max(spotUnavailableUntil, clock.now + notice + Math.round(duration))
     if (until === spotUnavailableUntil) return
-    world.cancel(spotReturnEvent)
-    nodes.setSpotUnavailable(pool, until, world.scheduleAt(until, 'pool.spotReturned', index))
+    this.#context.cancel(spotReturnEvent)
+    nodes.setSpotUnavailable(pool, until, this.#context.scheduleAt(until, 'pool.spotReturned', index))
   }
 
   onSpotReturned(groupIndex: number): void {
-    const world = this.#world
-    const { pool } = world.nodes.groups[groupIndex]!.group
-    world.nodes.setSpotUnavailable(pool, 0, 0)
-    world.record(world.ledger.account, 'pool.spotReturned', { pool })
-    world.placement.scheduleRound()
+    const { pool } = this.#parts.nodes.groups[groupIndex]!.group
+    this.#parts.nodes.setSpotUnavailable(pool, 0, 0)
+    this.#context.record(this.#parts.ledger.account, 'pool.spotReturned', { pool })
+    this.#parts.placement.scheduleRound()
   }
 
   #isSurplus({ group, state }: Readonly<NodeRow>): boolean {
-    return state === 'ready' && this.#world.nodes.counts().get(group)!.ready > group.min
+    return state === 'ready' && this.#parts.nodes.counts().get(group)!.ready > group.min
   }
 
   /** The node leaves the fleet. */
   removeNode(ordinal: number, row: NodeRow): void {
-    const world = this.#world
-    world.cancel(row.next)
+    this.#context.cancel(row.next)
     row.next = 0
     row.state = 'gone'
-    world.record(row, 'node.gone')
-    world.nodes.remove(ordinal)
+    this.#context.record(row, 'node.gone')
+    this.#parts.nodes.remove(ordinal)
   }
 
   #provisionNode(groupIndex: number): void {
-    const world = this.#world
-    const ordinal = world.nodes.add(groupIndex)
-    const row = world.nodes.writable(ordinal)
+    const ordinal = this.#parts.nodes.add(groupIndex)
+    const row = this.#parts.nodes.writable(ordinal)
     const delay = draw(
-      world.profile.timings.nodeProvisioning,
-      world.chance,
-      world.chance.key('node', row.id),
+      this.#context.profile.timings.nodeProvisioning,
+      this.#context.chance,
+      this.#context.chance.key('node', row.id),
       PROVISIONING_DELAY,
     )
-    world.record(row, 'node.provisioning', { pool: row.group.pool })
-    const slow = delay * world.environment.provisioningFactor
-    row.next = world.schedule(slow, 'node.provisioned', ordinal, world.nodes.useCount(ordinal))
+    this.#context.record(row, 'node.provisioning', { pool: row.group.pool })
+    const slow = delay * this.#parts.environment.provisioningFactor
+    row.next = this.#context.schedule(slow, 'node.provisioned', ordinal, this.#parts.nodes.useCount(ordinal))
   }
 }
 

@@ -4,9 +4,13 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
+import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
-import { toRentalOrdinal } from '../rentals/rental-row.ts'
-import type { World } from '../world.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import type { Environment } from './environment.ts'
+import type { NodeProvisionerPort } from './provisioner.ts'
+import type { Tenants } from './tenants.ts'
+import { repositoryWeights } from './weights.ts'
 
 /**
  * What a node can do: `ready` takes instances, `cordoned` keeps those it has, `provisioning` is not there yet, `down`
@@ -140,9 +144,18 @@ interface GpuTypeIndex {
   readonly counts: Int32Array
 }
 
+/** The parts below that it uses. */
+export interface NodesParts {
+  readonly environment: Environment
+  readonly history: UsageHistory
+  readonly tenants: Tenants
+}
+
 /** The nodes and their GPUs: what is free where, by type. */
 export class Nodes {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: NodesParts
+  #ports!: NodeProvisionerPort
   readonly #table: Table<NodeRow>
   #byType: GpuTypeIndex[]
   readonly #byName: LayeredMap<number>
@@ -151,24 +164,28 @@ export class Nodes {
   /** How many nodes are slower than they should be. */
   #slowCount: number
 
-  constructor(world: World, from?: { table: Table<NodeRow>; nodes: Nodes }) {
-    this.#world = world
-    this.#table = from ? from.table : new Table(world.generation)
-    this.#byType = from
-      ? from.nodes.#byType.map(type => ({
+  constructor(context: SimulationContext, parts: NodesParts, origin?: Nodes) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byType = origin
+      ? origin.#byType.map(type => ({
           ...type,
           free: type.free.slice(),
           up: type.up.slice(),
           counts: type.counts.slice(),
         }))
       : []
-    this.#byName = from ? from.nodes.#byName.fork() : new LayeredMap()
-    this.#groups = from ? from.nodes.#groups : []
-    this.#slowCount = from ? from.nodes.#slowCount : 0
+    this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
+    this.#groups = origin ? origin.#groups : []
+    this.#slowCount = origin ? origin.#slowCount : 0
   }
 
-  fork(world: World, originGeneration: Generation): Nodes {
-    return new Nodes(world, { table: this.#table.fork(originGeneration, world.generation), nodes: this })
+  /** Binds what lies above: the world does it once. */
+  connect(ports: NodeProvisionerPort): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -181,7 +198,7 @@ export class Nodes {
 
   /** Builds the fleet of a fixture. */
   buildFleet(pools: readonly NodePool[]): void {
-    const { profile } = this.#world
+    const { profile } = this.#context
     const byType: number[][] = GPU_TYPES.map(() => [])
     const groups: GroupState[] = []
     for (const pool of pools) {
@@ -200,7 +217,7 @@ export class Nodes {
         }
         const weights = poolGroup.weights_cached.map(repo => ({
           repo,
-          bytes: this.#world.weightsBytes(repo),
+          bytes: repositoryWeights(this.#context.store.hub.get(repo), repo).bytes,
           usedAt: 0,
         }))
         const images = poolGroup.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
@@ -288,8 +305,8 @@ export class Nodes {
    */
   chooseNode(gpu: GpuType, gpus: number, weights: string): number {
     const type = this.#byType[gpuIndex(gpu)]
-    if (!type || this.#world.environment.isStockedOut(gpu)) return -1
-    const spread = this.#world.profile.policies.placement === 'spread'
+    if (!type || this.#parts.environment.isStockedOut(gpu)) return -1
+    const spread = this.#context.profile.policies.placement === 'spread'
     for (let step = 0; step <= MAX_GPUS - gpus; step++) {
       const level = spread ? MAX_GPUS - step : gpus + step
       const node = type.counts[level] === 0 ? -1 : this.#chooseAtLevel(type, level, weights)
@@ -349,29 +366,27 @@ export class Nodes {
     row.tenants = row.tenants.filter(other => other !== tenant)
     this.updateFreeGpus(node)
     if (row.tenants.length > 0) return
-    this.#world.cancel(row.drainEvent)
+    this.#context.cancel(row.drainEvent)
     row.drainEvent = 0
-    this.#world.nodeAutoscaler.onNodeEmptied(node)
+    this.#ports.provisioner.onNodeEmptied(node)
   }
 
   /** Remembers that an image is on a node now and was used; the least recently used make room, those in use stay. */
   cacheImage(node: number, image: string): void {
     const row = this.#table.writable(node)
-    const { clock, instances, rentals, profile } = this.#world
+    const { clock, profile } = this.#context
+    const { tenants } = this.#parts
     const { imageBytes, imageCacheBytes } = profile.timings
     const entries = row.images.filter(tenant => tenant.image !== image)
     entries.push({ image, bytes: imageBytes, usedAt: clock.now })
-    const namesInUse = () =>
-      new Set(
-        row.tenants.map(one => (one >= 0 ? instances.imageOf(one) : rentals.read(toRentalOrdinal(one)).plan.image)),
-      )
+    const namesInUse = () => new Set(row.tenants.map(tenant => tenants.imageOf(tenant)))
     row.images = this.#evictToFit(
       entries,
       imageCacheBytes,
       ({ image }) => image,
       namesInUse,
       image => {
-        this.#world.record(row, 'node.imageEvicted', { image: formatImageName(image) })
+        this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
       },
     )
   }
@@ -379,17 +394,18 @@ export class Nodes {
   /** Remembers that weights are on a node now and were read; the least recently read make room, those in use stay. */
   cacheWeights(node: number, repo: string, bytes: number): void {
     const row = this.#table.writable(node)
-    const { clock, instances, profile } = this.#world
+    const { clock, profile } = this.#context
+    const { tenants } = this.#parts
     const entries = row.weights.filter(one => one.repo !== repo)
     entries.push({ repo, bytes, usedAt: clock.now })
-    const namesInUse = () => new Set(row.tenants.filter(one => one >= 0).map(one => instances.weightsOf(one)))
+    const namesInUse = () => new Set(row.tenants.map(tenant => tenants.weightsOf(tenant)))
     row.weights = this.#evictToFit(
       entries,
       profile.timings.weightCacheBytes,
       ({ repo }) => repo,
       namesInUse,
       repo => {
-        this.#world.record(row, 'node.weightsEvicted', { repo })
+        this.#context.record(row, 'node.weightsEvicted', { repo })
       },
     )
   }
@@ -399,7 +415,7 @@ export class Nodes {
     entries: readonly Entry[],
     capacityBytes: number,
     nameOf: (entry: Entry) => string,
-    namesInUse: () => ReadonlySet<string>,
+    namesInUse: () => ReadonlySet<string | undefined>,
     onEvict: (name: string) => void,
   ): readonly Entry[] {
     let total = entries.reduce((sum, one) => sum + one.bytes, 0)
@@ -482,7 +498,7 @@ export class Nodes {
   #recordCapacity(type: number): void {
     let sum = 0
     for (const up of this.#byType[type]!.up) sum += up
-    this.#world.history.onCapacityChanged(type, sum)
+    this.#parts.history.onCapacityChanged(type, sum)
   }
 
   #buildIndex(ordinals: readonly number[]): GpuTypeIndex {

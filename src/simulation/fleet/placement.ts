@@ -1,7 +1,12 @@
 import type { Archive } from '../../kernel/archive.ts'
-import type { Micros } from '../../kernel/duration.ts'
-import { toRentalOrdinal } from '../rentals/rental-row.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
+import type { NodeProvisionerPort } from './provisioner.ts'
+import type { Tenants } from './tenants.ts'
+
+/** The parts below that it uses. */
+export interface PlacementParts {
+  readonly tenants: Tenants
+}
 
 /**
  * Tenants that wait for GPUs: instances of deployments, hosted instances and containers alike. Whoever waits is served
@@ -9,22 +14,26 @@ import type { World } from '../world.ts'
  * within one instant does not decide who gets which node.
  */
 export class Placement {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: PlacementParts
+  #ports!: NodeProvisionerPort
   /** Tenants by ordinal, rentals below zero. Shared with forks until one side changes it. */
   #queue: Set<number>
   #isShared: boolean
   #roundEvent = 0
 
-  constructor(world: World, from?: Placement) {
-    this.#world = world
-    this.#queue = from ? from.#queue : new Set()
-    this.#isShared = from !== undefined
-    this.#roundEvent = from ? from.#roundEvent : 0
+  constructor(context: SimulationContext, parts: PlacementParts, origin?: Placement) {
+    this.#context = context
+    this.#parts = parts
+    this.#queue = origin ? origin.#queue : new Set()
+    this.#isShared = origin !== undefined
+    if (origin) origin.#isShared = true
+    this.#roundEvent = origin ? origin.#roundEvent : 0
   }
 
-  fork(world: World): Placement {
-    this.#isShared = true
-    return new Placement(world, this)
+  /** Binds what lies above: the world does it once. */
+  connect(ports: NodeProvisionerPort): void {
+    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -46,38 +55,25 @@ export class Placement {
 
   /** Capacity may have come: a round at this instant, if anybody waits. */
   scheduleRound(): void {
-    if (this.#queue.size === 0 || this.#world.agenda.timeOf(this.#roundEvent) <= this.#world.clock.now) return
-    this.#world.cancel(this.#roundEvent)
-    this.#roundEvent = this.#world.schedule(0, 'placement.round')
+    if (this.#queue.size === 0 || this.#context.agenda.timeOf(this.#roundEvent) <= this.#context.clock.now) return
+    this.#context.cancel(this.#roundEvent)
+    this.#roundEvent = this.#context.schedule(0, 'placement.round')
   }
 
   runRound(): void {
     this.#roundEvent = 0
-    const { instances, rentals } = this.#world
+    const { tenants } = this.#parts
     const order = [...this.#queue]
     if (order.length > 1) {
       order.sort((one, other) => {
-        const [a, b] = [this.#tenantRow(one), this.#tenantRow(other)]
+        const [a, b] = [tenants.read(one), tenants.read(other)]
         return a.since - b.since || (a.id < b.id ? -1 : 1)
       })
     }
-    const place = (one: number) => (one >= 0 ? instances.place(one) : rentals.place(toRentalOrdinal(one)))
-    this.#queue = new Set(order.filter(one => !place(one)))
+    this.#queue = new Set(order.filter(tenant => !tenants.place(tenant)))
     this.#isShared = false
     if (this.#queue.size === 0) return
-    this.#world.nodeAutoscaler.provisionFor(Array.from(this.#queue, one => this.#gpuRequest(one)))
-  }
-
-  #tenantRow(tenant: number): { readonly id: string; readonly since: Micros } {
-    const { instances, rentals } = this.#world
-    return tenant >= 0 ? instances.read(tenant) : rentals.read(toRentalOrdinal(tenant))
-  }
-
-  #gpuRequest(tenant: number): { readonly gpu: string; readonly gpus: number } {
-    const { deployments, instances, rentals } = this.#world
-    const { gpu, numGpus } =
-      tenant >= 0 ? deployments.read(instances.read(tenant).deployment) : rentals.read(toRentalOrdinal(tenant))
-    return { gpu, gpus: numGpus }
+    this.#ports.provisioner.provisionFor(Array.from(this.#queue, tenant => tenants.gpuRequestOf(tenant)))
   }
 
   #writableQueue(): Set<number> {

@@ -1,7 +1,6 @@
 import type { CatalogModel } from '../../data/records/records.ts'
 import { type Chance, hash32, purpose } from '../../kernel/random.ts'
-import type { ModelTarget } from '../deployments/model-lookup.ts'
-import type { World } from '../world.ts'
+import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 
 const DIRECTION_SEED = purpose('embedding.words')
 /** What a text has of its own, beside the words that it shares with others. */
@@ -21,7 +20,10 @@ const DIMENSIONS_BY_SIZE: readonly (readonly [number, number])[] = [
  * Numbers in a vector of a model: what its tag in the catalog says, as in `768-dimensions`; without one, what embedding
  * models of its size have.
  */
-export function dimensionsOf({ deployments, store }: World, target: ModelTarget): number {
+export function dimensionsOf(
+  { deployments, store }: Pick<ModelSources, 'deployments' | 'store'>,
+  target: ModelTarget,
+): number {
   if (target.kind === 'catalog') return dimensionsFromTags(store.models.get(target.model)!)
   const { source, repo, parametersB } = deployments.read(target.deployment).weights
   const base = source === 'catalog' ? store.models.get(repo) : undefined

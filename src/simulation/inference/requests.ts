@@ -2,12 +2,21 @@ import type { GpuType } from '../../data/records/records.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
+import { Table } from '../../kernel/table.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Autoscaler } from '../deployments/autoscaler.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
-import { findModelTarget, type ModelTarget } from '../deployments/model-lookup.ts'
-import type { EventName } from '../events.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import { speedOfInstance } from '../deployments/instance-speed.ts'
+import type { Instances } from '../deployments/instances.ts'
+import type { LoraAdapters } from '../deployments/lora-adapters.ts'
+import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
+import type { RequestWork } from '../deployments/work.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
-import type { World } from '../world.ts'
+import type { UsageHistory } from '../recording/history.ts'
 import {
   type EndedState,
   InferenceHandle,
@@ -17,10 +26,6 @@ import {
 } from './request-row.ts'
 
 const ID = purpose('inference.id')
-
-/** Lengths that places are counted by where a deployment has no load of its own: those of a short chat (A). */
-const TYPICAL_PROMPT = 500
-const TYPICAL_ANSWER = 200
 
 /** Why a request is turned away. */
 export interface RequestRejection {
@@ -44,6 +49,18 @@ interface ServingHardware {
   readonly maxBatchSize: number
 }
 
+/** The parts below that it uses. */
+export interface InferenceRequestsParts {
+  readonly deployments: Deployments
+  readonly instances: Instances
+  readonly nodes: Nodes
+  readonly autoscaler: Autoscaler
+  readonly gpuQuotas: GpuQuotas
+  readonly ledger: Ledger
+  readonly history: UsageHistory
+  readonly loraAdapters: LoraAdapters
+}
+
 /**
  * Requests for answers, one by one, as instances serve them.
  *
@@ -51,8 +68,10 @@ interface ServingHardware {
  * to the first token and that between two follow from GPU, model size and load, by the figures that offered load goes by.
  * Models of the catalog are served on shared capacity, which is never full.
  */
-export class InferenceRequests {
-  readonly #world: World
+export class InferenceRequests implements RequestWork {
+  readonly #context: SimulationContext
+  readonly #parts: InferenceRequestsParts
+  readonly #models: ModelSources
   readonly #table: Table<InferenceRow>
   /** Requests that were ever taken: the order of queues. */
   #nextSequence: number
@@ -67,22 +86,18 @@ export class InferenceRequests {
   #countedAt: Micros = -1
   #countsByHash = new Map<string, number>()
 
-  constructor(world: World, from?: { table: Table<InferenceRow>; inference: InferenceRequests }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#nextSequence = from === undefined ? 0 : from.inference.#nextSequence
-    if (!from) return
-    const { inference } = from
-    this.#countedAt = inference.#countedAt
-    this.#countsByHash = new Map(inference.#countsByHash)
+  constructor(context: SimulationContext, parts: InferenceRequestsParts, origin?: InferenceRequests) {
+    this.#context = context
+    this.#parts = parts
+    this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#nextSequence = origin === undefined ? 0 : origin.#nextSequence
+    if (!origin) return
+    this.#countedAt = origin.#countedAt
+    this.#countsByHash = new Map(origin.#countsByHash)
     this.#rebuildCounts()
-  }
-
-  fork(world: World, originGeneration: Generation): InferenceRequests {
-    return new InferenceRequests(world, {
-      table: this.#table.fork(originGeneration, world.generation),
-      inference: this,
-    })
   }
 
   archive(archive: Archive): void {
@@ -140,9 +155,10 @@ export class InferenceRequests {
   rejectionFor(
     model: string,
     token: string,
-    target: ModelTarget | undefined = findModelTarget(this.#world, model),
+    target: ModelTarget | undefined = findModelTarget(this.#models, model),
   ): RequestRejection | undefined {
-    const { profile, deployments, gpuQuotas, autoscaler } = this.#world
+    const { profile } = this.#context
+    const { deployments, gpuQuotas, autoscaler } = this.#parts
     if (target === undefined) return { status: 404, message: `no model ${model}` }
     if (target.row !== undefined) {
       const { status } = deployments.read(target.row)
@@ -188,10 +204,9 @@ export class InferenceRequests {
 
   /** Takes a request on, which `refusal` must have let pass: it is answered from now on, or waits. */
   submit(spec: InferenceSpec, target: ModelTarget): InferenceHandle {
-    const world = this.#world
-    const { now } = world.clock
-    const key = world.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
-    const id = `${spec.prefix}${world.chance.letters(24, key, ID)}`
+    const { now } = this.#context.clock
+    const key = this.#context.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
+    const id = `${spec.prefix}${this.#context.chance.letters(24, key, ID)}`
     const plan: InferencePlan = {
       ...spec,
       key,
@@ -213,27 +228,27 @@ export class InferenceRequests {
     this.#handles.set(ordinal, handle)
     this.#addToCounts(ordinal, row)
     for (const deployment of [plan.deployment, plan.adapter]) {
-      if (deployment >= 0) world.history.onRequestArrived(world.deployments.writable(deployment))
+      if (deployment >= 0) this.#parts.history.onRequestArrived(this.#parts.deployments.writable(deployment))
     }
     if (plan.deployment < 0) {
       this.#start(ordinal, row, -1, this.#sharedServing(target), 1)
       return handle
     }
-    if (plan.adapter >= 0) world.loraAdapters.slots.acquire(plan.adapter)
+    if (plan.adapter >= 0) this.#parts.loraAdapters.slots.acquire(plan.adapter)
     this.#dispatch(plan.deployment)
     if (this.#table.find(ordinal)?.startedAt === -1) {
-      world.record(this.#table.writable(ordinal), 'inference.queued', {
-        deployment: world.deployments.read(plan.deployment).id,
+      this.#context.record(this.#table.writable(ordinal), 'inference.queued', {
+        deployment: this.#parts.deployments.read(plan.deployment).id,
       })
-      world.deployments.wake(plan.deployment)
+      this.#parts.deployments.wake(plan.deployment)
     }
-    world.deployments.onWorkBegan(plan.deployment)
-    world.autoscaler.onRequestCountChanged(plan.deployment, 1)
+    this.#parts.deployments.onWorkBegan(plan.deployment)
+    this.#parts.autoscaler.onRequestCountChanged(plan.deployment, 1)
     return handle
   }
 
   /** Its answer has come to its end. */
-  onEvent(_event: EventName, ordinal: number, use: number): void {
+  onAnswerEnded(ordinal: number, use: number): void {
     if (this.#table.useCount(ordinal) !== use) throw new Error('Failed to end an answer: its request has gone.')
     this.#table.writable(ordinal).next = 0
     this.#end(ordinal, 'served', '', Number.POSITIVE_INFINITY)
@@ -260,35 +275,24 @@ export class InferenceRequests {
 
   /** A deployment or an adapter stopped, failed or was deleted: who waits for it is turned away. */
   onDeploymentStopped(ordinal: number): void {
-    const { plan } = this.#world.deployments.read(ordinal)
+    const { plan } = this.#parts.deployments.read(ordinal)
     const queue = this.#queues.get(plan.base >= 0 ? plan.base : ordinal)
     for (const waiting of [...(queue ?? [])]) {
       const row = this.#table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
-      const { status } = this.#world.deployments.read(ordinal)
+      const { status } = this.#parts.deployments.read(ordinal)
       this.#end(waiting, 'turnedAway', `model ${row.plan.model} is ${status}, not running`, 0)
     }
   }
 
-  /** What an instance can do with the load that a deployment has, or with short chats. */
-  speedOfInstance({ load, gpu, numGpus: gpus, weights, maxBatchSize }: Readonly<DeploymentRow>): InstanceSpeed {
-    return (
-      load?.speed ??
-      instanceSpeed({
-        ...{ gpu, gpus, parametersB: weights.parametersB, maxBatchSize },
-        ...{ promptTokens: TYPICAL_PROMPT, outputTokens: TYPICAL_ANSWER },
-      })
-    )
-  }
-
   /** Requests that an instance of a deployment works on at once. */
   maxConcurrencyOf(row: Readonly<DeploymentRow>): number {
-    const speed = this.speedOfInstance(row)
+    const speed = speedOfInstance(row)
     return Math.max(1, Math.floor(speed.requestsPerSecond * speed.requestTime))
   }
 
   #indexAmongEqual(hash: string): number {
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     if (now !== this.#countedAt) {
       this.#countedAt = now
       this.#countsByHash.clear()
@@ -327,7 +331,7 @@ export class InferenceRequests {
 
   /** The ready instance with the fewest requests that has a place left; -1 for none. */
   #leastBusyInstance(row: Readonly<DeploymentRow>, adapter: number): number {
-    const { instances } = this.#world
+    const { instances } = this.#parts
     let best = -1
     let fewest = this.maxConcurrencyOf(row)
     for (const ordinal of row.instances) {
@@ -345,7 +349,7 @@ export class InferenceRequests {
 
   /** Lets whoever waits begin, as far as there are places: first come, first served. */
   #dispatch(deployment: number): void {
-    const { deployments, instances, nodes } = this.#world
+    const { deployments, instances, nodes } = this.#parts
     const row = deployments.read(deployment)
     if (isTerminal(row.status)) return
     for (const ordinal of [...(this.#queues.get(deployment) ?? [])]) {
@@ -364,8 +368,7 @@ export class InferenceRequests {
   }
 
   #start(ordinal: number, row: InferenceRow, instance: number, serving: ServingHardware, slowdown: number): void {
-    const world = this.#world
-    const { now } = world.clock
+    const { now } = this.#context.clock
     const { promptTokens, longestAnswer } = row.plan
     const outputTokens = Math.max(1, longestAnswer)
     const speed = instanceSpeed({ ...serving, promptTokens, outputTokens })
@@ -375,7 +378,7 @@ export class InferenceRequests {
     row.firstTokenAt = now + Math.round(delay * slowdown * 1e6)
     row.tokenTime = speed.tokenTime * slowdown * 1e6
     const end = row.firstTokenAt + Math.ceil((outputTokens - 1) * row.tokenTime)
-    row.next = world.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
+    row.next = this.#context.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
     const handle = this.#handles.get(ordinal)
     if (handle === undefined) return
     handle.startedAt = now
@@ -386,7 +389,8 @@ export class InferenceRequests {
 
   /** Seconds to the first token: behind the offered load that waits, and longer the busier the instance is. */
   #firstTokenDelay(deployment: number, instance: number, { firstTokenTime }: InstanceSpeed): number {
-    const { deployments, autoscaler, clock } = this.#world
+    const { deployments, autoscaler } = this.#parts
+    const { clock } = this.#context
     const row = deployments.read(deployment)
     const ownUtilisation = this.running(instance) / this.maxConcurrencyOf(row)
     if (!row.load || row.effectiveInstances === 0) return firstTokenTime * (1 + Math.min(1, ownUtilisation))
@@ -404,16 +408,15 @@ export class InferenceRequests {
   /** Shared capacity is made of H100s: one for a small model, four up to 100B, eight beyond (A). */
   #sharedServing(target: ModelTarget): ServingHardware {
     const name = target.kind === 'catalog' ? target.model : ''
-    const parametersB = this.#world.store.models.get(name)?.parameters_b ?? 8
+    const parametersB = this.#context.store.models.get(name)?.parameters_b ?? 8
     const gpus = parametersB <= 20 ? 1 : parametersB <= 100 ? 4 : 8
     return { gpu: 'H100-80GB', gpus, parametersB, maxBatchSize: 96 }
   }
 
   #end(ordinal: number, state: EndedState, reason: string, tokens: number): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
     const { plan, instance, startedAt } = row
-    world.cancel(row.next)
+    this.#context.cancel(row.next)
     row.next = 0
     const answeredTokens = this.#answeredTokens(row, state, tokens)
     this.#recordEnd(row, state, reason, answeredTokens)
@@ -430,13 +433,14 @@ export class InferenceRequests {
     const requestEnd = state === 'left' && startedAt < 0 ? 'abandoned' : state === 'cutOff' ? 'broken' : state
     const tokenCounts = { prompt: startedAt < 0 ? 0 : plan.promptTokens, answer: answeredTokens }
     for (const deployment of [plan.deployment, plan.adapter]) {
-      if (deployment >= 0) world.history.onRequestEnded(world.deployments.writable(deployment), requestEnd, tokenCounts)
+      if (deployment >= 0)
+        this.#parts.history.onRequestEnded(this.#parts.deployments.writable(deployment), requestEnd, tokenCounts)
     }
     if (plan.deployment >= 0) {
-      if (plan.adapter >= 0) world.loraAdapters.slots.release(plan.adapter)
+      if (plan.adapter >= 0) this.#parts.loraAdapters.slots.release(plan.adapter)
       if (this.#queues.has(plan.deployment)) this.#dispatch(plan.deployment)
-      world.autoscaler.onRequestCountChanged(plan.deployment, -1)
-      if (!this.hasWorkFor(plan.deployment)) world.deployments.onWorkEnded(plan.deployment)
+      this.#parts.autoscaler.onRequestCountChanged(plan.deployment, -1)
+      if (!this.hasWorkFor(plan.deployment)) this.#parts.deployments.onWorkEnded(plan.deployment)
     }
     handle?.setState(state, reason)
   }
@@ -446,25 +450,24 @@ export class InferenceRequests {
     const { answerTokens, longestAnswer } = row.plan
     if (state === 'served') return answerTokens
     if (row.startedAt < 0 || longestAnswer === 0) return 0
-    const since = this.#world.clock.now - row.firstTokenAt
+    const since = this.#context.clock.now - row.firstTokenAt
     const generatedTokens = since < 0 ? 0 : Math.floor(since / row.tokenTime) + 1
     return Math.round(answerTokens * Math.min(1, Math.max(generatedTokens, tokens) / longestAnswer))
   }
 
   #recordEnd(row: InferenceRow, state: EndedState, reason: string, tokens: number): void {
-    const world = this.#world
     const { model, promptTokens } = row.plan
     const fields =
       state === 'served' || state === 'left'
         ? { model, prompt_tokens: promptTokens, completion_tokens: tokens }
         : { model, reason }
     // A client that has its answer, or leaves, does so at no request's bidding.
-    if (world.journal.cause === 0) world.recordCommand(row, `inference.${state}`, fields)
-    else world.record(row, `inference.${state}`, fields)
+    if (this.#context.journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields)
+    else this.#context.record(row, `inference.${state}`, fields)
   }
 
   #charge({ plan }: Readonly<InferenceRow>, answeredTokens: number): void {
-    this.#world.ledger.chargeRequestTokens(plan.chargedModel, plan.priceShare, plan.promptTokens, answeredTokens)
+    this.#parts.ledger.chargeRequestTokens(plan.chargedModel, plan.priceShare, plan.promptTokens, answeredTokens)
   }
 }
 

@@ -1,5 +1,5 @@
 import { formatTraceLine } from '../../kernel/journal.ts'
-import type { Row, WriteObserver } from '../../kernel/table.ts'
+import type { Row } from '../../kernel/table.ts'
 import { MeterRow } from '../account/ledger-row.ts'
 import { BatchRow } from '../batches/batch-row.ts'
 import { DeploymentRow } from '../deployments/deployment-row.ts'
@@ -7,6 +7,7 @@ import { InstanceRow } from '../deployments/instances.ts'
 import { NodeRow } from '../fleet/nodes.ts'
 import { InferenceRow } from '../inference/request-row.ts'
 import { RentalRow } from '../rentals/rental-row.ts'
+import type { StepObserver } from '../step-observer.ts'
 import type { World } from '../world.ts'
 import { AccountInvariants } from './account.ts'
 import { BatchInvariants } from './batches.ts'
@@ -29,7 +30,7 @@ interface LocatedViolation extends Violation {
  * It hears which rows were written and looks at those alone; what they add to a sum is taken out and put in again. So a
  * step costs what it changed, however large the world is.
  */
-export class InvariantChecker implements WriteObserver {
+export class InvariantChecker implements StepObserver {
   readonly #world: World
   readonly #fleet: FleetInvariants
   readonly #deployments: DeploymentInvariants
@@ -252,4 +253,13 @@ const ROW_CLASS: Readonly<Record<string, abstract new (...args: never[]) => Row>
   batch: BatchRow,
   inference: InferenceRow,
   rental: RentalRow,
+}
+
+/**
+ * Checks the invariants of a world from now on: after every event, request and command. Its forks are checked, too.
+ *
+ * @throws InvariantError at once for one that is violated already; from then on from whatever moves the world
+ */
+export function checkInvariants(world: World): void {
+  world.observeSteps(observed => new InvariantChecker(observed))
 }

@@ -1,9 +1,10 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
 import type { InstanceRow, InstanceState, ResidentAdapter } from '../deployments/instances.ts'
 import { bitCount, freeGpus, type NodeRow } from '../fleet/nodes.ts'
+import { toRentalOrdinal } from '../fleet/tenants.ts'
 import { memoryShortage } from '../fleet/weights.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
-import { countsAgainstQuota, type RentalRow, toRentalOrdinal } from '../rentals/rental-row.ts'
+import { countsAgainstQuota, type RentalRow } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 

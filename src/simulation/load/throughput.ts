@@ -333,3 +333,9 @@ export function estimateServing(rate: number, speed: InstanceSpeed, ready: numbe
     utilisation,
   }
 }
+
+/** Load that is offered to a deployment. */
+export interface DeploymentLoad {
+  readonly curve: LoadCurve
+  readonly speed: InstanceSpeed
+}

@@ -1,5 +1,8 @@
 import { GPU_TYPES } from '../../data/records/records.ts'
-import type { World } from '../world.ts'
+import type { ApiTokens } from '../account/api-tokens.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { Environment } from '../fleet/environment.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import type { Command } from './commands.ts'
 
 /** Something that is wrong with a world, and the command that puts it right. */
@@ -9,11 +12,19 @@ export interface ActiveFailure {
   readonly undo: Command
 }
 
+/** The parts that a command can put right. */
+export interface FailingParts {
+  readonly environment: Environment
+  readonly ledger: Ledger
+  readonly nodes: Nodes
+  readonly apiTokens: ApiTokens
+}
+
 /**
  * Everything that is wrong now and that a verb can put right, the fleet first. What only money can (no funds), or nobody
  * (the notice of a preemption), is not in it.
  */
-export function activeFailures(world: World): ActiveFailure[] {
+export function activeFailures(world: FailingParts): ActiveFailure[] {
   const failures: ActiveFailure[] = []
   const add = (description: string, verb: string, target?: string) =>
     failures.push({ description, undo: target === undefined ? { verb } : { verb, target } })

@@ -1,8 +1,10 @@
 import type { GpuType } from '../../data/records/records.ts'
 import type { Duration } from '../../kernel/duration.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { Instances } from '../deployments/instances.ts'
 import type { NodeView } from '../fleet/nodes.ts'
-import type { World } from '../world.ts'
-import { type ActiveFailure, activeFailures } from './active-faults.ts'
+import type { Rentals } from '../rentals/rentals.ts'
+import { type ActiveFailure, activeFailures, type FailingParts } from './active-faults.ts'
 import {
   type ClusterCommands,
   type CommandTiming,
@@ -11,7 +13,7 @@ import {
   type NodeCommands,
   type SendCommand,
 } from './command-methods.ts'
-import { CommandError } from './commands.ts'
+import { CommandError, type Commands } from './commands.ts'
 
 /** What can happen to a node. */
 export interface NodeControls extends NodeView {
@@ -100,7 +102,15 @@ export type CommandsAreDeclared = Assert<
   ClusterControls extends ClusterCommands ? (NodeControls extends NodeCommands ? true : false) : false
 >
 
-export function createClusterControls(world: () => World): ClusterControls {
+/** The parts that the controls read and command. */
+export interface ClusterParts extends FailingParts {
+  readonly commands: Commands
+  readonly deployments: Deployments
+  readonly instances: Instances
+  readonly rentals: Rentals
+}
+
+export function createClusterControls(world: () => ClusterParts): ClusterControls {
   const send: SendCommand = (command, delay) => world().commands.schedule(command, delay)
   const nodeControls = (name: string): NodeControls => {
     const { nodes } = world()

@@ -1,4 +1,5 @@
 import { GPUS } from '../../data/gpu-specs.ts'
+import type { Profile } from '../../data/profiles/load.ts'
 import type { GpuType } from '../../data/records/records.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
@@ -7,8 +8,15 @@ import { type Generation, Row, Table } from '../../kernel/table.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { isIpRange } from '../../lib/ip-ranges.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
+import type { ApiTokens } from '../account/api-tokens.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import { CommandError } from '../command-error.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { XIDS } from '../fleet/xid.ts'
-import type { World } from '../world.ts'
+import type { OperationEffects } from './effects.ts'
 
 /** What a verb acts on: `h100-0`, `h100-0/3` for a GPU, a pool, a zone, a GPU type, a repository, a token id; '' for what there is one of. */
 export type CommandTarget =
@@ -43,13 +51,18 @@ export interface Command {
   readonly args?: CommandArguments
 }
 
+/** What commands act on. */
+interface CommandParts extends CommandsParts {
+  readonly profile: Profile
+}
+
 interface CommandDefinition {
   readonly target: CommandTarget
   /** The verb that puts right what this one does. */
   readonly undo: string | undefined
   readonly description: string
   readonly args?: Readonly<Record<string, { readonly kind: ArgumentKind; readonly optional?: true }>>
-  apply(world: World, target: string, args: CommandArguments): void
+  apply(world: CommandParts, target: string, args: CommandArguments): void
 }
 
 const SUSPENSION_REASONS = ['payment-method', 'overdue-invoices', 'limit-reached', 'admin', 'bad-cc'] as const
@@ -365,8 +378,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS
 
-/** A command that can not be obeyed: unknown verb or target, or an argument that makes no sense. */
-export class CommandError extends RangeError {}
+export { CommandError }
 
 /** A command that is obeyed again and again: with so much time between, so often in all; for ever unless said. */
 export interface Repetition {
@@ -404,18 +416,28 @@ export class ScheduledCommandRow extends Row {
   }
 }
 
+/** The parts below that it uses. */
+export interface CommandsParts {
+  readonly operationEffects: OperationEffects
+  readonly nodes: Nodes
+  readonly deployments: Deployments
+  readonly ledger: Ledger
+  readonly gpuQuotas: GpuQuotas
+  readonly apiTokens: ApiTokens
+}
+
 /** Commands to the world: checked, then obeyed at once or at their moment. */
 export class Commands {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #targets: CommandParts
   readonly #table: Table<ScheduledCommandRow>
 
-  constructor(world: World, table?: Table<ScheduledCommandRow>) {
-    this.#world = world
-    this.#table = table ?? new Table(world.generation)
-  }
-
-  fork(world: World, originGeneration: Generation): Commands {
-    return new Commands(world, this.#table.fork(originGeneration, world.generation))
+  constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
+    this.#context = context
+    this.#targets = { ...parts, profile: context.profile }
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
   }
 
   archive(archive: Archive): void {
@@ -424,7 +446,7 @@ export class Commands {
 
   /** Throws CommandError for a command that could not be obeyed now. */
   assertExecutable(command: Command): void {
-    assertValid(this.#world, command)
+    assertValid(this.#targets, command)
   }
 
   /**
@@ -434,16 +456,16 @@ export class Commands {
    * @throws CommandError, before anything has changed
    */
   schedule(command: Command, delay = 0, repetition?: Repetition): ScheduledCommand | undefined {
-    const definition = assertValid(this.#world, command)
+    const definition = assertValid(this.#targets, command)
     if (delay === 0) {
-      definition.apply(this.#world, command.target ?? '', command.args ?? {})
-      this.#world.commandExecuted(command.verb, command.target ?? '')
+      definition.apply(this.#targets, command.target ?? '', command.args ?? {})
+      this.#context.commandExecuted(command.verb, command.target ?? '')
       return undefined
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
     const table = this.#table
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, command, interval, times))
-    table.writable(ordinal).event = this.#world.schedule(delay, 'command.due', ordinal)
+    table.writable(ordinal).event = this.#context.schedule(delay, 'command.due', ordinal)
     return { ordinal, use: table.useCount(ordinal) }
   }
 
@@ -451,7 +473,7 @@ export class Commands {
   cancel({ ordinal, use }: ScheduledCommand): boolean {
     const row = this.#table.find(ordinal)
     if (row === undefined || this.#table.useCount(ordinal) !== use) return false
-    this.#world.agenda.cancel(row.event)
+    this.#context.agenda.cancel(row.event)
     this.#table.remove(ordinal)
     return true
   }
@@ -461,14 +483,14 @@ export class Commands {
     if (remaining > 1) {
       const row = this.#table.writable(ordinal)
       row.remaining--
-      row.event = this.#world.schedule(interval, 'command.due', ordinal)
+      row.event = this.#context.schedule(interval, 'command.due', ordinal)
     } else this.#table.remove(ordinal)
     try {
-      assertValid(this.#world, command).apply(this.#world, command.target ?? '', command.args ?? {})
+      assertValid(this.#targets, command).apply(this.#targets, command.target ?? '', command.args ?? {})
     } catch (error) {
       // What it was meant for has gone in the meantime: that is how it went, not a fault of anybody's.
       if (!(error instanceof CommandError)) throw error
-      this.#world.recordCommand(this.#world.ledger.account, 'command.missed', {
+      this.#context.recordCommand(this.#targets.ledger.account, 'command.missed', {
         verb: command.verb,
         reason: error.message,
       })
@@ -476,7 +498,7 @@ export class Commands {
   }
 }
 
-function assertValid(world: World, command: Command): CommandDefinition {
+function assertValid(world: CommandParts, command: Command): CommandDefinition {
   const definition: CommandDefinition | undefined = Object.hasOwn(COMMANDS, command.verb)
     ? COMMANDS[command.verb as CommandName]
     : undefined
@@ -514,7 +536,7 @@ function assertValid(world: World, command: Command): CommandDefinition {
   return definition
 }
 
-function decideQuotaRequest(world: World, gpu: string, decision: 'approved' | 'denied'): void {
+function decideQuotaRequest(world: CommandParts, gpu: string, decision: 'approved' | 'denied'): void {
   if (world.gpuQuotas.decideByCommand(requireGpuType(gpu), decision)) return
   const commandName = decision === 'approved' ? 'limit.approve' : 'limit.deny'
   throw new CommandError(
@@ -522,7 +544,7 @@ function decideQuotaRequest(world: World, gpu: string, decision: 'approved' | 'd
   )
 }
 
-function toNotice(world: World, notice: CommandArguments[string] | undefined): Micros {
+function toNotice(world: CommandParts, notice: CommandArguments[string] | undefined): Micros {
   return notice === undefined ? world.profile.timings.spotNotice : micros(notice as string)
 }
 
@@ -572,7 +594,7 @@ function isValidArgument(kind: ArgumentKind, value: unknown): boolean {
   }
 }
 
-function requireNode(world: World, name: string): number {
+function requireNode(world: CommandParts, name: string): number {
   const ordinal = world.nodes.ordinalOf(name)
   if (ordinal !== undefined) return ordinal
   throw unknownTargetError(
@@ -583,7 +605,7 @@ function requireNode(world: World, name: string): number {
   )
 }
 
-function requireGpu(world: World, name: string): [node: number, gpu: number] {
+function requireGpu(world: CommandParts, name: string): [node: number, gpu: number] {
   const slash = name.lastIndexOf('/')
   const node = requireNode(world, slash < 0 ? name : name.slice(0, slash))
   const gpu = slash < 0 ? Number.NaN : Number(name.slice(slash + 1))
@@ -594,20 +616,20 @@ function requireGpu(world: World, name: string): [node: number, gpu: number] {
   )
 }
 
-function requireDeployment(world: World, deploy_id: string): number {
+function requireDeployment(world: CommandParts, deploy_id: string): number {
   const ordinal = world.deployments.ordinalOf(deploy_id)
   if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
   const problem = ordinal === undefined ? 'there is none of that id' : 'it has no instances of its own'
   throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
 }
 
-function requirePool(world: World, name: string): string {
+function requirePool(world: CommandParts, name: string): string {
   const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
   if (pools.includes(name)) return name
   throw unknownTargetError('pool', name, pools, `pools are ${pools.join(', ')}`)
 }
 
-function requireZone(world: World, name: string): string {
+function requireZone(world: CommandParts, name: string): string {
   const zones = [...new Set(world.nodes.groups.map(({ group }) => group.zone))]
   if (zones.includes(name)) return name
   throw unknownTargetError('zone', name, zones, `zones are ${zones.join(', ')}`)

@@ -1,14 +1,14 @@
 import { GPUS } from '../../data/gpu-specs.ts'
 import { type Distribution, draw } from '../../data/profiles/figures.ts'
-import type { WeatherPack } from '../../data/profiles/load.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
-import type { EventName } from '../events.ts'
+import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { XIDS } from '../fleet/xid.ts'
-import type { World } from '../world.ts'
-import type { Command } from './commands.ts'
+import type { Command, Commands } from './commands.ts'
 
 const WHEN = purpose('weather.when')
 const WHAT = purpose('weather.what')
@@ -16,11 +16,6 @@ const WHICH = purpose('weather.which')
 const HOW_LONG = purpose('weather.howLong')
 const HOW_MUCH = purpose('weather.howMuch')
 const LEMON = purpose('weather.lemon')
-const TOPUP_DECLINED = purpose('weather.topupDeclined')
-const TOPUP_DELAYED = purpose('weather.topupDelayed')
-const TOPUP_DELAY = purpose('weather.topupDelay')
-const BATCH_WAIT = purpose('weather.batchWait')
-const BATCH_WAITS = purpose('weather.batchWaits')
 const MICROS_PER_HOUR = 3_600_000_000
 
 /** What can strike, each at a rate of its own. */
@@ -36,8 +31,6 @@ type WeatherKind =
   | 'registryOutage'
   | 'autoscalerFreeze'
   | 'slowProvisioning'
-
-type BatchWaitLength = keyof WeatherPack['batchWaitShares']
 
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
 export class WeatherSourceRow extends Row {
@@ -71,38 +64,39 @@ export class WeatherSourceRow extends Row {
   }
 }
 
+/** The parts below that it uses. */
+export interface WeatherParts {
+  readonly nodes: Nodes
+  readonly commands: Commands
+}
+
 /**
  * Trouble that comes by itself, drawn from the seed: each node, zone, GPU type and service has its own chain of strikes,
  * so adding a node or removing a deployment leaves everybody else's weather as it was. None unless the profile names a
  * pack.
  */
 export class Weather {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: WeatherParts
   readonly #table: Table<WeatherSourceRow>
 
-  constructor(world: World, table?: Table<WeatherSourceRow>) {
-    this.#world = world
-    this.#table = table ?? new Table(world.generation)
-  }
-
-  fork(world: World, originGeneration: Generation): Weather {
-    return new Weather(world, this.#table.fork(originGeneration, world.generation))
+  constructor(context: SimulationContext, parts: WeatherParts, origin?: Weather) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
   }
 
   archive(archive: Archive): void {
     this.#table.archive(archive)
   }
 
-  get #pack(): WeatherPack | undefined {
-    const { pack, packs } = this.#world.profile.weather
-    return pack === 'none' ? undefined : packs[pack]
-  }
-
   /** Lets it begin: once, when the fleet stands. */
   start(): void {
-    const pack = this.#pack
+    const pack = weatherPack(this.#context)
     if (!pack) return
-    const { nodes } = this.#world
+    const { nodes } = this.#parts
     for (const [ordinal] of nodes.entries()) this.addNode(ordinal)
     for (const zone of new Set(nodes.groups.map(({ group }) => group.zone))) {
       this.#addSource('zoneOutage', zone, pack.zoneOutagesPerHour)
@@ -119,9 +113,10 @@ export class Weather {
 
   /** A node is there: its own weather begins. */
   addNode(ordinal: number): void {
-    const pack = this.#pack
+    const pack = weatherPack(this.#context)
     if (!pack) return
-    const { chance, nodes, profile } = this.#world
+    const { chance, profile } = this.#context
+    const { nodes } = this.#parts
     const node = nodes.read(ordinal)
     const { lemonShare, lemonFactor } = profile.weather
     const isLemon = chance.unit(chance.key('node', node.id), LEMON) < lemonShare
@@ -133,49 +128,17 @@ export class Weather {
     if (node.group.market === 'spot') this.#addSource('preemption', node.id, pack.spotPreemptionsPerHour)
   }
 
-  /** Whether the nth charge of the account is declined although its card is good. */
-  declinesTopup(index: number): boolean {
-    const { chance } = this.#world
-    const probability = this.#pack?.topupDeclined ?? 0
-    return probability > 0 && chance.unit(this.#accountKey, TOPUP_DECLINED, index) < probability
-  }
-
-  /** How much later the nth charge of the account comes than it should. */
-  topupDelay(index: number): Micros {
-    const { chance, profile } = this.#world
-    const probability = this.#pack?.topupDelayed ?? 0
-    if (probability === 0 || chance.unit(this.#accountKey, TOPUP_DELAYED, index) >= probability) return 0
-    return Math.round(draw(profile.weather.topupDelayLasts, chance, this.#accountKey, TOPUP_DELAY, index))
-  }
-
-  /** How long a batch waits for shared capacity: a word, and its microseconds; Infinity where it expires waiting. */
-  batchWait(key: EntityKey): { readonly wait: BatchWaitLength; readonly duration: Micros } {
-    const { chance, profile } = this.#world
-    const pack = this.#pack
-    const wait = pack ? pickByShare(pack.batchWaitShares, chance.unit(key, BATCH_WAIT)) : 'none'
-    if (wait === 'none') return { wait, duration: 0 }
-    if (wait === 'forever') return { wait, duration: Number.POSITIVE_INFINITY }
-    const { batchWaitShort, batchWaitLong, batchWaitDay } = profile.weather
-    const spread = { short: batchWaitShort, long: batchWaitLong, day: batchWaitDay }[wait]
-    return { wait, duration: Math.round(draw(spread, chance, key, BATCH_WAITS)) }
-  }
-
-  get #accountKey(): EntityKey {
-    const { chance, ledger } = this.#world
-    return chance.key('account', ledger.uid)
-  }
-
-  onEvent(event: EventName, ordinal: number): void {
-    const world = this.#world
+  onPass(ordinal: number): void {
     const row = this.#table.writable(ordinal)
-    if (event === 'weather.passes') {
-      const { undo } = row
-      row.undo = undefined
-      if (undo) this.#tryExecute(undo)
-      this.#scheduleNextStrike(ordinal, row)
-      return
-    }
-    if (strikesNodes(row.kind) && world.nodes.ordinalOf(row.place) === undefined) {
+    const { undo } = row
+    row.undo = undefined
+    if (undo) this.#tryExecute(undo)
+    this.#scheduleNextStrike(ordinal, row)
+  }
+
+  onStrike(ordinal: number): void {
+    const row = this.#table.writable(ordinal)
+    if (strikesNodes(row.kind) && this.#parts.nodes.ordinalOf(row.place) === undefined) {
       this.#table.remove(ordinal)
       return
     }
@@ -190,29 +153,28 @@ export class Weather {
       return
     }
     row.undo = strike.undo
-    world.schedule(strike.duration, 'weather.passes', ordinal)
+    this.#context.schedule(strike.duration, 'weather.passes', ordinal)
   }
 
   #addSource(kind: WeatherKind, place: string, strikesPerHour: number): void {
-    const world = this.#world
-    const rate = strikesPerHour * world.profile.weather.acceleration
+    const rate = strikesPerHour * this.#context.profile.weather.acceleration
     if (rate <= 0) return
     const id = place === '' ? `weather/${kind}` : `weather/${kind}/${place}`
-    const key = world.chance.key('weather', id)
+    const key = this.#context.chance.key('weather', id)
     const row = new WeatherSourceRow(this.#table.generation, id, { kind, place, key, strikesPerHour: rate })
     this.#scheduleNextStrike(this.#table.add(row), row)
   }
 
   #scheduleNextStrike(ordinal: number, row: Readonly<WeatherSourceRow>): void {
-    const { chance } = this.#world
+    const { chance } = this.#context
     const wait = chance.exponential(MICROS_PER_HOUR / row.strikesPerHour, row.key, WHEN, row.strikeCount)
-    this.#world.schedule(wait, 'weather.strikes', ordinal)
+    this.#context.schedule(wait, 'weather.strikes', ordinal)
   }
 
   /** False when what it was meant for is not there, or is in that state already. */
   #tryExecute(command: Command): boolean {
     try {
-      this.#world.commands.schedule(command)
+      this.#parts.commands.schedule(command)
       return true
     } catch {
       return false
@@ -221,7 +183,7 @@ export class Weather {
 
   #drawStrike(row: Readonly<WeatherSourceRow>): { command: Command; undo?: Command; duration: Micros } | undefined {
     const { place, key, strikeCount } = row
-    const { chance, profile } = this.#world
+    const { chance, profile } = this.#context
     const { weather } = profile
     const lasts = (spread: Distribution) => draw(spread, chance, key, HOW_LONG, strikeCount)
     const drawFactor = (spread: Distribution) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikeCount))
@@ -291,7 +253,8 @@ export class Weather {
   }
 
   #drawNodeFault(row: Readonly<WeatherSourceRow>): { command: Command; undo: Command; duration: Micros } | undefined {
-    const { chance, profile, nodes } = this.#world
+    const { chance, profile } = this.#context
+    const { nodes } = this.#parts
     const { weather, timings } = profile
     const { key, strikeCount, place } = row
     const ordinal = nodes.ordinalOf(place)
@@ -333,17 +296,6 @@ export class Weather {
 
 function strikesNodes(kind: WeatherKind): boolean {
   return kind === 'nodeFault' || kind === 'degradation' || kind === 'diskFull' || kind === 'preemption'
-}
-
-/** The name whose share a number in [0, 1) falls into. */
-function pickByShare<Name extends string>(shares: Readonly<Record<Name, number>>, unit: number): Name {
-  const names = Object.keys(shares) as Name[]
-  let rest = unit
-  for (const name of names) {
-    rest -= shares[name]
-    if (rest < 0) return name
-  }
-  return names[names.length - 1]!
 }
 
 function pickXid(counts: readonly { readonly xid: number; readonly count: number }[], unit: number): number {

@@ -4,9 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import type { Row } from '../../kernel/table.ts'
-import { InstanceRow } from '../deployments/instances.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
 
 /** Lines that a world keeps: of all deployments together, the newest. */
 const MAX_LINES = 65_536
@@ -24,7 +22,7 @@ export interface LogLine {
 }
 
 /** Events of deployments that stand in a log; those of instances all do. What else does is told by whoever does it. */
-const LOGGED_KINDS: ReadonlySet<string> = new Set([
+export const LOGGED_KINDS: ReadonlySet<string> = new Set([
   ...['deployment.created', ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`)],
   ...['limited', 'resized', 'scaledUp', 'scaledDown', 'idled', 'woken'].map(word => `deployment.${word}`),
   ...['adapter.created', 'adapter.resident', 'adapter.evicted'],
@@ -38,38 +36,25 @@ const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created',
  * reads it. Bounded whatever happens; a fork goes on with the lines of its origin. The digest does not know of them.
  */
 export class DeploymentLogs {
-  readonly #world: World
+  readonly #context: SimulationContext
   /** At, deployment, nth, which kind, and the position of its fields; -1 for none. */
   readonly #lines: NumberLog
   readonly #fields: AppendLog<EntryFields>
   /** The kinds that there have been. */
   #kinds: readonly string[] = []
 
-  constructor(world: World, from?: DeploymentLogs) {
-    this.#world = world
-    this.#lines = from ? from.#lines.fork() : new NumberLog(5, MAX_LINES)
+  constructor(context: SimulationContext, origin?: DeploymentLogs) {
+    this.#context = context
+    this.#lines = origin ? origin.#lines.fork() : new NumberLog(5, MAX_LINES)
     // Of lines a block more is kept, too.
-    this.#fields = from ? from.#fields.fork() : new AppendLog(MAX_LINES + 1024)
-    if (from) this.#kinds = from.#kinds
-  }
-
-  fork(world: World): DeploymentLogs {
-    return new DeploymentLogs(world, this)
+    this.#fields = origin ? origin.#fields.fork() : new AppendLog(MAX_LINES + 1024)
+    if (origin) this.#kinds = origin.#kinds
   }
 
   archive(archive: Archive): void {
     this.#lines.archive(archive)
     this.#fields.archive(archive)
     this.#kinds = archive.value(this.#kinds)
-  }
-
-  /** An event of the journal. */
-  onJournalEntry(row: Row, kind: string, fields: EntryFields | undefined): void {
-    if (row instanceof InstanceRow) this.append(row.deployment, row.index, kind, fields)
-    else if (LOGGED_KINDS.has(kind)) {
-      const deployment = this.#world.deployments.ordinalOf(row.id)
-      if (deployment !== undefined) this.append(deployment, CONTROLLER, kind, fields)
-    }
   }
 
   /** A line of a deployment, of an instance of it or of its controller. */
@@ -80,7 +65,7 @@ export class DeploymentLogs {
       this.#kinds = [...this.#kinds, kind]
     }
     const fieldsIndex = fields === undefined || KINDS_WITHOUT_FIELDS.has(kind) ? -1 : this.#fields.push(fields)
-    this.#lines.push([this.#world.clock.now, deployment, instanceIndex, kindIndex, fieldsIndex])
+    this.#lines.push([this.#context.clock.now, deployment, instanceIndex, kindIndex, fieldsIndex])
   }
 
   /** What is kept of a deployment, oldest first. */

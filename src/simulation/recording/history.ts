@@ -2,12 +2,11 @@ import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../../
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import type { DeploymentLoad, DeploymentRow } from '../deployments/deployment-row.ts'
+import type { SimulationContext } from '../context.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 import { addRequest, NO_REQUESTS, type RequestOutcome, type RequestTotals } from '../load/request-totals.ts'
+import type { DeploymentLoad } from '../load/throughput.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
-import type { RentalRow } from '../rentals/rental-row.ts'
-import type { World } from '../world.ts'
 import {
   INSTANCE_STAGES,
   type InstanceStage,
@@ -28,6 +27,28 @@ export const COUNTED_EVENTS = [
 ] as const
 export type CountedEvent = (typeof COUNTED_EVENTS)[number]
 const COUNTED_EVENT_INDEX: ReadonlyMap<string, number> = new Map(COUNTED_EVENTS.map((kind, i) => [kind, i]))
+
+/** What the history reads of a deployment, and the newest lines that it keeps there; -1 for none. */
+export interface RecordedDeployment {
+  readonly status: DeploymentStatus
+  readonly load: DeploymentLoad | undefined
+  readonly effectiveInstances: number
+  readonly flow: RequestFlow
+  readonly flowAt: Micros
+  requests: RequestTotals
+  lastStatusLine: number
+  lastServingLine: number
+  lastTimelineLine: number
+  lastRequestsLine: number
+  /** The loads that the lines of its segments refer to. */
+  recordedLoads: readonly DeploymentLoad[]
+}
+
+/** What the history reads of a rental, and its newest line there. */
+export interface RecordedRental {
+  readonly heldSince: Micros
+  lastHeldLine: number
+}
 
 /** A life as it is told: `end` is Infinity while it lasts. */
 export interface RecordedTimeline extends Readonly<Record<InstanceStage, Micros>> {
@@ -67,7 +88,7 @@ const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedT
  * does not know of it, and nothing in the simulation decides by it.
  */
 export class UsageHistory {
-  readonly #world: World
+  readonly #context: SimulationContext
   /** The line before of the same deployment, at, status. */
   readonly #statuses: NumberLog
   /** The line before, at, share, twice the load's position and one more when busy, served, refused, backlog, able, used. */
@@ -85,20 +106,16 @@ export class UsageHistory {
   /** The line before of the same rental, from, to. */
   readonly #rentalPeriods: NumberLog
 
-  constructor(world: World, from?: UsageHistory) {
-    this.#world = world
-    this.#statuses = from ? from.#statuses.fork() : new NumberLog(3)
-    this.#servingSegments = from ? from.#servingSegments.fork() : new NumberLog(9)
-    this.#instanceTimelines = from ? from.#instanceTimelines.fork() : new NumberLog(INSTANCE_STAGES.length + 3)
-    this.#requestTotals = from ? from.#requestTotals.fork() : new NumberLog(9)
-    this.#batchLines = from ? from.#batchLines.fork() : new NumberLog(3)
-    this.#countedEvents = from ? from.#countedEvents.fork() : new NumberLog(2)
-    this.#capacities = from ? from.#capacities.fork() : new NumberLog(3)
-    this.#rentalPeriods = from ? from.#rentalPeriods.fork() : new NumberLog(3)
-  }
-
-  fork(world: World): UsageHistory {
-    return new UsageHistory(world, this)
+  constructor(context: SimulationContext, origin?: UsageHistory) {
+    this.#context = context
+    this.#statuses = origin ? origin.#statuses.fork() : new NumberLog(3)
+    this.#servingSegments = origin ? origin.#servingSegments.fork() : new NumberLog(9)
+    this.#instanceTimelines = origin ? origin.#instanceTimelines.fork() : new NumberLog(INSTANCE_STAGES.length + 3)
+    this.#requestTotals = origin ? origin.#requestTotals.fork() : new NumberLog(9)
+    this.#batchLines = origin ? origin.#batchLines.fork() : new NumberLog(3)
+    this.#countedEvents = origin ? origin.#countedEvents.fork() : new NumberLog(2)
+    this.#capacities = origin ? origin.#capacities.fork() : new NumberLog(3)
+    this.#rentalPeriods = origin ? origin.#rentalPeriods.fork() : new NumberLog(3)
   }
 
   archive(archive: Archive): void {
@@ -113,36 +130,31 @@ export class UsageHistory {
   }
 
   /** A deployment is there, or has another status. */
-  onStatusChanged(row: DeploymentRow): void {
+  onStatusChanged(row: RecordedDeployment): void {
     const status = DEPLOYMENT_STATUSES.indexOf(row.status)
-    row.lastStatusLine = this.#statuses.push([row.lastStatusLine, this.#world.clock.now, status])
-    if (row.status === 'deleted' && row.recordedLoads.length > 0) this.#writeSegment(row, false)
+    row.lastStatusLine = this.#statuses.push([row.lastStatusLine, this.#context.clock.now, status])
+    if (row.status === 'deleted' && row.recordedLoads.length > 0) this.writeSegment(row, false)
   }
 
   /** A deployment is given a load. */
-  onLoadChanged(row: DeploymentRow, load: DeploymentLoad): void {
+  onLoadChanged(row: RecordedDeployment, load: DeploymentLoad): void {
     row.recordedLoads = [...row.recordedLoads, load]
-    this.#writeSegment(row, false)
+    this.writeSegment(row, false)
   }
 
-  /** What a deployment can serve may have changed, or whether batches run on it. */
-  onServingChanged(deployment: number): void {
-    const { batches, deployments } = this.#world
-    const current = deployments.read(deployment)
-    const lastLine = current.lastServingLine
-    const isBusy = batches.isRunningOn(deployment)
-    if (lastLine < 0 && current.effectiveInstances === 0 && !isBusy) return
-    const wasBusy = lastLine >= 0 && isOdd(this.#servingSegments.at(lastLine, 3))
-    if (lastLine >= 0 && this.#servingSegments.at(lastLine, 2) === current.effectiveInstances && wasBusy === isBusy)
-      return
-    this.#writeSegment(deployments.writable(deployment), isBusy)
+  /** Tells whether a deployment serves otherwise than its last line tells: then a segment is to be written. */
+  isServingChanged(row: Readonly<RecordedDeployment>, isBusy: boolean): boolean {
+    const line = row.lastServingLine
+    if (line < 0) return row.effectiveInstances !== 0 || isBusy
+    const log = this.#servingSegments
+    return log.at(line, 2) !== row.effectiveInstances || isOdd(log.at(line, 3)) !== isBusy
   }
 
   /** An instance has left; with a reason when it was lost. */
-  onInstanceEnded(row: DeploymentRow, timeline: Readonly<InstanceTimeline>, reason: string | undefined): void {
+  onInstanceEnded(row: RecordedDeployment, timeline: Readonly<InstanceTimeline>, reason: string | undefined): void {
     const causeIndex = reason === undefined ? -1 : LOSS_CAUSES.indexOf(lossCause(reason))
     const { pending, placed, pulling, pulled, loading, warming, ready, draining } = timeline
-    const { now } = this.#world.clock
+    const { now } = this.#context.clock
     const line = [
       row.lastTimelineLine,
       pending,
@@ -160,23 +172,23 @@ export class UsageHistory {
   }
 
   /** A request that was made by itself has come. */
-  onRequestArrived(row: DeploymentRow): void {
+  onRequestArrived(row: RecordedDeployment): void {
     this.#saveRequestTotals(row)
-    row.requests = { ...row.requests, at: this.#world.clock.now, arrived: row.requests.arrived + 1 }
+    row.requests = { ...row.requests, at: this.#context.clock.now, arrived: row.requests.arrived + 1 }
   }
 
   /** A request that was made by itself is over. */
   onRequestEnded(
-    row: DeploymentRow,
+    row: RecordedDeployment,
     end: RequestOutcome,
     tokens: { readonly prompt: number; readonly answer: number },
   ): void {
     this.#saveRequestTotals(row)
-    row.requests = addRequest(row.requests, this.#world.clock.now, end, tokens)
+    row.requests = addRequest(row.requests, this.#context.clock.now, end, tokens)
   }
 
-  #saveRequestTotals(row: DeploymentRow): void {
-    const { now } = this.#world.clock
+  #saveRequestTotals(row: RecordedDeployment): void {
+    const { now } = this.#context.clock
     const { at, arrived, served, refused, failed, left, promptTokens, answerTokens } = row.requests
     if (at < 0 || Math.floor(at / REQUEST_TOTALS_INTERVAL) === Math.floor(now / REQUEST_TOTALS_INTERVAL)) return
     const line = [row.lastRequestsLine, at, arrived, served, refused, failed, left, promptTokens, answerTokens]
@@ -184,7 +196,7 @@ export class UsageHistory {
   }
 
   /** What became of the requests of a deployment up to a moment, to ten seconds. */
-  requestTotalsAt(row: Readonly<DeploymentRow>, at: Micros): RequestTotals {
+  requestTotalsAt(row: Readonly<RecordedDeployment>, at: Micros): RequestTotals {
     if (row.requests.at <= at) return row.requests
     const log = this.#requestTotals
     for (let line = row.lastRequestsLine; line >= 0; line = log.at(line, 0)) {
@@ -205,29 +217,29 @@ export class UsageHistory {
 
   /** Lines of a batch are over. */
   onLinesDone(count: number, failed: number): void {
-    this.#batchLines.push([this.#world.clock.now, count, failed])
+    this.#batchLines.push([this.#context.clock.now, count, failed])
   }
 
   /** Something happened; counted when a report tells its number. */
   onJournalEntry(kind: string): void {
     const eventIndex = COUNTED_EVENT_INDEX.get(kind)
-    if (eventIndex !== undefined) this.#countedEvents.push([this.#world.clock.now, eventIndex])
+    if (eventIndex !== undefined) this.#countedEvents.push([this.#context.clock.now, eventIndex])
   }
 
   /** So many GPUs of a type are up from now on. */
   onCapacityChanged(type: number, gpus: number): void {
-    this.#capacities.push([this.#world.clock.now, type, gpus])
+    this.#capacities.push([this.#context.clock.now, type, gpus])
   }
 
   /** A rental gives its GPUs back. */
-  onRentalReleased(row: RentalRow): void {
-    row.lastHeldLine = this.#rentalPeriods.push([row.lastHeldLine, row.heldSince, this.#world.clock.now])
+  onRentalReleased(row: RecordedRental): void {
+    row.lastHeldLine = this.#rentalPeriods.push([row.lastHeldLine, row.heldSince, this.#context.clock.now])
   }
 
   /** How long a rental held its GPUs between two moments that are not to come. */
-  rentalTimeBetween(row: Readonly<RentalRow>, from: Micros, to: Micros): Micros {
+  rentalTimeBetween(row: Readonly<RecordedRental>, from: Micros, to: Micros): Micros {
     const within = (start: Micros, end: Micros) => Math.max(0, Math.min(end, to) - Math.max(start, from))
-    let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.#world.clock.now)
+    let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.#context.clock.now)
     for (let line = row.lastHeldLine; line >= 0; line = this.#rentalPeriods.at(line, 0)) {
       sum += within(this.#rentalPeriods.at(line, 1), this.#rentalPeriods.at(line, 2))
     }
@@ -235,25 +247,25 @@ export class UsageHistory {
   }
 
   /** The statuses of a deployment and since when it had each, newest first. */
-  *statuses(row: Readonly<DeploymentRow>): Generator<{ readonly at: Micros; readonly status: DeploymentStatus }> {
+  *statuses(row: Readonly<RecordedDeployment>): Generator<{ readonly at: Micros; readonly status: DeploymentStatus }> {
     for (let line = row.lastStatusLine; line >= 0; line = this.#statuses.at(line, 0)) {
       yield { at: this.#statuses.at(line, 1), status: DEPLOYMENT_STATUSES[this.#statuses.at(line, 2)]! }
     }
   }
 
   /** What a deployment has done up to a moment that is not to come. */
-  totalsAt(row: Readonly<DeploymentRow>, at: Micros): ServingTotals {
+  totalsAt(row: Readonly<RecordedDeployment>, at: Micros): ServingTotals {
     for (const segment of this.servingSegments(row)) if (segment.at <= at) return this.totalsWithin(segment, at)
     return EMPTY_TOTALS
   }
 
   /** How a deployment served, newest first. */
-  *servingSegments(row: Readonly<DeploymentRow>): Generator<ServingSegment> {
+  *servingSegments(row: Readonly<RecordedDeployment>): Generator<ServingSegment> {
     for (let line = row.lastServingLine; line >= 0; line = this.#servingSegments.at(line, 0))
       yield this.#readSegment(row, line)
   }
 
-  #readSegment(row: Readonly<DeploymentRow>, line: number): ServingSegment {
+  #readSegment(row: Readonly<RecordedDeployment>, line: number): ServingSegment {
     const log = this.#servingSegments
     const served = log.at(line, 4)
     const refused = log.at(line, 5)
@@ -274,7 +286,7 @@ export class UsageHistory {
   totalsWithin(segment: ServingSegment, at: Micros, known?: RequestFlow): ServingTotals {
     const { effectiveInstances, isBusy, load } = segment
     const capacityTime = effectiveInstances * (at - segment.at)
-    const limit = this.#world.profile.limits.queuePerDeployment
+    const limit = this.#context.profile.limits.queuePerDeployment
     const served =
       known ??
       (load
@@ -289,11 +301,8 @@ export class UsageHistory {
     }
   }
 
-  /** The lives of a deployment's instances: those that last, then those that are over, the last to end first. */
-  *instanceTimelines(row: Readonly<DeploymentRow>): Generator<RecordedTimeline> {
-    for (const instance of row.instances) {
-      yield { ...this.#world.instances.read(instance).timeline, end: Number.POSITIVE_INFINITY, lossCause: undefined }
-    }
+  /** The timelines of a deployment's instances that are gone, the last to end first. */
+  *endedTimelines(row: Readonly<RecordedDeployment>): Generator<RecordedTimeline> {
     const log = this.#instanceTimelines
     for (let line = row.lastTimelineLine; line >= 0; line = log.at(line, 0)) {
       yield {
@@ -348,8 +357,9 @@ export class UsageHistory {
     return sum + gpus * (at - since)
   }
 
-  #writeSegment(row: DeploymentRow, isBusy: boolean): void {
-    const { now } = this.#world.clock
+  /** Writes how a deployment serves from now on. */
+  writeSegment(row: RecordedDeployment, isBusy: boolean): void {
+    const { now } = this.#context.clock
     const last = row.lastServingLine < 0 ? undefined : this.#readSegment(row, row.lastServingLine)
     // Nobody asks what was deleted, and whoever waited for it is turned away.
     const isDeleted = row.status === 'deleted'

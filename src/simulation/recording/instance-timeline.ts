@@ -1,5 +1,4 @@
 import type { Micros } from '../../kernel/duration.ts'
-import type { InstanceState } from '../deployments/instances.ts'
 
 /** The stages of an instance's life, in order: its states, and between two of them the moment its image was there. */
 export const INSTANCE_STAGES = [
@@ -11,7 +10,7 @@ export const INSTANCE_STAGES = [
   'warming',
   'ready',
   'draining',
-] as const satisfies readonly (InstanceState | 'pulled')[]
+] as const
 export type InstanceStage = (typeof INSTANCE_STAGES)[number]
 
 /** When an instance entered each stage of its life; -1 for what has not come, or lay before the world began. */

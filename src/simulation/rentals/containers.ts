@@ -1,7 +1,8 @@
 import { type ContainerState, formatGpuConfig, type GpuType } from '../../data/records/records.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
 import type { RentalState } from './rental-row.ts'
+import type { Rentals } from './rentals.ts'
 
 /** A container as the API asks for it, checked. */
 export interface ContainerSpec {
@@ -37,7 +38,7 @@ export class Container extends Rental<ContainerState> {
   /** The wire's record. */
   toRecord(): ContainerRecord {
     const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.row
-    const { clock } = this.world
+    const { clock } = this.context
     return {
       container_id: id,
       name,
@@ -51,33 +52,40 @@ export class Container extends Rental<ContainerState> {
   }
 }
 
+/** The parts below that it uses. */
+export interface ContainersParts {
+  readonly rentals: Rentals
+}
+
 /** The containers of the account: each runs an image on GPUs of one node, once, until it is deleted or its machine goes. */
 export class Containers {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: ContainersParts
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext, parts: ContainersParts) {
+    this.#context = context
+    this.#parts = parts
   }
 
   /** The container with this id, a deleted one too. */
   get(containerId: string): Container | undefined {
-    const { rentals } = this.#world
+    const { rentals } = this.#parts
     const ordinal = rentals.ordinalOf(containerId)
     if (ordinal === undefined || rentals.read(ordinal).kind !== 'container') return undefined
-    return new Container(this.#world, ordinal)
+    return new Container(this.#context, this.#parts.rentals, ordinal)
   }
 
   /** Those that are active or are not, by creation, then id. Without a word: all but the deleted. */
   list(activity?: ContainerActivity): Container[] {
-    const ordinals = this.#world.rentals.list('container', state =>
+    const ordinals = this.#parts.rentals.list('container', state =>
       activity === undefined ? state !== 'deleted' : INACTIVE_STATES.has(state) === (activity === 'inactive'),
     )
-    return ordinals.map(ordinal => new Container(this.#world, ordinal))
+    return ordinals.map(ordinal => new Container(this.#context, this.#parts.rentals, ordinal))
   }
 
   create({ name, gpu, num_gpus, container_image }: ContainerSpec): Container {
-    const { rentals } = this.#world
+    const { rentals } = this.#parts
     const ordinal = rentals.create({ kind: 'container', name, gpu, numGpus: num_gpus, image: container_image })
-    return new Container(this.#world, ordinal)
+    return new Container(this.#context, this.#parts.rentals, ordinal)
   }
 }

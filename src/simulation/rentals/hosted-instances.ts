@@ -1,6 +1,7 @@
 import type { GpuType, HostedState } from '../../data/records/records.ts'
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
+import type { Rentals } from './rentals.ts'
 
 /** A hosted instance as the API asks for it, checked. */
 export interface HostedSpec {
@@ -50,7 +51,7 @@ export class HostedInstance extends Rental<HostedState> {
   /** The wire's record. */
   toRecord(): HostedRecord {
     const { id, name, failReason, gpu, numGpus, storageGb, expansionTargetGb, plan, updatedAt } = this.row
-    const { clock } = this.world
+    const { clock } = this.context
     return {
       instance_id: id,
       name,
@@ -66,41 +67,48 @@ export class HostedInstance extends Rental<HostedState> {
   }
 
   expand(sizeGb: number): void {
-    this.world.rentals.expand(this.ordinal, sizeGb)
+    this.rentals.expand(this.ordinal, sizeGb)
   }
   start(): void {
-    this.world.rentals.start(this.ordinal)
+    this.rentals.start(this.ordinal)
   }
   stop(): void {
-    this.world.rentals.stop(this.ordinal)
+    this.rentals.stop(this.ordinal)
   }
+}
+
+/** The parts below that it uses. */
+export interface HostedInstancesParts {
+  readonly rentals: Rentals
 }
 
 /** The hosted instances of the account: rented machines with storage of their own, which outlasts a stop. */
 export class HostedInstances {
-  readonly #world: World
+  readonly #context: SimulationContext
+  readonly #parts: HostedInstancesParts
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext, parts: HostedInstancesParts) {
+    this.#context = context
+    this.#parts = parts
   }
 
   /** The hosted instance with this id, a deleted one too. */
   get(instanceId: string): HostedInstance | undefined {
-    const { rentals } = this.#world
+    const { rentals } = this.#parts
     const ordinal = rentals.ordinalOf(instanceId)
     if (ordinal === undefined || rentals.read(ordinal).kind !== 'hosted') return undefined
-    return new HostedInstance(this.#world, ordinal)
+    return new HostedInstance(this.#context, this.#parts.rentals, ordinal)
   }
 
   /** All but the deleted, by creation, then id. */
   list(): HostedInstance[] {
-    const ordinals = this.#world.rentals.list('hosted', state => state !== 'deleted')
-    return ordinals.map(ordinal => new HostedInstance(this.#world, ordinal))
+    const ordinals = this.#parts.rentals.list('hosted', state => state !== 'deleted')
+    return ordinals.map(ordinal => new HostedInstance(this.#context, this.#parts.rentals, ordinal))
   }
 
   create({ name, gpu, num_gpus, storage_gb }: HostedSpec): HostedInstance {
-    const { rentals } = this.#world
+    const { rentals } = this.#parts
     const ordinal = rentals.create({ kind: 'hosted', name, gpu, numGpus: num_gpus, storageGb: storage_gb })
-    return new HostedInstance(this.#world, ordinal)
+    return new HostedInstance(this.#context, this.#parts.rentals, ordinal)
   }
 }

@@ -20,16 +20,6 @@ export function countsAgainstQuota(state: RentalState): boolean {
   return STATES_WITH_GPUS.has(state)
 }
 
-/** How a rental is called among the tenants of a node: below zero, where the ordinals of instances are not. */
-export function toTenantId(rental: number): number {
-  return -1 - rental
-}
-
-/** The ordinal of the rental that a tenant is; below zero for an instance. */
-export function toRentalOrdinal(tenant: number): number {
-  return -1 - tenant
-}
-
 /** What a rental is made of and never changes. */
 export interface RentalPlan {
   readonly kind: RentalKind

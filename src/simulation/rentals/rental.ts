@@ -1,18 +1,21 @@
-import type { World } from '../world.ts'
+import type { SimulationContext } from '../context.ts'
 import type { RentalRow, RentalState } from './rental-row.ts'
+import type { Rentals } from './rentals.ts'
 
 /** What is rented, as code outside the simulation holds it: reads the present row each time. */
 export abstract class Rental<State extends RentalState> {
-  protected readonly world: World
+  protected readonly context: SimulationContext
+  protected readonly rentals: Rentals
   readonly ordinal: number
 
-  constructor(world: World, ordinal: number) {
-    this.world = world
+  constructor(context: SimulationContext, rentals: Rentals, ordinal: number) {
+    this.context = context
+    this.rentals = rentals
     this.ordinal = ordinal
   }
 
   protected get row(): Readonly<RentalRow> {
-    return this.world.rentals.read(this.ordinal)
+    return this.rentals.read(this.ordinal)
   }
 
   get name(): string {
@@ -23,9 +26,9 @@ export abstract class Rental<State extends RentalState> {
   }
 
   rename(name: string): void {
-    this.world.rentals.rename(this.ordinal, name)
+    this.rentals.rename(this.ordinal, name)
   }
   delete(): void {
-    this.world.rentals.delete(this.ordinal)
+    this.rentals.delete(this.ordinal)
   }
 }

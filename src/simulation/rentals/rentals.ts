@@ -1,15 +1,23 @@
 import { draw } from '../../data/profiles/figures.ts'
 import { CONTAINER_STATES, type GpuType, HOSTED_STATES } from '../../data/records/records.ts'
+import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
-import { type Generation, Table } from '../../kernel/table.ts'
-import type { EventName } from '../events.ts'
+import { Table } from '../../kernel/table.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { EventName } from '../event-names.ts'
+import type { Downloads } from '../fleet/downloads.ts'
+import type { Nodes } from '../fleet/nodes.ts'
 import { bitCount, hasImage } from '../fleet/nodes.ts'
+import type { Placement } from '../fleet/placement.ts'
+import { type GpuRequest, type TenantKind, toTenantId } from '../fleet/tenants.ts'
 import { invalidImageReason } from '../fleet/weights.ts'
-import type { World } from '../world.ts'
-import { countsAgainstQuota, type RentalKind, RentalRow, type RentalState, toTenantId } from './rental-row.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import { countsAgainstQuota, type RentalKind, RentalRow, type RentalState } from './rental-row.ts'
 
 const ID = purpose('rental.id')
 const IMAGE_PULL = purpose('rental.imagePull')
@@ -41,23 +49,33 @@ export interface FixtureRental {
   readonly failReason: string
 }
 
+/** The parts below that it uses. */
+export interface RentalsParts {
+  readonly nodes: Nodes
+  readonly placement: Placement
+  readonly downloads: Downloads
+  readonly ledger: Ledger
+  readonly gpuQuotas: GpuQuotas
+  readonly history: UsageHistory
+}
+
 /**
  * Hosted instances and containers: tenants of the fleet beside the instances of deployments. They look for GPUs in the
  * same rounds, start, are billed while they run, and end with what carries them.
  */
-export class Rentals {
-  readonly #world: World
+export class Rentals implements TenantKind {
+  readonly #context: SimulationContext
+  readonly #parts: RentalsParts
   readonly #table: Table<RentalRow>
   readonly #byId: LayeredMap<number>
 
-  constructor(world: World, from?: { table: Table<RentalRow>; rentals: Rentals }) {
-    this.#world = world
-    this.#table = from?.table ?? new Table(world.generation)
-    this.#byId = from ? from.rentals.#byId.fork() : new LayeredMap()
-  }
-
-  fork(world: World, originGeneration: Generation): Rentals {
-    return new Rentals(world, { table: this.#table.fork(originGeneration, world.generation), rentals: this })
+  constructor(context: SimulationContext, parts: RentalsParts, origin?: Rentals) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = origin
+      ? origin.#table.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
   }
 
   archive(archive: Archive): void {
@@ -75,6 +93,23 @@ export class Rentals {
 
   writable(ordinal: number): RentalRow {
     return this.#table.writable(ordinal)
+  }
+
+  gpuRequestOf(ordinal: number): GpuRequest {
+    const { gpu, numGpus } = this.#table.read(ordinal)
+    return { gpu, gpus: numGpus }
+  }
+
+  imageOf(ordinal: number): string {
+    return this.#table.read(ordinal).plan.image
+  }
+
+  weightsOf(): undefined {
+    return undefined
+  }
+
+  scheduleDownloadEnd(ordinal: number, delay: Micros, isTimeout: boolean): EntryHandle {
+    return this.#context.schedule(delay, isTimeout ? 'rental.pullTimedOut' : 'rental.imagePulled', ordinal)
   }
 
   entries(): Generator<[number, Readonly<RentalRow>]> {
@@ -111,10 +146,9 @@ export class Rentals {
       this.#requestGpus(ordinal)
       return true
     }
-    const world = this.#world
-    const node = world.nodes.chooseNode(spec.gpu, spec.numGpus, '')
+    const node = this.#parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
     if (node < 0) return false
-    world.gpuQuotas.acquire(spec.gpu, spec.numGpus)
+    this.#parts.gpuQuotas.acquire(spec.gpu, spec.numGpus)
     const row = this.#table.writable(ordinal)
     this.#takeGpus(ordinal, row, node)
     if (state === 'starting') this.#startUp(ordinal, row)
@@ -135,7 +169,11 @@ export class Rentals {
   expand(ordinal: number, sizeGb: number): void {
     const row = this.#table.writable(ordinal)
     row.expansionTargetGb = sizeGb
-    row.expansionEvent = this.#world.schedule(this.#world.profile.timings.storageExpansion, 'rental.expanded', ordinal)
+    row.expansionEvent = this.#context.schedule(
+      this.#context.profile.timings.storageExpansion,
+      'rental.expanded',
+      ordinal,
+    )
     this.#recordChange(row, 'expanding', { storage_gb: sizeGb })
   }
 
@@ -163,13 +201,13 @@ export class Rentals {
 
   /** Tries to give one that waits its GPUs; false when no single node has them. */
   place(ordinal: number): boolean {
-    const { nodes } = this.#world
+    const { nodes } = this.#parts
     const { gpu, numGpus } = this.#table.read(ordinal)
     const node = nodes.chooseNode(gpu, numGpus, '')
     if (node < 0) return false
     const row = this.#table.writable(ordinal)
     this.#takeGpus(ordinal, row, node)
-    this.#world.record(row, `${row.kind}.placed`, { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
+    this.#context.record(row, `${row.kind}.placed`, { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
     if (row.state !== 'starting') this.#setState(row, 'starting')
     this.#startUp(ordinal, row)
     return true
@@ -177,7 +215,8 @@ export class Rentals {
 
   /** What carried these has gone. */
   lose(ordinals: readonly number[], reason: string): void {
-    const { profile, ledger } = this.#world
+    const { profile } = this.#context
+    const { ledger } = this.#parts
     // On a suspended account nothing starts.
     const mayRestart = profile.policies.hostedHostLost === 'restarted' && ledger.suspensionReason === undefined
     for (const ordinal of ordinals) {
@@ -236,11 +275,10 @@ export class Rentals {
   }
 
   #addRow(spec: RentalSpec, fixture?: FixtureRental): number {
-    const world = this.#world
     const { kind, name, gpu, numGpus, image = '', storageGb = 0 } = spec
-    const key = world.newKey(kind, name)
-    const id = fixture?.id ?? `${ID_PREFIXES[kind]}${world.chance.letters(24, key, ID)}`
-    const createdAt = fixture?.createdAt ?? world.clock.now
+    const key = this.#context.newKey(kind, name)
+    const id = fixture?.id ?? `${ID_PREFIXES[kind]}${this.#context.chance.letters(24, key, ID)}`
+    const createdAt = fixture?.createdAt ?? this.#context.clock.now
     const row = new RentalRow(
       this.#table.generation,
       id,
@@ -250,74 +288,70 @@ export class Rentals {
     row.failReason = fixture?.failReason ?? ''
     const ordinal = this.#table.add(row)
     this.#byId.set(id, ordinal)
-    row.meter = world.ledger.openMeter(id, kind, gpu, numGpus)
-    world.record(row, `${kind}.created`, { name, gpu, num_gpus: numGpus })
-    world.markVisibleChange()
+    row.meter = this.#parts.ledger.openMeter(id, kind, gpu, numGpus)
+    this.#context.record(row, `${kind}.created`, { name, gpu, num_gpus: numGpus })
+    this.#context.markVisibleChange()
     return ordinal
   }
 
   /** It looks for GPUs, and gives up after a while. */
   #requestGpus(ordinal: number): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
-    world.gpuQuotas.acquire(row.gpu, row.numGpus)
+    this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
     this.#waitForGpus(ordinal, row)
   }
 
   #waitForGpus(ordinal: number, row: RentalRow): void {
-    const world = this.#world
     row.starts++
-    row.since = world.clock.now
-    row.next = world.schedule(world.profile.timings.rentalCapacityWait, 'rental.gaveUp', ordinal)
-    world.placement.enqueue(toTenantId(ordinal))
+    row.since = this.#context.clock.now
+    row.next = this.#context.schedule(this.#context.profile.timings.rentalCapacityWait, 'rental.gaveUp', ordinal)
+    this.#parts.placement.enqueue(toTenantId(ordinal))
   }
 
   /** Takes its GPUs on a node that has them. */
   #takeGpus(ordinal: number, row: RentalRow, node: number): void {
-    const world = this.#world
-    world.cancel(row.next)
+    this.#context.cancel(row.next)
     row.next = 0
     row.node = node
-    row.gpus = world.nodes.allocate(node, row.numGpus, toTenantId(ordinal))
-    row.heldSince = world.clock.now
+    row.gpus = this.#parts.nodes.allocate(node, row.numGpus, toTenantId(ordinal))
+    row.heldSince = this.#context.clock.now
     this.#updateMeter(row)
   }
 
   /** It has its GPUs: a container pulls its image, a hosted instance boots from its storage. */
   #startUp(ordinal: number, row: RentalRow): void {
-    const world = this.#world
     const { image, key } = row.plan
-    const { timings } = world.profile
+    const { timings } = this.#context.profile
     if (row.kind === 'hosted') this.#boot(ordinal, row)
     else if (invalidImageReason(image) !== undefined)
-      row.next = world.schedule(timings.hubRefusal, 'rental.imageRefused', ordinal)
-    else if (hasImage(world.nodes.read(row.node), image)) row.next = world.schedule(0, 'rental.imagePulled', ordinal)
+      row.next = this.#context.schedule(timings.hubRefusal, 'rental.imageRefused', ordinal)
+    else if (hasImage(this.#parts.nodes.read(row.node), image))
+      row.next = this.#context.schedule(0, 'rental.imagePulled', ordinal)
     else {
-      const duration = draw(timings.imagePull, world.chance, key, IMAGE_PULL, row.starts)
+      const duration = draw(timings.imagePull, this.#context.chance, key, IMAGE_PULL, row.starts)
       const rate = duration > 0 ? (timings.imageBytes / duration) * 1e6 : Number.MAX_VALUE
-      world.downloads.start(toTenantId(ordinal), timings.imageBytes, rate)
+      this.#parts.downloads.start(toTenantId(ordinal), timings.imageBytes, rate)
     }
   }
 
   #onImagePulled(ordinal: number, row: RentalRow): void {
-    const world = this.#world
     const isFetched = row.ownRate > 0
-    if (isFetched) world.downloads.end(row)
-    world.nodes.cacheImage(row.node, row.plan.image)
-    world.record(row, 'container.imagePulled', { image: isFetched ? 'fetched' : 'cached' })
+    if (isFetched) this.#parts.downloads.end(row)
+    this.#parts.nodes.cacheImage(row.node, row.plan.image)
+    this.#context.record(row, 'container.imagePulled', { image: isFetched ? 'fetched' : 'cached' })
     this.#boot(ordinal, row)
   }
 
   #boot(ordinal: number, row: RentalRow): void {
-    const { profile, chance } = this.#world
+    const { profile, chance } = this.#context
     const { hostedBoot, containerBoot } = profile.timings
     const duration = draw(row.kind === 'hosted' ? hostedBoot : containerBoot, chance, row.plan.key, BOOT, row.starts)
-    row.next = this.#world.schedule(duration, 'rental.booted', ordinal)
+    row.next = this.#context.schedule(duration, 'rental.booted', ordinal)
   }
 
   /** No GPUs came: a new one has failed, one that was stopped is so again and keeps what it stored. */
   #giveUp(ordinal: number, row: Readonly<RentalRow>): void {
-    const waited = formatDuration(this.#world.profile.timings.rentalCapacityWait)
+    const waited = formatDuration(this.#context.profile.timings.rentalCapacityWait)
     const reason = `no node had ${row.numGpus} free ${row.gpu} for ${waited}`
     this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', reason)
   }
@@ -326,15 +360,16 @@ export class Rentals {
   #restart(ordinal: number, reason: string): void {
     const row = this.#table.writable(ordinal)
     this.#releaseGpus(ordinal, row)
-    this.#world.record(row, 'hosted.lost', { reason })
+    this.#context.record(row, 'hosted.lost', { reason })
     if (row.state !== 'starting') this.#setState(row, 'starting')
     this.#waitForGpus(ordinal, row)
-    this.#world.placement.scheduleRound()
+    this.#parts.placement.scheduleRound()
   }
 
   /** Starts again what lacked funds and no longer does, as far as the GPU limit allows. */
   #restartAfterFunds(ordinal: number): void {
-    const { ledger, gpuQuotas, profile } = this.#world
+    const { ledger, gpuQuotas } = this.#parts
+    const { profile } = this.#context
     const row = this.#table.read(ordinal)
     if (row.state !== 'stopped' || !row.stoppedForFunds || !ledger.canSpend()) return
     if (profile.policies.balanceReturns !== 'restart') return
@@ -355,7 +390,7 @@ export class Rentals {
   }
 
   #scheduleShutdown(ordinal: number, row: RentalRow): void {
-    row.next = this.#world.schedule(this.#world.profile.timings.rentalShutdown, 'rental.shutDown', ordinal)
+    row.next = this.#context.schedule(this.#context.profile.timings.rentalShutdown, 'rental.shutDown', ordinal)
   }
 
   /** Its shutdown is over, or cut short. Funds may have come back meanwhile. */
@@ -373,32 +408,30 @@ export class Rentals {
 
   /** It holds nothing any more, and is what it is for good or until it is started. */
   #end(ordinal: number, state: 'stopped' | 'failed' | 'deleted', reason?: string): void {
-    const world = this.#world
     const row = this.#table.writable(ordinal)
     const hadGpus = countsAgainstQuota(row.state)
     if (hadGpus) this.#releaseGpus(ordinal, row)
     if (reason !== undefined) row.failReason = reason
     if (state === 'deleted') {
-      world.cancel(row.expansionEvent)
+      this.#context.cancel(row.expansionEvent)
       row.expansionEvent = 0
       row.expansionTargetGb = 0
     }
     this.#setState(row, state, reason)
     if (!hadGpus) return
-    world.gpuQuotas.release(row.gpu, row.numGpus)
-    world.placement.scheduleRound()
+    this.#parts.gpuQuotas.release(row.gpu, row.numGpus)
+    this.#parts.placement.scheduleRound()
   }
 
   /** Gives its GPUs back, or its place among those that wait. */
   #releaseGpus(ordinal: number, row: RentalRow): void {
-    const world = this.#world
-    world.cancel(row.next)
+    this.#context.cancel(row.next)
     row.next = 0
-    if (row.ownRate > 0) world.downloads.end(row)
-    if (row.node < 0) world.placement.dequeue(toTenantId(ordinal))
+    if (row.ownRate > 0) this.#parts.downloads.end(row)
+    if (row.node < 0) this.#parts.placement.dequeue(toTenantId(ordinal))
     else {
-      world.nodes.release(row.node, row.gpus, toTenantId(ordinal))
-      world.history.onRentalReleased(row)
+      this.#parts.nodes.release(row.node, row.gpus, toTenantId(ordinal))
+      this.#parts.history.onRentalReleased(row)
     }
     row.node = -1
     row.gpus = 0
@@ -409,22 +442,22 @@ export class Rentals {
 
   /** Tells the ledger whether it is billable: from running to given back, or from placed where the profile says so. */
   #updateMeter(row: Readonly<RentalRow>): void {
-    const billsFromPlacement = this.#world.profile.policies.billFrom === 'placed'
-    this.#world.ledger.setUnits(row.meter, row.node >= 0 && (billsFromPlacement || row.hasBooted) ? 1 : 0)
+    const billsFromPlacement = this.#context.profile.policies.billFrom === 'placed'
+    this.#parts.ledger.setUnits(row.meter, row.node >= 0 && (billsFromPlacement || row.hasBooted) ? 1 : 0)
   }
 
   #setState(row: RentalRow, state: RentalState, reason?: string): void {
-    const { clock } = this.#world
+    const { clock } = this.#context
     row.state = state
     row.since = clock.now
     row.updatedAt = clock.now
-    this.#world.record(row, STATE_KINDS[row.kind][state]!, reason === undefined ? undefined : { reason })
-    this.#world.markVisibleChange()
+    this.#context.record(row, STATE_KINDS[row.kind][state]!, reason === undefined ? undefined : { reason })
+    this.#context.markVisibleChange()
   }
 
   #recordChange(row: RentalRow, verb: string, fields?: Record<string, string | number>): void {
-    row.updatedAt = this.#world.clock.now
-    this.#world.record(row, `${row.kind}.${verb}`, fields)
-    this.#world.markVisibleChange()
+    row.updatedAt = this.#context.clock.now
+    this.#context.record(row, `${row.kind}.${verb}`, fields)
+    this.#context.markVisibleChange()
   }
 }

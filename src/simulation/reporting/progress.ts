@@ -1,5 +1,6 @@
 import { DAY, type Micros } from '../../kernel/duration.ts'
-import { EVENTS, type EventName } from '../events.ts'
+import type { EventName } from '../event-names.ts'
+import { EVENTS } from '../events.ts'
 import type { RentalRow } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 

@@ -14,6 +14,7 @@ import { type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import { INSTANCE_STAGES, LOSS_CAUSES, type LossCause } from '../recording/instance-timeline.ts'
 import type { RentalKind } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
+import { instanceTimelines } from './instance-timelines.ts'
 import { type ReportStep, reportSeries, type ServingFigures, servingFigures } from './time-series.ts'
 
 /** GPU-hours of instances. */
@@ -407,7 +408,7 @@ function instanceTimes(world: World, window: CountedWindow, row: Readonly<Deploy
   const coldStarts: ColdStart[] = []
   const losses: LossCause[] = []
   let heldMicros = 0
-  for (const timeline of world.history.instanceTimelines(row)) {
+  for (const timeline of instanceTimelines(world, row)) {
     if (timeline.end < from) break
     if (timeline.lossCause !== undefined && isWithin(window, timeline.end)) losses.push(timeline.lossCause)
     let end = timeline.end

@@ -6,6 +6,7 @@ import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { estimateServing, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import type { ServingSegment } from '../recording/history.ts'
 import type { World } from '../world.ts'
+import { instanceTimelines } from './instance-timelines.ts'
 
 /** How a deployment serves at one moment. Slow instances count by their speed. */
 export interface ServingFigures {
@@ -198,7 +199,7 @@ class ForwardReader<Line extends { readonly at: Micros }> {
 /** How many instances were ready and on their way, from each moment on at which that changed. */
 function instanceCounts(world: World, row: Readonly<DeploymentRow>) {
   const changes: { at: Micros; ready: number; pending: number }[] = []
-  for (const timeline of world.history.instanceTimelines(row)) {
+  for (const timeline of instanceTimelines(world, row)) {
     const pendingEnd = timeline.ready >= 0 ? timeline.ready : timeline.end
     changes.push({ at: timeline.pending, ready: 0, pending: 1 }, { at: pendingEnd, ready: 0, pending: -1 })
     if (timeline.ready < 0) continue

@@ -1,0 +1,2 @@
+/** A command that can not be executed: an unknown name or target, or an invalid argument. */
+export class CommandError extends RangeError {}

@@ -1,0 +1,189 @@
+import type { Profile } from '../data/profiles/load.ts'
+import type { Fixture } from '../data/records/records.ts'
+import { Store } from '../data/store.ts'
+import { Agenda, type EntryHandle, type Priority } from '../kernel/agenda.ts'
+import type { Archive } from '../kernel/archive.ts'
+import { Clock } from '../kernel/clock.ts'
+import type { Micros } from '../kernel/duration.ts'
+import { type EntryFields, Journal, type RequestEntry } from '../kernel/journal.ts'
+import { LayeredMap } from '../kernel/layered-map.ts'
+import { Chance, type EntityKey } from '../kernel/random.ts'
+import { Generation, type Row } from '../kernel/table.ts'
+import { EVENT_KIND, type EventName } from './event-names.ts'
+import type { Part } from './part.ts'
+import type { StepObserver } from './step-observer.ts'
+
+/** The settings of a world that never change. */
+export interface ContextOptions {
+  readonly seed: string
+  readonly profile: Profile
+  readonly fixture: Fixture
+  readonly epochMs?: number | undefined
+  readonly journalLimit?: number | undefined
+  /** Bytes of all files that the world may hold. */
+  readonly maxStorageBytes: number
+  /** The priority of each event, by its number. */
+  readonly eventPriorities: readonly Priority[]
+}
+
+/** Keeps what a report or a log needs of a journal entry. */
+export interface Recorder {
+  onJournalEntry(row: Row, kind: string, fields: EntryFields | undefined): void
+}
+
+/**
+ * The base of a world that all of its parts share: time, chance, records and the journal. It knows no part.
+ *
+ * With an origin it is the context of a fork.
+ */
+export class SimulationContext implements Part {
+  readonly seed: string
+  readonly chance: Chance
+  readonly profile: Profile
+  readonly maxStorageBytes: number
+  readonly clock: Clock
+  readonly agenda: Agenda
+  readonly journal: Journal
+  readonly store: Store
+  /** The owner of the rows that this world may write. A fork replaces it on both sides. */
+  generation: Generation
+  /** Sees every step; undefined while no invariants are checked. */
+  stepObserver: StepObserver | undefined
+  /** Called before time moves, if a request or a command may have changed something since the last move. */
+  onBeforeMove: (() => void) | undefined
+  recorder!: Recorder
+
+  readonly #counters: LayeredMap<number>
+  readonly #eventPriorities: readonly Priority[]
+  #mayHaveChanged = false
+  #nextEntryIsCause = false
+  #visibleChanges = 0
+
+  constructor(options: ContextOptions, origin?: SimulationContext) {
+    this.seed = options.seed
+    this.profile = options.profile
+    this.maxStorageBytes = options.maxStorageBytes
+    this.#eventPriorities = options.eventPriorities
+    this.generation = new Generation()
+    if (origin) {
+      this.chance = origin.chance
+      this.clock = origin.clock.fork()
+      this.agenda = origin.agenda.fork()
+      this.journal = origin.journal.fork(options.journalLimit)
+      this.store = origin.store.fork()
+      this.#counters = origin.#counters.fork()
+      this.#mayHaveChanged = origin.#mayHaveChanged
+      const originGeneration = new Generation()
+      originGeneration.observer = origin.generation.observer
+      origin.generation = originGeneration
+    } else {
+      this.chance = new Chance(this.seed)
+      this.clock = new Clock(options.epochMs)
+      this.agenda = new Agenda()
+      this.journal = new Journal(options.journalLimit)
+      this.store = new Store(options.fixture)
+      this.#counters = new LayeredMap()
+    }
+  }
+
+  archive(archive: Archive): void {
+    this.#mayHaveChanged = archive.value(this.#mayHaveChanged)
+    this.clock.archive(archive)
+    this.agenda.archive(archive)
+    this.journal.archive(archive)
+    this.store.archive(archive)
+    this.#counters.archive(archive)
+  }
+
+  /** The number of changes that a client could see. */
+  get visibleChanges(): number {
+    return this.#visibleChanges
+  }
+
+  /** Counts a change that a client could see. */
+  markVisibleChange(): void {
+    this.#visibleChanges++
+  }
+
+  /** Schedules an event `delay` microseconds from now. */
+  schedule(delay: Micros, event: EventName, subject = 0, arg = 0): EntryHandle {
+    return this.scheduleAt(this.clock.now + Math.max(0, Math.round(delay)), event, subject, arg)
+  }
+
+  scheduleAt(time: Micros, event: EventName, subject = 0, arg = 0): EntryHandle {
+    const kind = EVENT_KIND[event]
+    return this.agenda.schedule(time, this.#eventPriorities[kind]!, kind, subject, arg, this.journal.cause)
+  }
+
+  /** Cancels a scheduled event; 0 stands for no event. */
+  cancel(handle: EntryHandle): void {
+    if (handle !== 0) this.agenda.cancel(handle)
+  }
+
+  /** Returns the key of the next entity of this kind and name. An id depends on names, never on a global count. */
+  newKey(kind: string, name: string): EntityKey {
+    const counter = `${kind}\u0000${name}`
+    const index = this.#counters.get(counter) ?? 0
+    this.#counters.set(counter, index + 1)
+    return this.chance.key(kind, name, index)
+  }
+
+  /** Records that something happened to a subject now. Entries that follow in the same step are caused by it. */
+  record(row: Row, kind: string, fields?: EntryFields): void {
+    const seq = this.journal.record(row, this.clock.now, kind, fields)
+    this.recorder.onJournalEntry(row, kind, fields)
+    if (this.#nextEntryIsCause) {
+      this.journal.cause = seq
+      this.#nextEntryIsCause = false
+    }
+  }
+
+  /** Records something that the user of the simulator did to the world: a failure, a repair. */
+  recordCommand(row: Row, kind: string, fields?: EntryFields): void {
+    this.#mayHaveChanged = true
+    this.journal.cause = 0
+    this.#nextEntryIsCause = true
+    this.record(row, kind, fields)
+  }
+
+  commandExecuted(commandName: string, target: string): void {
+    this.stepObserver?.onCommandExecuted(commandName, target)
+  }
+
+  /** Opens a request: entries until it is closed are caused by it. */
+  openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
+    if (method !== 'GET') this.#mayHaveChanged = true
+    const entry = this.journal.recordRequest(this.clock.now, operation, `${method} ${path}`, cause)
+    this.journal.cause = entry.seq
+    this.#nextEntryIsCause = false
+    this.stepObserver?.onRequestOpened(entry.seq)
+    return entry
+  }
+
+  closeRequest(entry: RequestEntry, status: number): void {
+    entry.fields.status = status
+    this.journal.cause = 0
+    this.stepObserver?.onRequestClosed(entry.seq, entry.subject, status)
+  }
+
+  /** Announces that time is about to move. */
+  beginMove(): void {
+    if (this.#mayHaveChanged) {
+      this.#mayHaveChanged = false
+      this.onBeforeMove?.()
+    }
+    this.stepObserver?.onBeforeMove()
+  }
+
+  /** Begins the event that the agenda has just handed out. */
+  beginEvent(): void {
+    this.journal.cause = this.agenda.cause
+    this.#nextEntryIsCause = true
+    this.stepObserver?.onEventBegan()
+  }
+
+  endEvent(name: EventName, subject: number): void {
+    this.journal.cause = 0
+    this.stepObserver?.onEventFired(name, subject)
+  }
+}
