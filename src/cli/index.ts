@@ -3,6 +3,7 @@ import yargs, { type CommandModule } from 'yargs'
 import { formatSuggestion, nearestWord } from '../lib/did-you-mean.ts'
 import { VERSION } from '../version.ts'
 import { type Command, UsageError } from './command.ts'
+import { exitProcess } from './exit.ts'
 
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import('./commands/serve.ts'),
@@ -40,7 +41,7 @@ export async function main(args: readonly string[]): Promise<void> {
 /** Whoever reads may have enough before all is told, as `head` has. */
 function onClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
-  process.exit()
+  exitProcess()
 }
 
 /** Notes without a reader are lost, and the command goes on: `grep -m1` closes the pipe when it has seen its line. */

@@ -1,6 +1,7 @@
 /** A series as a CSV file, there whole or not at all. */
 import { accessSync, closeSync, constants, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { describeFileError } from '../lib/file-errors.ts'
 import { type ReportStep, STEP_COLUMNS } from '../simulation/reporting/time-series.ts'
 import { UsageError } from './command.ts'
 
@@ -26,7 +27,19 @@ export function requireWritable(path: string): void {
 /** Writes the rows beside the file, then puts it in its place. */
 export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
   const draft = `${path}.${process.pid}.tmp`
-  const file = openSync(draft, 'w')
+  try {
+    writeRows(draft, rows)
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw new UsageError(
+      `Failed to write --series '${path}': ${describeFileError(error)}. Free some space, or give a file elsewhere.`,
+    )
+  }
+}
+
+function writeRows(path: string, rows: Iterable<ReportStep>): void {
+  const file = openSync(path, 'w')
   try {
     let text = `${STEP_COLUMNS.join(',')}\n`
     for (const row of rows) {
@@ -36,11 +49,8 @@ export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
       text = ''
     }
     writeSync(file, text)
+  } finally {
     closeSync(file)
-    renameSync(draft, path)
-  } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
   }
 }
 

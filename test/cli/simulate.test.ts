@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -91,6 +91,26 @@ test('a series is a row a step and deployment, whose costs are the rent; there w
     /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,86400,0,0,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+$/,
   )
   expect(readdirSync(path)).toEqual(['day.csv'])
+})
+
+test('the report is printed and no draft is left when the disk is full', async () => {
+  const path = folder()
+  const series = join(path, 'day.csv')
+  // Whoever writes to it gets the error of a full disk.
+  symlinkSync('/dev/full', `${series}.${process.pid}.tmp`)
+  let out = ''
+  const io = {
+    out: (text: string) => {
+      out += text
+    },
+    error: () => {},
+  }
+  const args = { fixtures: 'two-nodes', profile: 'realistic', seed: '1', for: HOUR, series }
+  await expect(simulate(args, io)).rejects.toThrow(
+    `Failed to write --series '${series}': no space is left on the disk. Free some space, or give a file elsewhere.`,
+  )
+  expect(out).toContain('closing balance')
+  expect(readdirSync(path)).toEqual([])
 })
 
 test('weather and commands are part of what happens', async () => {

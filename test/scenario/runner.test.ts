@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -71,6 +71,19 @@ describe('traces', () => {
     expect((await play({ scenarios: ['story.ts'] })).out).toBe(
       '✓ a deployment starts  20m virtual, N ms\n\n1 scenario passed in N s\n',
     )
+  })
+
+  test('--update fails the scenario and leaves no draft when the disk is full', async () => {
+    write('story.ts', STORY)
+    // Whoever writes to it gets the error of a full disk.
+    symlinkSync('/dev/full', join(folder, 'story.trace.new'))
+    const { code, out } = await play({ scenarios: ['story.ts'], update: true })
+    expect(code).toBe(1)
+    expect(out).toContain(
+      'Failed to write the trace story.trace: no space is left on the disk. ' +
+        'Make its folder writable or free some space, then repeat --update.',
+    )
+    expect(readdirSync(folder)).toEqual(['story.ts'])
   })
 
   test('the first line that differs is shown, with its number', async () => {
@@ -429,4 +442,41 @@ describe('npx modelhost-sim run', () => {
       rmSync(home, { recursive: true })
     }
   })
+
+  test.each([['1'], ['2']])(
+    'plays every scenario to its report when scripts try to end the process, workers: %s',
+    workers => {
+      const home = mkdtempSync(join(PROJECT, 'scenarios-'))
+      try {
+        const script = (name: string, play: string) => {
+          const text = `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${name}', {},\n${play})\n`
+          writeFileSync(join(home, `${name}.ts`), text)
+        }
+        script('a-exits', '() => process.exit(0)')
+        script('b-exits-and-goes-on', '() => { try { process.exit() } catch {} }')
+        script(
+          'c-throws-late',
+          "() => new Promise(resolve => setTimeout(() => { resolve(); throw new Error('too late') }))",
+        )
+        script('d-leaves-a-timer', "() => { setInterval(() => {}, 1000); throw new Error('left a timer') }")
+        script('e-fails-plainly', "() => { throw new Error('plain') }")
+        // Ended only if the process does not end by itself.
+        const options = { encoding: 'utf8', cwd: PROJECT, timeout: 30_000, killSignal: 'SIGKILL' } as const
+        const args = [BIN, 'run', home, '--reporter', 'json', '--workers', workers]
+        const { status, stdout, stderr } = spawnSync(process.execPath, args, options)
+        expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
+        const { scenarios } = JSON.parse(stdout) as { scenarios: { title: string; failure: unknown }[] }
+        const exit = 'Throw an error, or return from the script.'
+        expect(scenarios.map(({ title, failure }) => [title, failure])).toMatchObject([
+          ['a-exits', { message: `Failed to play: the script called process.exit(0). ${exit}`, where: { line: 3 } }],
+          ['b-exits-and-goes-on', { message: `Failed to play: the script called process.exit(). ${exit}` }],
+          ['c-throws-late', { message: 'an error that nothing caught: too late.', where: { line: 3 } }],
+          ['d-leaves-a-timer', { message: 'left a timer' }],
+          ['e-fails-plainly', { message: 'plain' }],
+        ])
+      } finally {
+        rmSync(home, { recursive: true })
+      }
+    },
+  )
 })

@@ -4,12 +4,14 @@ import type { Argv } from 'yargs'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { dryRun } from '../../scenario/runner/dry-run.ts'
 import { LoadError } from '../../scenario/runner/files.ts'
+import { guardProcess } from '../../scenario/runner/process-guard.ts'
 import { REPORTERS, type ReporterName, reporter } from '../../scenario/runner/reporters.ts'
 import { type FileResult, type PlayJob, playJob, type RunFilesOptions, runFiles } from '../../scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../scenario/runner/workers.ts'
 import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES } from '../command.ts'
+import { exitProcess, exitWhenWritten } from '../exit.ts'
 import { integer, seed, seedList, text, texts, word } from '../values.ts'
 import { watch } from './watch.ts'
 
@@ -122,16 +124,19 @@ export async function handler(args: RunArguments): Promise<void> {
     ...(process.argv[1] !== undefined && { entry: process.argv[1] }),
     ...(process.stderr.isTTY === true && { progress: text => process.stderr.write(`\r\u001b[2K${text}`) }),
   })
+  // Scripts may have left timers or sockets, which would keep the process alive.
+  await exitWhenWritten()
 }
 
 /** Plays what the process that started this one asks for, until it hangs up. */
 function runWorker(): void {
+  guardProcess()
   Error.stackTraceLimit = STACK_LINES
   const send = (message: WorkerMessage) => {
     // Whoever started this one may be gone by now; there is nobody to tell then.
     if (process.connected) process.send!(message, () => {})
   }
-  process.on('disconnect', () => process.exit())
+  process.on('disconnect', () => exitProcess())
   process.on('message', (job: PlayJob) => {
     playJob(job, () => send({ is: 'played' })).then(
       // A trace is for whoever writes it, which has happened.

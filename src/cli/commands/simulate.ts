@@ -151,11 +151,14 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     io.error(`${error.message}\n`)
     return 1
   }
-  if (series !== undefined && sim.clock.elapsed > 0) {
-    writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+  try {
+    if (series !== undefined && sim.clock.elapsed > 0) {
+      writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+    }
+  } finally {
+    const report = sim.report()
+    io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   }
-  const report = sim.report()
-  io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   return exitCode
 }
 

@@ -56,6 +56,24 @@ export function failureMessage(error: unknown): string {
   return isKnownError ? message : `${error.name}: ${message}`
 }
 
+/** Describes an error that came up outside of what the script awaits, in a timer for instance. */
+export function createStrayFailure(
+  error: unknown,
+  { elapsed, failure }: { readonly elapsed: Micros; readonly failure?: Failure | undefined },
+  file: string,
+): Failure {
+  const where = scriptPosition(error, file)
+  const message = failureMessage(error)
+  const origin = where === undefined ? ' An earlier scenario may have left the timer that it came from.' : ''
+  return {
+    message: message.startsWith('Failed to play: ') ? message : `an error that nothing caught: ${message}.${origin}`,
+    at: failure?.at ?? elapsed,
+    where,
+    differences: [],
+    events: failure?.events ?? [],
+  }
+}
+
 /** Returns the position in the script where an error was thrown. */
 function scriptPosition(error: unknown, file: string | undefined): Failure['where'] {
   if (file === undefined || !(error instanceof Error)) return undefined

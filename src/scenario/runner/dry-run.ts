@@ -3,6 +3,7 @@ import { dirname, relative } from 'node:path'
 import { formatJsonValue } from '../check.ts'
 import { formatVirtualTime } from '../play/failures.ts'
 import { runScenario } from '../play/run-scenario.ts'
+import { guardProcess, withStrayFailure } from './process-guard.ts'
 import { loadFiles, type RunFilesOptions, withResolvedPaths } from './runner.ts'
 
 /**
@@ -25,7 +26,10 @@ export async function dryRun(
       for (const [name, value] of Object.entries(scenario.options)) write(`  ${name}: ${formatJsonValue(value)}\n`)
       let steps = 0
       const onStep = (step: string, at: number) => write(`  ${++steps}. ${formatVirtualTime(at)} ${step}\n`)
-      const { failure } = await runScenario(withResolvedPaths(scenario, dirname(file)), { seed, names, file, onStep })
+      const release = guardProcess()
+      const result = await runScenario(withResolvedPaths(scenario, dirname(file)), { seed, names, file, onStep })
+      const { failure } = withStrayFailure(result, file)
+      release()
       if (failure) write(`  fails there: ${failure.message.replaceAll('\n', '\n  ')}\n`)
     }
   }

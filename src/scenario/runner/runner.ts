@@ -1,12 +1,14 @@
 /** Runs scenario files and holds each to the trace beside it. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
 import { isSnapshotFixture } from '../../simulator/options.ts'
 import { type Result, type RunOptions, runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
 import { resolveRelative } from './beside.ts'
 import { describeNoScenarios, findScenarioFiles, LoadError, loadScenarios } from './files.ts'
+import { guardProcess, withStrayFailure } from './process-guard.ts'
 import { TraceFile } from './trace.ts'
 import { defaultWorkerCount, Workers } from './workers.ts'
 
@@ -86,6 +88,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     workers > 1 && jobs.length > 1 && entry !== undefined
       ? new Workers(entry, Math.min(workers, jobs.length))
       : undefined
+  const release = guardProcess()
   try {
     const pending = pool && jobs.map(job => pool.play(job, onPlayed))
     // Awaited one after the other, in the order of the files: none may fail unheard meanwhile.
@@ -99,6 +102,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
     }
   } finally {
     pool?.close()
+    release()
     if (options.update) for (const { file, allScenarios: all } of files) removeStaleTraces(file, all)
   }
   return results
@@ -170,7 +174,8 @@ export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<File
   const results: FileResult[] = []
   for (const seed of seeds) {
     const runOptions = { seed, names, patienceMs, against, check, file }
-    const result = await runScenario(withResolvedPaths(scenario, dirname(file)), runOptions)
+    const played = await runScenario(withResolvedPaths(scenario, dirname(file)), runOptions)
+    const result = withStrayFailure(played, file)
     const location = {
       file: relative(folder, file),
       isOneOfMany: scenarios.length > 1,
@@ -181,8 +186,7 @@ export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<File
     onPlayed?.()
     if (job.bail && !results.at(-1)!.passed) break
   }
-  traces.save()
-  return results
+  return traces.save(results)
 }
 
 /** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
@@ -246,8 +250,21 @@ class TraceComparison {
     return { ...result, passed: false, traceOutcome: 'different', failure }
   }
 
-  save(): void {
-    if (this.#update) writeTraceFile(this.#path, this.#file.text, this.#previousText)
+  /** Writes the file if it is to be updated. Returns the results, failed if that was not possible. */
+  save(results: FileResult[]): FileResult[] {
+    if (!this.#update) return results
+    try {
+      writeTraceFile(this.#path, this.#file.text, this.#previousText)
+      return results
+    } catch (error) {
+      if (!(error instanceof LoadError)) throw error
+      const { message } = error
+      return results.map(result => {
+        if (result.traceOutcome !== 'written') return result
+        const failure = { message, at: result.elapsed, where: undefined, differences: [], events: [] }
+        return { ...result, passed: false, traceOutcome: 'missing', failure }
+      })
+    }
   }
 }
 
@@ -263,10 +280,17 @@ function removeStaleTraces(script: string, scenarios: readonly Scenario[]): void
 
 function writeTraceFile(path: string, text: string, before: string | undefined): void {
   if (text === '' || text === before) return
-  // Half a trace would be compared with ever after: write beside it, then put it in place.
+  // A partial trace would fail every later run: write a draft beside it, then rename.
   const draft = `${path}.new`
-  writeFileSync(draft, text)
-  renameSync(draft, path)
+  try {
+    writeFileSync(draft, text)
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw new LoadError(
+      `Failed to write the trace ${basename(path)}: ${describeFileError(error)}. Make its folder writable or free some space, then repeat --update.`,
+    )
+  }
 }
 
 /** Whether a scenario is among those that the words of `filter` and `tags` leave. */

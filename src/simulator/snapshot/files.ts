@@ -1,6 +1,7 @@
 /** Snapshots on disk. A browser build gets `snapshot-files.browser.ts` in its place. */
 import { readFileSync } from 'node:fs'
 import { removeStaleDrafts, writeFileAtomically } from '../../lib/atomic-write.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
 import { SnapshotError } from './envelope.ts'
 
 /**
@@ -14,7 +15,7 @@ export function readSnapshotFile(path: string): Uint8Array {
     return readFileSync(path)
   } catch (error) {
     throw new SnapshotError(
-      `Failed to read the snapshot '${path}': ${reasonOf(error)}. Give a file that \`modelhost-sim snapshot\` or \`saveSnapshot\` wrote.`,
+      `Failed to read the snapshot '${path}': ${describeFileError(error)}. Give a file that \`modelhost-sim snapshot\` or \`saveSnapshot\` wrote.`,
     )
   }
 }
@@ -25,22 +26,7 @@ export function writeSnapshotFile(path: string, bytes: Uint8Array): void {
     writeFileAtomically(path, bytes)
   } catch (error) {
     throw new SnapshotError(
-      `Failed to write the snapshot '${path}': ${reasonOf(error)}. Give a path where a file may be written.`,
+      `Failed to write the snapshot '${path}': ${describeFileError(error)}. Give a path where a file may be written.`,
     )
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EISDIR: 'that is a folder',
-  ENOTDIR: 'what it should lie in is no folder',
-  EACCES: 'it is not allowed',
-  EPERM: 'it is not allowed',
-  EROFS: 'nothing can be written there',
-  ENOSPC: 'there is no space left',
-}
-
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  return REASONS[code ?? ''] ?? message
 }
