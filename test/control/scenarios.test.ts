@@ -119,12 +119,12 @@ test.each([
   [
     'what depends on its client',
     `- do: { listDeployments: }\n    as: all\n  - fault: { verb: node.crash, nodeOf: '\${all[0].deploy_id}' }`,
-    "5:5: not played: it names what the scenario's own client has made",
+    "5:5: not played: it refers to a value saved by the scenario's own client",
   ],
   [
     'a moment that nobody knows',
     '- until: { get: { balance: }, where: 1 }\n  - at: { 5m: [{ fault: { verb: hub.down } }] }',
-    "its moment depends on the 'until' at 3:5",
+    "its time depends on the 'until' at 3:5",
   ],
   [
     'a rule again and again without end',
@@ -136,11 +136,11 @@ test.each([
     '- at: { 5m: [{ fault: { verb: node.crash, target: h100-9 } }] }',
     'the fleet has none of that name',
   ],
-  ['a moment that is none', '- at: { soon: [{ fault: { verb: hub.down } }] }', "3:11: 'soon' is no moment."],
+  ['a moment that is none', '- at: { soon: [{ fault: { verb: hub.down } }] }', "3:11: invalid time 'soon'."],
   [
     'a mistake in the file',
     '- at: { 5m: [{ fault: { verb: hub.dwon } }] }',
-    "story.yaml:3:27: 'hub.dwon' is none of the words there are. Did you mean 'hub.down'?",
+    "story.yaml:3:27: invalid value 'hub.dwon'. Did you mean 'hub.down'?",
   ],
 ])('%s is refused with the reason, and nothing has changed', async (_, steps, reason) => {
   const { start, sim } = await served({ 'story.yaml': `title: a story\nsteps:\n  ${steps}\n` })

@@ -254,7 +254,7 @@ describe('modelhost-sim scenarios', () => {
     write('scenarios/a.yaml', 'titel: a\nsteps: [{ advance: 1m }]\n')
     expect(await told({ filter: 'cold-start' })).toMatchObject({
       code: 2,
-      error: "Failed to load scenarios/a.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?\n",
+      error: "Failed to load scenarios/a.yaml:1:1: unknown key 'titel'. Did you mean 'title'?\n",
     })
     expect((await told({ folders: ['stories'] })).error).toBe(
       "Failed to list 'stories': there is no such folder. Give one that holds scenarios.\n",

@@ -164,10 +164,10 @@ describe('the option of a scenario', () => {
       ', names: { paths: { hosted: files } }',
       /story\.yaml:2:41: the names of the world:\n {2}paths\.hosted: 'files' makes/,
     ],
-    [', nams: ./names.json', "story.yaml:2:41: there is no key 'nams' here. Did you mean 'names'?"],
+    [', nams: ./names.json', "story.yaml:2:41: unknown key 'nams'. Did you mean 'names'?"],
     [
       ', strict_requests: true',
-      "story.yaml:2:41: there is no key 'strict_requests' here. Did you mean 'strictRequests'?",
+      "story.yaml:2:41: unknown key 'strict_requests'. Did you mean 'strictRequests'?",
     ],
     [', strictRequests: 1', "story.yaml:2:41: 'strictRequests': expected boolean, received number."],
   ])('a mistake in it is told with its place: %s', async (given, message) => {

@@ -422,10 +422,10 @@ describe('npx modelhost-sim run', () => {
       )
       const ts = spawn(file('syntax.ts', 'const a = 1\nconst b = = 2\n'))
       expect(ts).toMatchObject({ status: 2 })
-      expect(ts.stderr).toMatch(/syntax\.ts:2:10: syntax error: Unexpected "="\. Mend that line\.\n$/)
+      expect(ts.stderr).toMatch(/syntax\.ts:2:10: syntax error: Unexpected "="\. Fix that line\.\n$/)
       const js = spawn(file('syntax.js', 'const a = 1\nexport const b = = 2\n'))
       expect(js).toMatchObject({ status: 2 })
-      expect(js.stderr).toMatch(/syntax\.js:2:18: syntax error: Unexpected .*=.*\. Mend that line\.\n$/)
+      expect(js.stderr).toMatch(/syntax\.js:2:18: syntax error: Unexpected .*=.*\. Fix that line\.\n$/)
       const astray = (title: string, play: string) =>
         `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${title}', {}, ${play})\n`
       const hanging = spawn(

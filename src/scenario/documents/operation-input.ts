@@ -1,14 +1,14 @@
-/** What an operation takes, as a scenario in YAML or JSON writes it: the fields of path, query and body in one map. */
+/** The input of an operation in a scenario in YAML or JSON: the fields of path, query and body in one map. */
 import * as z from 'zod'
 import { isDuration } from '../../faults/kinds/fields.ts'
 import { DURATION_PATTERN } from '../../kernel/duration.ts'
 import { type AnyEndpoint, routeParamNames } from '../../service/endpoint.ts'
 import { operations } from '../../service/index.ts'
 
-/** `${made.deploy_id}`: what stands there is known when the step is played. */
+/** `${made.deploy_id}`: the value is known when the step is played. */
 const REFERENCE = /\$\{/
 
-/** A length of time, or what an earlier step saved. */
+/** A duration, or a reference to a saved value. */
 export const DurationOrReference = z
   .custom<string | number>(value => isDuration(value) || isReference(value), {
     error: "a duration of at least 0, like '90s', '10m' or '1h30m'",
@@ -18,7 +18,7 @@ export const DurationOrReference = z
     description: "As in '90s', '10m', '1h30m'; a number is milliseconds",
   })
 
-/** Strict at every depth: the service passes over what it does not know, and so would whoever mistypes a word. */
+/** The inputs by operation, strict at every depth: the service ignores unknown fields, so typos would pass unnoticed. */
 export const OPERATION_INPUTS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
   Object.entries(operations).map(([name, endpoint]) => [name, inputOf(endpoint as AnyEndpoint)]),
 )
@@ -43,13 +43,13 @@ function makeStrict(schema: z.ZodType): z.ZodType {
   }
   if (schema instanceof z.ZodNullable) return toStrict(schema.unwrap() as z.ZodType).nullable()
   if (schema instanceof z.ZodArray) return z.array(toStrict(schema.element as z.ZodType))
-  // One that says what else it takes means it.
+  // A declared catchall is intended.
   if (!(schema instanceof z.ZodObject) || schema.def.catchall !== undefined) return schema
   const shape = Object.entries(schema.shape).map(([name, field]) => [name, toStrict(field as z.ZodType)])
   return z.strictObject(Object.fromEntries(shape))
 }
 
-/** A value as its place takes it: what stands in an address is text, whatever YAML makes of it. */
+/** Converts the fields of path and query to text: YAML reads some of them as numbers or booleans. */
 export function toRequestInput(operation: string, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { path, query } = operations[operation as keyof typeof operations] as AnyEndpoint
   const inAddress = new Set([...routeParamNames(path), ...Object.keys(query)])
@@ -64,25 +64,25 @@ function isScalar(value: unknown): value is number | boolean {
   return typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** Whether a text holds what only a run can fill in. */
+/** Returns whether a value is a text with a reference. */
 export function isReference(value: unknown): boolean {
   return typeof value === 'string' && REFERENCE.test(value)
 }
 
-/** Whether a value, or anything in it, does. */
+/** Returns whether a value contains a reference at any depth. */
 export function containsReference(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return isReference(value)
   return Object.values(value).some(containsReference)
 }
 
-/** What an issue is about: a word that is not known or lacks, a type, a choice. Bounds are the service's to judge. */
+/** Issues that are reported before a step is played. Bounds are left to the service. */
 const CHECKED_ISSUE_CODES: readonly string[] = ['unrecognized_keys', 'invalid_type', 'invalid_value', 'invalid_union']
 
 /**
- * Whether a mistake can be told before the step is played.
+ * Returns whether an issue is a mistake in any case.
  *
- * @param value what stands where the issue is
- * @param isRefused the step expects the service to refuse it: then a wrong value may be meant, an unknown word never is
+ * @param value the value at the path of the issue
+ * @param isRefused whether the step expects a refusal: then an invalid value may be intended, an unknown field never is
  */
 export function isDefiniteMistake(issue: z.core.$ZodIssue, value: unknown, isRefused: boolean): boolean {
   if (issue.code === 'unrecognized_keys') return true
@@ -91,14 +91,14 @@ export function isDefiniteMistake(issue: z.core.$ZodIssue, value: unknown, isRef
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** The inputs for editors, by operation. */
+/** Returns the JSON Schema of each operation's input, for editors. */
 export function inputSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(OPERATION_INPUTS).map(([name, input]) => {
       const { $schema: _, ...schema } = z.toJSONSchema(input, {
         io: 'input',
         unrepresentable: 'any',
-        // What is kept unread is a matter of strict worlds.
+        // Only strict worlds need the marks of ignored fields.
         override: ({ jsonSchema }) => delete jsonSchema['x-unread'],
       })
       const { summary } = operations[name as keyof typeof operations]
@@ -111,7 +111,7 @@ export function inputSchemas(): Record<string, JsonSchema> {
         {
           description: summary,
           ...schema,
-          // Without anything that has to be given the map may be left out.
+          // An operation without required input may have no map.
           ...(schema.required === undefined && { type: ['object', 'null'] as never }),
           properties: Object.fromEntries(properties),
         },
@@ -120,7 +120,7 @@ export function inputSchemas(): Record<string, JsonSchema> {
   )
 }
 
-/** A schema that takes a reference wherever it takes a value. */
+/** Returns the schema with references accepted wherever a value is. */
 function allowReferences(schema: JsonSchema): JsonSchema {
   const inner: JsonSchema = {
     ...schema,

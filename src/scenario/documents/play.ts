@@ -1,4 +1,4 @@
-/** Plays a scenario that stands in a YAML or JSON file, by the same means that a script has. */
+/** Plays a scenario in YAML or JSON with the same API that scripts have. */
 
 import { UntilError } from '../../clock/until-error.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
@@ -8,13 +8,13 @@ import { type Props, type Scenario, scenario } from '../scenario.ts'
 import type { DocumentStep, ScenarioData } from './parse.ts'
 
 type SavedValues = Map<string, unknown>
-// biome-ignore lint/suspicious/noExplicitAny: what a file names is known only when it is played
+// biome-ignore lint/suspicious/noExplicitAny: the names in a file are known only when it is played
 type Dynamic = any
 
 /**
- * The scenario of a file.
+ * Creates the scenario of a file.
  *
- * @param file its path, so that a failure says in which of its lines
+ * @param file path of the file, so that a failure names its line
  */
 export function scenarioOf(
   { title, given, steps, tags, teaches, client, seeds }: ScenarioData,
@@ -35,7 +35,7 @@ async function playSteps(
     try {
       await playStep(props, step, saved, file)
     } catch (error) {
-      // Innermost first: what is planned fails in its own line.
+      // The innermost step comes first: a nested step fails in its own line.
       if (error instanceof Error && !error.stack?.includes(file))
         error.stack += `\n    at step (${file}:${step.position})`
       throw error
@@ -81,7 +81,7 @@ async function playStep(props: Props, step: DocumentStep, saved: SavedValues, fi
         await clock.until(isMatch, { within })
       } catch (error) {
         if (!(error instanceof UntilError)) throw error
-        // Unlike the condition of a script, this one can say what is lacking.
+        // Unlike the condition of a script, this one can list what differs.
         throw new CheckError(
           `until (within ${formatDuration(micros(within ?? '24h'))})`,
           differences(found, expected),
@@ -159,7 +159,7 @@ async function runQuery(
   }
 }
 
-/** A verb of the control plane's list as a verb of the cluster. */
+/** Executes a command through the cluster API of scripts. */
 async function runCommand({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Dynamic): Promise<void> {
   const [group, name] = verb.split('.') as [string, string]
   const { args: declared = {} } = COMMANDS[verb as keyof typeof COMMANDS] as { args?: object }
@@ -180,7 +180,7 @@ function save(saved: SavedValues, name: string | undefined, value: unknown): voi
   if (name !== undefined) saved.set(name, value)
 }
 
-/** A value with its `${name.field}` filled in: one that is nothing else keeps its type. */
+/** Replaces each `${name.field}` by its value. A text that is one reference takes the type of the value. */
 function fillReferences(value: unknown, saved: SavedValues): unknown {
   if (typeof value === 'string') {
     const [, whole] = /^\$\{([^}]*)\}$/.exec(value) ?? []
@@ -206,7 +206,7 @@ function getSaved(path: string, saved: SavedValues): unknown {
     if (next === undefined) {
       const available = typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : String(value)
       throw new Error(
-        `Failed to fill in \${${path}}: '${field}' is not there. There is ${available === '' ? 'nothing' : available}.`,
+        `Failed to fill in \${${path}}: '${field}' is missing. Available: ${available === '' ? 'nothing' : available}.`,
       )
     }
     value = next
@@ -214,7 +214,7 @@ function getSaved(path: string, saved: SavedValues): unknown {
   return value
 }
 
-/** `/…/` as a pattern; anything else as it is. */
+/** Converts `/…/` to a pattern; other texts stay as they are. */
 function toPattern(text: string | undefined): string | RegExp | undefined {
   const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
   return source === undefined ? text : new RegExp(source, flags)

@@ -1,23 +1,23 @@
-/** What is wrong in a scenario that stands in a file: every mistake with its line, its column and the nearest word. */
+/** Mistakes in a scenario file, each with its line, its column and the nearest known word. */
 import { isMap, type LineCounter, type Node, type Pair, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
 import { formatSuggestion, nearestWord } from '../../lib/did-you-mean.ts'
 
-/** Mistakes in a file, a line each. */
+/** The mistakes in a file, one on each line of the message. */
 export class DocumentError extends Error {
   override readonly name = 'DocumentError'
 }
 
 export type Path = readonly (string | number)[]
 
-/** What is wrong at a path, and what to do about it. */
+/** A mistake at a path, and how to fix it. */
 export interface Mistake {
   readonly path: Path
   readonly what: string
   readonly advice: string
 }
 
-/** Most mistakes that are told: whoever has made more has another file in mind. */
+/** Limits the list: a file with more mistakes is probably not a scenario. */
 const MAX_LISTED_MISTAKES = 40
 
 /** The mistakes of one file, in the order of its lines. */
@@ -27,7 +27,7 @@ export class MistakeList {
   readonly #document: YamlDocument.Parsed
   #mistakes: readonly { readonly offset: number; readonly text: string }[] = []
 
-  /** @param name what the file is called */
+  /** @param name the file's name in messages */
   constructor(name: string, document: YamlDocument.Parsed, lines: LineCounter) {
     this.#name = name
     this.#document = document
@@ -44,7 +44,7 @@ export class MistakeList {
     this.#mistakes = [...this.#mistakes, { offset, text }]
   }
 
-  /** @throws DocumentError where there is any */
+  /** @throws DocumentError if there are mistakes */
   throwIfAny(): void {
     if (this.#mistakes.length === 0) return
     const lines = this.#mistakes.toSorted((one, other) => one.offset - other.offset).map(({ text }) => text)
@@ -54,13 +54,13 @@ export class MistakeList {
     )
   }
 
-  /** `line:column` */
+  /** Returns `line:column`. */
   formatPosition(path: Path): string {
     const { line, col } = this.#lines.linePos(this.#offsetOf(path))
     return `${line}:${col}`
   }
 
-  /** Where a path begins: its key where it has one, else the nearest thing around it. */
+  /** Returns the offset of a path: of its key, or of the nearest node around it. */
   #offsetOf(path: Path): number {
     for (let length = path.length; length > 0; length--) {
       const holder = this.#document.getIn(path.slice(0, length - 1), true)
@@ -77,7 +77,7 @@ export class MistakeList {
   }
 }
 
-/** The mistakes that a schema finds in the value at a path. */
+/** Converts the issues of a schema for the value at a path to mistakes. */
 export function findMistakes(
   schema: z.ZodType,
   value: unknown,
@@ -85,7 +85,7 @@ export function findMistakes(
   issues: readonly z.core.$ZodIssue[],
 ): Mistake[] {
   const unknown = issues.flatMap(issue => unknownKeys(schema, value, path, issue))
-  // A word that is mistyped is lacking as well, and the mistyping is what to mend.
+  // A mistyped key is also a missing key: only the typo is reported.
   const meant = new Set(unknown.map(({ meant }) => meant))
   return issues.flatMap(issue => {
     if (issue.code === 'unrecognized_keys' || issue.code === 'invalid_key') {
@@ -96,7 +96,7 @@ export function findMistakes(
   })
 }
 
-/** Names that an issue says are not taken, each with the place of the one that was meant. */
+/** Returns the unknown keys of an issue, each with the path of the key that was probably meant. */
 function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.core.$ZodIssue) {
   const isKey = issue.code === 'invalid_key'
   if (!isKey && issue.code !== 'unrecognized_keys') return []
@@ -109,7 +109,7 @@ function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.cor
     const meant = nearestWord(key, unusedKeys) ?? nearestWord(key, allowed)
     const list = allowed.length > 20 ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
     const advice = meant ? `Did you mean '${meant}'?` : list
-    const what = `there is no key '${key}' here`
+    const what = `unknown key '${key}'`
     return {
       issue,
       meant: meant && [...parentPath, meant].join('/'),
@@ -127,25 +127,26 @@ function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake
   const allowedValues = allowedValuesOf(issue)
   if (allowedValues !== undefined && found !== undefined) {
     const given = typeof found === 'string' ? found : JSON.stringify(found)
-    const what = `'${given}' is none of the words there are`
-    return { path: at, what, advice: formatSuggestion(given, allowedValues, `Words are ${allowedValues.join(', ')}`) }
+    const what = `invalid value '${given}'`
+    const fallback = `Allowed values: ${allowedValues.join(', ')}`
+    return { path: at, what, advice: formatSuggestion(given, allowedValues, fallback) }
   }
   const key = inner.at(-1)
   if (found === undefined) return { path: at.slice(0, -1), what: `'${String(key)}' is missing`, advice: 'Add it' }
   const named = key === undefined ? 'the file' : `'${String(key)}'`
-  // A type that is judged by a function is told in the function's own words.
-  if (issue.code === 'custom') return { path: at, what: `${named} is no such value`, advice: `Give ${issue.message}` }
-  return { path: at, what: `${named}: ${describeIssue(issue, found)}`, advice: 'Mend it' }
+  // A type that is checked by a function has its own message.
+  if (issue.code === 'custom') return { path: at, what: `invalid value of ${named}`, advice: `Give ${issue.message}` }
+  return { path: at, what: `${named}: ${describeIssue(issue, found)}`, advice: 'Fix it' }
 }
 
-/** The words that would do, where only words do. */
+/** Returns the allowed values if there is a fixed set of them. */
 function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   const words = issue.code === 'invalid_union' && 'options' in issue ? issue.options : undefined
   return Array.isArray(words) ? words.map(String) : undefined
 }
 
-/** Names that may stand at a path of a schema. */
+/** Returns the keys that a schema allows at a path. */
 function allowedKeysAt(schema: z.ZodType, value: unknown, path: Path): string[] {
   let at: unknown = unwrapSchema(schema, value)
   for (const [i, step] of path.entries()) {
@@ -163,7 +164,7 @@ function allowedKeysAt(schema: z.ZodType, value: unknown, path: Path): string[] 
   return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
 }
 
-/** What stands in a wrapper; of the kinds of a fault, the one that the value names. */
+/** Returns the schema inside optional and nullable; of a union, the option that the value selects. */
 function unwrapSchema(schema: unknown, value: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapSchema(schema.unwrap(), value)
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
@@ -181,7 +182,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   )
 }
 
-/** What is wrong; of a value that may be of several types, which these are. */
+/** Returns the text of an issue; of a union of types, it lists the types. */
 function describeIssue(issue: z.core.$ZodIssue, found: unknown): string {
   const types = issue.code === 'invalid_union' ? issue.errors.map(([only]) => only) : []
   const names = types.flatMap(only => (only?.code === 'invalid_type' && only.path.length === 0 ? [only.expected] : []))

@@ -1,4 +1,4 @@
-/** Scenarios as data: what may stand in a YAML or JSON file. The one schema for reading it and for editors. */
+/** The schema of scenarios in YAML and JSON, for the reader and for editors. */
 import * as z from 'zod'
 import { RuleSchema, TIME_INPUT_PATTERN } from '../../faults/rules.ts'
 import { DURATION_PATTERN } from '../../kernel/duration.ts'
@@ -10,9 +10,9 @@ import { isCountRange } from '../events.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
 
 const OPERATIONS = Object.keys(operations)
-/** What can be looked at beside the service's own operations. */
+/** Queries beside the operations of the service. */
 export const QUERIES = ['balance', 'cost', 'rent', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
-/** What a look beside the operations takes; `value` takes anything. */
+/** The input of each query beside the operations; `value` takes any. */
 const QUERY_INPUTS: Readonly<Partial<Record<(typeof QUERIES)[number], object>>> = {
   balance: { type: 'null' },
   nodes: { type: 'null' },
@@ -25,69 +25,74 @@ const QUERY_INPUTS: Readonly<Partial<Record<(typeof QUERIES)[number], object>>> 
 
 const Anything = z.unknown()
 
-/** One key, the operation, and its input. */
+/** A map with one key, the operation, and its input as the value. */
 function call(names: readonly string[], describe: string) {
   return z.partialRecord(z.enum(names as [string, ...string[]]), Anything).describe(describe)
 }
 
-const Call = call(OPERATIONS, 'An operation of the service and its input, path, query and body in one')
+const Call = call(
+  OPERATIONS,
+  'An operation of the service and its input: the fields of path, query and body in one map',
+)
 const Query = call(
   [...OPERATIONS, ...QUERIES],
-  'What to look at: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
+  'What to read: an operation and its input, or balance, cost (an id), rent (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
-const Expected = Anything.describe('The fields that matter; /…/ is a pattern; lists have their full length')
+const Expected = Anything.describe(
+  'The expected fields; others are ignored. /…/ is a pattern. Lists are compared in full length',
+)
 const Refused = z
   .strictObject({
     status: z.int().describe('The status of the refusal'),
-    message: z.string().optional().describe('A part of what the service says, or /a pattern/'),
+    message: z.string().optional().describe('A part of the message of the service, or /a pattern/'),
   })
-  .describe('The refusal that it should meet')
+  .describe('The refusal that the call should get')
 const SaveAs = z
   .string()
   .regex(/^[A-Za-z_]\w*$/)
-  .describe('Saves the answer under this name: later steps take its fields with a dollar sign and braces')
-const Token = z.string().describe('Sent with this token instead of the first of the world')
-const CheckLabel = z.string().describe('Names the check in the report')
+  .describe('Saves the answer under this name. Later steps refer to its fields with a dollar sign and braces')
+const Token = z.string().describe('The API token to send. Default: the first of the world')
+const CheckLabel = z.string().describe('Name of the check in the report')
 
-/** A verb of the world: something breaks or is mended. */
+/** A command: something breaks or recovers. */
 export const CommandFault = z
   .strictObject({
-    verb: z.enum(Object.keys(COMMANDS) as [string, ...string[]]).describe('What happens to the fleet or the account'),
-    target: z.string().optional().describe('What it happens to, as in h100-0'),
+    verb: z.enum(Object.keys(COMMANDS) as [string, ...string[]]).describe('Name of the command, as in node.crash'),
+    target: z.string().optional().describe('The target of the command, as in h100-0'),
     nodeOf: z
       .string()
       .optional()
-      .describe('Instead of a target: the node of this deployment, hosted instance or container'),
-    args: z.record(z.string(), Anything).optional().describe('Arguments of the verb by name'),
-    at: DurationOrReference.optional().describe('How long from now'),
+      .describe('Instead of a target: the deployment, hosted instance or container whose node is the target'),
+    args: z.record(z.string(), Anything).optional().describe('Arguments of the command by name'),
+    at: DurationOrReference.optional().describe('Delay from now'),
   })
-  .describe('Breaks or mends something; GET /_sim/commands lists the verbs')
+  .describe('Executes a command on the fleet; GET /_sim/commands lists the commands')
 
-/** A rule of faults of the wire. */
-export const WireFault = RuleSchema.describe('A rule of faults of the wire: docs/faults.md has every kind')
+/** A fault rule. */
+export const WireFault = RuleSchema.describe('A fault rule; docs/faults.md lists the kinds')
 
-/** What the journal calls things. */
-export const EventKind = z.enum(JOURNAL_KINDS as [string, ...string[]]).describe('What the journal calls it')
-/** An event with more than its kind. */
+/** A kind of journal entry. */
+export const EventKind = z.enum(JOURNAL_KINDS as [string, ...string[]]).describe('Kind of journal entry')
+/** An event by its kind and more. */
 export const EventFields = z.strictObject({
   kind: EventKind,
-  subject: z.string().optional().describe('Wire id or name of the thing, or /a pattern/'),
+  subject: z.string().optional().describe('Id or name of the subject, or /a pattern/'),
   fields: z.record(z.string(), Anything).optional(),
 })
-const Event = z.union([EventKind, EventFields]).describe('An event of the journal: its kind, or more of it')
+const Event = z.union([EventKind, EventFields]).describe('A journal entry: its kind, or its kind, subject and fields')
 export const LeadsTo = z.strictObject({
   event: Event,
   to: Event,
   within: DurationOrReference,
-  sameSubject: z.boolean().optional().describe('Both have to be of one thing'),
+  sameSubject: z.boolean().optional().describe('Both entries must have the same subject'),
 })
 export const CountOf = z.strictObject({
   event: Event,
   range: z
     .custom<number | string>(value => isCountRange(value) || isReference(value), {
-      error: "how often, as in 3, '1..3', '2..' or '..4'",
+      error: "a count, as in 3, '1..3', '2..' or '..4'",
     })
-    .meta({ type: ['string', 'integer'] as never, description: "How often: 3, '1..3', '2..', '..4'" }),
+    .meta({ type: ['string', 'integer'] as never, description: "A count or a range: 3, '1..3', '2..', '..4'" }),
   what: CheckLabel.optional(),
 })
 const HeldCondition = z.strictObject({ get: Query, is: Expected, what: CheckLabel.optional() })
@@ -100,7 +105,7 @@ interface StepKinds {
 const Steps: z.ZodType = z.lazy(() => z.array(Step))
 const stepsByKey = (pattern: string) => z.record(z.string().meta({ pattern }), Steps)
 
-/** The kinds of steps, each by the key that only it has. */
+/** The kinds of steps, each by the key that only this kind has. */
 export const STEP_SCHEMAS = {
   do: z
     .strictObject({ do: Call, as: SaveAs.optional(), token: Token.optional(), refused: Refused.optional() })
@@ -111,32 +116,36 @@ export const STEP_SCHEMAS = {
       as: SaveAs.optional(),
       token: Token.optional(),
     })
-    .describe('Looks at something and checks it'),
-  advance: z.strictObject({ advance: DurationOrReference }).describe('Moves time on'),
+    .describe('Reads something and checks it'),
+  advance: z.strictObject({ advance: DurationOrReference }).describe('Advances time'),
   until: z
     .strictObject({
       until: z.strictObject({ get: Query, where: Expected, within: DurationOrReference.optional() }),
       token: Token.optional(),
     })
-    .describe('Moves time until a look fits, 24h at most unless given'),
+    .describe('Advances time until the query matches. Default limit: 24h'),
   fault: z
     .strictObject({ fault: z.union([CommandFault, WireFault]) })
-    .describe('Breaks or mends something, or adds a rule of faults of the wire'),
+    .describe('Executes a command, or adds a fault rule'),
   always: z
     .strictObject({ always: HeldCondition, token: Token.optional() })
-    .describe('Holds from now on, at every change'),
-  never: z.strictObject({ never: HeldCondition, token: Token.optional() }).describe('Never comes to hold from now on'),
-  leadsTo: z.strictObject({ leadsTo: LeadsTo }).describe('After every event of one kind another, in time'),
-  countOf: z.strictObject({ countOf: CountOf }).describe('How often something has happened so far'),
+    .describe('Asserts that the query matches from now on, at every change'),
+  never: z
+    .strictObject({ never: HeldCondition, token: Token.optional() })
+    .describe('Asserts that the query does not match from now on'),
+  leadsTo: z.strictObject({ leadsTo: LeadsTo }).describe('Asserts that each event is followed by another in time'),
+  countOf: z.strictObject({ countOf: CountOf }).describe('Asserts how often an event has happened so far'),
   at: z
-    .strictObject({ at: stepsByKey(TIME_INPUT_PATTERN).describe('Steps by how long from now they are done') })
-    .describe('Plans steps'),
+    .strictObject({
+      at: stepsByKey(TIME_INPUT_PATTERN).describe('Steps by their delay from now, or their virtual time'),
+    })
+    .describe('Schedules steps'),
   every: z
     .strictObject({
       every: stepsByKey(DURATION_PATTERN).describe('Steps by their interval'),
       times: z.int().min(1).optional(),
     })
-    .describe('Plans steps again and again'),
+    .describe('Schedules steps that repeat'),
 } as const satisfies StepKinds
 
 export type StepKind = keyof typeof STEP_SCHEMAS
@@ -145,23 +154,23 @@ const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEP_SCHEMAS))
 
 export const GivenWorld = z
   .strictObject(OPTION_SCENARIO_KEYS)
-  .describe('The world that the scenario begins in: the options of createSimulator')
+  .describe('The initial world: options of createSimulator')
 
 /** A whole file. */
 export const ScenarioDocument = z
   .strictObject({
     $schema: z.string().optional(),
-    title: z.string().min(1).describe('A sentence: what happens'),
+    title: z.string().min(1).describe('What happens, in one sentence'),
     tags: z.array(z.string()).optional(),
-    teaches: z.string().optional().describe('What one learns from it'),
-    client: z.string().optional().describe('What a good client does about it'),
-    seeds: z.enum(['any', 'own']).optional().describe('own for a story that needs its seed'),
+    teaches: z.string().optional().describe('What the reader learns'),
+    client: z.string().optional().describe('What a good client does'),
+    seeds: z.enum(['any', 'own']).optional().describe('own if the scenario works only with its own seed'),
     given: GivenWorld.optional(),
-    steps: Steps.describe('What is done, in order'),
+    steps: Steps.describe('The steps, in order'),
   })
   .describe('A scenario of modelhost-sim')
 
-/** The schema for editors: it knows what each operation takes, too. */
+/** Returns the JSON Schema for editors, with the input of each operation. */
 export function scenarioJsonSchema(): unknown {
   const named = (names: Readonly<Record<string, unknown>>) => ({
     type: 'object',
@@ -179,7 +188,7 @@ export function scenarioJsonSchema(): unknown {
   }
   const schema = z.toJSONSchema(ScenarioDocument, {
     io: 'input',
-    // What is judged by a function says its type beside it.
+    // Types that are checked by a function declare their type in `meta`.
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       const def = (zodSchema as unknown) === Call ? 'call' : (zodSchema as unknown) === Query ? 'look' : undefined
@@ -189,4 +198,25 @@ export function scenarioJsonSchema(): unknown {
     },
   })
   return { ...schema, $defs: { ...schema.$defs, ...defs } }
+}
+
+/** Returns whether a fault is a fault rule; otherwise it is a command. */
+export function isRule(fault: unknown): boolean {
+  return typeof fault === 'object' && fault !== null && ('on' in fault || 'fault' in fault)
+}
+
+/** Returns the schema of a step for the form that its body has, so that a mistake is reported for that form only. */
+export function narrowStepSchema(kind: StepKind, body: Record<string, unknown>): z.ZodObject {
+  const part = (typeof body[kind] === 'object' && body[kind] !== null ? body[kind] : {}) as Record<string, unknown>
+  const event = (name: string) => (typeof part[name] === 'object' && part[name] !== null ? EventFields : EventKind)
+  switch (kind) {
+    case 'fault':
+      return z.strictObject({ fault: isRule(body.fault) ? WireFault : CommandFault })
+    case 'leadsTo':
+      return z.strictObject({ leadsTo: LeadsTo.extend({ event: event('event'), to: event('to') }) })
+    case 'countOf':
+      return z.strictObject({ countOf: CountOf.extend({ event: event('event') }) })
+    default:
+      return STEP_SCHEMAS[kind]
+  }
 }

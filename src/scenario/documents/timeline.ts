@@ -1,24 +1,25 @@
-/** The timeline of a scenario that stands in a YAML or JSON file: what can be played beside a client. */
+/** The timeline of a scenario in YAML or JSON: the part that can be played beside a client. */
 
 import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import type { Command } from '../../simulation/operations/commands.ts'
 import type { TimelineAct, TimelinePlan } from '../../simulator/timelines.ts'
-import { type DocumentStep, isRule, type ScenarioData } from './parse.ts'
+import type { DocumentStep, ScenarioData } from './parse.ts'
+import { isRule } from './schema.ts'
 
-/** Most rules that a rule which comes again and again is made into. */
+/** The most copies that a repeated fault rule is expanded to. */
 const MAX_RULE_REPEATS = 100
 
-/** What a step stands in. */
+/** The time and the repetition of the steps around a step. */
 interface StepContext {
   readonly at: Micros
   readonly repeat?: { readonly interval: Micros; readonly times: number | undefined }
 }
 
 /**
- * What of a scenario plays beside a client: its verbs of the world and its rules of faults, each at its moment after the
- * start. `advance` moves the moments of what stands below it; what the client does is left to the client. After an
- * `until` nobody knows the moments beforehand, so what stands below one is not played.
+ * Returns the commands and fault rules of a scenario, each with its time after the start. `advance` adds to the times of
+ * the steps after it. Steps of the client are left to the client. Steps after an `until` are skipped, because their
+ * times are not known beforehand. Each skipped step is listed in `problems`.
  */
 export function timelineOf({ title, steps }: ScenarioData, name: string): TimelinePlan {
   const acts: TimelineAct[] = []
@@ -29,11 +30,11 @@ export function timelineOf({ title, steps }: ScenarioData, name: string): Timeli
 
   const fault = (step: DocumentStep, around: StepContext) => {
     const { fault } = step.body
-    if (/\$\{/.test(JSON.stringify(fault))) skip(step, "it names what the scenario's own client has made")
+    if (/\$\{/.test(JSON.stringify(fault))) skip(step, "it refers to a value saved by the scenario's own client")
     else if (isRule(fault)) rule(step, fault as FaultRule, around)
     else {
       const { verb, target, nodeOf, args, at } = fault as { nodeOf?: string; at?: string } & Command
-      if (nodeOf !== undefined) return skip(step, 'nodeOf is chosen when a script comes to it; give a target')
+      if (nodeOf !== undefined) return skip(step, 'nodeOf is resolved while a scenario is played; give a target')
       const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
       const moment = around.at + (at === undefined ? 0 : toMicros(at, step))
       acts.push({ at: moment, command, ...around.repeat })
@@ -43,7 +44,8 @@ export function timelineOf({ title, steps }: ScenarioData, name: string): Timeli
   const rule = (step: DocumentStep, rule: FaultRule, { at, repeat }: StepContext) => {
     if (repeat === undefined) return acts.push({ at, rule })
     const { interval, times = Number.POSITIVE_INFINITY } = repeat
-    if (times > MAX_RULE_REPEATS) return skip(step, `a rule in 'every' needs times, ${MAX_RULE_REPEATS} at most`)
+    if (times > MAX_RULE_REPEATS)
+      return skip(step, `a fault rule in 'every' needs 'times', at most ${MAX_RULE_REPEATS}`)
     for (let round = 0; round < times; round++) {
       const named = rule.name === undefined || round === 0 ? {} : { name: `${rule.name}-${round + 1}` }
       acts.push({ at: at + round * interval, rule: { ...rule, ...named } })
@@ -53,9 +55,9 @@ export function timelineOf({ title, steps }: ScenarioData, name: string): Timeli
   const walkNested = (step: DocumentStep, around: StepContext) => {
     for (const [when, planned] of Object.entries(step.nestedSteps)) {
       if (step.kind === 'at') {
-        if (/^\d{4}-/.test(when)) skip(step, 'a time of the world may have passed; give a duration')
+        if (/^\d{4}-/.test(when)) skip(step, 'a virtual time may have passed; give a duration')
         else walk(planned, { ...around, at: around.at + toMicros(when, step) })
-      } else if (around.repeat) skip(step, "an 'every' in another one has no end")
+      } else if (around.repeat) skip(step, "an 'every' inside another is not supported")
       else {
         const interval = toMicros(when, step)
         const times = step.body.times as number | undefined
@@ -69,7 +71,7 @@ export function timelineOf({ title, steps }: ScenarioData, name: string): Timeli
     let until: DocumentStep | undefined
     for (const step of list) {
       const isPlayed = step.kind === 'fault' || step.kind === 'at' || step.kind === 'every'
-      if (isPlayed && until) skip(step, `its moment depends on the 'until' at ${until.position}`)
+      if (isPlayed && until) skip(step, `its time depends on the 'until' at ${until.position}`)
       else if (step.kind === 'fault') fault(step, { ...around, at })
       else if (isPlayed) walkNested(step, { ...around, at })
       else if (step.kind === 'advance') at += toMicros(step.body.advance as string, step)

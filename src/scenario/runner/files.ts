@@ -140,7 +140,7 @@ function isModule(file: string): boolean {
 }
 
 function describeLoadError(error: unknown, file: string, name: string, folder: string): string {
-  if (!(error instanceof Error)) return `it threw ${String(error)}. Mend it.`
+  if (!(error instanceof Error)) return `it threw ${String(error)}. Fix it.`
   const { code } = error as { code?: string }
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
     if (/'modelhost-sim(\/|')/.test(error.message)) {
@@ -159,7 +159,7 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
   const text = `${error.message}\n${error.stack ?? ''}`
   const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
   const what = isSyntax ? `syntax error: ${reason}` : reason
-  return place ? `${name}:${place}: ${what}. Mend that line.` : `${what}. Mend it.`
+  return place ? `${name}:${place}: ${what}. Fix that line.` : `${what}. Fix it.`
 }
 
 /** Line and column at which a text of an error names the file. */

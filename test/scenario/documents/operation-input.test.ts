@@ -34,67 +34,67 @@ const DURATION = "Give a duration of at least 0, like '90s', '10m' or '1h30m'."
 
 describe('a mistake is told with its line, its column and the nearest word', () => {
   test.each([
-    [step('advance: [1]'), `3:5: 'advance' is no such value. ${DURATION}`],
-    [step('advance: 10 min'), `3:5: 'advance' is no such value. ${DURATION}`],
-    [step('advance: -1s'), `3:5: 'advance' is no such value. ${DURATION}`],
+    [step('advance: [1]'), `3:5: invalid value of 'advance'. ${DURATION}`],
+    [step('advance: 10 min'), `3:5: invalid value of 'advance'. ${DURATION}`],
+    [step('advance: -1s'), `3:5: invalid value of 'advance'. ${DURATION}`],
     [
       step('until: { get: { listDeployments: }, where: [], within: soon }'),
-      `3:52: 'within' is no such value. ${DURATION}`,
+      `3:52: invalid value of 'within'. ${DURATION}`,
     ],
     [
       step('leadsTo: { event: node.crashed, to: node.repaired, within: soon }'),
-      `3:56: 'within' is no such value. ${DURATION}`,
+      `3:56: invalid value of 'within'. ${DURATION}`,
     ],
-    [step('fault: { verb: hub.down, at: soon }'), `3:30: 'at' is no such value. ${DURATION}`],
+    [step('fault: { verb: hub.down, at: soon }'), `3:30: invalid value of 'at'. ${DURATION}`],
     [
       step('at:\n      5 min:\n        - fault: { verb: hub.down }'),
-      "4:7: '5 min' is no moment. Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'.",
+      "4:7: invalid time '5 min'. Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'.",
     ],
     [
       step('every:\n      0s:\n        - fault: { verb: hub.down }'),
-      "4:7: '0s' is no interval. Give a duration above 0, as in '1h'.",
+      "4:7: invalid interval '0s'. Give a duration above 0, as in '1h'.",
     ],
     [
       step('do: { getDeployment: { deployid: a } }'),
-      "3:28: there is no key 'deployid' here. Did you mean 'deploy_id'?",
+      "3:28: unknown key 'deployid'. Did you mean 'deploy_id'?",
     ],
     [step('do: { getDeployment: }'), "3:11: 'deploy_id' is missing. Add it."],
-    [step('do: { getDeployment: abc }'), "3:11: what 'getDeployment' takes is a map. Give its fields by their names."],
+    [step('do: { getDeployment: abc }'), "3:11: the input of 'getDeployment' must be a map. Give its fields by their names."],
     [
       step('do:\n      createLlmDeployment:\n        model_name: acme/chat\n        gpu: H10-80GB'),
-      "6:9: 'H10-80GB' is none of the words there are. Did you mean 'H100-80GB'?",
+      "6:9: invalid value 'H10-80GB'. Did you mean 'H100-80GB'?",
     ],
     [
       step('do: { createLlmDeployment: { model_name: a/b, gpu: H100-80GB, hub: { rpo: a/b-8b } } }'),
-      "3:74: there is no key 'rpo' here. Did you mean 'repo'?",
+      "3:74: unknown key 'rpo'. Did you mean 'repo'?",
     ],
     [
       step('do: { createLlmDeployment: { model_name: a/b, gpu: H100-80GB, settings: { max_instance: 2 } } }'),
-      "3:79: there is no key 'max_instance' here. Did you mean 'max_instances'?",
+      "3:79: unknown key 'max_instance'. Did you mean 'max_instances'?",
     ],
     [
       step('do: { createLlmDeployment: { model_name: a/b, gpu: H100-80GB, num_gpus: two } }'),
-      "3:67: 'num_gpus': Input should be a valid integer. Mend it.",
+      "3:67: 'num_gpus': Input should be a valid integer. Fix it.",
     ],
     [
       step('do: { createLlmDeployment: { model_nam: acme/chat } }\n    refused: { status: 422 }'),
-      "3:34: there is no key 'model_nam' here. Did you mean 'model_name'?",
+      "3:34: unknown key 'model_nam'. Did you mean 'model_name'?",
     ],
     [step('do: { uploadFile: { purpose: batch } }'), "3:11: 'file' is missing. Add it."],
-    [step('expect: { get: { listBatches: { limt: 1 } } }'), "3:37: there is no key 'limt' here. Did you mean 'limit'?"],
+    [step('expect: { get: { listBatches: { limt: 1 } } }'), "3:37: unknown key 'limt'. Did you mean 'limit'?"],
     [
       step('always: { get: { listBatches: { limit: one } }, is: {} }'),
-      "3:37: 'limit': Input should be a valid integer. Mend it.",
+      "3:37: 'limit': Input should be a valid integer. Fix it.",
     ],
-    [step('expect: { get: { node: } }'), "3:22: 'node' names nothing. Give a name or an id, as in node: …."],
-    [step('expect: { get: { balance: mine } }'), "3:22: 'balance' takes nothing. Leave what is behind it out."],
+    [step('expect: { get: { node: } }'), "3:22: 'node' needs a name or an id. Give one, as in node: …."],
+    [step('expect: { get: { balance: mine } }'), "3:22: 'balance' takes no input. Remove its value."],
     [given('fixtures: emty'), /^3:3: fixture 'emty': there is no fixture of that name\. Did you mean 'empty'\?/],
     [given('fixtures: ./mine'), /^3:3: fixture '.*mine': there is no such folder\. Give the path of a folder/],
     [
       given('profile: quik'),
       /^3:3: expected a profile, got 'quik': there is none of that name\. Did you mean 'quick'\?/,
     ],
-    [given('weather: lunch-day'), /^3:3: there is no weather 'lunch-day'\. Did you mean 'launch-day'\?/],
+    [given('weather: lunch-day'), /^3:3: unknown weather 'lunch-day'\. Did you mean 'launch-day'\?/],
   ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
     if (expected instanceof RegExp) expect(await said(text)).toMatch(expected)
     else expect(await said(text)).toBe(expected)

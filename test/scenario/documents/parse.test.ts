@@ -67,21 +67,21 @@ steps:
 `
   const said = (await mistake(text)).split('\n').map(line => line.replace(/^(Failed to load )?story\.yaml:/, ''))
   expect(said).toEqual([
-    "1:1: there is no key 'titel' here. Did you mean 'title'?",
+    "1:1: unknown key 'titel'. Did you mean 'title'?",
     expect.stringMatching(/^2:10: .*'emty'.* Did you mean 'empty'\? /),
-    "2:26: there is no key 'seeed' here. Did you mean 'seed'?",
+    "2:26: unknown key 'seeed'. Did you mean 'seed'?",
     "2:36: the names of the world: fields.hbu: there is no such word. Did you mean 'hub'?",
-    "4:34: there is no key 'modelname' here. Did you mean 'model_name'?",
-    "4:56: there is no key 'gpus' here. Did you mean 'gpu'?",
-    "4:65: 'H100' is none of the words there are. Did you mean 'H100-80GB'?",
-    "6:5: there is no step 'advnace'. Did you mean 'advance'?",
-    "7:74: there is no key 'wehre' here. Did you mean 'where'?",
-    "7:102: 'within' is no such value. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
-    "8:5: there is no key 'as' here. Keys are until, token.",
-    "10:7: '1x' is no moment. Give a duration from now, as in '5m', or a time of the world, as in '2026-01-01T01:00:00Z'.",
-    "11:20: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
-    `11:37: \${maed.deploy_id} names nothing that an earlier step saved. Did you mean 'made'?`,
-    "13:11: one step has both 'advance' and 'fault'. Make two steps of it.",
+    "4:34: unknown key 'modelname'. Did you mean 'model_name'?",
+    "4:56: unknown key 'gpus'. Did you mean 'gpu'?",
+    "4:65: invalid value 'H100'. Did you mean 'H100-80GB'?",
+    "6:5: unknown step 'advnace'. Did you mean 'advance'?",
+    "7:74: unknown key 'wehre'. Did you mean 'where'?",
+    "7:102: invalid value of 'within'. Give a duration of at least 0, like '90s', '10m' or '1h30m'.",
+    "8:5: unknown key 'as'. Keys are until, token.",
+    "10:7: invalid time '1x'. Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'.",
+    "11:20: invalid value 'node.crsh'. Did you mean 'node.crash'?",
+    `11:37: no earlier step saves \${maed.deploy_id}. Did you mean 'made'?`,
+    "13:11: one step has both 'advance' and 'fault'. Split it into two steps.",
     "14:14: there is no operation 'createLlmDeploymnt'. Did you mean 'createLlmDeployment'?",
   ])
 })
@@ -96,67 +96,67 @@ describe('a mistake is told with its line, its column and the nearest word', () 
   test.each([
     [
       'titel: a story\nsteps:\n  - advance: 1m\n',
-      "story.yaml:1:1: there is no key 'titel' here. Did you mean 'title'?",
+      "story.yaml:1:1: unknown key 'titel'. Did you mean 'title'?",
     ],
     ['title: a story\n', "story.yaml:1:1: 'steps' is missing. Add it."],
     [
       'title: a\ngiven:\n  fixture: empty\nsteps:\n  - advance: 1m\n',
-      "story.yaml:3:3: there is no key 'fixture' here. Did you mean 'fixtures'?",
+      "story.yaml:3:3: unknown key 'fixture'. Did you mean 'fixtures'?",
     ],
     [
       '',
-      /^story\.yaml:1:1: the file holds no scenario\. Give a map of title, steps and what else docs\/scenarios\.md has\.$/,
+      /^story\.yaml:1:1: the file does not hold a scenario\. Give a map with title, steps and the other keys of docs\/scenarios\.md\.$/,
     ],
-    ['- advance: 1m\n', /^story\.yaml:1:1: the file holds no scenario\. Give a map of title, steps/],
+    ['- advance: 1m\n', /^story\.yaml:1:1: the file does not hold a scenario\. Give a map with title, steps/],
     [
       `${STEP}  - advance: 1m\n---\ntitle: another\n`,
-      'story.yaml:4:1: a second document begins here. Keep one scenario a file.',
+      'story.yaml:4:1: a second document begins here. Put each scenario into its own file.',
     ],
     [
       'title: a\ngiven: { toString: 1 }\nsteps:\n  - advance: 1m\n',
-      /^story\.yaml:2:10: there is no key 'toString' here\. Keys are fixtures, /,
+      /^story\.yaml:2:10: unknown key 'toString'\. Keys are fixtures, /,
     ],
     [
       `${STEP}  - fault: { verb: { hub: down } }\n`,
-      /^story\.yaml:3:14: '\{"hub":"down"\}' is none of the words there are\. Words are /,
+      /^story\.yaml:3:14: invalid value '\{"hub":"down"\}'\. Allowed values: /,
     ],
     [
       'title: a\ngiven: { seed: {} }\nsteps:\n  - advance: 1m\n',
-      "story.yaml:2:10: 'seed': expected string or number, received object. Mend it.",
+      "story.yaml:2:10: 'seed': expected string or number, received object. Fix it.",
     ],
     [
       `${STEP}  - countOf: { event: instance.ready, range: 3..1 }\n`,
-      "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
+      "story.yaml:3:39: invalid value of 'range'. Give a count, as in 3, '1..3', '2..' or '..4'.",
     ],
     [
       `${STEP}  - countOf: { event: instance.ready, range: 1.5 }\n`,
-      "story.yaml:3:39: 'range' is no such value. Give how often, as in 3, '1..3', '2..' or '..4'.",
+      "story.yaml:3:39: invalid value of 'range'. Give a count, as in 3, '1..3', '2..' or '..4'.",
     ],
     [
       'title: a\ngiven: { inferencePac: clock }\nsteps:\n  - advance: 1m\n',
-      "story.yaml:2:10: there is no key 'inferencePac' here. Did you mean 'inferencePace'?",
+      "story.yaml:2:10: unknown key 'inferencePac'. Did you mean 'inferencePace'?",
     ],
     [
       'title: a\ngiven: { inferencePace: clok }\nsteps:\n  - advance: 1m\n',
-      "story.yaml:2:10: 'clok' is none of the words there are. Did you mean 'clock'?",
+      "story.yaml:2:10: invalid value 'clok'. Did you mean 'clock'?",
     ],
-    [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: there is no step 'advnace'. Did you mean 'advance'?"],
+    [`${STEP}  - advnace: 10m\n`, "story.yaml:3:5: unknown step 'advnace'. Did you mean 'advance'?"],
     [
       `${STEP}  - sleep: 10m\n`,
-      "story.yaml:3:5: there is no step 'sleep'. Steps are do, expect, advance, until, fault, always, never, leadsTo, countOf, at, every.",
+      "story.yaml:3:5: unknown step 'sleep'. Steps are do, expect, advance, until, fault, always, never, leadsTo, countOf, at, every.",
     ],
     [
       `${STEP}  - do: { creatLlmDeployment: { } }\n`,
-      "story.yaml:3:11: there is no key 'creatLlmDeployment' here. Did you mean 'createLlmDeployment'?",
+      "story.yaml:3:11: unknown key 'creatLlmDeployment'. Did you mean 'createLlmDeployment'?",
     ],
     [`${STEP}  - until: { get: { listDeployments: }, within: 1m }\n`, "story.yaml:3:5: 'where' is missing. Add it."],
     [
       `${STEP}  - until: { get: { listDeployments: }, where: [], withn: 1m }\n`,
-      "story.yaml:3:52: there is no key 'withn' here. Did you mean 'within'?",
+      "story.yaml:3:52: unknown key 'withn'. Did you mean 'within'?",
     ],
     [
       `${STEP}  - fault: { verb: node.crsh, target: h100-0 }\n`,
-      "story.yaml:3:14: 'node.crsh' is none of the words there are. Did you mean 'node.crash'?",
+      "story.yaml:3:14: invalid value 'node.crsh'. Did you mean 'node.crash'?",
     ],
     [
       `${STEP}  - fault: { on: listDeploymnts, fault: { kind: hang } }\n`,
@@ -164,15 +164,15 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `${STEP}  - fault: { on: '*', evry: 2, fault: { kind: hang } }\n`,
-      "story.yaml:3:23: there is no key 'evry' here. Did you mean 'every'?",
+      "story.yaml:3:23: unknown key 'evry'. Did you mean 'every'?",
     ],
     [
       `${STEP}  - fault: { on: '*', fault: { kind: reste } }\n`,
-      "story.yaml:3:32: 'reste' is none of the words there are. Did you mean 'reset'?",
+      "story.yaml:3:32: invalid value 'reste'. Did you mean 'reset'?",
     ],
     [
       `${STEP}  - fault:\n      on: '*'\n      fault: { kind: reset, efect: done }\n`,
-      "story.yaml:5:29: there is no key 'efect' here. Did you mean 'effect'?",
+      "story.yaml:5:29: unknown key 'efect'. Did you mean 'effect'?",
     ],
     [
       `${STEP}  - fault: { on: '*', nth: 2, every: 2, fault: { kind: hang } }\n`,
@@ -180,7 +180,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `${STEP}  - fault: { on: '*', until: later, fault: { kind: hang } }\n`,
-      "story.yaml:3:23: 'until' is no such value. Give a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'.",
+      "story.yaml:3:23: invalid value of 'until'. Give a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'.",
     ],
     [
       `${STEP}  - fault: { on: '*', after: { kind: deployment.runing }, fault: { kind: hang } }\n`,
@@ -188,7 +188,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `title: a story\ngiven:\n  faults:\n    - { on: '*', fault: { kind: latency, dely: 2s } }\nsteps:\n  - advance: 1m\n`,
-      "story.yaml:4:42: there is no key 'dely' here. Did you mean 'delay'?",
+      "story.yaml:4:42: unknown key 'dely'. Did you mean 'delay'?",
     ],
     [
       `title: a story\ngiven:\n  faults:\n    - { on: lst*, fault: { kind: hang } }\nsteps:\n  - advance: 1m\n`,
@@ -196,29 +196,29 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `${STEP}  - countOf: { event: instance.lst, range: 1 }\n`,
-      "story.yaml:3:16: 'instance.lst' is none of the words there are. Did you mean 'instance.lost'?",
+      "story.yaml:3:16: invalid value 'instance.lst'. Did you mean 'instance.lost'?",
     ],
     [
       `${STEP}  - leadsTo: { event: node.crashed, to: { kind: node.repared }, within: 1h }\n`,
-      "story.yaml:3:43: 'node.repared' is none of the words there are. Did you mean 'node.repaired'?",
+      "story.yaml:3:43: invalid value 'node.repared'. Did you mean 'node.repaired'?",
     ],
     [
       `${STEP}  - always: { get: { listDeployments: }, si: [] }\n`,
-      "story.yaml:3:42: there is no key 'si' here. Did you mean 'is'?",
+      "story.yaml:3:42: unknown key 'si'. Did you mean 'is'?",
     ],
     [
       `${STEP}  - at:\n      5m:\n        - fault: { verb: hub.down }\n        - advanc: 1m\n`,
-      "story.yaml:6:11: there is no step 'advanc'. Did you mean 'advance'?",
+      "story.yaml:6:11: unknown step 'advanc'. Did you mean 'advance'?",
     ],
     [
       `${STEP}  - advance: 1m\n    fault: { verb: hub.down }\n`,
-      "story.yaml:4:5: one step has both 'advance' and 'fault'. Make two steps of it.",
+      "story.yaml:4:5: one step has both 'advance' and 'fault'. Split it into two steps.",
     ],
     [
       `${STEP}  - do: { listDeployments: }\n    as: all\n  - expect: { get: { cost: '\${al[0]}' } }\n`,
-      /^story\.yaml:5:22: \$\{al\[0\]\} names nothing that an earlier step saved\. Did you mean 'all'\?$/,
+      /^story\.yaml:5:22: no earlier step saves \$\{al\[0\]\}\. Did you mean 'all'\?$/,
     ],
-    [`${STEP}  - do: { a: [ }\n`, /^story\.yaml:3:\d+: .*\. Mend that line\.$/],
+    [`${STEP}  - do: { a: [ }\n`, /^story\.yaml:3:\d+: .*\. Fix that line\.$/],
     ['title: &a a\nsteps:\n  - *b\n', /^story\.yaml:\d+:\d+: .*[aA]lias/],
   ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
     const said = await mistake(text)
@@ -228,7 +228,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
 
   test('in JSON as well', async () => {
     expect(await mistake('{\n  "title": "a",\n  "stpes": []\n}', 'story.json')).toBe(
-      "Failed to load story.json:3:3: there is no key 'stpes' here. Did you mean 'steps'?",
+      "Failed to load story.json:3:3: unknown key 'stpes'. Did you mean 'steps'?",
     )
   })
 
@@ -268,7 +268,7 @@ test('a reference to what an answer does not have says what it has', async () =>
   )
   const [story] = await loadScenarios(join(folder, 'story.yaml'))
   expect((await runScenario(story!)).failure!.message).toMatch(
-    /^Failed to fill in \$\{all\[0\]\.nothing\}: 'nothing' is not there\. There is /,
+    /^Failed to fill in \$\{all\[0\]\.nothing\}: 'nothing' is missing\. Available: /,
   )
 })
 
