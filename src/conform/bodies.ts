@@ -1,10 +1,10 @@
-/** Answers that were given, held against the schemas of a document. */
+/** Checks answers by the schemas of a document. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
 import { DocumentError, type DocumentPart, type OpenapiDocument } from './document.ts'
 import type { SchemaDifference } from './schemas.ts'
 
-/** Names the document among the validator's schemas. */
+/** Id of the document in the validator. */
 const DOCUMENT_ID = 'document:'
 
 export class BodyValidator {
@@ -13,10 +13,10 @@ export class BodyValidator {
 
   constructor(document: OpenapiDocument) {
     this.#ajv = new Ajv2020({
-      // A document has words of its own beside those of schemas.
+      // A document has keywords beside those of JSON Schema.
       ...{ strict: false, validateSchema: false, allErrors: true, verbose: true, logger: false },
     })
-    // A package in CommonJS: by Node and by a bundle its function stands in different places.
+    // A CommonJS package: Node and bundlers put its function in different places.
     const add = formats.default as unknown as { default?: typeof formats.default } & typeof formats.default
     const plugin = (add.default ?? add) as unknown as (ajv: Ajv2020) => void
     plugin(this.#ajv)
@@ -24,9 +24,9 @@ export class BodyValidator {
   }
 
   /**
-   * Where a body breaks a schema, each place once.
+   * Returns the differences between a body and a schema, each place once.
    *
-   * @throws DocumentError for a schema that is none
+   * @throws DocumentError for an invalid schema
    */
   findDifferences(schema: DocumentPart, body: unknown): SchemaDifference[] {
     const validate = this.#validator(schema)
@@ -34,7 +34,7 @@ export class BodyValidator {
     const errors = validate.errors ?? []
     const found = new Map<string, SchemaDifference>()
     for (const error of errors) {
-      // Of several alternatives none fits: why not each of them says less than that.
+      // If no alternative matches, that is reported once instead of the errors of each.
       if (error.keyword === 'if' || isCoveredByAlternative(error, errors)) continue
       const difference = toDifference(error)
       const key = `${difference.place} ${difference.kind}`
@@ -51,7 +51,7 @@ export class BodyValidator {
       this.#validators.set(pointer, validator)
       return validator
     } catch (error) {
-      throw new DocumentError(`${pointer}: no schema (${(error as Error).message}). Fix it there.`)
+      throw new DocumentError(`${pointer}: invalid schema (${(error as Error).message}). Fix it there.`)
     }
   }
 }
@@ -78,19 +78,24 @@ function toDifference(error: ErrorObject): SchemaDifference {
         ...at,
         kind: 'field',
         place: under(params.missingProperty),
-        says: 'it is always there',
-        ours: 'it is not there',
+        says: 'it is required',
+        ours: 'it is missing',
       }
     case 'additionalProperties':
     case 'unevaluatedProperties': {
       const name = params.additionalProperty ?? params.unevaluatedProperty
-      return { ...at, kind: 'field', place: under(name), says: 'no other fields', ours: 'it is there' }
+      return { ...at, kind: 'field', place: under(name), says: 'no other fields', ours: 'it is present' }
     }
     case 'type':
       return { ...at, kind: 'type', says: [schema].flat().join(' or '), ours: formatShortJson(data) }
     case 'anyOf':
     case 'oneOf':
-      return { ...at, kind: 'type', says: 'one of several schemas', ours: `${formatShortJson(data)}, which fits none` }
+      return {
+        ...at,
+        kind: 'type',
+        says: 'one of several schemas',
+        ours: `${formatShortJson(data)}, which matches none of them`,
+      }
     case 'enum':
     case 'const':
       return {
@@ -104,7 +109,7 @@ function toDifference(error: ErrorObject): SchemaDifference {
   }
 }
 
-/** `/0/pricing/type` as `[].pricing.type`. */
+/** Converts `/0/pricing/type` to `[].pricing.type`. */
 function toFieldPath(path: string): string {
   return path
     .split('/')

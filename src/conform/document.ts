@@ -1,8 +1,8 @@
-/** An OpenAPI document, 3.0 to 3.2: read, brought to one dialect, its references followed. */
+/** Reads OpenAPI documents of 3.0 to 3.2, converts them to one dialect and follows their references. */
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** A part of a document and where it stands: a JSON pointer as a fragment, `#/paths/~1deploy~1list/get`. */
+/** A part of a document and its place, a JSON pointer as a fragment: `#/paths/~1deploy~1list/get`. */
 export interface DocumentPart {
   readonly value: Json
   readonly pointer: string
@@ -20,7 +20,7 @@ export interface DocumentOperation {
   readonly responses: ReadonlyMap<string, DocumentPart>
 }
 
-/** The file holds no document that could be looked at. */
+/** The document cannot be used. */
 export class DocumentError extends Error {
   override readonly name = 'DocumentError'
 }
@@ -29,25 +29,26 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 
 export class OpenapiDocument {
   readonly root: Json
-  /** The path of the first server's address, which its paths are below: `''` where that is the root. */
+  /** Path of the first server's URL, a prefix of all paths; `''` for the root. */
   readonly base: string
   readonly operations: readonly DocumentOperation[]
 
-  /** @throws DocumentError for what is no OpenAPI document of 3.0 to 3.2, or points where nothing is */
+  /** @throws DocumentError if it is not an OpenAPI document of 3.0 to 3.2, or a reference is invalid */
   constructor(value: unknown) {
-    if (!isObject(value)) throw new DocumentError('it is no OpenAPI document: there is no object in it.')
+    if (!isObject(value))
+      throw new DocumentError('not an OpenAPI document: it is not an object. Give an OpenAPI document.')
     const version = String(value.openapi ?? value.swagger ?? '')
     if (!/^3\.[0-2](\.|$)/.test(version)) {
-      const found = version === '' ? "it has no field 'openapi'" : `it is of version ${version}`
+      const found = version === '' ? "the field 'openapi' is missing" : `version ${version} is unsupported`
       throw new DocumentError(`${found}. Give an OpenAPI document of 3.0, 3.1 or 3.2.`)
     }
     this.root = version.startsWith('3.0') ? (upgradeFrom30(value) as Json) : value
     this.base = basePathOf(this.root)
     this.operations = Object.keys(toObject(this.root.paths)).flatMap(path => this.#operationsOf(path))
-    if (this.operations.length === 0) throw new DocumentError('it has no operations. Give one with paths.')
+    if (this.operations.length === 0) throw new DocumentError('it has no operations. Give a document with paths.')
   }
 
-  /** A part by its fields, with the reference followed where it is one. */
+  /** Returns the part at a path of fields, and follows references. */
   partAt(part: DocumentPart, ...steps: readonly string[]): DocumentPart | undefined {
     let at: DocumentPart | undefined = part
     for (const step of steps) {
@@ -58,16 +59,14 @@ export class OpenapiDocument {
     return at
   }
 
-  /** What a reference leads to; the part itself where it is none. */
+  /** Returns the target of a reference, or the part itself if it is not a reference. */
   follow(part: DocumentPart): DocumentPart {
     let at = part
     for (let steps = 0; typeof at.value.$ref === 'string'; steps++) {
       const { $ref } = at.value
       const found = $ref.startsWith('#') && steps < 100 ? this.#resolvePointer($ref) : undefined
       if (found === undefined) {
-        throw new DocumentError(
-          `${at.pointer}/$ref: '${$ref}' leads to nothing in this document. Bundle it into one file.`,
-        )
+        throw new DocumentError(`${at.pointer}/$ref: unknown reference '${$ref}'. Bundle the document into one file.`)
       }
       at = found
     }
@@ -103,7 +102,7 @@ export class OpenapiDocument {
     })
   }
 
-  /** Those of the operation, and those of its path that it does not say anew. */
+  /** Returns the parameters of the operation, and those of its path that it does not override. */
   #parametersOf(item: DocumentPart, operation: DocumentPart): DocumentPart[] {
     const listed = (part: DocumentPart) =>
       (Array.isArray(part.value.parameters) ? (part.value.parameters as unknown[]) : [])
@@ -116,19 +115,19 @@ export class OpenapiDocument {
   }
 }
 
-/** The schema of a JSON body in a request body or a response; undefined where it has none. */
+/** Returns the schema of the JSON content of a request body or a response, or undefined. */
 export function jsonSchemaOf(document: OpenapiDocument, part: DocumentPart): DocumentPart | undefined {
   const media = mediaTypesOf(part).find(type => /[/+]json\b/i.test(type) || type === '*/*')
   return media === undefined ? undefined : document.partAt(part, 'content', media, 'schema')
 }
 
-/** What a request body or a response says of a content type; undefined where it does not name it. */
+/** Returns the content of one type in a request body or a response, or undefined. */
 export function contentOf(document: OpenapiDocument, part: DocumentPart, type: string): DocumentPart | undefined {
   const media = mediaTypesOf(part).find(one => !one.startsWith('*/') && matchesMediaType(one, type))
   return media === undefined ? undefined : document.partAt(part, 'content', media)
 }
 
-/** Whether a content type is one that a document names, ranges included. */
+/** Returns whether a declared content type, maybe a range, covers a type. */
 export function matchesMediaType(declared: string, type: string): boolean {
   const plain = declared.split(';', 1)[0]!.trim().toLowerCase()
   return plain === '*/*' || plain === type || (plain.endsWith('/*') && type.startsWith(plain.slice(0, -1)))
@@ -138,7 +137,7 @@ export function mediaTypesOf({ value }: DocumentPart): string[] {
   return Object.keys(toObject(value.content))
 }
 
-/** 3.0 said null and exclusive bounds by flags of their own. */
+/** Converts the flags of 3.0 for null and exclusive bounds. */
 function upgradeFrom30(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(upgradeFrom30)
   if (!isObject(value)) return value
@@ -161,7 +160,7 @@ function upgradeFrom30(value: unknown): unknown {
   return { ...bare, type: [bare.type, 'null'], ...(Array.isArray(bare.enum) && { enum: [...bare.enum, null] }) }
 }
 
-/** What stands below is an example, not a part of the document. */
+/** Keywords whose values are data, not schemas. */
 const DATA_KEYWORDS = ['example', 'examples', 'default', 'enum', 'const']
 
 function basePathOf({ servers }: Json): string {
@@ -188,7 +187,7 @@ function unescapePointer(step: string): string {
   try {
     plain = decodeURIComponent(step)
   } catch {
-    // Not every writer escapes for an address.
+    // Some writers do not percent-encode.
   }
   return plain.replaceAll('~1', '/').replaceAll('~0', '~')
 }

@@ -1,20 +1,20 @@
-/** A document in a file, JSON or YAML. */
+/** Reads a document from a JSON or YAML file. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseDocument } from 'yaml'
 import { parseJsonText } from '../lib/json-text.ts'
 import { DocumentError } from './document.ts'
 
-/** @throws DocumentError for a file that is not there or holds neither */
+/** @throws DocumentError if the file is missing or invalid */
 export function readDocument(path: string): unknown {
   const entry = statSync(path, { throwIfNoEntry: false })
   if (!entry?.isFile()) {
-    throw new DocumentError(`${entry ? 'it is no file' : 'there is no such file'}. Give an OpenAPI document.`)
+    throw new DocumentError(`${entry ? 'it is not a file' : 'there is no such file'}. Give an OpenAPI document.`)
   }
   return parseDocumentText(readFileSync(path, 'utf8'))
 }
 
 /**
- * The document in a text, JSON or YAML.
+ * Parses a document, JSON or YAML.
  *
  * @throws DocumentError for a text that is neither
  */
@@ -28,6 +28,6 @@ export function parseDocumentText(content: string): unknown {
   const document = parseDocument(content)
   const [error] = document.errors
   if (error !== undefined) throw new DocumentError(`${error.message.split('\n', 1)[0]} Fix the YAML there.`)
-  // Anchors may stand for one another many times over.
+  // Nested aliases can expand to gigabytes.
   return document.toJS({ maxAliasCount: 10_000 })
 }

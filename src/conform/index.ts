@@ -1,4 +1,4 @@
-/** What the command line loads when somebody asks for it. */
+/** Entry point for the command line, loaded on demand. */
 export { conform, titleOf } from './conform.ts'
 export { DocumentError } from './document.ts'
 export { parseDocumentText, readDocument } from './file.ts'

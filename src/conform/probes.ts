@@ -1,41 +1,41 @@
-/** What an operation is asked beside its example: what brings the simulator to the refusals that it has. */
+/** Requests beside the example of an operation that lead to its refusals. */
 
 import { GPU_TYPES } from '../data/records/records.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import { inputShape } from '../service/naming/schema-shape.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
-/** What a request has in place of what its example has. */
+/** Changes to the example request. */
 export interface RequestChange {
   readonly path?: string
   readonly search?: string
-  /** Parameters of the query, put among those there are. */
+  /** Query parameters to set. */
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Fields of a body in JSON, put among those there are. */
+  /** Fields to set in a JSON body. */
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
-/** A request, and what happens to its world before. */
+/** A request, and what happens to its world before it is sent. */
 export interface Probe {
   readonly change?: RequestChange
-  /** @param usual the request as its example is, made anew for each that is asked */
+  /** @param usual creates the unchanged example request */
   readonly before?: (sim: Simulator, usual: () => Request) => unknown
 }
 
 const UNKNOWN_NAME = 'none-of-the-kind'
-/** A token of the default world that another network alone may use. */
+/** A token of the default world that is restricted to another network. */
 const RESTRICTED_TOKEN = 'sim_office_token'
-/** A value that no parameter takes which is more than a text. */
+/** An invalid value for every parameter that is not a plain text. */
 const INVALID_VALUE = '~'
 const FORM = 'application/x-www-form-urlencoded'
-/** Fields that name something which there has to be. */
+/** Fields that refer to something that must exist. */
 const REFERENCE_FIELDS = ['base_model', 'input_file_id', 'model', 'gpu_type', 'deploy_id', 'after']
-/** More bytes than anybody may send. */
+/** More bytes than any upload may have. */
 const TOO_MANY_BYTES = String(2 ** 40)
 
-/** All that an operation is asked, its example first. */
+/** Returns all probes of an operation, its example first. */
 export function probesOf(operations: Operations, operation: string): Probe[] {
   const endpoint = operations[operation] as AnyEndpoint
   return [
@@ -48,7 +48,7 @@ export function probesOf(operations: Operations, operation: string): Probe[] {
   ]
 }
 
-/** Who asks. */
+/** Returns probes with missing and rejected tokens. */
 function callerProbes({ auth }: AnyEndpoint): Probe[] {
   const bearer = (token: string): Probe => ({ change: { headers: { authorization: `Bearer ${token}` } } })
   if (auth === 'none') return []
@@ -56,7 +56,7 @@ function callerProbes({ auth }: AnyEndpoint): Probe[] {
   return auth === 'token' ? [{ change: { headers: { authorization: '' } } }, ...withRejectedToken] : withRejectedToken
 }
 
-/** Input that fits no declaration, or is of another kind. */
+/** Returns probes with invalid input and wrong content types. */
 function inputProbes({ body, upload, consumes, query }: AnyEndpoint): Probe[] {
   const changes: RequestChange[] = []
   if (body !== undefined) {
@@ -73,7 +73,7 @@ function inputProbes({ body, upload, consumes, query }: AnyEndpoint): Probe[] {
   return changes.map(change => ({ change }))
 }
 
-/** Things that there are not, by their names. */
+/** Returns probes with unknown names and ids. */
 function nameProbes({ path, body, query }: AnyEndpoint): Probe[] {
   const changes: RequestChange[] = []
   if (routeParamNames(path).length > 0) changes.push({ path: path.replaceAll(/\{\w+\}/g, UNKNOWN_NAME) })
@@ -85,7 +85,7 @@ function nameProbes({ path, body, query }: AnyEndpoint): Probe[] {
   return changes.map(change => ({ change }))
 }
 
-/** A world in which there is no more of it, or in which it has been done already. */
+/** Returns probes in a world that is exhausted, or where the same was done before. */
 function stateProbes(operations: Operations, { method, path, refusals }: AnyEndpoint): Probe[] {
   const probes: Probe[] = []
   if (402 in refusals) probes.push({ before: sim => sim.cluster.account.suspend() })
@@ -96,7 +96,7 @@ function stateProbes(operations: Operations, { method, path, refusals }: AnyEndp
     probes.push({ before: lower })
   }
   const again = async (sim: Simulator, usual: () => Request) => void (await sim.fetch(usual()))
-  // What is gone, or done, is told from what never was by these alone.
+  // Only these statuses distinguish what is gone or done from what never existed.
   if (method !== 'GET' && [400, 403, 409].some(status => status in refusals)) probes.push({ before: again })
   if (!(400 in refusals)) return probes
   if (method !== 'GET') probes.push({ before: (sim, usual) => anHourAfter(sim, again(sim, usual)) })
@@ -128,7 +128,7 @@ const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const STOPPED_MODEL = 'acme/summarizer'
 const MAX_FUNDS_CENTS = 1_000_000_000
 
-/** What one operation alone refuses. */
+/** Probes for refusals of single operations. */
 const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDeployments: [{ change: { search: '?status=walking' } }],
   createLlmDeployment: [OTHER_GPU],
@@ -154,7 +154,7 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   editVoice: [{ change: { body: 'name=' } }],
 }
 
-/** A request with what a change puts in place of what it has. */
+/** Returns the request with a change applied. */
 export async function applyChange(example: Request, change: RequestChange): Promise<Request> {
   const url = new URL(example.url)
   url.pathname = change.path ?? url.pathname

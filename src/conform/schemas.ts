@@ -1,4 +1,4 @@
-/** Two schemas of one thing, theirs and ours: where what one says the other does not. */
+/** Compares two schemas of one value, the provider's and the simulator's. */
 import { type DocumentPart, escapePointer, isObject, type Json, type OpenapiDocument, toObject } from './document.ts'
 
 /** A difference at a place of a body: `[].pricing.type`. */
@@ -11,19 +11,19 @@ export interface SchemaDifference {
   readonly ours: string
 }
 
-/** A schema among the rest of its document. */
+/** A schema with its document. */
 export interface SchemaSide {
   readonly document: OpenapiDocument
   readonly schema: DocumentPart
 }
 
-/** Deeper than any body goes: a schema may contain itself. */
+/** Deeper than any body; limits recursive schemas. */
 const MAX_DEPTH = 12
 
 /**
- * What differs, seen by a client that was written for theirs.
+ * Returns the differences for a client that was written for the provider's document.
  *
- * @param way `asked`: it sends what theirs says, and ours has to take it. `answered`: it reads what ours says
+ * @param way `asked`: the client sends values of their schema. `answered`: it reads values of our schema
  */
 export function compareSchemas(
   theirs: SchemaSide,
@@ -70,8 +70,8 @@ function compareFields(
         differences.push({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
       } else {
         const severity = isNeeded ? ('break' as const) : ('warning' as const)
-        const says = isNeeded ? 'it is always there' : 'it may be there'
-        differences.push({ ...at, severity, says, ours: 'it is never there' })
+        const says = isNeeded ? 'it is required' : 'it may be present'
+        differences.push({ ...at, severity, says, ours: 'it is never present' })
       }
       continue
     }
@@ -79,8 +79,8 @@ function compareFields(
       differences.push({
         ...at,
         severity: 'break',
-        says: 'it may be left out',
-        ours: 'without it the request is refused',
+        says: 'it is optional',
+        ours: 'it is required',
       })
     }
     differences.push(...compareSchemas(field, ours, way, under(name), level + 1))
@@ -89,9 +89,9 @@ function compareFields(
     if (theirView.fields.has(name) || theirView.isOpen) continue
     const at = { kind: 'field' as const, place: under(name), pointer: theirView.pointer }
     if (way === 'answered')
-      differences.push({ ...at, severity: 'note', says: 'nothing of it', ours: 'it may be there' })
+      differences.push({ ...at, severity: 'note', says: 'it is not declared', ours: 'it may be present' })
     else if (ourView.required.has(name)) {
-      differences.push({ ...at, severity: 'break', says: 'nothing of it', ours: 'without it the request is refused' })
+      differences.push({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
     }
   }
   return differences
@@ -109,7 +109,7 @@ function compareTypes(
     way === 'asked' ? [theirView.types, ourView.types] : [ourView.types, theirView.types]
   const fits = (type: string) =>
     acceptedTypes.includes(type) || (type === 'integer' && acceptedTypes.includes('number'))
-  // A client that sends numbers where an integer is asked for may well send integers.
+  // A client that sends numbers where an integer is expected may send integers only.
   const mayFit = (type: string) =>
     fits(type) || (way === 'asked' && type === 'number' && acceptedTypes.includes('integer'))
   if (sentTypes.every(mayFit)) return undefined
@@ -134,7 +134,7 @@ function compareEnums(
   return { severity: 'warning', says: `it is one of ${listed(theirView.words)}`, ours: `it may be ${listed(more)}` }
 }
 
-/** Bounds that theirs names and that go beyond ours: of what has none a client is not told how far it may go. */
+/** Compares bounds that both schemas declare. A bound that only ours declares is not a difference. */
 function compareBounds(one: SchemaView, other: SchemaView): DifferenceText | undefined {
   const beyond = [...one.bounds].filter(([word, bound]) => {
     const ours = other.bounds.get(word)
@@ -146,7 +146,7 @@ function compareBounds(one: SchemaView, other: SchemaView): DifferenceText | und
   return {
     severity: 'break',
     says: formatBounds(one.bounds),
-    ours: `${formatBounds(other.bounds)}: what is beyond is refused`,
+    ours: `${formatBounds(other.bounds)}; values beyond are refused`,
   }
 }
 
@@ -166,7 +166,7 @@ function boundsOf(value: Json): ReadonlyMap<string, number> {
   )
 }
 
-/** Of two sets of bounds those that both name, each as wide as the wider. */
+/** Returns the bounds that both sets declare, each the wider of the two. */
 function widestBounds(one: SchemaView['bounds'], other: SchemaView['bounds']): SchemaView['bounds'] {
   const both = [...one].filter(([word]) => other.has(word))
   return new Map(
@@ -174,18 +174,18 @@ function widestBounds(one: SchemaView['bounds'], other: SchemaView['bounds']): S
   )
 }
 
-/** A schema with everything it is made of in one: references, alternatives, parts. */
+/** A schema with its references, alternatives and parts merged. */
 interface SchemaView {
   readonly pointer: string
-  /** Nothing is said of it. */
+  /** The schema accepts anything. */
   readonly isAny: boolean
   readonly types: readonly string[]
   readonly words: readonly unknown[]
-  /** Figures by their keyword: `maximum`, `maxLength` and the like. */
+  /** Bounds by keyword: `maximum`, `maxLength` and others. */
   readonly bounds: ReadonlyMap<string, number>
   readonly fields: ReadonlyMap<string, SchemaSide>
   readonly required: ReadonlySet<string>
-  /** It may have fields that are not named. */
+  /** Undeclared fields are allowed. */
   readonly isOpen: boolean
   readonly items: SchemaSide | undefined
 }
@@ -238,7 +238,7 @@ function typesOf({ type, properties, items }: Json, words: readonly unknown[]): 
   return isObject(items) ? ['array'] : []
 }
 
-/** Both hold. */
+/** Merges two schemas that both apply. */
 function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {
   return {
     ...one,
@@ -252,9 +252,9 @@ function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {
   }
 }
 
-/** One of them holds. */
+/** Merges two alternatives. */
 function mergeAlternatives(one: SchemaView, other: SchemaView): SchemaView {
-  // What is null has no fields that could be missing.
+  // An alternative null has no fields that could be missing.
   const isNull = (view: SchemaView) => view.types.length === 1 && view.types[0] === 'null'
   if (isNull(other)) return { ...one, types: one.types.length === 0 ? [] : [...new Set([...one.types, 'null'])] }
   if (isNull(one)) return mergeAlternatives(other, one)

@@ -1,19 +1,19 @@
-/** Streams of events that were given, held against what a document says of each event. */
+/** Checks streams of events by the schema that a document declares for each event. */
 import type { BodyValidator } from './bodies.ts'
 import { type DocumentPart, isObject, type OpenapiDocument, toObject } from './document.ts'
 import type { SchemaDifference } from './schemas.ts'
 
 export const EVENT_STREAM = 'text/event-stream'
-/** What streams of this kind end with; it is no JSON, and no document describes it. */
+/** The end of such a stream. It is not JSON, and documents do not describe it. */
 const END_MARKER = '[DONE]'
 
-/** An event by the fields that the format gives it. */
+/** An event with its fields. */
 interface StreamEvent {
   readonly data: string
   readonly [field: string]: string | number
 }
 
-/** The events of a stream, each with its data in one text. */
+/** Parses the events of a stream, each with its data lines joined. */
 export function parseEvents(text: string): StreamEvent[] {
   return text
     .split(/\r?\n\r?\n/)
@@ -32,10 +32,10 @@ export function parseEvents(text: string): StreamEvent[] {
 }
 
 /**
- * What a document says of the JSON in each event of a stream: an `itemSchema` of OpenAPI 3.2, or as documents before it do,
- * a `schema`. A schema of a text says nothing of its events.
+ * Returns the schema of each event of a stream: an `itemSchema` of OpenAPI 3.2, or a `schema` in older documents. Returns
+ * undefined if the schema is a text, which does not describe events.
  *
- * @param media what the document says of the content type
+ * @param media the content of the type `text/event-stream`
  */
 export function eventSchemaOf(document: OpenapiDocument, media: DocumentPart): DocumentPart | undefined {
   const whole = document.partAt(media, 'itemSchema') ?? document.partAt(media, 'schema')
@@ -43,7 +43,7 @@ export function eventSchemaOf(document: OpenapiDocument, media: DocumentPart): D
   return schema === undefined || toObject(schema.value).type === 'string' ? undefined : schema
 }
 
-/** Where the events of a stream break what is said of them. An `itemSchema` may be one of an event with all its fields. */
+/** Returns the differences of a stream's events. An `itemSchema` may describe the data or the event with all its fields. */
 export function findStreamDifferences(
   document: OpenapiDocument,
   bodies: BodyValidator,
@@ -82,13 +82,13 @@ function checkJson(bodies: BodyValidator, schema: DocumentPart, data: string): S
   return bodies.findDifferences(schema, value)
 }
 
-/** Forms of an event with all its fields, where a schema is one of these and not of the JSON in it. */
+/** Returns the alternatives of a schema that describe an event with all its fields, not only its data. */
 export function eventForms(document: OpenapiDocument, media: DocumentPart, schema: DocumentPart): DocumentPart[] {
   if (document.partAt(media, 'itemSchema') === undefined) return []
   return formsOf(document, schema).filter(({ value }) => isObject(toObject(value.properties).data))
 }
 
-/** A schema and what it is put together from. */
+/** Returns a schema and its alternatives and parts. */
 function formsOf(document: OpenapiDocument, schema: DocumentPart, level = 0): DocumentPart[] {
   if (level > 4) return []
   const below = ['oneOf', 'anyOf', 'allOf'].flatMap(word => {

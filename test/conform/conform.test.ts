@@ -1,4 +1,4 @@
-/** The simulator against documents of others: what differs is found, and nothing else. */
+/** The simulator compared with documents of providers. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +21,7 @@ const names = {
 const ownDocument = async (options = {}) =>
   (await createSimulator(options).fetch('http://sim/openapi.json')).json() as Promise<Record<string, unknown>>
 
-/** A document of one operation. */
+/** Returns a document with one operation. */
 const small = (path: string, operation: object, more: object = {}) => ({
   ...{ openapi: '3.0.3', info: { title: 'small', version: '1' } },
   paths: { [path]: { get: operation } },
@@ -50,39 +50,39 @@ function written(name: string, content: string): string {
 
 afterEach(() => void vi.restoreAllMocks())
 
-test('each planted difference is found, and nothing else', async () => {
+test('conform finds each planted difference and nothing else', async () => {
   const { findings, operations, served } = await conform(parse(readFileSync(PROVIDER, 'utf8')), { names })
   const told = findings.map(({ severity, kind, operation, place, says, ours }) =>
     [`${severity} ${kind}`, `${operation}: ${place}`, `${says} | ${ours}`].join(' · '),
   )
   expect(told.sort()).toEqual(
     [
-      'break path · GET /v1/quotas: the path · it is served | there is no such path',
-      'warning parameter · GET /v1/voices: query language · it may be given | it is ignored',
-      expect.stringMatching(/^break method · TRACE \/v1\/voices\/\{id\}: the path · TRACE is served \| it takes GET/),
-      'break parameter · GET /v2/hardware: query model · it may be left out | without it the request is refused',
+      'break path · GET /v1/quotas: the path · it is served | unknown path',
+      'warning parameter · GET /v1/voices: query language · it may be sent | it is ignored',
+      expect.stringMatching(/^break method · TRACE \/v1\/voices\/\{id\}: the path · TRACE is served \| only GET/),
+      'break parameter · GET /v2/hardware: query model · it is optional | it is required',
       expect.stringMatching(
         /^break value · POST \/deploy\/llm: request, gpu · it may be "T4-16GB" \| it is one of "L4/,
       ),
       'warning field · POST /deploy/llm: request, region · it may be sent | it is ignored',
       'break type · POST /deploy/llm: request, num_gpus · string | integer',
-      'note status · POST /deploy/llm: answer 418 · 418 is an answer | it is never given',
+      'note status · POST /deploy/llm: answer 418 · 418 is an answer | it is never answered',
       'break status · POST /payment/funds: answer 200 · answers are 201, 4XX | 200',
-      'break field · GET /payment/checklist: answer 200, currency · it is always there | it is not there',
+      'break field · GET /payment/checklist: answer 200, currency · it is required | it is missing',
       'warning status · PATCH /v1/machines/{id}: refusals · answers are 200, 400, 404 | it may be 401, 403, 415, 422',
-      'break field · PATCH /v1/machines/{id}: answer 404, message · it is always there | it is not there',
+      'break field · PATCH /v1/machines/{id}: answer 404, message · it is required | it is missing',
       'break media · GET /v1/files/{id}/content: answer 200 · the content is application/json | application/octet-stream',
       'break type · GET /v1/voices: answer 200, voices[].created_at · string | 1755129600',
-      'note field · GET /v1/voices: answer 200, voices[].updated_at · nothing of it | it may be there',
+      'note field · GET /v1/voices: answer 200, voices[].updated_at · it is not declared | it may be present',
       'break value · GET /deploy/list/: answer 200, [].status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | "deploying"',
-      'break field · GET /v1/voices: answer 429, retry_after · it is always there | it is not there',
-      'note status · GET /v1/voices: answer 429 · 429 is an answer | a fault of the wire alone gives it',
+      'break field · GET /v1/voices: answer 429, retry_after · it is required | it is missing',
+      'note status · GET /v1/voices: answer 429 · 429 is an answer | only a fault rule produces it',
       expect.stringMatching(
         /^break value · POST \/deploy\/\{id\}\/stop: answer 400, error · it is one of "not_running" \| "/,
       ),
       'warning status · POST /v1/api-tokens: refusals · answers are 200, 401, 403, 415, 422 | it may be 409',
       'break media · GET /v1/batches: answer 200 · the content may be text/event-stream | it is never streamed',
-      'break field · POST /v1/chat/completions: answer 200, each event, provider · it is always there | it is not there',
+      'break field · POST /v1/chat/completions: answer 200, each event, provider · it is required | it is missing',
       'break type · POST /v1/chat/completions: answer 200, each event, created · string | 1767225600',
       'warning value · POST /deploy/llm: answer 200, status · it is one of "initializing", "downloading", "running", "stopped", "failed", "deleted" | it may be "deploying"',
     ].sort(byText),
@@ -100,7 +100,7 @@ function byText(one: unknown, other: unknown): number {
   return a! < b! ? -1 : 1
 }
 
-test('a document that the simulator tells of itself has no difference: in other names, and the half of it', async () => {
+test('the document of the simulator itself has no difference, in other names and in parts', async () => {
   const document = await ownDocument({ names: PROFILE })
   const own = await conform(document, { names: PROFILE })
   expect(own.findings).toEqual([])
@@ -124,7 +124,7 @@ test('a document that the simulator tells of itself has no difference: in other 
   expect(half.beyond).toContain('GET /deploy/{deploy_id}')
 })
 
-test('bounds of a request that go beyond ours break, narrower ones and none at all do not', async () => {
+test('bounds of a request are a break only when they are wider than those of the simulator', async () => {
   const asking = (properties: object) => ({
     openapi: '3.1.0',
     info: { title: 'asking', version: '1' },
@@ -143,7 +143,7 @@ test('bounds of a request that go beyond ours break, narrower ones and none at a
       .map(({ severity, place, says, ours }) => [severity, place, says, ours])
   const wide = { anyOf: [{ type: 'number', minimum: -1, maximum: 3 }, { type: 'null' }] }
   expect(await values({ temperature: wide })).toEqual([
-    ['break', 'request, temperature', 'minimum -1, maximum 3', 'minimum 0, maximum 2: what is beyond is refused'],
+    ['break', 'request, temperature', 'minimum -1, maximum 3', 'minimum 0, maximum 2; values beyond are refused'],
   ])
   expect(await values({ temperature: { type: 'number', minimum: 0, maximum: 1 }, top_p: { type: 'number' } })).toEqual(
     [],
@@ -178,7 +178,7 @@ describe('streams of events', () => {
   const chunk = (created: object) => ({ type: 'object', additionalProperties: true, properties: { created } })
   const whole = ['type', 'answer 200, each event, created', 'string', '1767225600', 'properties/created/type']
 
-  test('are held to the schema of an event by itself, in a list, or as OpenAPI 3.2 has it', async () => {
+  test('are checked by the schema of one event, of a list of events, or by itemSchema of OpenAPI 3.2', async () => {
     const [right, wrong] = [chunk({ type: 'integer' }), chunk({ type: 'string' })]
     const event = (contentSchema: object) => ({
       ...{ type: 'object', required: ['data'], additionalProperties: false },
@@ -195,15 +195,15 @@ describe('streams of events', () => {
     for (const media of forms(wrong)) expect([media, await told(media)]).toEqual([media, [whole]])
     const named = { ...event(right), required: ['data', 'event'] }
     expect((await conform(streaming({ itemSchema: named }))).findings).toMatchObject([
-      { severity: 'break', kind: 'field', place: 'answer 200, each event, event', says: 'it is always there' },
+      { severity: 'break', kind: 'field', place: 'answer 200, each event, event', says: 'it is required' },
     ])
   })
 
-  test('a schema of the text as a whole says nothing of its events', async () => {
+  test('a schema of the text as a whole declares nothing of its events', async () => {
     expect(await told({ schema: { type: 'string' } })).toEqual([])
   })
 
-  test('an event is what the format says: fields, comments, data in several lines, any ends of lines', () => {
+  test('are parsed with fields, comments, several lines of data and any line ends', () => {
     const text =
       ': hello\r\n\r\nevent: a\r\nid: 7\r\nretry: 10\r\ndata: {"x":\r\ndata:1}\r\n\r\nid: 8\n\ndata\n\ndata: [DONE]\n\n'
     expect(parseEvents(text)).toEqual([
@@ -223,7 +223,7 @@ describe('documents of 3.0', () => {
       },
     })
 
-  test('null by a flag, and bounds that are exclusive by one', async () => {
+  test('flags for null and for exclusive bounds are understood', async () => {
     const wanted = voice({
       name: { type: 'string', nullable: true },
       created_at: { type: 'integer', minimum: 0, exclusiveMinimum: true },
@@ -240,7 +240,7 @@ describe('documents of 3.0', () => {
     ])
   })
 
-  test('paths below the address of the server, alternatives, and a schema within itself', async () => {
+  test('paths below the URL of the server, alternatives and recursive schemas are understood', async () => {
     const servers = [{ url: 'https://api.example.test/v1/' }]
     const schema = { oneOf: [{ type: 'string' }, { $ref: '#/components/schemas/Loop' }] }
     const components = {
@@ -265,7 +265,7 @@ describe('documents of 3.0', () => {
 })
 
 describe('the command', () => {
-  test('tells breaks first, where they are in the document, and exits with 1', async () => {
+  test('prints breaks first, with their place in the document, and exits with 1', async () => {
     const profile = written('names.json', JSON.stringify(names))
     const { code, said } = await run({ openapi: PROVIDER, names: profile })
     expect(code).toBe(1)
@@ -275,12 +275,12 @@ describe('the command', () => {
          at #/components/schemas/Voice/properties/created_at/type
 `)
     expect(said).toMatch(
-      /Cloud of another 7: 12 of 14 operations served, asked with \d+ requests: 16 breaks, 5 warnings, 3 notes\n/,
+      /Cloud of another 7: 12 of 14 operations served, checked with \d+ requests: 16 breaks, 5 warnings, 3 notes\n/,
     )
     expect(said.indexOf('break  ')).toBeLessThan(said.indexOf('warning  '))
   })
 
-  test('says the same as JSON, and exits with 0 where nothing breaks', async () => {
+  test('prints JSON, and exits with 0 when there is no break', async () => {
     const openapi = written(
       'quiet.json',
       JSON.stringify(small('/v1/voices', { responses: { 200: { description: '' } } })),
@@ -296,34 +296,32 @@ describe('the command', () => {
     'no file': [undefined, /Failed to read --openapi '.*': there is no such file/],
     'broken JSON': ['{"openapi": "3.1.0",,}', /line 1, column 21: expected a field name/],
     'broken YAML': ['openapi: [', /Fix the YAML there/],
-    'a text': ['hello', /it is no OpenAPI document/],
+    'a text': ['hello', /not an OpenAPI document/],
     'an older version': [
       'swagger: "2.0"\npaths: {}',
-      /it is of version 2\.0\. Give an OpenAPI document of 3\.0, 3\.1 or 3\.2/,
+      /version 2\.0 is unsupported\. Give an OpenAPI document of 3\.0, 3\.1 or 3\.2/,
     ],
-    'no version': ['{}', /it has no field 'openapi'/],
+    'no version': ['{}', /the field 'openapi' is missing/],
     'no operations': ['openapi: 3.1.0\npaths: {}', /it has no operations/],
     'a reference to nothing': [
       JSON.stringify(small('/v1/voices', { responses: { 200: { $ref: '#/components/responses/None' } } })),
-      /#\/paths\/~1v1~1voices\/get\/responses\/200\/\$ref: '#\/components\/responses\/None' leads to nothing/,
+      /#\/paths\/~1v1~1voices\/get\/responses\/200\/\$ref: unknown reference '#\/components\/responses\/None'/,
     ],
     'a reference to another file': [
       JSON.stringify(small('/v1/voices', { responses: { 200: { $ref: 'other.yaml' } } })),
-      /'other\.yaml' leads to nothing in this document\. Bundle it/,
+      /unknown reference 'other\.yaml'\. Bundle the document/,
     ],
-    'a schema that is none': [
+    'an invalid schema': [
       JSON.stringify(small('/v1/voices', answering({ type: 'object', properties: { voices: { type: 'list' } } }))),
-      /no schema \(.*type.*\)\. Fix it there/,
+      /invalid schema \(.*type.*\)\. Fix it there/,
     ],
   }
 
-  test('without a document there is nothing to check', async () => {
-    await expect(handler({})).rejects.toThrow(
-      'Failed to check: there is no document. Give the file or the address of one',
-    )
+  test('is refused when --openapi is missing', async () => {
+    await expect(handler({})).rejects.toThrow('Failed to compare: --openapi is missing. Give a file or a URL')
   })
 
-  test('a document where somebody serves it, and what is none', async () => {
+  test('reads a document from a URL, and refuses what is not a document', async () => {
     const document = JSON.stringify(small('/v1/voices', { responses: { 200: { description: '' } } }))
     const server = createServer(({ url }, answer) => {
       answer.statusCode = url === '/none' ? 404 : 200
@@ -335,14 +333,14 @@ describe('the command', () => {
     expect((await run({ openapi: `${home}/openapi.json` })).said).toContain('small 1: 1 of 1 operations served')
     const said = async (openapi: string) => (await handler({ openapi }).catch(error => error)).message
     expect(await said(`${home}/none`)).toBe(
-      `Failed to read --openapi '${home}/none': what answers there refuses it (404). Download the document, and give its file.`,
+      `Failed to read --openapi '${home}/none': the server answered 404. Download the document and give its file.`,
     )
-    expect(await said(`${home}/page`)).toMatch(/\/page': it is no OpenAPI document: there is no object in it/)
-    expect(await said('http://127.0.0.1:1/openapi.json')).toMatch(/nobody answers there \(.+\)\. Download the document/)
-    expect(await said('https://')).toMatch(/it is no address/)
+    expect(await said(`${home}/page`)).toMatch(/\/page': not an OpenAPI document: it is not an object/)
+    expect(await said('http://127.0.0.1:1/openapi.json')).toMatch(/no server answers \(.+\)\. Download the document/)
+    expect(await said('https://')).toMatch(/invalid URL/)
   })
 
-  test.each(Object.entries(bad))('%s could not be looked at', async (name, [content, message]) => {
+  test.each(Object.entries(bad))('%s is refused', async (name, [content, message]) => {
     const openapi = content === undefined ? '.tmp/none.yaml' : written(`${name.replaceAll(' ', '-')}.yaml`, content)
     const failed = await handler({ openapi }).catch(error => error)
     expect(failed.name).toBe('UsageError')

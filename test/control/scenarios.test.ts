@@ -129,7 +129,7 @@ test.each([
   [
     'a rule again and again without end',
     "- every: { 1h: [{ fault: { on: '*', times: 1, fault: { kind: hang } } }] }",
-    'needs times, 100 at most',
+    "needs 'times', at most 100",
   ],
   [
     'a node that there is not',

@@ -1,12 +1,13 @@
-/** `modelhost-sim conform`: the simulator's answers against an OpenAPI document of your provider. */
+/** `modelhost-sim conform`: compares the simulator with an OpenAPI document of your provider. */
 import type { Argv } from 'yargs'
-import type { Conformance, Finding } from '../../conform/conform.ts'
+import type { Conformance } from '../../conform/conform.ts'
+import type { Finding } from '../../conform/findings.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { text } from '../values.ts'
 
 export const command = 'conform'
-export const describe = 'Check the answers of the simulator against an OpenAPI document of your provider'
+export const describe = 'Compare the simulator with an OpenAPI document of your provider'
 
 export interface ConformArguments {
   openapi?: string | undefined
@@ -20,29 +21,29 @@ export function builder(argv: Argv): Argv<ConformArguments> {
       openapi: {
         type: 'string',
         requiresArg: true,
-        describe: 'File or address of the document: OpenAPI 3.0 to 3.2, JSON or YAML',
+        describe: 'File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML',
         coerce: text('openapi'),
       },
       names: {
         type: 'string',
         requiresArg: true,
-        describe: "File with the words of your provider for the interface's neutral ones",
+        describe: 'File with a names profile: the paths and fields of your provider',
         coerce: text('names'),
       },
-      json: { type: 'boolean', default: false, describe: 'What differs as one JSON object' },
+      json: { type: 'boolean', default: false, describe: 'Print the differences as one JSON object' },
     })
-    .example('$0 conform --openapi provider.yaml', 'what differs, breaks first')
-    .example('$0 conform --openapi provider.yaml --names names.json', 'the same in the words of the provider')
-    .example('$0 conform --openapi https://api.example.test/openapi.json', 'a document where the provider has it')
+    .example('$0 conform --openapi provider.yaml', 'the differences, breaks first')
+    .example('$0 conform --openapi provider.yaml --names names.json', 'the same with the names of the provider')
+    .example('$0 conform --openapi https://api.example.test/openapi.json', 'a document at a URL')
     .epilogue(
-      `A break is what a client written for the document fails at; with one the exit code is 1.\n${EXIT_CODES}`,
+      `A break is a difference that a client written for the document fails at. With a break the exit code is 1.\n${EXIT_CODES}`,
     ) as unknown as Argv<ConformArguments>
 }
 
 export async function handler({ openapi, names, json }: ConformArguments): Promise<void> {
   if (openapi === undefined) {
     throw new UsageError(
-      'Failed to check: there is no document. Give the file or the address of one, as in --openapi provider.yaml.',
+      'Failed to compare: --openapi is missing. Give a file or a URL, as in --openapi provider.yaml.',
     )
   }
   const {
@@ -72,19 +73,19 @@ function isAddress(openapi: string): boolean {
   return /^https?:\/\//i.test(openapi)
 }
 
-/** The one thing that the command asks of anybody else; what a document refers to is never fetched. */
+/** Downloads the document. Its references are never fetched. */
 async function fetchText(address: string): Promise<string> {
   const readError = (why: string) =>
-    new UsageError(`Failed to read --openapi '${address}': ${why}. Download the document, and give its file.`)
-  if (!URL.canParse(address)) throw readError('it is no address')
+    new UsageError(`Failed to read --openapi '${address}': ${why}. Download the document and give its file.`)
+  if (!URL.canParse(address)) throw readError('invalid URL')
   try {
     const answer = await fetch(address, { headers: { accept: 'application/json, application/yaml, */*' } })
-    if (!answer.ok) throw readError(`what answers there refuses it (${answer.status})`)
+    if (!answer.ok) throw readError(`the server answered ${answer.status}`)
     return await answer.text()
   } catch (error) {
     if (error instanceof UsageError) throw error
     const { cause, message } = error as { cause?: { code?: string }; message: string }
-    throw readError(`nobody answers there (${cause?.code ?? message})`)
+    throw readError(`no server answers (${cause?.code ?? message})`)
   }
 }
 
@@ -97,9 +98,12 @@ function formatConformance({ findings, operations, served, requests, beyond }: C
     return `${found} ${word}${found === 1 ? '' : 's'}`
   }
   const summary =
-    `${title}: ${served} of ${operations} operations served, asked with ${requests} requests: ` +
+    `${title}: ${served} of ${operations} operations served, checked with ${requests} requests: ` +
     `${count('break', 'break')}, ${count('warning', 'warning')}, ${count('note', 'note')}`
-  const more = beyond.length === 0 ? '' : `Served beside it: ${beyond.length} more, as modelhost-sim endpoints lists.\n`
+  const more =
+    beyond.length === 0
+      ? ''
+      : `Served beyond the document: ${beyond.length} operations. modelhost-sim endpoints lists them.\n`
   return `${[...lines, ...(lines.length > 0 ? [''] : []), summary].join('\n')}\n${more}`
 }
 

@@ -1,0 +1,158 @@
+/** Compares what two documents declare of one operation: parameters, request bodies and responses. */
+import { type DocumentOperation, type DocumentPart, mediaTypesOf, type OpenapiDocument } from './document.ts'
+import { findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
+import { compareSchemas, type SchemaDifference } from './schemas.ts'
+import { EVENT_STREAM, eventForms, eventSchemaOf } from './streams.ts'
+
+/** One operation in both documents. */
+export interface OperationPair {
+  readonly theirs: DocumentOperation
+  readonly ours: DocumentOperation
+  /** Statuses that only a fault rule has produced. */
+  readonly byFault: ReadonlySet<number>
+  readonly tell: ReportFinding
+}
+
+export class DeclarationComparison {
+  readonly #providerDocument: OpenapiDocument
+  readonly #ownDocument: OpenapiDocument
+
+  constructor(theirs: OpenapiDocument, ours: OpenapiDocument) {
+    this.#providerDocument = theirs
+    this.#ownDocument = ours
+  }
+
+  /** Reports every difference between the two declarations of an operation. */
+  compare(pair: OperationPair): void {
+    this.#compareParameters(pair)
+    this.#compareRequestBodies(pair)
+    this.#compareResponses(pair)
+  }
+
+  #compareParameters({ theirs, ours: found, tell }: OperationPair): void {
+    const [one, other] = [theirs, found].map(({ parameters }) => parameters.filter(({ value }) => value.in !== 'path'))
+    const isHeld = ({ value }: DocumentPart) =>
+      value.in === 'header' && /^(authorization|accept|content-type)$/i.test(String(value.name))
+    for (const parameter of one!.filter(part => !isHeld(part))) {
+      const { name, in: place, required } = parameter.value
+      const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
+      const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))
+      if (same === undefined) {
+        if (place !== 'cookie') tell({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+        continue
+      }
+      if (same.value.required === true && required !== true) {
+        tell({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
+      }
+      const [theirSchema, ourSchema] = [
+        this.#providerDocument.partAt(parameter, 'schema'),
+        this.#ownDocument.partAt(same, 'schema'),
+      ]
+      if (theirSchema === undefined || ourSchema === undefined) continue
+      const sides = [
+        { document: this.#providerDocument, schema: theirSchema },
+        { document: this.#ownDocument, schema: ourSchema },
+      ] as const
+      for (const difference of compareSchemas(sides[0], sides[1], 'asked')) {
+        // Everything in an address is text, and null is an omitted parameter.
+        if (difference.kind === 'type' && isTextual(difference)) continue
+        tell({ ...difference, place: at.place })
+      }
+    }
+    for (const { value } of other!) {
+      if (value.required !== true || one!.some(part => part.value.in === value.in && isSameName(part.value, value)))
+        continue
+      const at = {
+        severity: 'break',
+        kind: 'parameter',
+        place: `${value.in} ${value.name}`,
+        pointer: theirs.at.pointer,
+      } as const
+      tell({ ...at, says: 'it is not declared', ours: 'it is required' })
+    }
+  }
+
+  #compareRequestBodies({ theirs, ours: found, tell }: OperationPair): void {
+    const [one, other] = [theirs.body, found.body]
+    if (one === undefined || other === undefined) {
+      if (one === undefined && other?.value.required !== true) return
+      const at = { kind: 'field', place: 'the body', pointer: one?.pointer ?? theirs.at.pointer } as const
+      if (one === undefined) tell({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
+      else tell({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+      return
+    }
+    const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
+    if (media === undefined) {
+      const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const
+      tell({
+        ...at,
+        says: `it is ${mediaTypesOf(one).join(' or ')}`,
+        ours: `it is ${mediaTypesOf(other).join(' or ')}`,
+      })
+      return
+    }
+    this.#compareBodies('asked', [one, other], media, 'request', tell)
+  }
+
+  #compareResponses({ theirs, ours: found, byFault, tell }: OperationPair): void {
+    for (const [status, ours] of found.responses) {
+      const response = findResponse(theirs, Number(status))
+      const shared =
+        response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
+      for (const media of shared) {
+        this.#compareBodies('answered', [response!, ours], media, `answer ${status}`, tell)
+      }
+    }
+    for (const [status, { pointer }] of theirs.responses) {
+      // A missing success is reported with the answers.
+      const isReported = status.startsWith('2') && findResponse(theirs, 200) === undefined
+      if (!/^\d+$/.test(status) || found.responses.has(status) || isReported) continue
+      const says = `${status} is an answer`
+      const isFault = byFault.has(Number(status))
+      const ours = isFault ? 'only a fault rule produces it' : 'it is never answered'
+      tell({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
+    }
+    const stream = streamOf(this.#providerDocument, theirs)
+    if (stream === undefined || streamOf(this.#ownDocument, found) !== undefined) return
+    const at = { severity: 'break', kind: 'media', place: 'answer 200', pointer: stream.pointer } as const
+    tell({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
+  }
+
+  #compareBodies(
+    way: 'asked' | 'answered',
+    parts: readonly [DocumentPart, DocumentPart],
+    media: string,
+    place: string,
+    tell: ReportFinding,
+  ): void {
+    const [theirs, ours] = [
+      bodySchemaOf(this.#providerDocument, parts[0], media),
+      bodySchemaOf(this.#ownDocument, parts[1], media),
+    ]
+    if (theirs === undefined || ours === undefined) return
+    const sides = [
+      { document: this.#providerDocument, schema: theirs },
+      { document: this.#ownDocument, schema: ours },
+    ] as const
+    const within = media === EVENT_STREAM ? `${place}, each event` : place
+    for (const difference of compareSchemas(sides[0], sides[1], way)) tell(withPlace(difference, within))
+  }
+}
+
+/** Returns the schema of a body of one content type; of a stream, the schema of each event. */
+function bodySchemaOf(document: OpenapiDocument, part: DocumentPart, media: string): DocumentPart | undefined {
+  const mediaPart = document.partAt(part, 'content', media)
+  if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && document.partAt(mediaPart, 'schema')
+  const schema = eventSchemaOf(document, mediaPart)
+  return schema && eventForms(document, mediaPart, schema).length === 0 ? schema : undefined
+}
+
+function isSameName(one: DocumentPart['value'], other: DocumentPart['value']): boolean {
+  const [a, b] = [String(one.name), String(other.name)]
+  return one.in === 'header' ? a.toLowerCase() === b.toLowerCase() : a === b
+}
+
+function isTextual({ says, ours }: SchemaDifference): boolean {
+  const types = (text: string) => text.split(' or ').filter(type => type !== 'null')
+  return types(ours).includes('string') || types(says).some(type => types(ours).includes(type))
+}
