@@ -165,10 +165,7 @@ describe('the option of a scenario', () => {
       /story\.yaml:2:41: the names of the world:\n {2}paths\.hosted: 'files' makes/,
     ],
     [', nams: ./names.json', "story.yaml:2:41: unknown key 'nams'. Did you mean 'names'?"],
-    [
-      ', strict_requests: true',
-      "story.yaml:2:41: unknown key 'strict_requests'. Did you mean 'strictRequests'?",
-    ],
+    [', strict_requests: true', "story.yaml:2:41: unknown key 'strict_requests'. Did you mean 'strictRequests'?"],
     [', strictRequests: 1', "story.yaml:2:41: 'strictRequests': expected boolean, received number."],
   ])('a mistake in it is told with its place: %s', async (given, message) => {
     write('story.yaml', story(given))

@@ -54,12 +54,12 @@ describe('a mistake is told with its line, its column and the nearest word', () 
       step('every:\n      0s:\n        - fault: { verb: hub.down }'),
       "4:7: invalid interval '0s'. Give a duration above 0, as in '1h'.",
     ],
-    [
-      step('do: { getDeployment: { deployid: a } }'),
-      "3:28: unknown key 'deployid'. Did you mean 'deploy_id'?",
-    ],
+    [step('do: { getDeployment: { deployid: a } }'), "3:28: unknown key 'deployid'. Did you mean 'deploy_id'?"],
     [step('do: { getDeployment: }'), "3:11: 'deploy_id' is missing. Add it."],
-    [step('do: { getDeployment: abc }'), "3:11: the input of 'getDeployment' must be a map. Give its fields by their names."],
+    [
+      step('do: { getDeployment: abc }'),
+      "3:11: the input of 'getDeployment' must be a map. Give its fields by their names.",
+    ],
     [
       step('do:\n      createLlmDeployment:\n        model_name: acme/chat\n        gpu: H10-80GB'),
       "6:9: invalid value 'H10-80GB'. Did you mean 'H100-80GB'?",

@@ -94,10 +94,7 @@ test('of a file that is nothing but mistakes the first are told, and how many mo
 
 describe('a mistake is told with its line, its column and the nearest word', () => {
   test.each([
-    [
-      'titel: a story\nsteps:\n  - advance: 1m\n',
-      "story.yaml:1:1: unknown key 'titel'. Did you mean 'title'?",
-    ],
+    ['titel: a story\nsteps:\n  - advance: 1m\n', "story.yaml:1:1: unknown key 'titel'. Did you mean 'title'?"],
     ['title: a story\n', "story.yaml:1:1: 'steps' is missing. Add it."],
     [
       'title: a\ngiven:\n  fixture: empty\nsteps:\n  - advance: 1m\n',
