@@ -13,7 +13,7 @@ if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
   process.exit(2)
 }
 
-// From Node 22 on: what was compiled once need not be compiled at the next start.
+// Since Node 22: caches compiled code for the next start.
 module.enableCompileCache?.()
 
 const SOURCE = new URL('../src/', import.meta.url)
@@ -22,13 +22,13 @@ const BUNDLE = new URL('../dist/cli.js', import.meta.url)
 const { main } = existsSync(SOURCE) && !isFresh() ? await fromSource() : await import(BUNDLE.href)
 await main(process.argv.slice(2))
 
-/** Whether the bundle was built after the last change of anything that goes into it. */
+/** Returns whether the bundle is newer than every file that goes into it. */
 function isFresh() {
   const built = statSync(BUNDLE, { throwIfNoEntry: false })?.mtimeMs ?? 0
   if (built === 0) return false
   const changed = url => statSync(url, { throwIfNoEntry: false })?.mtimeMs ?? 0
   if (changed(new URL('../package-lock.json', import.meta.url)) > built) return false
-  // Folders as well: theirs is the time at which a file was taken away.
+  // Folders too: their time changes when a file is removed.
   const entries = readdirSync(SOURCE, { recursive: true })
   return ['', ...entries].every(entry => changed(new URL(entry.replaceAll('\\', '/'), SOURCE)) <= built)
 }
@@ -36,7 +36,7 @@ function isFresh() {
 async function fromSource() {
   const tsx = await import('tsx/esm/api')
   tsx.register()
-  // What `node --conditions=modelhost-sim-source` would do, without a second process.
+  // The effect of `node --conditions=modelhost-sim-source` without a second process.
   module.register(
     `data:text/javascript,${encodeURIComponent(
       "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })",

@@ -5,16 +5,16 @@ export interface BannerOptions {
   readonly url: string
   /** Name or folder of the fixture. */
   readonly fixtures: string
-  /** What goes wrong by itself, where somebody asked for it. */
+  /** Name of the weather, if given by a flag. */
   readonly weather?: string | undefined
   readonly controlToken?: string
-  /** Whether what is printed goes to a terminal that shows colours. */
+  /** Whether the output is a terminal with colours. */
   readonly isTerminal: boolean
   /** Milliseconds since the process began. */
   readonly startedMs: number
 }
 
-/** What `serve` prints when it is ready: all there is to know, and two lines to paste. */
+/** Returns what `serve` prints when it is ready: address, world, clock and two commands to paste. */
 export function banner(sim: Simulator, options: BannerOptions): string {
   const bold = (text: string) => (options.isTerminal ? `\u001b[1m${text}\u001b[22m` : text)
   // Without the scheme, which curl takes for granted, both lines stay within 80 columns.
@@ -31,7 +31,7 @@ export function banner(sim: Simulator, options: BannerOptions): string {
     ...(options.controlToken === undefined
       ? []
       : [
-          'warning   other machines can reach this server; its control plane takes a token',
+          'warning   other machines can reach this server; its control plane requires a token',
           `control   ${options.controlToken}`,
         ]),
     '',
@@ -44,12 +44,12 @@ export function banner(sim: Simulator, options: BannerOptions): string {
 function clockLine({ clock }: Simulator): string {
   switch (clock.mode) {
     case 'scaled':
-      return `scaled, ${clock.speed} simulated seconds a second`
+      return `scaled, ${clock.speed} simulated seconds per second`
     case 'on-poll':
-      return 'on-poll: each look at something unfinished moves time to its next change'
+      return 'on-poll: each GET of something in progress moves time to its next change'
     case 'idle':
-      return 'idle: time jumps to the next piece of work when nobody asks'
+      return 'idle: without requests, time jumps to the next event'
     default:
-      return 'manual: time moves only when told to'
+      return 'manual: time moves only on request'
   }
 }

@@ -1,4 +1,4 @@
-/** Commands from a file: what goes wrong in a simulation, and when. */
+/** Schedules the commands of a file in a simulation. */
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
@@ -7,7 +7,7 @@ import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { UsageError } from './command.ts'
 
-/** The same as POST /_sim/commands takes, with `at` counted from the start. */
+/** As in POST /_sim/commands, with `at` counted from the start. */
 const Commands = z.array(
   z.strictObject({
     verb: z.string(),
@@ -20,10 +20,10 @@ const Commands = z.array(
 )
 
 /**
- * Gives every command of a file to a world that has just begun.
+ * Schedules every command of a file in a new world.
  *
- * @param duration how long it will be simulated: what is due later would never happen
- * @throws UsageError that names file and position, before time has moved
+ * @param duration length of the simulation; later commands are refused
+ * @throws UsageError with file and position, before time has moved
  */
 export function scheduleCommands(sim: Simulator, path: string, duration: Micros): void {
   for (const [i, { at, verb, target, args }] of readCommands(path).entries()) {
@@ -38,7 +38,7 @@ export function scheduleCommands(sim: Simulator, path: string, duration: Micros)
       throw readError(path, `$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
     }
     const end = formatDuration(duration)
-    throw readError(path, `$[${i}].at: '${at}' lies after the end, ${end}. Simulate for longer, or leave it out.`)
+    throw readError(path, `$[${i}].at: '${at}' is after the end, ${end}. Simulate for longer, or leave it out.`)
   }
 }
 
@@ -59,7 +59,7 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw readError(path, code === 'ENOENT' ? 'there is no such file. Give one that holds JSON.' : `${message}.`)
+    throw readError(path, code === 'ENOENT' ? 'there is no such file. Give a JSON file.' : `${message}.`)
   }
 }
 

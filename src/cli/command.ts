@@ -1,19 +1,19 @@
-/** What the commands of the CLI have in common. */
+/** Types shared by the commands of the CLI. */
 import type { Argv } from 'yargs'
 
-/** A command's module: it is loaded when the command is asked for. */
+/** The module of a command, loaded on demand. */
 export interface Command {
-  /** As yargs takes it: `run [files..]`. */
+  /** In the syntax of yargs: `run [files..]`. */
   readonly command: string | readonly string[]
   readonly describe: string
   builder(argv: Argv): Argv<never>
-  /** Ends when the command has; one that leaves something open ends by signals. */
+  /** Resolves when the command has ended. A command that leaves a server open is ended by a signal. */
   handler(argv: never): void | Promise<void>
 }
 
-/** Something that the user has to put right: one line on stderr, exit code 2. */
+/** A mistake of the user: one line on stderr, exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export const EXIT_CODES = 'Exit codes: 0 done, 1 a check failed, 2 could not run, 130 and 143 on signals.'
+export const EXIT_CODES = 'Exit codes: 0 success, 1 a check failed, 2 could not run, 130 and 143 on signals.'

@@ -1,4 +1,4 @@
-/** The command line: one list of commands, each loaded when it is asked for. */
+/** The command line: a list of commands, each loaded on demand. */
 import yargs, { type CommandModule } from 'yargs'
 import { formatSuggestion, nearestWord } from '../lib/did-you-mean.ts'
 import { VERSION } from '../version.ts'
@@ -21,9 +21,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
 const DEFAULT_COMMAND = 'serve'
 
 /**
- * Runs the command line. Whatever goes wrong is one line on stderr and an exit code; `--debug` adds where it happened.
+ * Runs the command line. An error is one line on stderr and an exit code; `--debug` adds the stack.
  *
- * @param args what stands behind the program's name
+ * @param args the arguments after the program's name
  */
 export async function main(args: readonly string[]): Promise<void> {
   const debug = args.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
@@ -38,13 +38,13 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Whoever reads may have enough before all is told, as `head` has. */
+/** Ends the process when the reader of stdout has closed the pipe, as `head` does. */
 function onClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   exitProcess()
 }
 
-/** Notes without a reader are lost, and the command goes on: `grep -m1` closes the pipe when it has seen its line. */
+/** Ignores a closed stderr: `grep -m1` closes the pipe after its first match, and the command must go on. */
 function onClosedNotes(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
@@ -66,31 +66,33 @@ async function dispatch(args: readonly string[]): Promise<void> {
     )
     .version(VERSION)
     .alias({ help: 'h', version: 'v' })
-    .option('debug', { type: 'boolean', describe: 'Show where in the program an error happened' })
+    .option('debug', { type: 'boolean', describe: 'Print the stack of an error' })
     .strict()
     .parserConfiguration({ 'strip-dashed': false, 'duplicate-arguments-array': true, 'boolean-negation': false })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
     .exitProcess(true)
     .fail((message, error) => {
-      // Its own complaints, coerced values aside, come as a message or as an error of its own class.
+      // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
       const { key } = internals.getOptions()
       throw new UsageError(explainParseError(message ?? error.message, args, Object.keys(key)))
     })
   const internals = parser as unknown as YargsInternals
-  // What goes wrong once a command has begun is told in a line: to lay out its help for that takes a sixth of a start.
+  // Errors are printed without the help. Skipping its layout saves a sixth of the start.
   internals.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {}
   parser = parser.middleware(() => requireSwitchValues(args, internals.getOptions().boolean))
   for (const command of commands) parser = parser.command(command as unknown as CommandModule)
   await parser.parseAsync()
 }
 
-/** yargs takes every value of a switch but `true` for false: refuses what is neither. */
+/** Refuses values of switches other than true and false: yargs would read them as false. */
 function requireSwitchValues(args: readonly string[], switches: readonly string[]): void {
   for (const arg of args) {
     const [, name, value] = /^--([^=]+)=(.*)$/s.exec(arg) ?? []
     if (name === undefined || !switches.includes(name) || value === 'true' || value === 'false') continue
-    throw new UsageError(`Failed to read --${name} '${value}': it is a switch. Give --${name} alone, or leave it out.`)
+    throw new UsageError(
+      `Failed to read --${name} '${value}': it is a switch and has no value. Give --${name} alone, or leave it out.`,
+    )
   }
 }
 
@@ -98,7 +100,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
 
-/** What yargs says, with a hint where a word was mistyped. */
+/** Converts a message of yargs, with a suggestion for a typo. */
 function explainParseError(message: string, args: readonly string[], flags: readonly string[]): string {
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
@@ -107,20 +109,20 @@ function explainParseError(message: string, args: readonly string[], flags: read
   if (choice !== null) return unknownChoice(choice[1]!, choice[2]!, choice[3]!)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
   if (flagWithoutValue !== undefined)
-    return `Failed to read --${flagWithoutValue}: it needs a value. Give one behind it.`
+    return `Failed to read --${flagWithoutValue}: its value is missing. Give one after it.`
   return `Failed to read the command line: ${message.replaceAll(/\s*\n\s*/g, ' ')}. See --help.`
 }
 
 function unknownArgument(name: string, args: readonly string[], flags: readonly string[]): string {
   const argument = args.find(arg => /^-/.test(arg) && arg.replace(/^-+/, '').split('=', 1)[0] === name)
   if (argument === undefined && args.includes(name)) {
-    return `Failed to read '${name}': the command takes no such argument. See --help for what it takes.`
+    return `Failed to read '${name}': unknown argument. See --help for the arguments.`
   }
   const meant = nearestWord(
     name,
     flags.filter(flag => flag.length > 1),
   )
-  const hint = meant ? `Did you mean --${meant}?` : 'See --help for those there are.'
+  const hint = meant ? `Did you mean --${meant}?` : 'See --help for the flags.'
   return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: there is no such flag. ${hint}`
 }
 
@@ -132,7 +134,7 @@ function unknownChoice(flag: string, given: string, choices: string): string {
   return `Failed to read --${flag} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
 }
 
-/** yargs tells the flags of a command by its usage text and by this alone, and lets nobody leave its help out. */
+/** Internals of yargs: the flags of a command, and the cache of its help. */
 interface YargsInternals {
   getInternalMethods(): { getUsageInstance(): { cacheHelpMessage: () => void } }
   getOptions(): { key: Readonly<Record<string, boolean>>; boolean: readonly string[] }

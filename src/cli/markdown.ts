@@ -1,4 +1,4 @@
-/** A row of a Markdown table, whatever its cells hold. */
+/** Returns a row of a Markdown table, with pipes escaped. */
 export function tableRow(cells: readonly string[]): string {
   return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }

@@ -1,10 +1,9 @@
-/** How far a long command is, on stderr: a bar on a terminal, a line now and then elsewhere. */
+/** Progress of a long command on stderr: a bar on a terminal, a line every few seconds elsewhere. */
 import { formatDuration, type Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
 
-/** What is over sooner needs no progress. */
+/** Shorter commands show no progress. */
 const PROGRESS_DELAY_MS = 2000
-/** How often it is told. */
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5000
 const BAR_WIDTH = 30
@@ -16,14 +15,14 @@ export class Progress {
   readonly #startedMs = monotonicMs()
   #lastWrittenMs = Number.NEGATIVE_INFINITY
 
-  /** @param total simulated time that lies ahead */
+  /** @param total simulated time to go */
   constructor(total: Micros, output: { error(text: string): void; readonly isTerminal?: boolean | undefined }) {
     this.#total = total
     this.#write = text => output.error(text)
     this.#isTerminal = output.isTerminal === true
   }
 
-  /** Tells how much of it is done, when it is time to. */
+  /** Writes the progress, if the last text is old enough. */
   update(done: Micros): void {
     const now = monotonicMs()
     const elapsedMs = now - this.#startedMs
@@ -42,7 +41,7 @@ export class Progress {
     } else this.#write(`Simulated ${text}\n`)
   }
 
-  /** Takes the bar away: what follows begins on a line of its own. */
+  /** Removes the bar. */
   end(): void {
     if (this.#isTerminal && this.#lastWrittenMs >= 0) this.#write('\r\u001b[K')
   }

@@ -1,4 +1,4 @@
-/** A report for people: money in dollars, GPU time in hours, aligned. */
+/** Formats a report for people: money in dollars, GPU time in hours, aligned columns. */
 
 import { DEPLOYMENT_STATUSES } from '../data/records/records.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
@@ -6,7 +6,7 @@ import { COLD_START_PHASES, type DeploymentReport, type GpuHours, type Report } 
 
 const MICROCENTS_PER_DOLLAR = 100_000_000
 
-/** The report as text, with its final line feed: the same bytes for the same report. */
+/** Returns the report as text with a final line feed. Equal reports give equal bytes. */
 export function formatReport(unsorted: Report): string {
   const byName = (a: DeploymentReport, b: DeploymentReport) => (a.model_name < b.model_name ? -1 : 1)
   const report = { ...unsorted, deployments: [...unsorted.deployments].sort(byName) }
@@ -102,7 +102,7 @@ function deployments(report: Report): string {
   ]
   const withRequests = report.deployments.filter(hasRequests)
   const columns = ['waiting_before', 'arrived', 'served', 'refused', 'failed', 'left', 'waiting'] as const
-  // Only requests of clients can fail or be left.
+  // Only requests of clients can fail or be abandoned.
   const shownColumns = columns.filter(
     column => (column !== 'failed' && column !== 'left') || totals.requests[column] > 0,
   )
@@ -124,7 +124,7 @@ function deployments(report: Report): string {
   return `Deployments, GPU-hours\n${formatTable(rows, 3)}${load}`
 }
 
-/** Hours in each status, of those that were not always in one, started an instance or lost one. */
+/** Formats hours in each status, of deployments that changed status, started an instance or lost one. */
 function statuses({ deployments: all }: Report): string {
   const listedStatuses = DEPLOYMENT_STATUSES.filter(status => status !== 'deleted')
   const changedDeployments = all.filter(
@@ -204,7 +204,7 @@ function gpuHours({ held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu
   return [held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu_hours].map(formatHours)
 }
 
-/** Columns two spaces apart, indented by two: the first `texts` to the left, the others to the right. */
+/** Formats columns two spaces apart, indented by two: the first `textColumns` to the left, the others to the right. */
 function formatTable(rows: readonly (readonly string[])[], textColumns = 1): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
   return rows
@@ -244,7 +244,7 @@ function formatFixed(value: number, digits: number): string {
   return /[1-9]/.test(text) ? text : text.replace('-', '')
 }
 
-/** Without the microseconds, where there are none. */
+/** Formats a time without microseconds if they are zero. */
 function formatTime(iso: string): string {
   return iso.replace('.000000+00:00', 'Z')
 }

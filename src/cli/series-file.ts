@@ -1,4 +1,4 @@
-/** A series as a CSV file, there whole or not at all. */
+/** Writes a time series as a CSV file, whole or not at all. */
 import { accessSync, closeSync, constants, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { describeFileError } from '../lib/file-errors.ts'
@@ -7,24 +7,28 @@ import { UsageError } from './command.ts'
 
 const CHUNK_CHARS = 1 << 16
 
-/** Refuses a path that could not be written to, before there is anything to write. */
+/** Refuses a path that cannot be written, before the simulation starts. */
 export function requireWritable(path: string): void {
   const folder = dirname(resolve(path))
   const refuse = (reason: string) => {
     throw new UsageError(`Failed to write --series '${path}': ${reason}.`)
   }
   const folderStat = statSync(folder, { throwIfNoEntry: false })
-  if (!folderStat) refuse(`there is no folder '${folder}'. Make it, or give a file in another`)
-  if (!folderStat?.isDirectory()) refuse(`'${folder}' is no folder. Give a file in one`)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) refuse('that is a folder. Give a file in it')
+  if (!folderStat) refuse(`there is no folder '${folder}'. Create it, or give a file in another`)
+  if (!folderStat?.isDirectory()) refuse(`'${folder}' is not a folder. Give a file in a folder`)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) refuse('it is a folder. Give a file in it')
   try {
     accessSync(folder, constants.W_OK)
   } catch {
-    refuse(`nothing may be written in '${folder}'. Give a file in another`)
+    refuse(`no permission to write in '${folder}'. Give a file in another folder`)
   }
 }
 
-/** Writes the rows beside the file, then puts it in its place. */
+/**
+ * Writes the rows to a draft beside the file, then renames it.
+ *
+ * @throws UsageError when the disk is full or read-only
+ */
 export function writeSeries(path: string, rows: Iterable<ReportStep>): void {
   const draft = `${path}.${process.pid}.tmp`
   try {

@@ -1,23 +1,23 @@
-/** Asking a server that runs, for commands that are about one. */
+/** Requests to a running server. */
 import { CONTROL_TOKEN_HEADER } from '../control/guards.ts'
 import { tryParseJson } from '../lib/json-text.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../transports/http/server.ts'
 import { UsageError } from './command.ts'
 import { flag, text } from './values.ts'
 
-/** The flags that say where it is. */
+/** Returns the flags with the address of the server. */
 export function serverFlags() {
   return {
     url: {
       ...flag(
         'url',
-        'Address of the server, or the base_url of one of its worlds',
+        'URL of the server, or the base_url of one of its worlds',
         `http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
       ),
       coerce: text('url'),
     },
     'control-token': {
-      ...flag('control-token', 'Token of the control plane, which a server beyond loopback asks for'),
+      ...flag('control-token', 'Token of the control plane; required by a server that listens beyond loopback'),
       coerce: text('control-token'),
     },
   }
@@ -31,9 +31,9 @@ export interface ServerArguments {
 /**
  * Sends a request to the control plane of a running server.
  *
- * @param what is asked for, for errors: `a report`
- * @param type what the answer has to be
- * @throws UsageError when nobody answers, it is refused, or somebody else answers
+ * @param what the requested thing, for errors: `a report`
+ * @param type expected content type of the answer
+ * @throws UsageError if no server answers, the request is refused, or another program answers
  */
 export async function requestServer(
   { url, controlToken }: ServerArguments,
@@ -44,7 +44,7 @@ export async function requestServer(
 ): Promise<Response> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(
-      `Failed to read --url '${url}': no address of a server. Give one, as in --url http://${DEFAULT_HOST}:${DEFAULT_PORT}.`,
+      `Failed to read --url '${url}': invalid URL. Give the URL of a server, as in --url http://${DEFAULT_HOST}:${DEFAULT_PORT}.`,
     )
   }
   const headers = new Headers(init.headers)
@@ -56,7 +56,7 @@ export async function requestServer(
     const { cause } = error as { cause?: { code?: string } }
     throw new UsageError(
       `Failed to ask ${url} for ${what}: no server answers there${cause?.code ? ` (${cause.code})` : ''}. ` +
-        'Start one with modelhost-sim serve, or name where it is with --url.',
+        'Start one with modelhost-sim serve, or give its address with --url.',
     )
   }
   if (answer.ok && answer.headers.get('content-type')?.split(';', 1)[0] === type) return answer
@@ -66,7 +66,7 @@ export async function requestServer(
     : notSimulatorError(url, what, answer.status)
 }
 
-/** Somebody answers there, and it is no server of this package. */
+/** Returns the error for an answer of another program. */
 export function notSimulatorError(url: string, what: string, status: number): UsageError {
   return new UsageError(
     `Failed to ask ${url} for ${what}: what answers there (${status}) is no modelhost-sim that tells any. ` +

@@ -1,12 +1,12 @@
 import { monotonicMs } from '../lib/real-time.ts'
 
-/** How near two signals are that come from one key press: npm and `timeout` pass on what the process got already. */
+/** Signals this close come from one key press: npm and `timeout` forward a signal that the process already got. */
 const ONE_PRESS_MS = 100
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 /**
- * Calls `end` with the exit code of the first signal; a later one ends the process at once. Returns the way to stop
- * listening.
+ * Calls `end` with the exit code of the first signal. A later signal ends the process at once. Returns a function that
+ * stops listening.
  */
 export function onSignals(end: (exitCode: number) => void): () => void {
   let first: number | undefined

@@ -1,18 +1,18 @@
-/** Reading the values of flags, from the command line and from the environment alike. */
+/** Reads the values of flags from the command line and from the environment. */
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { UsageError } from './command.ts'
 
-/** What a flag was given, and where: what is wrong with it is said of the place to put it right. */
+/** The value of a flag and its source, so that an error names the place to fix. */
 interface FlagValue {
   readonly text: string
-  /** The flag or the variable of the environment. */
+  /** The flag or the environment variable. */
   readonly name: string
-  /** How a value is given there, as in `--port 4010`. */
+  /** Returns how to give a value there, as in `--port 4010`. */
   example(value: string | number): string
 }
 
-/** The default of a flag where the environment gives one. Prints as its value, for the help. */
+/** The default of a flag from the environment. Prints as its value, for the help. */
 export class EnvironmentValue {
   readonly text: string
   constructor(text: string) {
@@ -28,7 +28,7 @@ export class EnvironmentValue {
   }
 }
 
-/** An integer between two bounds. */
+/** Reads an integer between two bounds. */
 export function integer(flag: string, bounds: { min: number; max: number }, example: number) {
   return (given: unknown): number | undefined => {
     const flagValue = readSingle(flag, given)
@@ -36,14 +36,14 @@ export function integer(flag: string, bounds: { min: number; max: number }, exam
     const { text, name } = flagValue
     const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= bounds.min && value <= bounds.max) return value
-    const reason = Number.isNaN(value) ? 'no integer' : value < bounds.min ? 'too small' : 'too large'
+    const reason = Number.isNaN(value) ? 'not an integer' : value < bounds.min ? 'too small' : 'too large'
     throw new UsageError(
       `Failed to read ${name} '${text}': ${reason}. Give an integer from ${bounds.min} to ${bounds.max}, as in ${flagValue.example(example)}.`,
     )
   }
 }
 
-/** A number above 0. */
+/** Reads a number above 0. */
 export function positive(flag: string, max: number, example: number) {
   return (given: unknown): number | undefined => {
     const flagValue = readSingle(flag, given)
@@ -57,7 +57,7 @@ export function positive(flag: string, max: number, example: number) {
   }
 }
 
-/** One of some words. */
+/** Reads one of some words. */
 export function word<Word extends string>(flag: string, words: readonly Word[]) {
   return (given: unknown): Word | undefined => {
     const flagValue = readSingle(flag, given)
@@ -79,10 +79,9 @@ const UNITS: Readonly<Record<string, number>> = {
   g: 1024 ** 3,
 }
 
-/** Most seeds that a run takes. */
 const MAX_SEEDS = 100_000
 
-/** Seeds: ranges and single ones, as in `1..200` or `1,7,north`. */
+/** Reads seeds: ranges and single seeds, as in `1..200` or `1,7,north`. */
 export function seedList(flag: string) {
   return (given: unknown): string[] | undefined => {
     const flagValue = readSingle(flag, given)
@@ -97,12 +96,12 @@ export function seedList(flag: string) {
     })
     if (!seeds.includes('') && seeds.length <= MAX_SEEDS) return [...new Set(seeds)]
     throw new UsageError(
-      `Failed to read ${name} '${text}': no list of up to ${MAX_SEEDS} seeds. Give a range or single ones, as in ${flagValue.example('1..200')}.`,
+      `Failed to read ${name} '${text}': not a list of up to ${MAX_SEEDS} seeds. Give a range or single seeds, as in ${flagValue.example('1..200')}.`,
     )
   }
 }
 
-/** A number of bytes: `1048576`, `512MiB`, `1g`; units are powers of 1,024. */
+/** Reads a number of bytes: `1048576`, `512MiB`, `1g`; units are powers of 1,024. */
 export function byteCount(flag: string) {
   return (given: unknown): number | undefined => {
     const flagValue = readSingle(flag, given)
@@ -111,11 +110,13 @@ export function byteCount(flag: string) {
     const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?$/i.exec(text.trim()) ?? []
     const value = Math.floor(Number(digits) * (UNITS[unit?.toLowerCase() ?? ''] ?? Number.NaN))
     if (value >= 1 && value <= 2 ** 40) return value
-    throw new UsageError(`Failed to read ${name} '${text}': no size. Give bytes, as in ${flagValue.example('512MiB')}.`)
+    throw new UsageError(
+      `Failed to read ${name} '${text}': invalid size. Give bytes, as in ${flagValue.example('512MiB')}.`,
+    )
   }
 }
 
-/** Microseconds of a duration that is no shorter than a microsecond. */
+/** Reads a duration of at least one microsecond, as microseconds. */
 export function duration(flag: string, example: string) {
   return (given: unknown): Micros | undefined => {
     const flagValue = readSingle(flag, given)
@@ -130,39 +131,39 @@ export function duration(flag: string, example: string) {
     }
     if (value > 0) return value
     throw new UsageError(
-      `Failed to read ${name} '${text}': that is no time. Give some, as in ${flagValue.example(example)}.`,
+      `Failed to read ${name} '${text}': it must be longer than 0. Give a duration, as in ${flagValue.example(example)}.`,
     )
   }
 }
 
-/** Any text. */
+/** Reads any text. */
 export function text(flag: string) {
   return (given: unknown): string | undefined => readSingle(flag, given)?.text
 }
 
-/** A secret: any text but an empty one, which is what a shell makes of a variable that is not set. */
+/** Reads a secret: any text except an empty one, which is what a shell makes of an unset variable. */
 export function secret(flag: string) {
   return (given: unknown): string | undefined => {
     const found = readSingle(flag, given)
     if (found === undefined || found.text.trim() !== '') return found?.text
     throw new UsageError(
-      `Failed to read ${found.name} '${found.text}': it is empty. Give a token, or leave it out to have one drawn.`,
+      `Failed to read ${found.name} '${found.text}': it is empty. Give a token, or leave it out to get a random one.`,
     )
   }
 }
 
-/** A seed: any text but none, which is what a shell makes of a variable that is not set. */
+/** Reads a seed: any text except an empty one, which is what a shell makes of an unset variable. */
 export function seed(flag: string) {
   return (given: unknown): string | undefined => {
     const flagValue = readSingle(flag, given)
     if (flagValue === undefined || flagValue.text.trim() !== '') return flagValue?.text
     throw new UsageError(
-      `Failed to read ${flagValue.name} '${flagValue.text}': no seed. Give one, as in ${flagValue.example(7)}, or leave it out.`,
+      `Failed to read ${flagValue.name} '${flagValue.text}': the seed is empty. Give one, as in ${flagValue.example(7)}, or leave it out.`,
     )
   }
 }
 
-/** Texts: the flag may be given more than once, and hold several with commas. */
+/** Reads texts: the flag may be repeated, and each value may hold several texts with commas. */
 export function texts(given: unknown): string[] {
   const all = Array.isArray(given) ? given : given === undefined ? [] : [given]
   return all
@@ -184,10 +185,7 @@ function readSingle(flag: string, given: unknown): FlagValue | undefined {
 }
 
 const PREFIX = 'MODELHOST_SIM_'
-/**
- * Variables that are no flag of every command: what `env` prints, what shows where an error happened, and the flags of
- * the commands that know their variables. An environment is set up once and serves them all.
- */
+/** Variables of other commands, and those that `env` prints: one environment serves all commands. */
 const OTHER_VARIABLES: readonly string[] = [
   ...['URL', 'TOKEN', 'DEBUG', 'FIXTURES', 'PROFILE', 'SEED', 'EPOCH'],
   ...[
@@ -207,32 +205,32 @@ const OTHER_VARIABLES: readonly string[] = [
   ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'FROM', 'TO'],
 ]
 
-/** The variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */
+/** Returns the variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */
 function variableOf(flag: string): string {
   return `${PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
 /**
- * The default of a flag from the environment. Only flags that a command has are looked up, so MODELHOST_SIM_URL and
- * MODELHOST_SIM_TOKEN, which `env` prints, disturb nothing.
+ * Returns the default of a flag from the environment. Only flags of the command are looked up, so MODELHOST_SIM_URL and
+ * MODELHOST_SIM_TOKEN, which `env` prints, have no effect.
  */
 export function fromEnvironment(flag: string): EnvironmentValue | undefined {
   const value = process.env[variableOf(flag)]
   return value === undefined || value === '' ? undefined : new EnvironmentValue(value)
 }
 
-/** A flag that takes a value, on the command line or in the environment. */
+/** Returns a flag with a value, from the command line or the environment. */
 export function flag(name: string, describe: string, fallback?: string) {
   const value = fromEnvironment(name) ?? fallback
   return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
 }
 
-/** A switch, on the command line or in the environment. */
+/** Returns a switch, from the command line or the environment. */
 export function toggle(name: string, describe: string) {
   return { describe, type: 'boolean' as const, default: switchFromEnvironment(name) }
 }
 
-/** Refuses a variable that looks like one of a flag and is none; what looks like nothing is somebody else's. */
+/** Refuses a variable that resembles the variable of a flag. Other unknown variables are ignored. */
 export function requireKnownVariables(flags: readonly string[]): void {
   const known = [...flags.map(variableOf).map(name => name.slice(PREFIX.length)), ...OTHER_VARIABLES]
   for (const variable of Object.keys(process.env)) {
@@ -244,7 +242,7 @@ export function requireKnownVariables(flags: readonly string[]): void {
   }
 }
 
-/** A switch: on the command line by its name alone, in the environment as 1, 0, true or false. */
+/** Returns the value of a switch from the environment: 1, 0, true, false, yes or no. */
 export function switchFromEnvironment(flag: string): boolean {
   const value = fromEnvironment(flag)?.text.toLowerCase()
   if (value === undefined || value === '0' || value === 'false' || value === 'no') return false

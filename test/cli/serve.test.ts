@@ -72,7 +72,7 @@ test('a profile is taken by name, and a control token that nobody asks for is to
   })
   expect(await waited.json()).toMatchObject({ reached: true })
   child.kill('SIGTERM')
-  expect((await end).stderr).toContain('--control-token is not asked for on 127.0.0.1')
+  expect((await end).stderr).toContain('--control-token is ignored on 127.0.0.1')
 })
 
 test('a request in flight holds the first signal, not the second', async () => {
@@ -94,7 +94,7 @@ test('a request in flight holds the first signal, not the second', async () => {
   const { code, stderr } = await end
   clearInterval(pressing)
   expect(code).toBe(130)
-  expect(stderr).toContain('once more to stop at once')
+  expect(stderr).toContain('press again to stop at once')
 })
 
 test('a request in flight is answered when stderr is a closed pipe', async () => {

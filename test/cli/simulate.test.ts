@@ -180,24 +180,27 @@ test('Ctrl-C, passed on twice as npm does, prints the report so far and exits wi
 }, 60_000)
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
-  [[], 'Failed to simulate: it is not said how long. Give --for, as in --for 7d.'],
+  [[], 'Failed to simulate: --for is missing. Give it, as in --for 7d.'],
   [['--for=-1d'], "Failed to read --for '-1d': time does not run backwards. Forms that work: '500ms'"],
-  [['--for', '0s'], "Failed to read --for '0s': that is no time. Give some, as in --for 7d."],
+  [['--for', '0s'], "Failed to read --for '0s': it must be longer than 0. Give a duration, as in --for 7d."],
   [['--for', '7'], "Failed to read --for '7': no known form."],
   [['--for', '200y'], "Failed to read --for '200y': no known form."],
   [['--for', '36600d'], "Failed to read --for '36600d': longer than 100 years."],
   [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
   [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? Packs are none,"],
-  [['--for', '1h', '--acceleration', '10'], '--acceleration is for weather, and there is none.'],
-  [['--for', '1h', '--seed', ''], "Failed to read --seed '': no seed. Give one, as in --seed 7, or leave it out."],
-  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step is for a series.'],
-  [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': that is no time."],
+  [['--for', '1h', '--acceleration', '10'], '--acceleration needs weather.'],
+  [
+    ['--for', '1h', '--seed', ''],
+    "Failed to read --seed '': the seed is empty. Give one, as in --seed 7, or leave it out.",
+  ],
+  [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series.'],
+  [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
-  [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': that is a folder. Give a file in it."],
-  [['--for', '1h', '--series', 'package.json/x.csv'], 'is no folder. Give a file in one.'],
+  [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': it is a folder. Give a file in it."],
+  [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in a folder.'],
   [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
-  [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'that makes 3,600,000,000 steps'],
+  [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'it would have 3,600,000,000 steps'],
   [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': there is no such file."],
   [['--for', '1h', '--epoch', 'yesterday'], "Failed to read the epoch 'yesterday'"],
   [['--for', '1h', '--wether', 'rough'], 'Failed to read --wether: there is no such flag. Did you mean --weather?'],
@@ -214,7 +217,7 @@ test.each(MISTAKES)('simulate %j is refused before anything runs', async (args, 
 
 test.each([
   ['[{"verb":"node.crsh"}]', "$[0]: there is no such verb. Did you mean 'node.crash'?"],
-  ['[{"verb":"node.crash","target":"h100-a-0","at":"9h"}]', "$[0].at: '9h' lies after the end, 1h."],
+  ['[{"verb":"node.crash","target":"h100-a-0","at":"9h"}]', "$[0].at: '9h' is after the end, 1h."],
   ['[{"verb":"zone.down","target":"east-c"}]', 'east-a'],
   ['[{"verb":"zone.down","when":"1h"}]', '$[0].when'],
   ['{"verb":"zone.down"}', '$: expected an array'],
@@ -258,5 +261,5 @@ test('report says when no server answers, when it is no address, and when it is 
   const { stderr } = await commanded(['report', '--url', 'http://127.0.0.1:1'])
   expect(stderr).toContain('Failed to ask http://127.0.0.1:1 for a report: no server answers there')
   expect(stderr).toContain('Start one with modelhost-sim serve')
-  expect((await commanded(['report', '--url', '127.0.0.1:4010'])).stderr).toContain('no address of a server')
+  expect((await commanded(['report', '--url', '127.0.0.1:4010'])).stderr).toContain('invalid URL')
 })

@@ -43,7 +43,7 @@ test('what goes wrong is said, and leaves file and world as they were', async ()
   const { url } = world.server
   const torn = join(folder, 'torn.snapshot')
   writeFileSync(torn, 'torn')
-  await expect(snapshot({ url, file: join(folder, 'x.json') })).rejects.toThrow('ends in .snapshot. Name it so.')
+  await expect(snapshot({ url, file: join(folder, 'x.json') })).rejects.toThrow('ends in .snapshot. Rename it.')
   await expect(snapshot({ url: 'http://127.0.0.1:1', file: torn })).rejects.toThrow('no server answers there')
   await expect(snapshot({ url: 'here', file: torn })).rejects.toThrow("Failed to read --url 'here'")
   await expect(restore({ url, file: torn })).rejects.toThrow(

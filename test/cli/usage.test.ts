@@ -7,14 +7,17 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--prot', '4011'], 'Failed to read --prot: there is no such flag. Did you mean --port?'],
   [['serve', '--fixture', 'empty'], 'Failed to read --fixture: there is no such flag. Did you mean --fixtures?'],
   [['srve'], "Failed to run 'srve': there is no such command. Did you mean 'serve'?"],
-  [['serve', 'now'], "Failed to read 'now': the command takes no such argument. See --help for what it takes."],
-  [['--port', 'abc'], "Failed to read --port 'abc': no integer. Give an integer from 0 to 65535, as in --port 4010."],
+  [['serve', 'now'], "Failed to read 'now': unknown argument. See --help for the arguments."],
+  [
+    ['--port', 'abc'],
+    "Failed to read --port 'abc': not an integer. Give an integer from 0 to 65535, as in --port 4010.",
+  ],
   [['--port', '-1'], "Failed to read --port '-1': too small. Give an integer from 0 to 65535, as in --port 4010."],
   [
     ['--port', '65536'],
     "Failed to read --port '65536': too large. Give an integer from 0 to 65535, as in --port 4010.",
   ],
-  [['--port'], 'Failed to read --port: it needs a value. Give one behind it.'],
+  [['--port'], 'Failed to read --port: its value is missing. Give one after it.'],
   [['--port', '1', '--port', '2'], 'Failed to read --port: it is given 2 times. Give it once.'],
   [
     ['--clock', 'manul'],
@@ -24,14 +27,20 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--clock', 'turbo'], "Failed to read --clock 'turbo': no such word. Words are manual, scaled, on-poll, idle."],
   [['--clock', 'on-poll', '--poll-step', '-5m'], "Failed to read --poll-step '-5m': time does not run backwards."],
   [['--speed', '0'], "Failed to read --speed '0': give a number above 0"],
-  [['--max-storage', 'lots'], "Failed to read --max-storage 'lots': no size. Give bytes, as in --max-storage 512MiB."],
+  [
+    ['--max-storage', 'lots'],
+    "Failed to read --max-storage 'lots': invalid size. Give bytes, as in --max-storage 512MiB.",
+  ],
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],
   [['--fixtures', 'defualt'], "Did you mean 'default'?"],
   [['--models', '1'], 'Failed to fill models: the fixture has'],
-  [['endpoints', '--json', '--markdown'], 'Failed to print: --json and --markdown are two forms. Give one.'],
+  [
+    ['endpoints', '--json', '--markdown'],
+    'Failed to print: --json and --markdown exclude each other. Give one of them.',
+  ],
   [
     ['env'],
-    "Failed to read MODELHOST_SIM_PORT 'x': no integer. Give an integer from 1 to 65535, as in MODELHOST_SIM_PORT=4010.",
+    "Failed to read MODELHOST_SIM_PORT 'x': not an integer. Give an integer from 1 to 65535, as in MODELHOST_SIM_PORT=4010.",
     { MODELHOST_SIM_PORT: 'x' },
   ],
   [[], "Failed to read MODELHOST_SIM_CLOCK 'manul': did you mean 'manual'?", { MODELHOST_SIM_CLOCK: 'manul' }],
@@ -43,16 +52,16 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--clock', 'nope'], "Failed to read --clock 'nope': no such word.", { MODELHOST_SIM_CLOCK: 'manual' }],
   [
     ['--documented-only=maybe'],
-    "Failed to read --documented-only 'maybe': it is a switch. Give --documented-only alone, or leave it out.",
+    "Failed to read --documented-only 'maybe': it is a switch and has no value. Give --documented-only alone, or leave it out.",
   ],
-  [['run', '--update=1'], "Failed to read --update '1': it is a switch."],
+  [['run', '--update=1'], "Failed to read --update '1': it is a switch and has no value."],
   [['--profile', 'quik'], "Did you mean 'quick'?"],
   [
     ['--host', '0.0.0.0', '--port', '0', '--control-token', ''],
-    "Failed to read --control-token '': it is empty. Give a token, or leave it out to have one drawn.",
+    "Failed to read --control-token '': it is empty. Give a token, or leave it out to get a random one.",
   ],
   [['--control-token', ' '], "Failed to read --control-token ' ': it is empty."],
-  [['env', '--host'], 'Failed to read --host: it needs a value.'],
+  [['env', '--host'], 'Failed to read --host: its value is missing.'],
   [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
 ]
 

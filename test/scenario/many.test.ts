@@ -91,7 +91,7 @@ describe('--seeds', () => {
 
   test.each(['3..1', '', '1,,2', '1..1000000'])('refuses %j', text => {
     expect(() => seedList('seeds')(text)).toThrow(
-      /^Failed to read --seeds '.*': no list of up to 100000 seeds\. .*--seeds 1\.\.200\.$/,
+      /^Failed to read --seeds '.*': not a list of up to 100000 seeds\. .*--seeds 1\.\.200\.$/,
     )
   })
 
@@ -113,12 +113,12 @@ test('--tag takes those that have one of the tags', async () => {
     const { code, out, error } = await play({ scenarios: ['.'], tag })
     return [code, out, error]
   }
-  const mistyped = [2, '', "Failed to find scenarios: none is tagged 'mony'. Did you mean 'money'?\n"]
+  const mistyped = [2, '', "Failed to find scenarios: unknown tag 'mony'. Did you mean 'money'?\n"]
   expect(await refused('mony')).toEqual(mistyped)
   expect(await refused('slow', 'mony')).toEqual(mistyped)
   expect(await refused('unheard')).toEqual([
     ...[2, ''],
-    "Failed to find scenarios: none is tagged 'unheard'. 'modelhost-sim scenarios' lists the tags.\n",
+    "Failed to find scenarios: unknown tag 'unheard'. 'modelhost-sim scenarios' lists the tags.\n",
   ])
 })
 
@@ -238,11 +238,11 @@ describe('modelhost-sim scenarios', () => {
   test('words that no scenario has are a mistake, a tag with the nearest', async () => {
     expect(await told({ tag: ['mony'] })).toEqual({
       ...{ code: 2, out: '' },
-      error: "Failed to find scenarios: none is tagged 'mony'. Did you mean 'money'?\n",
+      error: "Failed to find scenarios: unknown tag 'mony'. Did you mean 'money'?\n",
     })
     expect(await told({ filter: 'no such story', json: true })).toEqual({
       ...{ code: 2, out: '' },
-      error: "Failed to find scenarios: none matches 'no such story' in title, file or tags. Try a shorter word.\n",
+      error: "Failed to find scenarios: no title, file name or tag contains 'no such story'. Try a shorter word.\n",
     })
     const money = JSON.parse((await told({ tag: ['money'], json: true })).out)
     expect(money.length).toBeGreaterThan(5)
@@ -257,7 +257,7 @@ describe('modelhost-sim scenarios', () => {
       error: "Failed to load scenarios/a.yaml:1:1: unknown key 'titel'. Did you mean 'title'?\n",
     })
     expect((await told({ folders: ['stories'] })).error).toBe(
-      "Failed to list 'stories': there is no such folder. Give one that holds scenarios.\n",
+      "Failed to list 'stories': there is no such folder. Give a folder with scenarios.\n",
     )
   })
 })

@@ -98,7 +98,7 @@ describe('run --names', () => {
     expect(code).toBe(1)
     expect(out).toContain('(the words of the provider)')
     const names = join(folder, 'other.json')
-    expect(out).toContain(`play it again: npx modelhost-sim run client.ts --seed 1 --names ${names}\n`)
+    expect(out).toContain(`repeat: npx modelhost-sim run client.ts --seed 1 --names ${names}\n`)
     const again = await play({ scenarios: ['client.ts'], seed: '1', names, reporter: 'json' })
     expect(JSON.parse(again.out).scenarios[0].failure.replay).toContain(`--names ${names}`)
     const { out: steps } = await play({ scenarios: ['client.ts'], names, dryRun: true })

@@ -56,7 +56,7 @@ describe('traces', () => {
     const before = await play({ scenarios: ['story.ts'] })
     expect(before.code).toBe(1)
     expect(before.out).toContain(
-      'Failed to compare the trace: there is no story.trace yet. Write it with --update, and look through it before you commit it.',
+      'Failed to compare the trace: story.trace is missing. Write it with --update, and review it before you commit it.',
     )
     expect(readdirSync(folder)).toEqual(['story.ts'])
 
@@ -97,7 +97,7 @@ describe('traces', () => {
       '    the trace differs from story.trace at line 6:\n' +
         '      expected 10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-1\n' +
         '      found    10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0\n' +
-        '    If that is meant, write the trace anew with --update, and look through it before you commit it.\n',
+        '    If the change is intended, write the trace again with --update, and review it before you commit it.\n',
     )
   })
 
@@ -130,7 +130,7 @@ describe('traces', () => {
     write('story.ts', STORY.replace("'two-nodes', seed: 7", "'./nowhere.snapshot'"))
     const { out } = await play({ scenarios: ['story.ts'] })
     expect(out).toContain('    story.ts at 0s (0.000000)\n    SnapshotError: Failed to read the snapshot')
-    expect(out).toContain('play it again: npx modelhost-sim run story.ts\n')
+    expect(out).toContain('repeat: npx modelhost-sim run story.ts\n')
     const told = JSON.parse((await play({ scenarios: ['story.ts'], reporter: 'json' })).out)
     expect(told.scenarios[0].seed).toBeNull()
     expect((await play({ scenarios: ['story.ts'], seed: '3' })).out).toContain('run story.ts --seed 3\n')
@@ -188,7 +188,7 @@ describe('a failure', () => {
           broken.ts:L:C at 20s (20.000000), seed 7
           check 1 does not hold:
             status: expected "running", found "downloading"
-          what happened last:
+          last events:
             0.000000 request createLlmDeployment status=200
             0.000000 model.versionAdded acme/chat version=e6a72036
             0.000000 deployment.created aQyG2ENBHyUv6BnO gpu=H100-80GB model_name=acme/chat num_gpus=1
@@ -196,7 +196,7 @@ describe('a failure', () => {
             10.000000 instance.placed aQyG2ENBHyUv6BnO-0 gpus=1 node=h100-0
             11.000000 instance.pulling aQyG2ENBHyUv6BnO-0 image=fetched
             11.000000 deployment.downloading aQyG2ENBHyUv6BnO
-          play it again: npx modelhost-sim run broken.ts --seed 7
+          repeat: npx modelhost-sim run broken.ts --seed 7
 
       1 of 1 scenario failed in N s
       "
@@ -259,19 +259,19 @@ describe('what cannot be run ends with 2, and is not played', () => {
     [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
     [
       ['q/*.ts'],
-      `Failed to find scenarios: 'q/*.ts' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
+      `Failed to find scenarios: 'q/*.ts' contains no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
     ],
     [
       ['empty'],
-      `Failed to find scenarios: 'empty' holds no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
+      `Failed to find scenarios: 'empty' contains no scenario file. Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.`,
     ],
-    [['note.md'], 'Failed to load note.md: it is no scenario. Give a .ts, .js or .yaml file.'],
+    [['note.md'], 'Failed to load note.md: it is not a scenario. Give a .ts, .js or .yaml file.'],
     [
       ['nothing.ts'],
-      "Failed to load nothing.ts: its default export is no scenario. Write export default scenario('…', { … }, async ({ api, clock, check }) => { … }).",
+      "Failed to load nothing.ts: its default export is not a scenario. Write export default scenario('…', { … }, async ({ api, clock, check }) => { … }).",
     ],
-    [['named.ts'], "Failed to load named.ts: its default export is no scenario. Write 'export default' for 'mine'."],
-    [['none.ts'], /^Failed to load none\.ts: its default export is no scenario/],
+    [['named.ts'], "Failed to load named.ts: its default export is not a scenario. Write 'export default' for 'mine'."],
+    [['none.ts'], /^Failed to load none\.ts: its default export is not a scenario/],
     [['twice.ts'], "Failed to load twice.ts: two of its scenarios are titled 'same'. Give each its own title."],
   ] satisfies [string[], string | RegExp][])('%j', async (scenarios, expected) => {
     write('story.ts', STORY)
@@ -295,7 +295,7 @@ describe('what cannot be run ends with 2, and is not played', () => {
     write('story.ts', STORY)
     expect(await play({ scenarios: ['story.ts'], filter: 'slow' })).toMatchObject({
       code: 2,
-      error: "Failed to run scenarios: none matches 'slow' in title, file or tags. Try a shorter word.\n",
+      error: "Failed to run scenarios: no title, file name or tag contains 'slow'. Try a shorter word.\n",
     })
     expect((await play({ scenarios: ['story.ts'], filter: 'QUICK', seed: '1' })).code).toBe(0)
   })
@@ -325,7 +325,7 @@ test('a world that is named with a dot lies beside the script, wherever the run 
 test('a trace file that holds another scenario says so', async () => {
   write('story.ts', STORY)
   write('story.trace', '# another (seed 7)\n')
-  expect((await play({ scenarios: ['story.ts'] })).out).toContain("story.trace holds none of 'a deployment starts'")
+  expect((await play({ scenarios: ['story.ts'] })).out).toContain("story.trace has no trace of 'a deployment starts'")
 })
 
 test('globs and folders name what they hold, each file once', async () => {
@@ -363,19 +363,19 @@ test('what several scenarios have in common lies beside them, and is no scenario
   expect(await play({ scenarios: ['all'], update: true })).toMatchObject({ code: 0, error: '' })
   expect(await play({ scenarios: ['all/clients.ts'] })).toMatchObject({
     code: 2,
-    error: expect.stringContaining('Failed to load all/clients.ts: its default export is no scenario.'),
+    error: expect.stringContaining('Failed to load all/clients.ts: its default export is not a scenario.'),
   })
   // A story that is written but not exported is not passed over.
   write('all/lost.ts', STORY.replace('export default scenario(', 'scenario('))
   expect(await play({ scenarios: ['all'] })).toMatchObject({
     code: 2,
-    error: expect.stringContaining('Failed to load all/lost.ts: its default export is no scenario.'),
+    error: expect.stringContaining('Failed to load all/lost.ts: its default export is not a scenario.'),
   })
   rmSync(join(folder, 'all/story.ts'))
   rmSync(join(folder, 'all/lost.ts'))
   expect(await play({ scenarios: ['all'] })).toMatchObject({
     code: 2,
-    error: expect.stringMatching(/^Failed to find scenarios: 'all' holds no scenario\b/),
+    error: expect.stringMatching(/^Failed to find scenarios: 'all' contains no scenario\b/),
   })
 })
 
@@ -389,7 +389,7 @@ test('what the package has is told where it is not found', async () => {
   expect(await play({})).toMatchObject({
     code: 2,
     error:
-      "Failed to find scenarios: 'scenarios/**/*' holds no scenario file. " +
+      "Failed to find scenarios: 'scenarios/**/*' contains no scenario file. " +
       `Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.\n`,
   })
 })

@@ -1,4 +1,4 @@
-/** `run --watch` as a user has it: started once, it plays again after each change. */
+/** `run --watch`, started once as by a user, plays again after each change. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { BIN } from '../cli/process.ts'
 
-test('plays what was changed, all of it when no scenario was, and goes on after a mistake', async () => {
+test('run --watch plays the changed scenario, or all when another file changed, also after a mistake', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'watch-'))
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   const story = (title: string, span: string) =>
@@ -15,21 +15,22 @@ test('plays what was changed, all of it when no scenario was, and goes on after 
     write(`${title}.yaml`, story(title, '1m'))
     write(`${title}.trace`, `# ${title} (seed 1)\n`)
   }
-  // The value of the filter reads like the pattern, and is none.
+  // The value of the filter looks like a pattern, but is not one.
   const child = spawn(process.execPath, [BIN, 'run', '--watch', 'o*.yaml', 't*.yaml', '--filter', 'o'], { cwd: folder })
   onTestFinished(() => {
     child.kill('SIGKILL')
     rmSync(folder, { recursive: true })
   })
+  const END = 'Press Ctrl-C to end.\n'
   let said = ''
   const parts: string[] = []
   const told = () =>
     new Promise<string>(resolve => {
       const look = () => {
-        const end = said.indexOf('Ctrl-C ends.\n')
+        const end = said.indexOf(END)
         if (end < 0) return
         const part = said.slice(0, end)
-        said = said.slice(end + 13)
+        said = said.slice(end + END.length)
         parts.push(part)
         child.stdout.off('data', look)
         resolve(part)
@@ -51,7 +52,9 @@ test('plays what was changed, all of it when no scenario was, and goes on after 
   const two = await next('two.yaml', story('two', '2m'))
   expect(two).toContain('✓ two  2m virtual')
   expect(two).toContain('1 scenario passed')
-  expect(await next('two.yaml', story('two', '[3m]'))).toContain("Failed to load two.yaml:4:5: 'advance'")
+  expect(await next('two.yaml', story('two', '[3m]'))).toContain(
+    "Failed to load two.yaml:4:5: invalid value of 'advance'",
+  )
   expect(await next('beside.json', '{}')).toContain('✓ one')
   expect(await next('two.yaml', story('two', '4m'))).toContain('✓ two  4m virtual')
 }, 60_000)

@@ -17,32 +17,37 @@ interface Arguments {
 }
 
 export const command = 'endpoints'
-export const describe = 'List every endpoint, and what of it is documented, a neighbour or assumed'
+export const describe = 'List every endpoint, its origin and its assumptions'
 
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
     .options({
-      json: { type: 'boolean', default: false, describe: 'As one JSON document' },
-      markdown: { type: 'boolean', default: false, describe: 'As a Markdown table, with what is assumed' },
-      control: { type: 'boolean', default: false, describe: "The simulator's own endpoints under /_sim instead" },
+      json: { type: 'boolean', default: false, describe: 'Print one JSON document' },
+      markdown: { type: 'boolean', default: false, describe: 'Print a Markdown table with the assumptions' },
+      control: {
+        type: 'boolean',
+        default: false,
+        describe: 'List the endpoints of the control plane under /_sim instead',
+      },
       names: {
         type: 'string',
         requiresArg: true,
-        describe: "File with the words of your provider for the interface's neutral ones",
+        describe: 'File with a names profile: the paths and fields of your provider',
         coerce: text('names'),
       },
     })
     .example('$0 endpoints', 'a table for people')
-    .example('$0 endpoints --json', 'the same with every assumption, for programs')
-    .example('$0 endpoints --control --markdown', 'the control plane, with what each takes and a line to paste')
+    .example('$0 endpoints --json', 'every assumption too, for programs')
+    .example('$0 endpoints --control --markdown', 'the control plane, with inputs and a command to paste')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
 export function handler({ json, markdown, control, names }: Arguments): void {
-  if (json && markdown) throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
+  if (json && markdown)
+    throw new UsageError('Failed to print: --json and --markdown exclude each other. Give one of them.')
   if (control && names !== undefined) {
     throw new UsageError(
-      'Failed to print: the control plane has no names of a provider. Leave --names or --control out.',
+      'Failed to print: names profiles do not apply to the control plane. Leave out --names or --control.',
     )
   }
   const named = names === undefined ? undefined : new VendorMapping(readNames(names), operations).names
@@ -58,7 +63,7 @@ export function handler({ json, markdown, control, names }: Arguments): void {
 }
 
 function plainTable(rows: readonly EndpointRow[], control: boolean): string {
-  // Of the control plane nothing is the service's: what it does says more than where it comes from.
+  // All endpoints of the control plane have the same origin, so their summary is more useful.
   const cells = rows.map(row => [
     row.method,
     row.path,
@@ -73,13 +78,13 @@ function plainTable(rows: readonly EndpointRow[], control: boolean): string {
       .trimEnd(),
   )
   const count = (provenance: string) => rows.filter(row => row.provenance === provenance).length
-  const origins = `${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, needed to follow it)`
+  const origins = `${count('documented')} documented, ${count('neighbour')} neighbours (not in the document, but needed by clients that follow it)`
   return [...lines, '', `${rows.length} endpoints${control ? ' of the control plane' : `: ${origins}`}`].join('\n')
 }
 
 function markdownTable(rows: readonly EndpointRow[]): string {
   return [
-    '| Endpoint | Operation | Provenance | Summary | Assumed |',
+    '| Endpoint | Operation | Origin | Summary | Assumptions |',
     '|---|---|---|---|---|',
     ...rows.map(({ method, path, operation, provenance, summary, assumed }) =>
       tableRow([`\`${method} ${path}\``, `\`${operation}\``, provenance, summary, assumed.join('; ')]),

@@ -11,7 +11,7 @@ interface Arguments {
 }
 
 export const command = 'env'
-export const describe = 'Print the environment that points clients at a server'
+export const describe = 'Print environment variables that point clients to a server'
 
 export function builder(argv: Argv): Argv<Arguments> {
   return argv
@@ -31,7 +31,7 @@ export function builder(argv: Argv): Argv<Arguments> {
         coerce: text('host'),
       },
       fixtures: {
-        describe: 'World that it was started with',
+        describe: 'Fixture that the server was started with',
         type: 'string',
         requiresArg: true,
         default: fromEnvironment('fixtures') ?? 'default',

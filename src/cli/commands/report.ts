@@ -1,4 +1,4 @@
-/** `modelhost-sim report`: asks a running server what its world did and cost. */
+/** `modelhost-sim report`: prints the report of a running server. */
 import type { Argv } from 'yargs'
 import type * as z from 'zod'
 import type { PendingRequestSchema } from '../../control/waiting-view.ts'
@@ -10,7 +10,7 @@ import { notSimulatorError, requestServer, type ServerArguments, serverFlags } f
 import { flag, requireKnownVariables, text, toggle } from '../values.ts'
 
 export const command = 'report'
-export const describe = 'Ask a running server what its world did and cost, and who waits in it for time'
+export const describe = 'Print what the world of a running server did and cost, and its pending requests'
 
 export interface ReportArguments extends ServerArguments {
   from?: string | undefined
@@ -23,10 +23,10 @@ export function builder(argv: Argv): Argv<ReportArguments> {
   return argv
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
-    .example('$0 report', 'of the whole life of the world of a server on this machine')
-    .example('$0 report --from 2026-01-02T00:00:00Z --json', 'since a moment, as JSON')
+    .example('$0 report', 'from the start of the world, of a server on this machine')
+    .example('$0 report --from 2026-01-02T00:00:00Z --json', 'since a time, as JSON')
     .epilogue(
-      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
+      `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
     ) as unknown as Argv<ReportArguments>
 }
 
@@ -34,35 +34,35 @@ function flags() {
   return {
     ...serverFlags(),
     from: {
-      ...flag('from', 'Since when: ISO 8601 with offset, or Unix seconds; the start of the world unless given'),
+      ...flag('from', 'Start: ISO 8601 with offset, or Unix seconds. Default: the start of the world'),
       coerce: text('from'),
     },
     to: {
-      ...flag('to', 'Until when; now unless given'),
+      ...flag('to', 'End. Default: now'),
       coerce: text('to'),
     },
-    json: toggle('json', 'The report as one JSON object'),
+    json: toggle('json', 'Print one JSON object'),
   }
 }
 
 export async function handler(args: ReportArguments): Promise<void> {
   const report = await fetchReport(args)
   process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
-  // What is so now is nothing of a window, nor of a report that somebody reads by machine.
+  // Pending requests are about now: not part of a window, nor of JSON.
   if (!args.json && args.to === undefined) process.stderr.write(await waiting(args))
 }
 
-/** Who waits in the world for its time to be moved, a line each. */
+/** Returns a line for each request that waits for time to move. */
 async function waiting(server: ServerArguments): Promise<string> {
-  const answer = await requestServer(server, '', 'who waits')
+  const answer = await requestServer(server, '', 'pending requests')
   const { waiting = [] } = (tryParseJson(await answer.text()) ?? {}) as {
     waiting?: z.output<typeof PendingRequestSchema>[]
   }
   return waiting
     .map(({ request, model, for: what, since, until }) => {
       const who = model === null ? request : `${request} (${model})`
-      const when = until === null ? 'and nothing that is planned brings it' : `which comes at ${until}`
-      return `${who} waits since ${since} for ${what}, ${when}.\n`
+      const when = until === null ? 'which no scheduled event brings' : `which comes at ${until}`
+      return `${who} has waited since ${since} for ${what}, ${when}.\n`
     })
     .join('')
 }

@@ -1,4 +1,4 @@
-/** `modelhost-sim restore`: the world of a running server goes on from a file. */
+/** `modelhost-sim restore`: restores the world of a running server from a file. */
 import { basename } from 'node:path'
 import type { Argv } from 'yargs'
 import { readSnapshotFile } from '../../simulator/snapshot/files.ts'
@@ -7,7 +7,7 @@ import { requestServer, type ServerArguments, serverFlags } from '../server-clie
 import { requireKnownVariables } from '../values.ts'
 
 export const command = 'restore <file>'
-export const describe = 'Let the world of a running server go on from a snapshot'
+export const describe = 'Restore the world of a running server from a snapshot'
 
 export interface RestoreArguments extends ServerArguments {
   file: string
@@ -16,7 +16,7 @@ export interface RestoreArguments extends ServerArguments {
 export function builder(argv: Argv): Argv<RestoreArguments> {
   const options = serverFlags()
   return argv
-    .positional('file', { type: 'string', describe: 'A file that snapshot wrote' })
+    .positional('file', { type: 'string', describe: 'A file written by the command snapshot' })
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 restore before.snapshot', 'the default world of a server on this machine')
@@ -26,7 +26,7 @@ export function builder(argv: Argv): Argv<RestoreArguments> {
 export async function handler({ file, ...server }: RestoreArguments): Promise<void> {
   const form = new FormData()
   form.set('file', new Blob([new Uint8Array(readSnapshotFile(file))]), basename(file))
-  // Kept for as long as it takes, under a name that nobody else would give.
+  // Stored for the duration of the command, under a name that is unlikely to exist.
   const path = `snapshots/restore-${process.pid}`
   await requestServer(server, `${path}/import`, 'a restore', { method: 'POST', body: form })
   try {

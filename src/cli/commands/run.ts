@@ -1,4 +1,4 @@
-/** `modelhost-sim run`: plays scenarios and holds them to their traces. */
+/** `modelhost-sim run`: plays scenarios and compares them with their traces. */
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { monotonicMs } from '../../lib/real-time.ts'
@@ -16,10 +16,10 @@ import { integer, seed, seedList, text, texts, word } from '../values.ts'
 import { watch } from './watch.ts'
 
 export const command = 'run [scenarios..]'
-/** Played unless told what: everything in the folder of this name, however deep. */
+/** Default: every file in the folder `scenarios`, at any depth. */
 const DEFAULT_PATTERN = 'scenarios/**/*'
 
-export const describe = 'Play scenarios and compare what happens with their traces'
+export const describe = 'Play scenarios and compare them with their traces'
 
 export interface RunArguments {
   scenarios?: readonly string[] | undefined
@@ -52,20 +52,20 @@ export function builder(argv: Argv): Argv<RunArguments> {
         type: 'string',
         requiresArg: true,
         coerce: seed('seed'),
-        describe: 'Play with this seed; with another than its own a trace is not compared',
+        describe: 'Seed to play with. Traces are compared only with the own seed of a scenario',
       },
       reporter: {
         type: 'string',
         requiresArg: true,
         default: 'pretty',
         coerce: word('reporter', REPORTERS),
-        describe: `How results are told: ${REPORTERS.join(', ')}`,
+        describe: `Format of the results: ${REPORTERS.join(', ')}`,
       },
       filter: {
         type: 'string',
         requiresArg: true,
         coerce: text('filter'),
-        describe: 'Only scenarios whose title, file name or tag holds this word',
+        describe: 'Only scenarios whose title, file name or tag contains this word',
       },
       tag: { type: 'string', requiresArg: true, coerce: texts, describe: 'Only scenarios with one of these tags: a,b' },
       bail: { type: 'boolean', default: false, describe: 'Stop at the first failure' },
@@ -79,31 +79,31 @@ export function builder(argv: Argv): Argv<RunArguments> {
         type: 'string',
         requiresArg: true,
         coerce: integer('workers', { min: 1, max: 64 }, 2),
-        describe: 'Processes to play in; one a core for many plays, else 1',
+        describe: 'Number of processes. Default: 1, or one for each core for many plays',
       },
       against: {
         type: 'string',
         requiresArg: true,
         coerce: text('against'),
-        describe: 'Play on the server at this address, each scenario in a world of its own',
+        describe: 'Play on the server at this URL, each scenario in its own world',
       },
       names: {
         type: 'string',
         requiresArg: true,
         coerce: text('names'),
-        describe: "File with the words that clients on a scenario's fetch have for the interface's neutral ones",
+        describe: 'File with a names profile for clients that use the fetch of a scenario',
       },
       watch: { type: 'boolean', default: false, describe: 'Play again whenever a file changes' },
       'dry-run': {
         type: 'boolean',
         default: false,
-        describe: 'Print the steps of each scenario, holding it to no trace',
+        describe: 'Print the steps of each scenario, without comparing traces',
       },
-      check: { type: 'boolean', default: false, describe: 'Hold every world to its laws after every event' },
+      check: { type: 'boolean', default: false, describe: 'Check the invariants of every world after every event' },
     })
     .example('$0 run scenarios/money', 'every scenario of a folder')
-    .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace anew')
-    .example('$0 run --seeds 1..200', 'every scenario in two hundred worlds')
+    .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace again')
+    .example('$0 run --seeds 1..200', 'every scenario with 200 seeds')
     .epilogue(EXIT_CODES) as unknown as Argv<RunArguments>
 }
 
@@ -128,18 +128,18 @@ export async function handler(args: RunArguments): Promise<void> {
   await exitWhenWritten()
 }
 
-/** Plays what the process that started this one asks for, until it hangs up. */
+/** Plays the jobs of the parent process until it disconnects. */
 function runWorker(): void {
   guardProcess()
   Error.stackTraceLimit = STACK_LINES
   const send = (message: WorkerMessage) => {
-    // Whoever started this one may be gone by now; there is nobody to tell then.
+    // The parent process may have ended.
     if (process.connected) process.send!(message, () => {})
   }
   process.on('disconnect', () => exitProcess())
   process.on('message', (job: PlayJob) => {
     playJob(job, () => send({ is: 'played' })).then(
-      // A trace is for whoever writes it, which has happened.
+      // Traces are already compared or written, and large.
       results => send({ is: 'done', results: results.map(result => ({ ...result, trace: [] })) }),
       error => send({ is: 'failed', message: String((error as Error).message) }),
     )
@@ -147,13 +147,13 @@ function runWorker(): void {
   send({ is: 'ready' })
 }
 
-/** The line of the script is often far up: awaits and the client's own steps stand before it. */
+/** The line of the script is often far up the stack, after frames of awaits and of the client. */
 const STACK_LINES = 50
 
 export interface RunIo {
   out(text: string): void
   error(text: string): void
-  /** Shows how far it is, in place of what it showed before. */
+  /** Shows the progress in place of the last. */
   progress?(text: string): void
   readonly color?: boolean
   readonly folder?: string
@@ -161,10 +161,10 @@ export interface RunIo {
   readonly entry?: string
 }
 
-/** How often it is told how far it is: thousands of plays a minute would be a flicker, and cost as much as some plays. */
+/** Limits updates of the progress: thousands of plays a minute would flicker. */
 const COUNT_INTERVAL_MS = 100
 
-/** How many plays are over, shown where the next result will stand. */
+/** Shows the number of finished plays, where the next result will be. */
 class PlayCounter {
   readonly #show: RunIo['progress']
   #lastShownMs = Number.NEGATIVE_INFINITY
@@ -190,7 +190,7 @@ class PlayCounter {
   }
 }
 
-/** Does what the command does and returns its exit code: 0 passed, 1 failed, 2 could not run. */
+/** Runs the command and returns its exit code: 0 passed, 1 failed, 2 could not run. */
 export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
   const startedMs = monotonicMs()
   const { scenarios = [DEFAULT_PATTERN], seed, seeds } = args
@@ -207,7 +207,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
   }
   const names = args.names === undefined || !io.folder ? args.names : resolve(io.folder, args.names)
   try {
-    // Asked once before anything is played: names that make no sense would fail every scenario in the same words.
+    // Checked once before the first play: invalid names would fail every scenario with the same text.
     if (names !== undefined) createApi({ names: readNames(names) })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
@@ -266,11 +266,11 @@ export async function run(args: RunArguments, io: RunIo): Promise<0 | 1 | 2> {
   return results.every(({ passed }) => passed) ? 0 : 1
 }
 
-/** Asked once before anything is played: what is not there would fail every scenario in the same words. */
+/** Checks the server once before the first play: a missing server would fail every scenario with the same text. */
 async function findServerProblem(url: string): Promise<string | undefined> {
   const health = await fetch(`${url.replace(/\/+$/, '')}/_sim/health`).catch(() => undefined)
   if (health?.ok) return undefined
-  return `no modelhost-sim answers at ${url}. Start one with 'modelhost-sim serve --clock manual', or give the address of one.`
+  return `no modelhost-sim answers at ${url}. Start one with 'modelhost-sim serve --clock manual', or give another URL.`
 }
 
 function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {
@@ -279,20 +279,20 @@ function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter
 
 function findFlagConflict({ update, seed, seeds, against }: RunArguments): string | undefined {
   if (seed !== undefined && seeds !== undefined) {
-    return '--seed names one seed and --seeds many. Give one of the two.'
+    return '--seed and --seeds exclude each other. Give one of them.'
   }
   if (update && (seed !== undefined || seeds !== undefined)) {
     const flag = seed === undefined ? '--seeds' : '--seed'
-    return `--update writes the traces of their own seeds, and ${flag} names another. Give one of the two.`
+    return `--update writes traces of the scenarios' own seeds, and excludes ${flag}. Give one of them.`
   }
   if (against !== undefined && !URL.canParse(against)) {
-    return `--against '${against}' is no address. Give one, as in --against http://127.0.0.1:4010.`
+    return `--against '${against}' is not a URL. Give one, as in --against http://127.0.0.1:4010.`
   }
   return undefined
 }
 
 function describeNoMatch({ filter, tag = [] }: RunArguments): string {
-  if (tag.length === 0) return `none matches '${filter ?? ''}' in title, file or tags. Try a shorter word.`
+  if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
   const also = filter === undefined ? '' : ` and matches '${filter}'`
-  return `none is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`
+  return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim scenarios' lists the tags.`
 }

@@ -1,4 +1,4 @@
-/** `modelhost-sim scenarios`: what there is to play, and what one learns from it. */
+/** `modelhost-sim scenarios`: lists scenarios and what they teach. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Argv } from 'yargs'
@@ -11,7 +11,7 @@ import { tableRow } from '../markdown.ts'
 import { text, texts } from '../values.ts'
 
 export const command = 'scenarios [folders..]'
-export const describe = 'List the scenarios there are, those that come with the package and your own'
+export const describe = 'List the scenarios of the package and your own'
 
 export interface ScenariosArguments {
   folders?: readonly string[] | undefined
@@ -27,7 +27,7 @@ export function builder(argv: Argv): Argv<ScenariosArguments> {
     .positional('folders', {
       type: 'string',
       array: true,
-      describe: 'Folders to look through beside those of the package; ./scenarios unless given',
+      describe: 'Folders to list beside those of the package. Default: ./scenarios',
     })
     .options({
       tag: { type: 'string', requiresArg: true, coerce: texts, describe: 'Only scenarios with one of these tags: a,b' },
@@ -35,13 +35,13 @@ export function builder(argv: Argv): Argv<ScenariosArguments> {
         type: 'string',
         requiresArg: true,
         coerce: text('filter'),
-        describe: 'Only scenarios whose title, file name or tag holds this word',
+        describe: 'Only scenarios whose title, file name or tag contains this word',
       },
-      json: { type: 'boolean', default: false, describe: 'As JSON' },
+      json: { type: 'boolean', default: false, describe: 'Print JSON' },
       markdown: {
         type: 'boolean',
         default: false,
-        describe: 'As Markdown tables, one a folder, for a page in a folder beside scenarios',
+        describe: 'Print Markdown tables, one for each folder, for a page in a folder beside scenarios',
       },
       schema: {
         type: 'boolean',
@@ -49,8 +49,8 @@ export function builder(argv: Argv): Argv<ScenariosArguments> {
         describe: 'Print the JSON Schema of scenarios in YAML and JSON instead, for editors',
       },
     })
-    .example('$0 scenarios', 'all there are')
-    .example('$0 scenarios --tag money', 'those about money')
+    .example('$0 scenarios', 'all scenarios')
+    .example('$0 scenarios --tag money', 'scenarios about money')
     .epilogue(EXIT_CODES) as unknown as Argv<ScenariosArguments>
 }
 
@@ -67,7 +67,7 @@ export interface ListIo {
   readonly folder?: string
 }
 
-/** Does what the command does and returns its exit code: 2 when a file could not be read or a folder is not there. */
+/** Runs the command and returns its exit code: 2 if a file cannot be read or a folder is missing. */
 export async function list(args: ScenariosArguments, { out, error, folder = process.cwd() }: ListIo): Promise<0 | 2> {
   if (args.schema) {
     const { scenarioJsonSchema } = await import('../../scenario/documents/schema.ts')
@@ -75,12 +75,12 @@ export async function list(args: ScenariosArguments, { out, error, folder = proc
     return 0
   }
   if (args.json && args.markdown) {
-    throw new UsageError('Failed to print: --json and --markdown are two forms. Give one.')
+    throw new UsageError('Failed to print: --json and --markdown exclude each other. Give one of them.')
   }
   const userFolders = args.folders ?? []
   const missing = userFolders.find(one => !existsSync(resolve(folder, one)))
   if (missing !== undefined) {
-    error(`Failed to list '${missing}': there is no such folder. Give one that holds scenarios.\n`)
+    error(`Failed to list '${missing}': there is no such folder. Give a folder with scenarios.\n`)
     return 2
   }
   const local = userFolders.length > 0 ? userFolders : ['scenarios']
@@ -112,7 +112,7 @@ export async function list(args: ScenariosArguments, { out, error, folder = proc
     all.filter(one => isSelected(one, file, filters)).map(one => toListedScenario(one, relative(folder, file))),
   )
   if (listed.length === 0 && filter !== undefined) {
-    error(`Failed to find scenarios: none matches '${filter}' in title, file or tags. Try a shorter word.\n`)
+    error(`Failed to find scenarios: no title, file name or tag contains '${filter}'. Try a shorter word.\n`)
     return 2
   }
   out(args.json ? `${JSON.stringify(listed, null, 2)}\n` : args.markdown ? formatTables(listed) : formatList(listed))
@@ -142,7 +142,7 @@ function formatList(listed: readonly ListedScenario[]): string {
   return `${parts.join('\n')}\n${listed.length === 1 ? '1 scenario' : `${listed.length} scenarios`}\n`
 }
 
-/** A table for each folder that holds scenarios, in the order of their names. */
+/** Returns a table for each folder with scenarios, sorted by name. */
 function formatTables(listed: readonly ListedScenario[]): string {
   const folders = [...new Set(listed.map(({ file }) => dirname(file)))].sort()
   const parts = folders.map(folder => {
@@ -154,7 +154,7 @@ function formatTables(listed: readonly ListedScenario[]): string {
     return [
       `## ${basename(folder)}`,
       '',
-      '| What happens | What it teaches | What a good client does |',
+      '| Scenario | What it teaches | What a good client does |',
       '|---|---|---|',
       ...rows,
     ]

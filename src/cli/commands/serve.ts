@@ -160,11 +160,11 @@ function flags() {
 export async function handler(argv: Arguments): Promise<void> {
   const sim = await createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
-  // The one thing that is not drawn from the seed: whoever knows the seed must not know this.
+  // Random, not from the seed: a known seed must not reveal the token.
   const controlToken = isPublic ? (argv.controlToken ?? randomBytes(18).toString('base64url')) : undefined
   if (!isPublic && argv.controlToken !== undefined) {
     process.stderr.write(
-      `--control-token is not asked for on ${argv.host}, which only this machine reaches; it is beyond, with --host 0.0.0.0.\n`,
+      `--control-token is ignored on ${argv.host}, because only this machine can reach it. It is required on other addresses, as with --host 0.0.0.0.\n`,
     )
   }
   const server = await serve(sim, {
@@ -180,7 +180,7 @@ export async function handler(argv: Arguments): Promise<void> {
     ...(argv.latency !== undefined && { latency: argv.latency }),
     ...(controlToken !== undefined && { controlToken }),
   })
-  // In the tick in which the server began to listen, so before it can answer anybody.
+  // In the tick in which the server began to listen, so before its first answer.
   process.stdout.write(
     banner(sim, {
       url: server.url,
@@ -194,7 +194,7 @@ export async function handler(argv: Arguments): Promise<void> {
   closeOnSignals(server)
 }
 
-/** The user's folder first: its scenarios go before those of the package. */
+/** Returns the folders of scenarios, the user's first: its scenarios take precedence over those of the package. */
 function scenarioFolders(folder: string | undefined): string[] {
   if (folder !== undefined && !existsSync(folder)) {
     throw new UsageError(
@@ -205,7 +205,7 @@ function scenarioFolders(folder: string | undefined): string[] {
 }
 
 async function createServedSimulator(argv: Arguments): Promise<Simulator> {
-  // A snapshot brings its own along.
+  // A snapshot has its own clock mode.
   const clock = argv.clock ?? (isSnapshotFile(argv.fixtures) ? undefined : 'scaled')
   for (const [name, given, mode] of [
     ['speed', argv.speed, 'scaled'],
@@ -254,7 +254,7 @@ async function createServedSimulator(argv: Arguments): Promise<Simulator> {
   }
 }
 
-/** The rules of a file; what a rule may be is the simulator's to say. */
+/** Reads the fault rules of a file. The simulator checks each rule. */
 function readRules(path: string): FaultRule[] {
   let rules: unknown
   try {
@@ -272,7 +272,7 @@ function readRules(path: string): FaultRule[] {
   return rules
 }
 
-/** The fixture by its name, or filled up with bulk records. */
+/** Returns the name of the fixture, or the fixture with bulk records added. */
 async function fillFixture(argv: Arguments, epoch: string | undefined): Promise<string | FixtureInput> {
   const { fixtures, seed = '1', models, deployments } = argv
   if (models === undefined && deployments === undefined) return fixtures
@@ -298,7 +298,7 @@ function isSnapshotFile(fixtures: string): boolean {
 function closeOnSignals(server: Server): void {
   onSignals(exitCode => {
     if (server.inFlight > 0) {
-      process.stderr.write(`Finishing ${server.inFlight} in flight; once more to stop at once.\n`)
+      process.stderr.write(`Finishing ${server.inFlight} requests; press again to stop at once.\n`)
     }
     server.close().finally(() => process.exit(exitCode))
   })

@@ -17,7 +17,7 @@ import { onSignals } from '../signals.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
 
 export const command = 'simulate'
-export const describe = 'Let a fleet live without clients, and report what it did and cost'
+export const describe = 'Simulate a fleet without clients, and report what it did and cost'
 
 export interface SimulateArguments {
   fixtures: string
@@ -44,55 +44,58 @@ export function builder(argv: Argv): Argv<SimulateArguments> {
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
-    .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at true rates')
-    .example('$0 simulate --for 1d --series day.csv --step 15m', 'and a row a deployment every 15 minutes')
+    .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
+    .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
     .epilogue(
-      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
+      `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
     ) as unknown as Argv<SimulateArguments>
 }
 
 function flags() {
   return {
     for: {
-      ...flag('for', 'How long to simulate: 24h, 7d, 1h30m; needed'),
+      ...flag('for', 'Time to simulate: 24h, 7d, 1h30m. Required'),
       coerce: duration('for', '7d'),
     },
     fixtures: {
-      ...flag('fixtures', 'World to start from: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
+      ...flag('fixtures', 'Initial world: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
       coerce: text('fixtures'),
     },
     profile: {
-      ...flag('profile', 'How the provider behaves: realistic, quick, rough, or a file', 'realistic'),
+      ...flag('profile', 'Provider profile: realistic, quick, rough, or a file', 'realistic'),
       coerce: text('profile'),
     },
     seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: seed('seed') },
     weather: {
       ...flag(
         'weather',
-        'What goes wrong by itself: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble; as the profile says unless given',
+        'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
       ),
       coerce: text('weather'),
     },
     acceleration: {
-      ...flag('acceleration', 'How many times as often as the weather would have it'),
+      ...flag('acceleration', 'Factor on the rates of failures of the weather'),
       coerce: positive('acceleration', 1e6, 10),
     },
     epoch: {
-      ...flag('epoch', "The world's time zero: ISO 8601 with offset, or now; 2026-01-01T00:00:00Z unless given"),
+      ...flag('epoch', 'Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
       coerce: text('epoch'),
     },
-    json: toggle('json', 'The report as one JSON object'),
+    json: toggle('json', 'Print the report as one JSON object'),
     series: {
-      ...flag('series', 'A CSV file to write, with a row a step and deployment'),
+      ...flag('series', 'CSV file to write, with a row for each step and deployment'),
       coerce: text('series'),
     },
     step: {
-      ...flag('step', 'How long a step of the series is; 5m unless given'),
+      ...flag('step', 'Length of a step of the series. Default: 5m'),
       coerce: duration('step', '5m'),
     },
-    check: toggle('check', 'Hold the fleet to its laws after every event; a breach ends it with exit code 1'),
+    check: toggle(
+      'check',
+      'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
+    ),
     commands: {
-      ...flag('commands', 'A JSON file of what breaks and when: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
+      ...flag('commands', 'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
       coerce: text('commands'),
     },
   }
@@ -110,24 +113,24 @@ export async function handler(args: SimulateArguments): Promise<void> {
 export interface SimulateIo {
   out(text: string): void
   error(text: string): void
-  /** Whether what is written to `error` goes to a terminal. */
+  /** Whether `error` writes to a terminal. */
   readonly isTerminal?: boolean
-  /** Calls `stop` with the exit code of the first signal; returns the way to stop listening. */
+  /** Calls `stop` with the exit code of the first signal. Returns a function that stops listening. */
   onSignal?(stop: (exitCode: number) => void): () => void
 }
 
-/** Does what the command does and returns its exit code: 0, or that of the signal that ended it early. */
+/** Runs the command and returns its exit code: 0, or that of the signal that ended it early. */
 export async function simulate(args: SimulateArguments, io: SimulateIo): Promise<number> {
   const length = args.for
   if (length === undefined) {
-    throw new UsageError('Failed to simulate: it is not said how long. Give --for, as in --for 7d.')
+    throw new UsageError('Failed to simulate: --for is missing. Give it, as in --for 7d.')
   }
   if (args.step !== undefined && args.series === undefined) {
-    throw new UsageError('Failed to simulate: --step is for a series. Leave it out, or give --series and a file.')
+    throw new UsageError('Failed to simulate: --step needs --series. Leave it out, or give --series and a file.')
   }
   if (args.fixtures.endsWith(SNAPSHOT_ENDING)) {
     throw new UsageError(
-      `Failed to simulate: '${args.fixtures}' is in the middle of a life, and a report is of a whole one. Give a fixture; serve goes on from a snapshot.`,
+      `Failed to simulate: '${args.fixtures}' is a snapshot, and a report starts with its world. Give a fixture, or use serve to continue from a snapshot.`,
     )
   }
   const { series, step = DEFAULT_STEP } = args
@@ -137,7 +140,7 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     profile: profileOf(args),
     seed: args.seed,
     ...(args.check && { check: true }),
-    // Nobody reads the journal of a fleet without clients.
+    // A fleet without clients has no reader of its journal.
     journalLimit: 1000,
     ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
   })
@@ -162,7 +165,7 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   return exitCode
 }
 
-/** Moves time in parts, none of which anything depends on, and looks around between them. */
+/** Advances time in parts, and updates the progress between them. The result does not depend on the parts. */
 async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateIo): Promise<number> {
   const progress = new Progress(length, io)
   let exitCode = 0
@@ -177,7 +180,7 @@ async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateI
       await sim.clock.advanceToInSlices(Math.round((length * part) / parts))
       progress.update(sim.clock.elapsed)
       if (monotonicMs() - lastYieldMs < 20) continue
-      // A signal is heard only between two turns of the event loop.
+      // Signals are delivered only between two turns of the event loop.
       await eventLoopTurn()
       lastYieldMs = monotonicMs()
     }
@@ -191,9 +194,7 @@ async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateI
 function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
   const withChosenWeather = withWeather(profile, { weather, acceleration })
   if (acceleration !== undefined && (weather ?? loadProfile(profile).weather.pack) === 'none') {
-    throw new UsageError(
-      'Failed to simulate: --acceleration is for weather, and there is none. Leave it out, or give --weather realistic.',
-    )
+    throw new UsageError('Failed to simulate: --acceleration needs weather. Leave it out, or give --weather realistic.')
   }
   return withChosenWeather
 }
@@ -201,5 +202,5 @@ function profileOf({ profile, weather, acceleration }: SimulateArguments): strin
 function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
   const tooLong = excessOf(sim.world, length, step, MAX_SERIES_ROWS)
   if (tooLong === undefined) return
-  throw new UsageError(`Failed to write --series: that makes ${tooLong}. Give a longer --step.`)
+  throw new UsageError(`Failed to write --series: it would have ${tooLong}. Give a longer --step.`)
 }

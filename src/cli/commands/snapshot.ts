@@ -1,4 +1,4 @@
-/** `modelhost-sim snapshot`: a world of a running server, as it is now, into a file. */
+/** `modelhost-sim snapshot`: writes the world of a running server to a file. */
 import type { Argv } from 'yargs'
 import { SNAPSHOT_ENDING } from '../../simulator/snapshot/file-ending.ts'
 import { writeSnapshotFile } from '../../simulator/snapshot/files.ts'
@@ -18,20 +18,22 @@ export function builder(argv: Argv): Argv<SnapshotArguments> {
   return argv
     .positional('file', {
       type: 'string',
-      describe: `A file that ends in ${SNAPSHOT_ENDING}; one that is there is replaced`,
+      describe: `A file that ends in ${SNAPSHOT_ENDING}; an existing file is replaced`,
     })
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 snapshot before.snapshot', 'of the default world of a server on this machine')
-    .example('$0 serve --fixtures before.snapshot', 'goes on from there')
+    .example('$0 serve --fixtures before.snapshot', 'continues from the snapshot')
     .epilogue(
-      `It holds the tokens of the world; only its owner may read it.\n${EXIT_CODES}`,
+      `The file holds the tokens of the world; only its owner can read it.\n${EXIT_CODES}`,
     ) as unknown as Argv<SnapshotArguments>
 }
 
 export async function handler({ file, ...server }: SnapshotArguments): Promise<void> {
   if (!file.endsWith(SNAPSHOT_ENDING)) {
-    throw new UsageError(`Failed to write '${file}': the file of a snapshot ends in ${SNAPSHOT_ENDING}. Name it so.`)
+    throw new UsageError(
+      `Failed to write '${file}': the name of a snapshot file ends in ${SNAPSHOT_ENDING}. Rename it.`,
+    )
   }
   const taken = await requestServer(server, 'snapshots', 'a snapshot', { method: 'POST' })
   const { snapshot, now, seed, digest } = (await taken.json()) as Readonly<Record<string, string>>

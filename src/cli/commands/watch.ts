@@ -1,22 +1,22 @@
-/** `run --watch`: plays in a fresh process whenever a file changes, so that nothing of the last run is remembered. */
+/** `run --watch`: plays in a new process after each change of a file, so that no state of the last run is kept. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { watch as watchFolder } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { realDelay } from '../../lib/real-time.ts'
 import { findScenarioFiles, LoadError } from '../../scenario/runner/files.ts'
 
-/** How long files have to be quiet: an editor writes one in several steps. */
+/** Waits this long without a change: editors write a file in several steps. */
 const QUIET_MS = 120
-/** Flags of `run` that take a value, which may read like a pattern. */
+/** Flags of `run` with a value, which may look like a pattern. */
 const FLAGS_WITH_VALUE = ['--seed', '--seeds', '--reporter', '--filter', '--tag', '--workers', '--against', '--names']
-/** Files that scenarios are made of; what a run itself writes is a draft first. */
+/** Files that scenarios consist of. */
 const WATCHED_FILES = /\.(m?[jt]s|ya?ml|json|trace)$/
 
 /**
  * Plays the scenarios now and again after each change in their folders, until a signal comes.
  *
- * @param args the command line, from which `--watch` is left out
- * @returns an exit code when there is nothing to watch
+ * @param args the command line; `--watch` is removed from it
+ * @returns the exit code if there is nothing to watch
  */
 export async function watch(patterns: readonly string[], args: readonly string[]): Promise<0 | 2> {
   let files: readonly string[]
@@ -34,7 +34,7 @@ export async function watch(patterns: readonly string[], args: readonly string[]
   let changes = 0
   const play = () => {
     running?.kill()
-    // What is no scenario itself may be part of any of them.
+    // Another file may be part of any scenario.
     const changedScenarios = [...changed].map(path => files.find(file => stemOf(file) === stemOf(path)))
     const patternsToPlay =
       changedScenarios.length === 0 || changedScenarios.includes(undefined)
@@ -45,7 +45,7 @@ export async function watch(patterns: readonly string[], args: readonly string[]
     const child = spawn(process.execPath, line, { stdio: 'inherit' })
     running = child
     child.on('exit', code => {
-      if (child === running && code !== null) process.stdout.write('Waiting for a change; Ctrl-C ends.\n')
+      if (child === running && code !== null) process.stdout.write('Waiting for a change. Press Ctrl-C to end.\n')
     })
   }
   const onFileChanged = async (path: string) => {
@@ -56,7 +56,7 @@ export async function watch(patterns: readonly string[], args: readonly string[]
   }
   for (const folder of new Set(files.map(dirname))) {
     watchFolder(folder, (_, name) => {
-      // The traces that the run writes would start the next one for ever.
+      // Traces written by the run itself would start the next run endlessly.
       if (name !== null && WATCHED_FILES.test(name) && !(name.endsWith('.trace') && flags.includes('--update')))
         onFileChanged(join(folder, name))
     })
@@ -65,7 +65,7 @@ export async function watch(patterns: readonly string[], args: readonly string[]
   return new Promise(() => {})
 }
 
-/** A script and its trace have this in common. */
+/** Returns the path without its ending: a script and its trace share it. */
 function stemOf(path: string): string {
   return path.replace(/\.[^.]*$/, '')
 }

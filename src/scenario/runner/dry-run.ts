@@ -1,4 +1,4 @@
-/** Prints what scenarios do, step by step, without holding them to anything but their own checks. */
+/** Prints the steps of scenarios without comparing their traces. */
 import { dirname, relative } from 'node:path'
 import { formatJsonValue } from '../check.ts'
 import { formatVirtualTime } from '../play/failures.ts'
@@ -7,10 +7,10 @@ import { guardProcess, withStrayFailure } from './process-guard.ts'
 import { loadFiles, type RunFilesOptions, withResolvedPaths } from './runner.ts'
 
 /**
- * Plays scenarios in this process and prints each with its options and its steps, numbered, each with its virtual time.
- * Traces are neither compared nor written. A step that fails is the last.
+ * Plays scenarios in this process and prints their options and numbered steps with virtual times. Traces are neither
+ * compared nor written. A failing step is the last.
  *
- * @returns how many scenarios there were
+ * @returns the number of scenarios
  * @throws LoadError as `runFiles` does
  */
 export async function dryRun(

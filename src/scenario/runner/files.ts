@@ -9,25 +9,25 @@ import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
 import { bundledScenariosFolder } from './shipped.ts'
 
-/** Scenarios that could not even begin: no such file, nothing in it to play, a mistake in its syntax. */
+/** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */
 export class LoadError extends Error {
   override readonly name = 'LoadError'
 }
 
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
-/** Scenarios as data. A folder is full of other JSON, so there it has to say what it is. */
+/** Scenarios as data. In a folder, JSON needs the ending .scenario.json, because other JSON is common. */
 const DATA_FILE = /\.(ya?ml|json)$/
 const DISCOVERABLE_FILE = /\.(ts|mts|js|mjs|ya?ml|scenario\.json)$/
 const GLOB_CHARACTERS = /[*?{[]/
-/** A module that makes a scenario was meant to export it. */
+/** A module that creates a scenario is meant to export it. */
 const DECLARES_SCENARIO = /\bscenario\s*(\(|\.each\b)/
 const EXCLUDED_FILE = /\.(d\.m?ts|test\.m?[jt]s|spec\.m?[jt]s)$/
 
 /**
- * The scenario files that patterns name: files, folders (what lies in them, however deep) and globs (`*`, `**`, `?`,
- * `{a,b}`, `[ab]`), sorted, each once. `node_modules` is looked through only where a pattern names it.
+ * Returns the scenario files of patterns, sorted, each once. A pattern is a file, a folder (with all folders in it) or a
+ * glob (`*`, `**`, `?`, `{a,b}`, `[ab]`). `node_modules` is skipped if no pattern names it.
  *
- * @throws LoadError for a pattern that names nothing, with the nearest name
+ * @throws LoadError for a pattern without files, with the nearest name
  */
 export function findScenarioFiles(patterns: readonly string[], folder = process.cwd()): string[] {
   const found = patterns.flatMap(pattern => {
@@ -52,14 +52,14 @@ export function findScenarioFiles(patterns: readonly string[], folder = process.
 /**
  * Loads the scenarios that a file exports as its default.
  *
- * @param isDiscovered whether it was come upon in a folder: then it may be a module without any, what scenarios have in common
- * @throws LoadError when it can not be read as a module or exports no scenario
+ * @param isDiscovered whether it was found in a folder: then it may be a helper module without scenarios
+ * @throws LoadError if it cannot be loaded as a module or exports no scenario
  */
 export async function loadScenarios(file: string, folder = process.cwd(), isDiscovered = false): Promise<Scenario[]> {
   const name = relative(folder, file)
   if (DATA_FILE.test(file)) return [await loadDataScenario(file, name)]
   if (!SCRIPT_FILE.test(file)) {
-    throw new LoadError(`Failed to load ${name}: it is no scenario. Give a .ts, .js or .yaml file.`)
+    throw new LoadError(`Failed to load ${name}: it is not a scenario. Give a .ts, .js or .yaml file.`)
   }
   let module: Record<string, unknown>
   try {
@@ -77,7 +77,7 @@ export async function loadScenarios(file: string, folder = process.cwd(), isDisc
   const isHelperModule = isDiscovered && !('default' in module) && otherExport === undefined
   if (isHelperModule && !DECLARES_SCENARIO.test(readFileSync(file, 'utf8'))) return []
   throw new LoadError(
-    `Failed to load ${name}: its default export is no scenario. ` +
+    `Failed to load ${name}: its default export is not a scenario. ` +
       (otherExport
         ? `Write 'export default' for '${otherExport[0]}'.`
         : "Write export default scenario('…', { … }, async ({ api, clock, check }) => { … })."),
@@ -85,7 +85,7 @@ export async function loadScenarios(file: string, folder = process.cwd(), isDisc
 }
 
 async function loadDataScenario(file: string, name: string): Promise<Scenario> {
-  // Loaded when there is something for it to read: most runs have none.
+  // Loaded on demand: most runs have no scenarios as data.
   const [{ readScenarioDocument: readDocument }, { DocumentError }, { scenarioOf }] = await Promise.all([
     import('../documents/parse.ts'),
     import('../documents/problems.ts'),
@@ -99,7 +99,7 @@ async function loadDataScenario(file: string, name: string): Promise<Scenario> {
   }
 }
 
-/** Traces of one file are told apart by titles. */
+/** Refuses equal titles in a file: titles identify the traces. */
 function requireUniqueTitles(scenarios: readonly Scenario[], name: string): void {
   const titles = scenarios.map(({ title }) => title)
   const duplicate = titles.find((title, i) => titles.indexOf(title) !== i)
@@ -110,12 +110,12 @@ function requireUniqueTitles(scenarios: readonly Scenario[], name: string): void
   }
 }
 
-/** What reads TypeScript in this process: put in once, when the first script of that kind is loaded. */
+/** Loader of TypeScript, registered with the first script in TypeScript. */
 let typeScriptLoader: Promise<unknown> | undefined
 let isModuleHookRegistered = false
 
 async function readTypeScript(file: string): Promise<void> {
-  // Whoever loaded this module as TypeScript loads the scenario as well.
+  // If this module was loaded as TypeScript, a loader is registered already.
   if (!import.meta.url.endsWith('.ts')) {
     typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
     await typeScriptLoader
@@ -125,7 +125,7 @@ async function readTypeScript(file: string): Promise<void> {
   register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
 }
 
-/** In a project without `"type": "module"` a .ts file would be read as CommonJS, which scenarios never are. */
+/** Without `"type": "module"` in the project, Node would load .ts files as CommonJS. Scenarios are always modules. */
 const MODULE_HOOK_SOURCE = `export const resolve = async (specifier, context, next) => {
   const found = await next(specifier, context)
   return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
@@ -145,11 +145,11 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
     if (/'modelhost-sim(\/|')/.test(error.message)) {
       return (
-        "it imports 'modelhost-sim', which is not installed beside it. " +
-        'Run npm install --save-dev modelhost-sim in its project.'
+        "it imports 'modelhost-sim', which is not installed in its project. " +
+        'Run npm install --save-dev modelhost-sim there.'
       )
     }
-    return `${relativePaths(error.message, folder)}. Mend that import.`
+    return `${relativePaths(error.message, folder)}. Fix that import.`
   }
   const reason = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
     /\.$/,
@@ -162,13 +162,13 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
   return place ? `${name}:${place}: ${what}. Fix that line.` : `${what}. Fix it.`
 }
 
-/** Line and column at which a text of an error names the file. */
+/** Returns the line and column of a file in the text of an error. */
 function positionIn(text: string, file: string): string | undefined {
   const paths = [file, pathToFileURL(file).href].map(escapeRegExp)
   return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
 }
 
-/** Node tells the line of a syntax error in JavaScript only when it prints the error itself, as in `[stdin]:3`. */
+/** Returns the position of a syntax error in JavaScript. Node prints it only when it reports the error itself. */
 function syntaxErrorPosition(file: string): string | undefined {
   const input = readFileSync(file)
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--check', '-'], { input, encoding: 'utf8' })
@@ -180,10 +180,10 @@ function relativePaths(text: string, folder: string): string {
   return text.replaceAll(`${pathToFileURL(folder).href}/`, '').replaceAll(`${folder}${sep}`, '')
 }
 
-/** That patterns lead to nothing to play, and what to give instead. */
+/** Returns the error text for patterns without scenarios. */
 export function describeNoScenarios(patterns: readonly string[], folder: string): string {
   const all = patterns.map(pattern => `'${pattern}'`).join(', ')
-  return `Failed to find scenarios: ${all} ${patterns.length === 1 ? 'holds' : 'hold'} no scenario file. ${adviceFor(folder)}`
+  return `Failed to find scenarios: ${all} ${patterns.length === 1 ? 'contains' : 'contain'} no scenario file. ${adviceFor(folder)}`
 }
 
 function adviceFor(folder: string): string {
@@ -198,7 +198,7 @@ function describeMissingFile(pattern: string, path: string, folder: string): str
   const home = dirname(path)
   const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
   const hint = nearestWord(basename(path), names) ?? nearestWord(`${basename(path)}.ts`, names)
-  // As the pages of the package name its own.
+  // The documentation names scenarios of the package by this path.
   const shipped = join(dirname(bundledScenariosFolder()), pattern)
   const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
   return (
@@ -207,7 +207,7 @@ function describeMissingFile(pattern: string, path: string, folder: string): str
   )
 }
 
-/** Files that a pattern matches. What a shell leaves unexpanded; Node's own `fs.glob` comes only with 22. */
+/** Returns the files that a glob matches. `fs.glob` exists only since Node 22. */
 function glob(pattern: string, folder: string): string[] {
   const parts = pattern.split(/[\\/]/)
   const firstWild = parts.findIndex(part => GLOB_CHARACTERS.test(part))
@@ -234,7 +234,7 @@ function expandGlob(folder: string, parts: readonly string[]): string[] {
   return entries.filter(entry => entry.isFile() && matches.test(entry.name)).map(entry => join(folder, entry.name))
 }
 
-/** One part of a glob as a pattern for names: `*`, `?`, `{a,b}`, `[abc]`, `[!abc]`. */
+/** Converts one part of a glob to a pattern: `*`, `?`, `{a,b}`, `[abc]`, `[!abc]`. */
 function wildcardPattern(part: string): RegExp {
   const source = part.replace(/\{[^}]*\}|\[[^\]]+\]|[\s\S]/g, piece => {
     if (piece === '*') return '.*'

@@ -1,4 +1,4 @@
-/** Scenarios in folders, found by their names: what `POST /_sim/scenarios/{name}/start` chooses from. */
+/** Scenarios of `POST /_sim/scenarios/{name}/start`, found by name in folders. */
 import { basename } from 'node:path'
 import type { TimelineLibrary, TimelinePlan } from '../../simulator/timelines.ts'
 import { findScenarioFiles, LoadError } from './files.ts'
@@ -6,8 +6,8 @@ import { findScenarioFiles, LoadError } from './files.ts'
 const DATA_FILE = /(\.scenario)?\.(ya?ml|json)$/
 
 /**
- * The scenarios in YAML and JSON that lie in folders and below them, by their file names without the ending. Of two that
- * have the same name the one in the earlier folder counts. Files are read anew each time, so an edit shows at once.
+ * The scenarios in YAML and JSON in folders, at any depth, by their file names without the ending. If two have the same
+ * name, that of the earlier folder counts. Files are read at each call, so that edits apply at once.
  *
  * @example (await new Library(['scenarios']).read('hub-outage')).acts
  */
@@ -24,8 +24,8 @@ export class ScenarioLibrary implements TimelineLibrary {
 
   async read(name: string): Promise<TimelinePlan> {
     const file = this.#files().get(name)
-    if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': there is none of that name.`)
-    // Most servers never play one: their start does not pay for a reader of YAML.
+    if (file === undefined) throw new RangeError(`Failed to find the scenario '${name}': unknown name.`)
+    // Loaded on demand: most servers play no scenario, and the YAML parser slows the start.
     const { readScenarioDocument: readDocument } = await import('../documents/parse.ts')
     const { DocumentError } = await import('../documents/problems.ts')
     const { timelineOf } = await import('../documents/timeline.ts')
@@ -47,7 +47,7 @@ function filesIn(folder: string): string[] {
   try {
     return findScenarioFiles([`${folder}/**/*`]).filter(file => DATA_FILE.test(file))
   } catch (error) {
-    // A folder without any scenario.
+    // A folder without scenarios.
     if (error instanceof LoadError) return []
     throw error
   }

@@ -1,4 +1,4 @@
-/** How results are told: for people, for scripts, for a CI server. */
+/** Formats of results: for people, for scripts and for CI servers. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../kernel/duration.ts'
@@ -9,18 +9,18 @@ export const REPORTERS = ['pretty', 'json', 'junit', 'tap'] as const
 export type ReporterName = (typeof REPORTERS)[number]
 
 export interface Reporter {
-  /** A scenario has ended. */
+  /** Called when a scenario has ended. */
   result(result: FileResult): void
-  /** All have, after this many real milliseconds. */
+  /** Called when all scenarios have ended, with the real milliseconds it took. */
   end(results: readonly FileResult[], wallMs: number): void
 }
 
 export interface ReporterOptions {
   write(text: string): void
   readonly color?: boolean | undefined
-  /** What file names are relative to. */
+  /** Folder that file names are relative to. */
   readonly folder?: string | undefined
-  /** Each scenario is played with many seeds: one line for all of them. */
+  /** Whether each scenario is played with many seeds and gets one line for all. */
   readonly seeded?: boolean | undefined
 }
 
@@ -32,7 +32,7 @@ export function reporter(name: ReporterName, options: ReporterOptions): Reporter
   return options.seeded ? seeded(options) : prettyReporter(options)
 }
 
-/** The command that plays a scenario again as it was. */
+/** Returns the command that repeats a play. */
 export function replayCommand({ file, seed, title, isOneOfMany, names, against }: FileResult): string {
   const filterFlag = isOneOfMany ? ` --filter ${shellQuote(title)}` : ''
   const againstFlag = against === undefined ? '' : ` --against ${shellQuote(against)}`
@@ -61,7 +61,7 @@ function prettyReporter({ write, color = false, folder = process.cwd() }: Report
   }
 }
 
-/** As `pretty`, with a line for all the seeds of a scenario. */
+/** Like `pretty`, with one line for all seeds of a scenario. */
 function seeded(options: ReporterOptions): Reporter {
   const { write, color = false, folder = process.cwd() } = options
   const paint = createPainter(color)
@@ -103,7 +103,6 @@ function seeded(options: ReporterOptions): Reporter {
   }
 }
 
-/** Most seeds that are named of those that fail. */
 const MAX_LISTED_SEEDS = 12
 
 function formatSeeds(seeds: readonly string[]): string {
@@ -120,7 +119,7 @@ function tapReporter(options: ReporterOptions): Reporter {
       const name = `${++count} - ${formatResultName(result, options).replaceAll('#', '\\#')}`
       write(`${result.passed ? 'ok' : 'not ok'} ${name}\n`)
       if (!result.failure) return
-      // A block of YAML whose text is taken as it is.
+      // A literal block of YAML.
       const text = failureText(result, result.failure, folder).replace(/^/gm, '    ')
       write(`  ---\n  message: |\n${text}\n  ...\n`)
     },
@@ -128,7 +127,7 @@ function tapReporter(options: ReporterOptions): Reporter {
   }
 }
 
-/** Of many plays of one scenario a reader of reports would keep the last, were they all called the same. */
+/** Adds the seed to the name: readers of reports keep only the last of several results with equal names. */
 function formatResultName({ title, seed }: FileResult, { seeded }: ReporterOptions): string {
   return seeded ? `${title} (seed ${seed})` : title
 }
@@ -142,8 +141,8 @@ function failureText(result: FileResult, failure: Failure, folder: string): stri
   const source = where && sourceLine(resolve(folder, result.file), where.line)
   if (source) lines.push(`> ${source}`)
   lines.push(failure.message)
-  if (failure.events.length > 0) lines.push('what happened last:', ...failure.events.map(event => `  ${event}`))
-  lines.push(`play it again: ${replayCommand(result)}`)
+  if (failure.events.length > 0) lines.push('last events:', ...failure.events.map(event => `  ${event}`))
+  lines.push(`repeat: ${replayCommand(result)}`)
   return lines.join('\n')
 }
 
@@ -204,7 +203,7 @@ function formatJunit(results: readonly FileResult[], ms: number, options: Report
   )
 }
 
-/** What a list of failures shows of one: a first line that ends in a colon says nothing without the next. */
+/** Returns the first line of a message, and the second if the first ends in a colon. */
 function summaryLine(message: string): string {
   const [first, second] = message.split('\n') as [string, string?]
   return first.endsWith(':') && second !== undefined ? `${first} ${second.trim()}` : first
@@ -214,7 +213,7 @@ function xmlAttribute(text: string): string {
   return `"${escapeXml(text).replace(/"/g, '&quot;').replace(/\n/g, '&#10;')}"`
 }
 
-/** As XML text; characters that XML cannot hold at all are left out. */
+/** Escapes text for XML, and removes characters that XML does not allow. */
 function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')

@@ -1,4 +1,4 @@
-/** Runs scenario files and holds each to the trace beside it. */
+/** Runs scenario files and compares each with the trace beside it. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
@@ -13,67 +13,66 @@ import { TraceFile } from './trace.ts'
 import { defaultWorkerCount, Workers } from './workers.ts'
 
 export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
-  /** Plays each scenario with each of these seeds. A trace is compared only with a scenario's own. */
+  /** Plays each scenario with each of these seeds. Traces are compared only with the scenario's own seed. */
   readonly seeds?: readonly string[] | undefined
   /** Writes the traces instead of comparing with them. */
   readonly update?: boolean | undefined
-  /** Only scenarios whose title, file name or tag holds this word. */
+  /** Only scenarios whose title, file name or tag contains this word. */
   readonly filter?: string | undefined
   /** Only scenarios with one of these tags. */
   readonly tags?: readonly string[] | undefined
   /** Stops at the first failure. */
   readonly bail?: boolean | undefined
-  /** Processes to play in. Unless given this one alone, or for many plays, where there is an `entry`, one a core. */
+  /** Number of processes. Default: 1, or one for each core if there are many plays and an `entry`. */
   readonly workers?: number | undefined
-  /** The script of the command line, which a worker is started with. */
+  /** The script of the command line, which starts workers. */
   readonly entry?: string | undefined
-  /** What patterns and file names are relative to; the process's folder unless given. */
+  /** Folder that patterns and file names are relative to. Default: the folder of the process. */
   readonly folder?: string | undefined
-  /** Hears of each file that cannot be played, and the others are; unless given, one such file stops them all. */
+  /** Called for each file that cannot be loaded; the others are played. Default: the first such file ends the run. */
   readonly onLoadError?: ((error: LoadError) => void) | undefined
-  /** Hears of each scenario as it ends, in the order of the files. */
+  /** Called for each scenario when it ends, in the order of the files. */
   readonly onResult?: ((result: FileResult) => void) | undefined
-  /** Hears how many plays are over, and of how many. */
+  /** Called with the number of finished plays and the number of all. */
   readonly onProgress?: ((done: number, of: number) => void) | undefined
 }
 
-/** What became of a scenario of a file. */
+/** The result of a scenario in a file. */
 export interface FileResult extends Result {
   /** Path of the script, relative to the folder of the run. */
   readonly file: string
-  /** What was done with its trace: nothing with another seed than its own, or when it failed. */
+  /** Outcome for its trace. Traces are not compared after a failure, or with another seed than its own. */
   readonly traceOutcome: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
-  /** Whether its file holds others beside it. */
+  /** Whether its file contains other scenarios. */
   readonly isOneOfMany?: boolean | undefined
-  /** The server that it was played on. */
+  /** URL of the server it was played on. */
   readonly against?: string | undefined
-  /** The file of names that it was played under. */
+  /** File of the names profile it was played with. */
   readonly names?: string | undefined
 }
 
-/** A file and those of its scenarios that are meant. */
+/** A file and its selected scenarios. */
 export interface ScenarioFile {
   readonly file: string
-  /** All of them. */
   readonly allScenarios: readonly Scenario[]
   readonly scenarios: readonly Scenario[]
 }
 
-/** One scenario to play with some seeds, as a worker is told. */
+/** One scenario to play with some seeds, the job of a worker. */
 export interface PlayJob extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
   readonly file: string
   readonly title: string
   readonly folder: string
-  /** Undefined for its own. */
+  /** Undefined for the scenario's own seed. */
   readonly seeds: readonly (string | undefined)[]
   /** Stop at the first failure. */
   readonly bail: boolean
 }
 
-/** Most seeds that one worker is handed at once: few enough that none is left with all the rest. */
+/** Few enough seeds in a job that the workers finish at about the same time. */
 const MAX_SEEDS_PER_JOB = 25
 
-/** See `playing.ts`. */
+/** See `lazy.ts`. */
 export async function runFiles(patterns: readonly string[], options: RunFilesOptions = {}): Promise<FileResult[]> {
   const files = await loadFiles(patterns, options)
   const jobs = files.flatMap(({ file, scenarios }) =>
@@ -91,7 +90,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
   const release = guardProcess()
   try {
     const pending = pool && jobs.map(job => pool.play(job, onPlayed))
-    // Awaited one after the other, in the order of the files: none may fail unheard meanwhile.
+    // Awaited in the order of the files. A rejection before its turn must not be unhandled.
     for (const promise of pending ?? []) promise.catch(() => {})
     for (const [i, job] of jobs.entries()) {
       for (const result of pending ? await pending[i]! : await playJob(job, onPlayed)) {
@@ -108,7 +107,7 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
   return results
 }
 
-/** The scenarios that patterns name and the words of `filter` and `tags` leave. */
+/** Loads the scenarios of patterns that `filter` and `tags` select. */
 export async function loadFiles(
   patterns: readonly string[],
   options: Pick<RunFilesOptions, 'folder' | 'filter' | 'tags' | 'onLoadError'>,
@@ -134,13 +133,13 @@ export async function loadFiles(
   return files
 }
 
-/** @throws LoadError for a tag that no scenario of these files has, with the nearest that one has */
+/** @throws LoadError for an unknown tag, with the nearest known tag */
 export function requireKnownTags(tags: readonly string[], files: readonly ScenarioFile[]): void {
   const known = new Set(files.flatMap(({ allScenarios: all }) => all.flatMap(({ options }) => options.tags ?? [])))
   const unknownTag = tags.find(tag => !known.has(tag))
   if (unknownTag === undefined) return
   const advice = formatSuggestion(unknownTag, known, "'modelhost-sim scenarios' lists the tags.")
-  throw new LoadError(`Failed to find scenarios: none is tagged '${unknownTag}'. ${advice}`)
+  throw new LoadError(`Failed to find scenarios: unknown tag '${unknownTag}'. ${advice}`)
 }
 
 function createJobs(file: string, { title, options: own }: Scenario, options: RunFilesOptions): PlayJob[] {
@@ -189,7 +188,7 @@ export async function playJob(job: PlayJob, onPlayed?: () => void): Promise<File
   return traces.save(results)
 }
 
-/** The scenario with what it names as `./…` or `../…` looked for beside its script, wherever the run was started. */
+/** Returns the scenario with its relative paths resolved relative to its script. */
 export function withResolvedPaths(scenario: Scenario, home: string): Scenario {
   const { fixtures, profile, names } = scenario.options
   return {
@@ -203,12 +202,12 @@ export function withResolvedPaths(scenario: Scenario, home: string): Scenario {
   }
 }
 
-/** Where the trace of a script lies. */
+/** Returns the path of a script's trace. */
 export function tracePath(file: string): string {
   return file.replace(/\.(m?[jt]s|ya?ml|json)$/, '.trace')
 }
 
-/** The trace file of one script while a scenario of it is played. */
+/** Compares plays with the trace file of one script, or updates it. */
 class TraceComparison {
   readonly #path: string
   readonly #update: boolean
@@ -223,7 +222,7 @@ class TraceComparison {
   }
 
   compare({ title, options }: Scenario, seed: string | undefined, result: FileResult): FileResult {
-    // A world that goes on from a snapshot has come about with the seed of that, or not at all.
+    // A world restored from a snapshot has the seed of the snapshot.
     const ownSeed = seed === undefined || isSnapshotFixture(options.fixtures) || seed === String(options.seed ?? 1)
     if (!result.passed || !ownSeed) return result
     if (this.#update) {
@@ -234,8 +233,8 @@ class TraceComparison {
     if (!this.#file.has(title)) {
       const name = basename(this.#path)
       const message =
-        `Failed to compare the trace: ${this.#previousText === undefined ? `there is no ${name} yet` : `${name} holds none of '${title}'`}. ` +
-        'Write it with --update, and look through it before you commit it.'
+        `Failed to compare the trace: ${this.#previousText === undefined ? `${name} is missing` : `${name} has no trace of '${title}'`}. ` +
+        'Write it with --update, and review it before you commit it.'
       const failure = { message, at, where: undefined, differences: [], events: [] }
       return { ...result, passed: false, traceOutcome: 'missing', failure }
     }
@@ -245,7 +244,7 @@ class TraceComparison {
       `the trace differs from ${basename(this.#path)} at line ${trace.line}:\n` +
       `  expected ${trace.expected ?? 'its end'}\n` +
       `  found    ${trace.found ?? 'its end'}\n` +
-      'If that is meant, write the trace anew with --update, and look through it before you commit it.'
+      'If the change is intended, write the trace again with --update, and review it before you commit it.'
     const failure = { message, at, where: undefined, differences: [], trace, events: [] }
     return { ...result, passed: false, traceOutcome: 'different', failure }
   }
@@ -268,7 +267,7 @@ class TraceComparison {
   }
 }
 
-/** Drops from a trace file what is of scenarios that the script has no more. */
+/** Removes the traces of scenarios that the script no longer has. */
 function removeStaleTraces(script: string, scenarios: readonly Scenario[]): void {
   const path = tracePath(script)
   if (!existsSync(path)) return
@@ -293,7 +292,7 @@ function writeTraceFile(path: string, text: string, before: string | undefined):
   }
 }
 
-/** Whether a scenario is among those that the words of `filter` and `tags` leave. */
+/** Returns whether `filter` and `tags` select a scenario. */
 export function isSelected(
   { title, options }: Scenario,
   file: string,

@@ -1,9 +1,9 @@
-/** Where the scenarios of this package lie. */
+/** The folder of the scenarios of this package. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Beside the package's `package.json`, however deep this module was bundled. */
+/** Returns the folder beside the package's `package.json`, at any depth of this module in the bundle. */
 export function bundledScenariosFolder(): string {
   let home = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(home, 'package.json')) && home !== dirname(home)) home = dirname(home)

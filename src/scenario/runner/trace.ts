@@ -1,24 +1,24 @@
-/** Traces: what happened in a scenario, a line an event, in a file beside the script. */
+/** Traces: the events of a scenario, one on each line, in a file beside the script. */
 import { type Entry, formatTraceLine } from '../../kernel/journal.ts'
 
 /** The first line in which two traces of one scenario differ. */
 export interface TraceDifference {
   /** Counted from 1, in the trace's file. */
   readonly line: number
-  /** Undefined where the trace ends. */
+  /** Undefined at the end of the trace. */
   readonly expected: string | undefined
   readonly found: string | undefined
 }
 
 /**
- * The lines of a trace: what was written, what happened, what was done to the fleet, what was checked. Looks at the
- * world leave no line, so a client may look as often as it likes.
+ * Returns the lines of a trace: writing requests, events, commands and checks. Reading requests leave no line, so a
+ * client may read as often as it likes.
  */
 export function createTrace(title: string, seed: string, record: readonly Entry[]): string[] {
   return [formatHeadline(title, seed), ...record.flatMap(entry => toTraceLine(entry) ?? [])]
 }
 
-/** The line of one entry; undefined for a look at the world. */
+/** Returns the line of an entry, or undefined for a reading request. */
 export function toTraceLine(entry: Entry): string | undefined {
   if (entry.kind !== 'request') return formatTraceLine(entry)
   if (/^(GET|HEAD) /.test(entry.subject)) return undefined
@@ -26,9 +26,7 @@ export function toTraceLine(entry: Entry): string | undefined {
   return formatTraceLine({ ...entry, subject: operation === '' ? entry.subject : operation, fields: { status } })
 }
 
-/**
- * A trace file: of each scenario of the script a part that begins with its headline.
- */
+/** A trace file, with a section for each scenario of the script that begins with its headline. */
 export class TraceFile {
   readonly #sections: { readonly title: string; readonly at: number; lines: readonly string[] }[] = []
 
@@ -51,7 +49,7 @@ export class TraceFile {
     return this.#sections.some(part => part.title === title)
   }
 
-  /** Compares a trace with the one in the file; undefined when they are the same. */
+  /** Returns the first difference between a trace and that in the file, or undefined. */
   findDifference(title: string, found: readonly string[]): TraceDifference | undefined {
     const part = this.#sections.find(other => other.title === title)
     const expected = part?.lines ?? []
@@ -61,14 +59,14 @@ export class TraceFile {
     return { line: (part?.at ?? 1) + first, expected: expected[first], found: found[first] }
   }
 
-  /** Puts a trace in, in place of the one of this title. */
+  /** Replaces the trace of this title, or adds it. */
   set(title: string, lines: readonly string[]): void {
     const part = this.#sections.find(other => other.title === title)
     if (part) part.lines = lines
     else this.#sections.push({ title, at: 0, lines })
   }
 
-  /** Drops the parts of scenarios that the script has no more. */
+  /** Removes the traces of all other titles. */
   retain(titles: readonly string[]): void {
     const kept = this.#sections.filter(({ title }) => titles.includes(title))
     this.#sections.splice(0, this.#sections.length, ...kept)

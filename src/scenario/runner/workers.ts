@@ -1,9 +1,9 @@
-/** Plays scenarios in processes of their own: each is one command line that takes jobs instead of flags. */
+/** Plays scenarios in other processes. Each is a command line that takes jobs instead of flags. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import type { FileResult, PlayJob } from './runner.ts'
 
-/** What a worker says. */
+/** A message of a worker. */
 export type WorkerMessage =
   | { readonly is: 'ready' }
   | { readonly is: 'played' }
@@ -17,10 +17,10 @@ interface QueuedJob {
   readonly reject: (error: Error) => void
 }
 
-/** How a worker is started: the command `run` with this variable in its environment. */
+/** A worker is the command `run` with this variable in its environment. */
 export const WORKER_VARIABLE = 'MODELHOST_SIM_RUN_AS_WORKER'
 
-/** Processes to play in unless told otherwise: starting one takes as long as some forty plays. */
+/** Returns the default number of processes. Starting one takes as long as some forty plays. */
 export function defaultWorkerCount(plays: number): number {
   return plays < 80 ? 1 : availableParallelism()
 }
@@ -46,7 +46,7 @@ export class Workers {
     })
   }
 
-  /** Plays a job in the first process that is free. */
+  /** Plays a job in the first free process. */
   play(job: PlayJob, played: () => void): Promise<readonly FileResult[]> {
     return new Promise((resolve, reject) => {
       this.#queue = [...this.#queue, { job, onPlayed: played, resolve, reject }]
