@@ -17,7 +17,7 @@ export default scenario(
     with: { deployments: [{ model_name: model }] },
     tags: ['batches', 'faults', 'wire'],
     teaches: 'Batches have no names and no idempotency keys: a create that arrives twice makes two, and both run.',
-    client: 'Marks each batch in its metadata, lists after every create, and cancels what bears the mark twice.',
+    client: 'Marks each batch in its metadata, lists batches after every create, and cancels duplicates.',
   },
   async ({ api, clock, faults, check, countOf }) => {
     await faults.add({ on: 'createBatch', times: 1, fault: { kind: 'duplicate', answer: 'second' } })

@@ -6,8 +6,8 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 76,
     tags: ['deployments', 'faults', 'wire'],
-    teaches: 'A list may be seconds old: what was just created is missing there, and a second create is 409.',
-    client: 'Goes by the id of the answer, reads what it made by id, and takes absence from a list for nothing.',
+    teaches: 'A list may be seconds old: a new deployment is missing in it, and a second create is 409.',
+    client: 'Keeps the id of the answer and reads the deployment by id. Ignores that it is missing in a list.',
   },
   async ({ api, clock, faults, check, expectRefusal, countOf }) => {
     await faults.add({ on: 'listDeployments', fault: { kind: 'stale', lag: '30s' } })

@@ -11,7 +11,7 @@ export default scenario(
     fixtures: 'empty',
     seed: 78,
     tags: ['batches', 'catalog'],
-    teaches: 'The catalog says since when a model is deprecated and what replaces it; nothing else warns of it.',
+    teaches: 'The catalog says when a model was deprecated and its replacement. There is no other warning.',
     client: 'Looks its models up before each run, follows replaced_by to a model that is current, and logs the change.',
   },
   async ({ api, clock, check }) => {

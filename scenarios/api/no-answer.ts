@@ -7,8 +7,8 @@ export default scenario(
     seed: 80,
     with: { deployments: [{ model_name: 'acme/chat' }] },
     tags: ['deployments', 'faults', 'wire'],
-    teaches: 'A request without an answer may have been done or not; only a look at the thing itself tells.',
-    client: 'Gives up after a while, looks, and repeats only what has not happened: a stop of what is stopped is 400.',
+    teaches: 'A request without an answer may have succeeded or not. Only reading the resource shows it.',
+    client: 'Gives up after a timeout, reads the resource, and repeats only if needed: a second stop is 400.',
   },
   async ({ api, clock, ledger, faults, check, expectRefusal }) => {
     const [deployed] = await api.listDeployments()

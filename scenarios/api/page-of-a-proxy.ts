@@ -6,7 +6,7 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 79,
     tags: ['faults', 'wire'],
-    teaches: 'Between client and service stand machines that answer in HTML: 502 for a start, and even 200.',
+    teaches: 'Proxies between client and service answer in HTML, with 502 or even 200.',
     client:
       'Checks what came before it reads it, backs off on 5xx and on what is no JSON, and never takes it for a failure.',
   },

@@ -6,8 +6,8 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 74,
     tags: ['access'],
-    teaches: 'A token ends from one request to the next, and what was started with it runs on and is billed.',
-    client: 'Stops at 401 instead of trying again, and takes a token from its vault anew before it goes on.',
+    teaches: 'A token can end between two requests. Deployments created with it continue and are billed.',
+    client: 'Stops at 401 instead of retrying, and reads a new token from its vault before it continues.',
   },
   async ({ api, clock, cluster, ledger, check, expectRefusal }) => {
     const job = await api.createApiToken({ name: 'deploy-job' })

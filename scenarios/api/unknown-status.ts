@@ -9,7 +9,7 @@ export default scenario(
     seed: 77,
     tags: ['deployments', 'faults', 'wire'],
     teaches: 'Services grow: a status may come that no document lists, and it says nothing about success or failure.',
-    client: 'Waits on as long as a status is none of the final ones that it knows, and has a deadline of its own.',
+    client: 'Continues to wait while the status is not a known terminal status, with its own deadline.',
   },
   async ({ api, clock, faults, check }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

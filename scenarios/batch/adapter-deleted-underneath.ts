@@ -14,7 +14,7 @@ export default scenario(
     tags: ['batches', 'adapters'],
     teaches:
       'A batch names its model and holds nothing of it: what runs it can go, and the lines wait until it expires.',
-    client: 'Cancels batches before it deletes what they run on, or makes the adapter anew under the same name.',
+    client: 'Cancels batches before it deletes their model, or creates the adapter again under the same name.',
   },
   async ({ api, clock, check, countOf, expectRefusal }) => {
     const source = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone' } as const

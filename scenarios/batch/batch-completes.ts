@@ -14,7 +14,7 @@ export default scenario(
     fixtures: 'empty',
     seed: 2,
     tags: ['batches', 'money'],
-    teaches: 'A line that makes no sense fails alone; results are told apart by custom_id.',
+    teaches: 'An invalid line fails alone. Results are identified by custom_id.',
     client: 'Reads the output and the error file of every batch, also of one that completed.',
   },
   async props => {

@@ -6,8 +6,8 @@ const options = {
   seed: 4,
   with: { deployments: [{ model_name: model }] },
   tags: ['batches'],
-  teaches: 'After 24 h a batch expires with what was done, and the rest stands in its error file.',
-  client: 'Keeps what is in the output file and sends only what expired again.',
+  teaches: 'After 24 h a batch expires. Its output file has the finished lines, its error file the rest.',
+  client: 'Keeps the output file, and sends only the expired lines again.',
 }
 const url = '/v1/completions'
 const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `story-${from + n}`)

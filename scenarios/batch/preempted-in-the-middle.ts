@@ -19,8 +19,8 @@ export default scenario(
     fixtures: { account, api_tokens, nodes: { pools }, deployments: [{ model_name: model }] },
     seed: 33,
     tags: ['batches', 'faults'],
-    teaches: 'With a notice a node finishes the lines it has; the batch stands still until another instance is ready.',
-    client: 'Takes counts that stand still for minutes for no failure, and reckons with a cold start in its deadlines.',
+    teaches: 'After a preemption notice a node finishes its lines. The batch pauses until another instance is ready.',
+    client: 'Does not treat unchanged counts as a failure for minutes, and allows for a cold start in its deadlines.',
   },
   async ({ api, clock, cluster, check, countOf }) => {
     const upload = await api.uploadFile({ purpose: 'batch', file: ids.map(line).join('\n') })

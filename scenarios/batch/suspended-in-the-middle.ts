@@ -15,7 +15,7 @@ export default scenario(
     profile: { policies: { suspension_grace: '0s' } },
     tags: ['batches', 'money'],
     teaches: 'A suspension stops the deployment under a batch; the batch stays in progress and its 24 hours run on.',
-    client: 'Sees that the counts stand still, asks for the checklist, and starts the deployment when it is resumed.',
+    client: 'Notices that the counts do not change, reads the checklist, and starts the deployment after the resume.',
   },
   async ({ api, clock, cluster, check, expectRefusal }) => {
     const upload = await api.uploadFile({ purpose: 'batch', file: ids.map(line).join('\n') })

@@ -12,8 +12,8 @@ export default scenario(
     seed: 35,
     profile: { weather: { pack: 'incident', packs: { incident: forever } } },
     tags: ['batches', 'money'],
-    teaches: 'In progress is no promise: a batch on shared capacity can stand at zero lines until it expires.',
-    client: 'Alarms on a batch without progress hours before expires_at, and keeps another way for what is urgent.',
+    teaches: 'A batch in progress on shared capacity can stay at zero lines until it expires.',
+    client: 'Alerts on a batch without progress hours before expires_at, and has another way for urgent work.',
   },
   async ({ api, clock, ledger, check, countOf }) => {
     const upload = await api.uploadFile({ purpose: 'batch', file })

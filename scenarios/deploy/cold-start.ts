@@ -9,8 +9,8 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 1,
     tags: ['deployments', 'money'],
-    teaches: 'A start takes minutes: image, weights, engine. Only what is ready is billed.',
-    client: 'Waits for running and shows the status on the way, with minutes of patience.',
+    teaches: 'A start takes minutes: image, weights, engine. Only ready instances are billed.',
+    client: 'Waits minutes for running, and shows the status meanwhile.',
   },
   async props => {
     const { api, clock, ledger, check } = props

@@ -7,7 +7,7 @@ export default scenario(
     seed: 24,
     tags: ['deployments', 'logs'],
     teaches: 'A start that moves back and forth has said why in its logs after a minute; fail_reason comes much later.',
-    client: 'Reads the logs of a start whose status goes backwards, and mends what the ERROR lines of its pods name.',
+    client: 'Reads the logs if the status goes backwards, and fixes the cause named by the ERROR lines of the pods.',
   },
   async ({ api, clock, check, countOf }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const

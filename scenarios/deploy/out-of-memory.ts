@@ -8,7 +8,8 @@ export default scenario(
     tags: ['deployments'],
     teaches:
       'Weights and cache share the memory: max_batch_size costs memory, and too much of it fails the start at once.',
-    client: 'Reads fail_reason, deletes what failed, and takes a smaller batch or more GPUs instead of trying again.',
+    client:
+      'Reads fail_reason, deletes the failed deployment, and uses a smaller batch or more GPUs instead of a retry.',
   },
   async ({ api, clock, check, never }) => {
     const wanted = { model_name: 'acme/chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } as const

@@ -12,7 +12,7 @@ export default scenario(
     seed: 49,
     with: start,
     tags: ['containers', 'hosted', 'hardware'],
-    teaches: 'What is rented ends with its machine: it has failed, it is billed no more, and nobody starts it again.',
+    teaches: 'A container ends with its node: it has failed, is not billed any more, and is not restarted.',
     client:
       'Watches the state of what it rents, keeps what it must not lose elsewhere, and rents anew after a failure.',
   },

@@ -12,7 +12,7 @@ export default scenario.each([
     tags: ['deployments', 'faults'],
     teaches:
       'Some codes crash the engine alone and some take the GPU out until its node is repaired; a client sees the same of both.',
-    client: 'Waits for the replacement in either case, and leaves telling codes apart to those who mend machines.',
+    client: 'Waits for the replacement in both cases, and ignores the error code, which is for operators.',
   },
   async ({ api, clock, cluster, check, countOf }, { xid, crashes }) => {
     const [deployed] = await api.listDeployments()

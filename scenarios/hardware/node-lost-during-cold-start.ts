@@ -6,7 +6,7 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 7,
     tags: ['deployments', 'faults'],
-    teaches: 'A lost node moves the status back; the service begins anew elsewhere by itself.',
+    teaches: 'A lost node moves the status back. The service starts again on another node by itself.',
     client: 'Takes a status that goes backwards, and waits on.',
   },
   async ({ api, clock, cluster, check }) => {

@@ -11,7 +11,7 @@ export default scenario.each([
     tags: ['deployments', 'faults'],
     teaches:
       'A download that stalls is given up after a minute and tried again four times in all: short outages pass unseen.',
-    client: 'Deletes and creates again after a failure by the hub, once others can download; nobody else does it.',
+    client: 'After a failure of the hub, deletes and creates the deployment again. The service does not retry it.',
   },
   async ({ api, clock, cluster, check, countOf }, { minutes, ends }) => {
     const wanted = {

@@ -6,7 +6,8 @@ export default scenario(
     fixtures: 'two-nodes',
     seed: 64,
     tags: ['deployments', 'faults'],
-    teaches: 'What runs goes on without its repository; the next start fails, even on the node that has the weights.',
+    teaches:
+      'Running instances continue without their repository. The next start fails, even on a node with the weights.',
     client:
       'Keeps weights that it depends on in a repository of its own, and stops nothing that it can not start again.',
   },

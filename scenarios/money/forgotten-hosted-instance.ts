@@ -14,7 +14,8 @@ export default scenario(
     tags: ['money', 'hosted'],
     teaches:
       'A hosted instance is billed by the hour whether anybody uses it or not, and suspension stops all that runs.',
-    client: 'Lists what runs each day, stops what nobody uses, and deletes what is over: a stopped one costs nothing.',
+    client:
+      'Lists running instances each day, stops unused ones, and deletes finished ones. A stopped instance costs nothing.',
   },
   async ({ api, clock, ledger, check, expectRefusal }) => {
     const [deployed] = await api.listDeployments()

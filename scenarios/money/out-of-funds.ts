@@ -12,8 +12,8 @@ export default scenario(
     seed: 6,
     with: start,
     tags: ['money'],
-    teaches: 'At zero creates answer 402; ten minutes later what runs stops, and a payment starts nothing.',
-    client: 'Watches the balance, pays within the grace, and starts what was stopped.',
+    teaches: 'At zero a create answers 402. Ten minutes later everything stops, and a payment does not start it again.',
+    client: 'Watches the balance, pays within the grace period, and starts stopped deployments again.',
   },
   async props => {
     const { api, clock, cluster, ledger, check, expectRefusal } = props

@@ -9,7 +9,7 @@ export default scenario(
     seed: 43,
     with: { deployments: [{ model_name: 'acme/chat' }] },
     tags: ['money'],
-    teaches: 'A new price holds from its moment on, for what runs already too; what was used before costs what it did.',
+    teaches: 'A new price applies at once, also to running instances. Earlier use keeps the old price.',
     client: 'Multiplies rent by the price of each interval, and looks at prices again rather than once at its start.',
   },
   async ({ api, clock, cluster, ledger, check }) => {

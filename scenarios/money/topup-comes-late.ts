@@ -9,7 +9,7 @@ export default scenario(
     seed: 42,
     with: { account: { funds_cents: 1000, topup }, deployments: [{ model_name: 'acme/chat' }] },
     tags: ['money', 'topup'],
-    teaches: 'A threshold must cover what is spent until the money comes; below zero there are ten minutes of grace.',
+    teaches: 'A threshold must cover the spending until the money arrives. Below zero the grace period is ten minutes.',
     client:
       'Sets the threshold to hours of its burn rate, and takes 402 on a create for a reason to wait and ask again.',
   },

@@ -7,8 +7,8 @@ export default scenario(
     seed: 38,
     with: { deployments: [{ model_name: 'acme/chat', num_gpus: 8, settings: { min_instances: 2, max_instances: 2 } }] },
     tags: ['limits', 'faults'],
-    teaches: 'A lower limit takes nothing away at once, but what is lost is not replaced: the deployment stays short.',
-    client: 'Alarms on fewer running instances than it asked for with none pending, and looks at its limits then.',
+    teaches: 'A lower limit removes nothing at once, but lost instances are not replaced.',
+    client: 'Alerts if fewer instances run than requested and none is pending, then checks its limits.',
   },
   async ({ api, clock, cluster, check, countOf }) => {
     const [deployed] = await api.listDeployments()

@@ -7,7 +7,7 @@ export default scenario(
     seed: 37,
     profile: { reviews: { limit_policy: 'manual' } },
     tags: ['limits'],
-    teaches: 'A denied request leaves no message: pending_requests is null again and the limit is what it was.',
+    teaches: 'A denied request leaves no message: pending_requests is null again and the limit is unchanged.',
     client: 'Compares limit and pending request, plans within the limit it has, and asks for less the next time.',
   },
   async ({ api, clock, cluster, check, expectRefusal, countOf }) => {

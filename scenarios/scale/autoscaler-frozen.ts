@@ -7,7 +7,7 @@ export default scenario(
     seed: 28,
     with: { deployments: [{ model_name: 'acme/chat', num_gpus: 8, settings: { min_instances: 2, max_instances: 2 } }] },
     tags: ['deployments', 'scaling', 'faults'],
-    teaches: 'Replacing what is lost is work of the control plane, and that can be down too; what runs goes on.',
+    teaches: 'The control plane replaces lost instances, and it can fail too. Running instances continue.',
     client:
       'Alarms on fewer running instances than min_instances for more than a cold start, whatever the status says.',
   },

@@ -8,8 +8,8 @@ export default scenario(
     fixtures: 'empty',
     seed: 56,
     tags: ['deployments', 'capacity'],
-    teaches: 'Availability is told for this moment and reserves nothing; a create for what is not there only waits.',
-    client: 'Asks right before each create, takes what is recommended, and gives the wait a deadline all the same.',
+    teaches: 'Availability is a snapshot and reserves nothing. A create without free GPUs only waits.',
+    client: 'Asks right before each create, uses the recommended type, and still sets a deadline.',
   },
   async ({ api, clock, cluster, check }) => {
     const offers = async () => (await api.getGpuAvailability({ base_model })).gpus

@@ -7,7 +7,7 @@ export default scenario(
     seed: 27,
     with: { deployments: [{ model_name: 'acme/chat', settings: { min_instances: 1, max_instances: 1 } }] },
     tags: ['deployments', 'scaling', 'money'],
-    teaches: 'New bounds take effect at once, new instances need a cold start, and the rent follows what is ready.',
+    teaches: 'New bounds apply at once, new instances need a cold start, and only ready instances cost rent.',
     client: 'Raises the bounds minutes before it needs them, and watches instances.running until they are there.',
   },
   async ({ api, clock, ledger, check, expectRefusal }) => {

@@ -8,7 +8,7 @@ export default scenario(
     tags: ['deployments', 'scaling', 'faults'],
     teaches:
       'Waiting for capacity is no failure: the deployment stays initializing, costs nothing, and starts on restock.',
-    client: 'Keeps one request waiting rather than creating in a loop, and tells its user that it waits for capacity.',
+    client: 'Keeps one request waiting instead of creating in a loop, and shows its user that it waits for capacity.',
   },
   async ({ api, clock, cluster, ledger, check, never, at }) => {
     await cluster.stockOut('H100-80GB')
