@@ -2,8 +2,7 @@
 
 import type { Micros } from '../kernel/duration.ts'
 import type { ResponseWaiter } from '../service/endpoint.ts'
-import type { ClockResponseWaiter } from './answer-waiter.ts'
-import type { Simulator } from './simulator.ts'
+import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../service/http/request-context.ts'
 
 /** Names an answer that a stage on a server has to come back for. */
 export const POLLED_RESPONSE_HEADER = 'x-sim-awaited'
@@ -29,7 +28,7 @@ type Body = ReadableStream<Uint8Array>
 export class PolledResponse {
   readonly #response: Promise<Response>
   readonly #cancellation = new AbortController()
-  #waiter: ClockResponseWaiter | undefined
+  #waiter: HoldingWaiter | undefined
   #now: () => Micros = () => 0
   /** When it looks again by itself; undefined while it does not wait. */
   #waitsUntil: Micros | undefined
@@ -39,11 +38,9 @@ export class PolledResponse {
   #pendingRead: ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> | undefined
 
   /** @param send sends the request, whose client waits in the way that is given */
-  constructor(
-    send: (waiterFor: (own: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) => Response | Promise<Response>,
-  ) {
+  constructor(send: (waiterFor: NonNullable<IncomingRequest['waiterFor']>) => Response | Promise<Response>) {
     this.#expectWait()
-    this.#response = Promise.resolve(send((own, sim) => this.#createWaiter(own, sim)))
+    this.#response = Promise.resolve(send((defaultWaiter, clock) => this.#createWaiter(defaultWaiter, clock)))
     // Told to whoever looks.
     this.#response.catch(() => {})
   }
@@ -91,7 +88,7 @@ export class PolledResponse {
     })
   }
 
-  #createWaiter(waiter: ClockResponseWaiter, { clock }: Simulator): ResponseWaiter {
+  #createWaiter(waiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
     this.#waiter = waiter
     this.#now = () => clock.elapsed
     return {

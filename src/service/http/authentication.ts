@@ -24,12 +24,12 @@ export interface TokenLookup {
  */
 export function authenticate(
   tokens: TokenLookup,
+  request: { header: HeaderReader },
   rule: AuthRule,
-  header: HeaderReader,
   clientAddress: string,
 ): ApiToken | undefined {
   if (rule === 'none') return undefined
-  const value = parseBearerToken(header('authorization')) ?? parseKeyHeaderToken(header(KEY_HEADER))
+  const value = parseBearerToken(request.header('authorization')) ?? parseKeyHeaderToken(request.header(KEY_HEADER))
   if (value === undefined) {
     if (rule === 'optional') return undefined
     throw notAuthenticatedError()

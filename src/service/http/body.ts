@@ -2,7 +2,7 @@
 
 import { type FieldSchemas, RefusalError } from '../endpoint.ts'
 import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
-import { createHeaderReader, type RequestContext } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Largest JSON body in bytes, where an endpoint declares no other. */
 export const MAX_JSON_BYTES = 64 * 1_048_576
@@ -18,13 +18,12 @@ export type RawBody =
 export async function readBody(context: RequestContext, scope: unknown): Promise<RawBody> {
   const { request } = context
   const { endpoint } = context.operation
-  const header = createHeaderReader(context)
-  const encoding = header('content-encoding') ?? 'identity'
+  const encoding = context.header('content-encoding') ?? 'identity'
   if (encoding !== 'identity') {
     const message = 'Unsupported Media Type: send the body as it is, not compressed'
     return { refused: createDetailRefusal(415, message, { 'accept-encoding': 'identity' }) }
   }
-  const contentType = header('content-type')
+  const contentType = context.header('content-type')
   if (endpoint.upload !== undefined) {
     const { part, fields, limit, limitFor } = endpoint.upload
     const required = requiredFields((fields ?? {}) as FieldSchemas)
@@ -35,11 +34,11 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
     return { refused: createUnsupportedMediaType(['application/json']) }
   }
   const { maxBodyBytes = MAX_JSON_BYTES } = endpoint
-  if (Number(header('content-length') ?? 0) > maxBodyBytes)
+  if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
   try {
     // Only a chunked body can be longer than it says.
-    if (header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
+    if (context.header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
     const text = await request.text()
     // A request that never crossed a wire has no content-length.
     if (bytesOf(text, maxBodyBytes) > maxBodyBytes)

@@ -1,7 +1,7 @@
 /** What comes of requests, as responses: at the time of the world and in its words. */
 
 import { Bytes, type ErrorShape, InvalidInputError, JsonText, RefusalError, ServerSentEvents } from '../endpoint.ts'
-import type { QuotableInput, RequestContext } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
 const EVENT_STREAM_HEADERS = {
@@ -47,25 +47,24 @@ export class Responses<Backend> {
   invalid(
     { backend, operation: { responseMapping } }: RequestContext<Backend>,
     issues: readonly ValidationDetail[],
-    quotable: QuotableInput,
   ): Response {
-    const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues, quotable)
+    const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues)
     return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }))
   }
 
   /** What an endpoint threw: a refusal, or a bug of ours. */
-  failure(context: RequestContext<Backend>, error: unknown, quotable: QuotableInput): Response {
+  failure(context: RequestContext<Backend>, error: unknown): Response {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
       const body = error.body ?? toErrorBody(operation.endpoint.errorShape, error.message)
       const vendorBody =
         operation.responseMapping === undefined || error.isQuoted
           ? body
-          : operation.responseMapping.toVendorRefusal(body, quotable)
+          : operation.responseMapping.toVendorRefusal(body)
       return this.json(backend, error.status, JSON.stringify(vendorBody), error.headers)
     }
     if (error instanceof InvalidInputError) {
-      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }], quotable)
+      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }])
     }
     this.#options.onBug?.(error, operation.operationId)
     const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }

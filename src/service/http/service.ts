@@ -8,8 +8,8 @@ import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
 import { authenticate, KEY_HEADER } from './authentication.ts'
-import { createPipeline, type Middleware } from './pipeline.ts'
-import { type IncomingRequest, NAMES_HEADER, toPathAndQuery } from './request-context.ts'
+import { Pipeline } from './pipeline.ts'
+import { type IncomingRequest, NAMES_HEADER, type RequestHooks, toPathAndQuery } from './request-context.ts'
 
 export interface ApiOptions {
   /** Serves the endpoints that the interface document does not have but its lifecycles need. On by default. */
@@ -28,14 +28,14 @@ export interface Api {
   /**
    * Answers a request to a world; at once, without a promise, where the request has no body to read.
    *
-   * @param middleware faults of the wire, where there are any
+   * @param hooks Default: the request is answered as the world is, and nothing records it
    * @example await api.answer(world, new Request('http://sim/v1/voices', { headers: { authorization: 'Bearer …' } }))
    */
   answer(
     world: World,
     request: Request,
     incoming?: IncomingRequest,
-    middleware?: Middleware<World>,
+    hooks?: RequestHooks<World>,
   ): Response | Promise<Response>
   /** The operation a method and path lead to, undefined where none does. */
   findOperationId(method: string, path: string): string | undefined
@@ -55,12 +55,17 @@ const OPENAPI_PATH = '/openapi.json'
 export function createApi(options: ApiOptions = {}): Api {
   const servedOperations: Operations<ApiScope> = options.neighbours === false ? documentedOperations : operations
   const mapping = options.names && getMapping(options.names, servedOperations)
-  const pipeline = createPipeline<World, ApiScope>({
+  const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
-    createScope: (world, endpoint, header, call) => ({
-      world,
-      token: authenticate(world.store, endpoint.auth, header, call.clientAddress ?? LOCALHOST),
-      findScriptedAnswer: call.findScriptedAnswer ?? NO_SCRIPTED_ANSWERS,
+    createScope: context => ({
+      world: context.backend,
+      token: authenticate(
+        context.backend.store,
+        context,
+        context.endpoint.auth,
+        context.incoming.clientAddress ?? LOCALHOST,
+      ),
+      findScriptedAnswer: context.hooks.findScriptedAnswer ?? NO_SCRIPTED_ANSWERS,
     }),
     time: worldEpochMs,
     replaceBackend: (scope, world) => ({ ...scope, world }),
@@ -86,24 +91,18 @@ export function createApi(options: ApiOptions = {}): Api {
     const headers = { 'content-type': 'application/json', date: new Date(worldEpochMs(world)).toUTCString() }
     return new Response(text, { headers })
   }
-  const answer: Api['answer'] = (world, request, incoming, middleware) => {
-    if (mapping === undefined) {
-      return isOpenapiRequest(request, incoming)
-        ? respondOpenapi(world, undefined)
-        : pipeline.answer(world, request, incoming, middleware)
-    }
-    const header = mapping.translateHeaderReader(incoming?.header ?? (name => request.headers.get(name)))
-    return isOpenapiRequest(request, incoming)
-      ? respondOpenapi(world, header(NAMES_HEADER) === 'neutral' ? undefined : mapping)
-      : pipeline.answer(world, request, { ...incoming, header }, middleware)
+  const answer: Api['answer'] = (world, request, incoming, hooks) => {
+    if (!isOpenapiRequest(request, incoming)) return pipeline.answer(world, request, incoming, hooks)
+    const namesHeader = incoming?.header?.(NAMES_HEADER) ?? request.headers.get(NAMES_HEADER)
+    return respondOpenapi(world, namesHeader === 'neutral' ? undefined : mapping)
   }
 
   return {
     operations: servedOperations,
-    findOperationId: pipeline.findOperationId,
+    findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeader: mapping?.names.toVendorHeader(KEY_HEADER) ?? KEY_HEADER,
     servedPaths: path => mapping?.servedPaths(path) ?? [path],
-    findPolledResource: pipeline.findPolledResource,
+    findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
   }
 }

@@ -5,7 +5,7 @@ import type { RawBody } from './body.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import { parseJsonBody } from './json-body.ts'
 import type { UploadResult } from './multipart.ts'
-import { createHeaderReader, type RequestContext } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 import { findUnknownFields, type UnknownFields } from './unknown-fields.ts'
 import { Details, explainAll, explainExtraField, type InputLocation } from './validation-errors.ts'
 
@@ -50,17 +50,17 @@ export function findUnreadInput(context: RequestContext, rawBody: RawBody): Unkn
   const form = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
   const unreadFields = findUnknownFields(operation.endpoint, { search, text, form }, operation.requestMapping)
   if (operation.readsBody || request.method === 'GET' || request.method === 'HEAD') return unreadFields
-  if (hasBody(request, createHeaderReader(context))) {
+  if (hasBody(context)) {
     unreadFields.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
   }
   return unreadFields
 }
 
-function hasBody(request: Request, header: (name: string) => string | null): boolean {
-  const length = header('content-length')
+function hasBody(context: RequestContext): boolean {
+  const length = context.header('content-length')
   if (length !== null) return Number(length) > 0
   // What came over a connection has a host, and announces its body; the server has a body for every POST all the same.
-  return header('host') === null ? request.body !== null : header('transfer-encoding') !== null
+  return context.header('host') === null ? context.request.body !== null : context.header('transfer-encoding') !== null
 }
 
 /** A body with fields that nothing reads is refused; what else is not read is only told of. */

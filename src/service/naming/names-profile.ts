@@ -7,8 +7,6 @@ import * as z from 'zod'
 import { openNames } from '#fixture-files'
 import { VARIANT_KEYS } from '../../data/records/records.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { nounPhrase, singular } from '../../lib/english.ts'
-import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 
 /**
@@ -151,25 +149,9 @@ export class Names {
     return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.toVendorPath(word) : word)
   }
 
-  /**
-   * Our own prose in the user's words.
-   *
-   * @param data texts of the user's that may stand in it: they stay as they are
-   */
-  translateProse(text: string, data: readonly string[] = []): string {
-    if (!NEUTRAL_WORD.test(text)) return text
-    const protectedTexts = data.filter(one => one !== '' && NEUTRAL_WORD.test(one)).sort((a, b) => b.length - a.length)
-    const pattern = [...protectedTexts.map(one => `(?<![\\w-])${escapeRegExp(one)}(?![\\w-])`), PIECE_PATTERN].join('|')
-    const pieces = new RegExp(`(${ARTICLE_PATTERN})?(${pattern})(${NOUN_PATTERN})?`, 'g')
-    return text.replace(pieces, (whole, article: string | undefined, piece: string, noun: string | undefined) => {
-      if (protectedTexts.includes(piece)) return whole
-      const vendorPiece = this.#translatePiece(piece)
-      if (vendorPiece === piece) return whole
-      if (article === undefined && noun === undefined) return vendorPiece
-      // What has one exact spelling is a name, wherever it stands.
-      const isName = [this.headers, this.values, this.variants].some(words => words.has(piece))
-      return nounPhrase(isName ? vendorPiece : singular(vendorPiece), article, noun)
-    })
+  /** Returns a text of the simulator with each neutral word replaced by the vendor's, word for word. */
+  translateProse(text: string): string {
+    return NEUTRAL_WORD.test(text) ? text.replace(PIECE_PATTERN, piece => this.#translatePiece(piece)) : text
   }
 
   #translatePiece(piece: string): string {
@@ -193,10 +175,7 @@ function capitalize(word: string): string {
 }
 
 /** A piece of prose that may be a word of the interface: a path, a key, a field with fields in it. */
-const PIECE_PATTERN = '[\\w./{}~-]+'
-const ARTICLE_PATTERN = '(?<![\\w-])[Aa]n? '
-/** Nouns that words of the interface stand before in our prose. */
-const NOUN_PATTERN = ' (?:instances?|repositor(?:y|ies))(?![\\w/-])'
+const PIECE_PATTERN = /[\w./{}~-]+/g
 const NEUTRAL_WORD = new RegExp(
   Object.values(SECTIONS)
     .flatMap(({ words }) => words)

@@ -14,7 +14,7 @@ interface OpenapiDocument {
 /** What is needed to say a piece of the document in the words of a world. */
 interface TranslationContext {
   readonly names: Names
-  readonly wording: VendorMapping
+  readonly mapping: VendorMapping
   readonly operations: Operations
   /** What code made from the document calls an operation, and a schema. */
   readonly operationIds: ReadonlyMap<string, string>
@@ -31,7 +31,9 @@ export function translateDocument(
   const { schemas, securitySchemes, ...components } = document.components
   const operationObjects = Object.values(document.paths).flatMap(methods => Object.values(methods))
   const context: TranslationContext = {
-    ...{ names, wording: mapping, operations },
+    names,
+    mapping,
+    operations,
     operationIds: toUniqueIdentifiers(
       operationObjects.map(({ operationId }) => operationId as string),
       names,
@@ -81,10 +83,10 @@ function toUniqueIdentifiers(neutral: readonly string[], names: Names): Map<stri
 }
 
 function translateOperation(operationObject: Json, context: TranslationContext): Json {
-  const { names, wording, operations, operationIds } = context
+  const { names, mapping, operations, operationIds } = context
   const { parameters, requestBody, responses, security, tags, ...rest } = operationObject
   const { operationId, 'x-mirror-of': mirrored } = rest as { operationId: string; 'x-mirror-of'?: string }
-  const endpointMapping = wording.forEndpoint(operations[mirrored ?? operationId] as AnyEndpoint)
+  const endpointMapping = mapping.forEndpoint(operations[mirrored ?? operationId] as AnyEndpoint)
   return {
     ...translateProse(rest, names, ['summary', 'x-assumed']),
     operationId: operationIds.get(operationId),

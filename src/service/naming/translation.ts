@@ -3,9 +3,7 @@
  * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
  */
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
-import { parseJsonText } from '../../lib/json-text.ts'
 import { type AnyEndpoint, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
-import type { QuotableInput } from '../http/request-context.ts'
 import type { ValidationDetail } from '../http/validation-errors.ts'
 import { createNamesError, type Names } from './names-profile.ts'
 import { inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
@@ -62,11 +60,6 @@ export class SchemaMapping {
       return field === undefined ? step : (this.#names.fields.get(step) ?? step)
     })
   }
-
-  /** Texts of a body in neutral words that are the user's own. */
-  findUserTexts(value: unknown): string[] {
-    return dataIn(this.#shape, value)
-  }
 }
 
 /** How one endpoint hears and speaks. */
@@ -87,44 +80,28 @@ export class EndpointMapping {
     this.params = new SchemaMapping(createFieldsShape({ ...free, ...params }), names)
     this.form = upload && new SchemaMapping(createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query']), names)
   }
-  /** Every issue of a 422: its place, and what is said about it. */
-  toVendorDetails(issues: readonly ValidationDetail[], quotable: QuotableInput): ValidationDetail[] {
-    const userTexts = this.#findUserTexts(quotable)
+
+  /** Returns the issues of a 422 with places and messages in the vendor's words. */
+  toVendorDetails(issues: readonly ValidationDetail[]): ValidationDetail[] {
     return issues.map(({ loc: [location, ...steps], msg, type }) => ({
       loc: [location!, ...this.#toVendorFieldPath(location!, steps)],
-      msg: this.names.translateProse(msg, userTexts),
+      msg: this.names.translateProse(msg),
       type,
     }))
   }
 
-  /** The body of a refusal. */
-  toVendorRefusal(body: unknown, quotable: QuotableInput): unknown {
-    const userTexts = this.#findUserTexts(quotable)
-    const translate = (value: unknown): unknown => {
-      if (typeof value === 'string') return this.names.translateProse(value, userTexts)
-      if (Array.isArray(value)) return value.map(translate)
-      if (typeof value !== 'object' || value === null) return value
-      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, translate(inner)]))
-    }
-    return translate(body)
+  /** Returns the body of a refusal with every text in the vendor's words. */
+  toVendorRefusal(body: unknown): unknown {
+    if (typeof body === 'string') return this.names.translateProse(body)
+    if (Array.isArray(body)) return body.map(entry => this.toVendorRefusal(entry))
+    if (typeof body !== 'object' || body === null) return body
+    return Object.fromEntries(Object.entries(body).map(([key, inner]) => [key, this.toVendorRefusal(inner)]))
   }
 
   #toVendorFieldPath(location: string, steps: readonly string[]): readonly string[] {
     if (location === 'header') return steps.map(name => this.names.toVendorHeader(name))
     if (location === 'query') return this.query.toVendorFieldPath(steps)
     return location === 'body' ? ((this.body ?? this.form)?.toVendorFieldPath(steps) ?? steps) : steps
-  }
-
-  /** What the client sent and a message may quote. */
-  #findUserTexts({ params, search, text }: QuotableInput): string[] {
-    const body = text === undefined ? undefined : parseJsonText(text)
-    return [
-      ...this.params.findUserTexts(params),
-      ...this.query.findUserTexts(Object.fromEntries(new URLSearchParams(search))),
-      ...(body !== undefined && 'value' in body
-        ? (this.body?.findUserTexts(this.body.toInternal(body.value)) ?? [])
-        : []),
-    ]
   }
 }
 
@@ -168,15 +145,6 @@ export class VendorMapping {
       .split('/')
       .map((segment, i) => (segment === from[i] ? to[i] : segment))
       .join('/')
-  }
-
-  /** Header names in the user's words, and their neutral ones beside them. */
-  translateHeaderReader(readHeader: (name: string) => string | null): (name: string) => string | null {
-    const { headers } = this.names
-    return name => {
-      const vendorName = headers.get(name.toLowerCase())
-      return vendorName === undefined ? readHeader(name) : (readHeader(vendorName) ?? readHeader(name))
-    }
   }
 
   /** Whether every path still leads where it did, and no path leads to two things. */
@@ -324,16 +292,4 @@ function applyStep(step: MappingStep | undefined, value: unknown): unknown {
   }
   // Whatever a key is called, it becomes a field of its own.
   return Object.fromEntries(entries)
-}
-
-function dataIn(shape: SchemaShape | undefined, value: unknown): string[] {
-  // What is no word where one is wanted is quoted by nobody.
-  if (typeof value === 'string') return shape !== undefined && shape.allowedWords.length > 0 ? [] : [value]
-  if (Array.isArray(value)) return value.flatMap(entry => dataIn(shape?.items, entry))
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const field = shape?.fields.get(key)
-    // The name of a field that nobody declares is the user's own.
-    return field === undefined ? [key, ...dataIn(shape?.additional, inner)] : dataIn(field, inner)
-  })
 }
