@@ -133,8 +133,7 @@ function abortedOnClose(outgoing: ServerResponse): AbortSignal {
  * the error of each stream.
  */
 export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
-  // Streams answer POST only; a look at the headers makes every answer slower.
-  if (outgoing.req.method !== 'POST' || !isEventStream(answer) || answer.body === null) return answer
+  if (!isEventStream(answer) || answer.body === null) return answer
   const reader = answer.body.getReader()
   const body = new ReadableStream<Uint8Array>(
     {

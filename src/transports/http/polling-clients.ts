@@ -40,6 +40,7 @@ export class PollingClients {
   /** Answers at once: with the response, or with 204, a number to poll with and the delay until then. */
   async answer(world: ServedWorld, request: Request, incoming: HttpRequest): Promise<Response> {
     const { sim } = world
+    incoming.mayStream = true
     const { responses, bodies } = this.#itemsOf(sim)
     const bodyNumber = request.headers.get(POLLED_BODY_HEADER)
     if (bodyNumber !== null) return world.trackUse(() => nextChunk(world, bodies, bodyNumber, request.method))
@@ -73,7 +74,8 @@ export class PollingClients {
     return items
   }
 
-  #send(world: ServedWorld, request: Request, { clientAddress, path }: HttpRequest): PolledResponse {
+  #send(world: ServedWorld, request: Request, incoming: HttpRequest): PolledResponse {
+    const { clientAddress, path } = incoming
     return new PolledResponse(waiterFor =>
       answerWorldRequest(this.#worlds, world, request, { clientAddress, path, waiterFor }),
     )

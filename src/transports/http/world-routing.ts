@@ -23,6 +23,8 @@ export interface HttpRequest extends IncomingRequest {
   path: string
   header?: HeaderReader | undefined
   controlPath?: string | undefined
+  /** Whether the response may be a stream: only a response that a client may have to wait for is. */
+  mayStream?: boolean
   /** Does to the connection what a response cannot express: the transport's part of a wire fault. */
   deliver?(sim: Simulator, response: Response): Response | Promise<Response>
 }
