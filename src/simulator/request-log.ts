@@ -1,35 +1,35 @@
-/** What clients have asked a simulator: for tests that look at their own client. */
+/** The requests that a simulator received, for tests that inspect their client. */
 
 import type { Micros } from '../kernel/duration.ts'
 import { parseJsonOrText } from '../lib/json-text.ts'
 import type { RequestContext } from '../service/http/request-context.ts'
 
-/** Requests that are kept, the newest. */
+/** The newest requests that are kept. */
 const MAX_REQUESTS = 1_000
 /** Characters that are kept of a body. */
 const MAX_BODY_CHARS = 65_536
 
-/** A request that a simulator answered, or that a fault of the wire befell on its way. */
+/** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
-  /** As in `createLlmDeployment`: a path that leads nowhere is no request of any operation, and not kept. */
+  /** As in `createLlmDeployment`. Requests to unknown paths are not kept. */
   readonly operation: string
   readonly method: string
   /** Path and query. */
   readonly path: string
   /** The world's time when it was answered, ISO 8601. */
   readonly at: string
-  /** 0 where a fault left the client without an answer. */
+  /** 0 if a fault left the client without a response. */
   readonly status: number
-  /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. Longer ones are cut to text. */
+  /** The parsed JSON, or the text; undefined for no body and for an upload. A long body is cut and left as text. */
   readonly body: unknown
-  /** What of it nothing reads, as in `query stauts` or `body hub.repo_name`; told with `strictRequests` alone. */
+  /** Unknown fields, as in `query stauts` or `body hub.repo_name`. Only with `strictRequests`. */
   readonly unread?: readonly string[]
 }
 
-/** Something that clients send and nothing reads. */
+/** A field that clients send and nothing reads. */
 export interface UnreadField {
   readonly operation: string
-  /** As in `query stauts` or `body hub.repo_name`; `body` alone where an endpoint reads none. */
+  /** As in `query stauts` or `body hub.repo_name`; `body` if the endpoint reads no body. */
   readonly what: string
   /** Requests that had it. */
   readonly times: number
@@ -62,7 +62,7 @@ export class RequestLog {
     }))
   }
 
-  /** What nothing read of the requests that are kept, in the order in which it came first. */
+  /** Returns the unread fields of the kept requests, by first occurrence. */
   unreadFields(): UnreadField[] {
     const counts = new Map<string, UnreadField>()
     for (const { operation, unread = [] } of this.#entries.slice(-MAX_REQUESTS)) {

@@ -1,10 +1,10 @@
-/** The body of a request, read and not yet looked at. */
+/** Reads the body of a request without parsing it. */
 
 import { type FieldSchemas, RefusalError } from '../endpoint.ts'
 import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** Largest JSON body in bytes, where an endpoint declares no other. */
+/** Default limit of a JSON body in bytes. */
 export const MAX_JSON_BYTES = 64 * 1_048_576
 
 export type RawBody =
@@ -14,7 +14,7 @@ export type RawBody =
   | UploadResult
   | undefined
 
-/** Reads the body of a request, as its endpoint takes it. */
+/** Reads the body of a request in the form that its endpoint accepts. */
 export async function readBody(context: RequestContext, scope: unknown): Promise<RawBody> {
   const { request } = context
   const { endpoint } = context.operation
@@ -37,10 +37,10 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
   try {
-    // Only a chunked body can be longer than it says.
+    // Only a chunked body can exceed its announced length.
     if (context.header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
     const text = await request.text()
-    // A request that never crossed a wire has no content-length.
+    // A request in process has no content-length.
     if (bytesOf(text, maxBodyBytes) > maxBodyBytes)
       return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
     return { text }
@@ -53,7 +53,7 @@ function requiredFields(fields: FieldSchemas): string[] {
   return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
 }
 
-/** Returns how many bytes a text takes in UTF-8, or 0 if they are fewer than `most` in any case. */
+/** Returns how many bytes a text takes in UTF-8, or 0 if the limit is certainly not reached. */
 function bytesOf(text: string, most: number): number {
   return text.length * 3 <= most ? 0 : new TextEncoder().encode(text).length
 }
