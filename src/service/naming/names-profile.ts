@@ -1,6 +1,5 @@
 /**
- * Names profiles: the words that a user's provider has for the neutral words of the interface document, and how texts,
- * paths and bodies go from one to the other.
+ * Names profiles: the vendor names for the neutral words of the interface document.
  */
 
 import * as z from 'zod'
@@ -33,7 +32,7 @@ type HeaderWord = 'alt-api-key'
 type VariantWord = 'compat-' | 'altvendor-'
 type SectionName = keyof NamesProfile
 
-/** Where each word of paths stands: first of all, or behind the version. */
+/** The position of each path word: the first segment, or the segment after the version. */
 const PATH_WORDS: Readonly<Record<PathWord, 'first' | 'versioned'>> = {
   vendor_a: 'first',
   aggregator: 'first',
@@ -44,7 +43,7 @@ const PATH_WORDS: Readonly<Record<PathWord, 'first' | 'versioned'>> = {
 interface Section {
   readonly words: readonly string[]
   readonly target: RegExp
-  /** What a target has to be, for the error. */
+  /** Description of a valid target, for the error. */
   readonly expects: string
   readonly example: string
 }
@@ -83,15 +82,15 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
 }
 const MAX_TARGET_LENGTH = 64
 
-/** Headers that have a meaning already. */
+/** Headers that are already in use. */
 const RESERVED_HEADERS =
   /^(?:authorization|cookie|host|date|te|trailer|upgrade|origin|content-.*|transfer-encoding|connection|keep-alive|x-sim-.*|x-forwarded-.*|sec-.*|accept.*|user-agent)$/i
 
 type WordMap = ReadonlyMap<string, string>
 
-/** A names profile that makes sense by itself; whether it fits the endpoints is for `Wording` to say. */
+/** A valid names profile. `VendorMapping` checks it against the endpoints. */
 export class Names {
-  /** How errors call it: a path, or `the names`. */
+  /** The name of the profile in errors: a path, or `of the world`. */
   readonly label: string
   readonly profile: NamesProfile
   readonly paths: WordMap
@@ -119,12 +118,12 @@ export class Names {
     )
   }
 
-  /** The name of the header that stands for this one. */
+  /** Returns the vendor name of a header. */
   toVendorHeader(neutral: string): string {
     return this.headers.get(neutral) ?? neutral
   }
 
-  /** A path in the user's words; what is below its first segments is data. */
+  /** Returns a path with vendor names. Segments after the first ones are data. */
   toVendorPath(path: string): string {
     if (this.paths.size === 0) return path
     return path.replace(/^\/(v\d+\/)?([^/?]+)/, (whole, version: string | undefined, word: string) => {
@@ -134,7 +133,7 @@ export class Names {
     })
   }
 
-  /** What code calls a thing: of the words it is put together of, those that paths have are the user's. */
+  /** Returns an identifier of code with the vendor names of the path words in it. */
   toVendorIdentifier(name: string): string {
     return name.replace(/[A-Z]?[a-z]+/g, word => {
       const vendorWord = this.paths.get(word.toLowerCase())
@@ -144,7 +143,7 @@ export class Names {
     })
   }
 
-  /** A word that a field may have for its value. */
+  /** Returns the vendor name of a declared value. */
   toVendorValue(word: string): string {
     return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.toVendorPath(word) : word)
   }
@@ -187,7 +186,7 @@ const ProfileSchema = z.record(z.string(), z.record(z.string(), z.string()))
 /**
  * Reads a names profile: the profile itself, or the path of a file that holds one.
  *
- * @throws RangeError that names every word which makes no sense
+ * @throws RangeError that names every invalid word
  */
 export function readNames(source: string | NamesProfile): Names {
   const label = typeof source === 'string' ? `'${source}'` : 'of the world'
@@ -211,7 +210,7 @@ export function readNames(source: string | NamesProfile): Names {
   return new Names(profile as NamesProfile, label)
 }
 
-/** What a profile may hold, as JSON Schema: for editors, which can not say what makes no sense beside what. */
+/** Returns the JSON Schema of a profile, for editors. It cannot express collisions of names. */
 export function namesJsonSchema() {
   const section = ({ words, target, expects }: Section) => ({
     ...{ type: 'object', additionalProperties: false },

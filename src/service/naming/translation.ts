@@ -1,6 +1,6 @@
 /**
- * How a world with a names profile hears and speaks: every place of every endpoint where a neutral word stands, found
- * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
+ * Maps between neutral and vendor names. The places of neutral words are found once, in the declarations of the endpoints,
+ * so free content is never changed.
  */
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { type AnyEndpoint, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
@@ -8,11 +8,11 @@ import type { ValidationDetail } from '../http/validation-errors.ts'
 import { createNamesError, type Names } from './names-profile.ts'
 import { inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
 
-/** What to do at a place of a body; undefined where nothing below it has to be done. */
+/** The mapping of one place in a body; undefined if nothing below it changes. */
 interface MappingStep {
-  /** Fields that have another name, or something below them: by their names as they come. */
+  /** Fields that are renamed or have a mapping below them, by their incoming names. */
   readonly fields: ReadonlyMap<string, { readonly name: string; readonly turn: MappingStep | undefined }>
-  /** Names that fall away where the key beside them stands in the same object. */
+  /** Neutral names that are ignored if the object has their vendor name too. */
   readonly replacedBy: ReadonlyMap<string, string>
   readonly additional: MappingStep | undefined
   readonly items: MappingStep | undefined
@@ -20,7 +20,7 @@ interface MappingStep {
   readonly translateText: ((text: string) => string) | undefined
 }
 
-/** One place where bodies go in or out. */
+/** The mapping of one schema in both directions. */
 export class SchemaMapping {
   readonly #shape: SchemaShape
   readonly #names: Names
@@ -34,22 +34,22 @@ export class SchemaMapping {
     this.#vendorStep = createStep(shape, names, 'out')
   }
 
-  /** In neutral words; a neutral word gives way to the user's where both are there. */
+  /** Returns a value with neutral names. If it has both names of a field, the vendor name counts. */
   toInternal(value: unknown): unknown {
     return applyStep(this.#internalStep, value)
   }
 
-  /** In the user's words. */
+  /** Returns a value with vendor names. */
   toVendor(value: unknown): unknown {
     return applyStep(this.#vendorStep, value)
   }
 
-  /** The JSON text of something in the user's words. */
+  /** Returns a JSON text with vendor names. */
   toVendorJson(text: string): string {
     return this.#vendorStep === undefined ? text : JSON.stringify(this.toVendor(JSON.parse(text)))
   }
 
-  /** A place in the user's words: fields and positions, from the outside in. */
+  /** Returns a path of fields and positions with vendor names. */
   toVendorFieldPath(steps: readonly string[]): string[] {
     let currentShape: SchemaShape | undefined = this.#shape
     return steps.map(step => {
@@ -62,7 +62,7 @@ export class SchemaMapping {
   }
 }
 
-/** How one endpoint hears and speaks. */
+/** The mappings of one endpoint. */
 export class EndpointMapping {
   readonly body: SchemaMapping | undefined
   readonly returns: SchemaMapping
@@ -105,13 +105,13 @@ export class EndpointMapping {
   }
 }
 
-/** The paths, and with them the endpoints, of some operations in the words of a profile. */
+/** The mappings of a names profile for some operations. */
 export class VendorMapping {
   readonly names: Names
   readonly #operations: Operations
   readonly #endpointMappings = new WeakMap<AnyEndpoint, EndpointMapping>()
 
-  /** @throws RangeError when a word of the profile has a meaning already where it would stand */
+  /** @throws RangeError if a vendor name collides with another name of the interface */
   constructor(names: Names, operations: Operations) {
     this.names = names
     this.#operations = operations
@@ -127,14 +127,14 @@ export class VendorMapping {
     return endpointMapping
   }
 
-  /** Every path that leads to what is served under this one. */
+  /** Returns every path that serves the operation of this one. */
   servedPaths(path: string): string[] {
     return [...new Set([path, this.names.toVendorPath(path)])]
   }
 
-  /** A path as it came, in neutral words. */
+  /** Returns an incoming path with neutral names. */
   toInternalPath(path: string, endpoint: Pick<AnyEndpoint, 'path' | 'mirror'>): string {
-    // A mirror has a word more than what it mirrors.
+    // A mirror has one segment more than its original.
     const length = path.split('/').filter(segment => segment !== '').length
     const declaredPath =
       endpointPaths(endpoint).find(candidate => candidate.split('/').length === length + 1) ?? endpoint.path
@@ -147,7 +147,7 @@ export class VendorMapping {
       .join('/')
   }
 
-  /** Whether every path still leads where it did, and no path leads to two things. */
+  /** Returns a problem for each path that would serve two operations. */
   #findPathProblems(): string[] {
     const paths = [
       ...new Set(
@@ -170,7 +170,7 @@ export class VendorMapping {
     })
   }
 
-  /** Whether every field and every value still is told from those beside it. */
+  /** Returns a problem for each field or value that would equal another one beside it. */
   #findFieldProblems(): string[] {
     return Object.entries(this.#operations as Operations<unknown>).flatMap(([operation, one]) => {
       const endpoint = one as AnyEndpoint
@@ -201,7 +201,7 @@ export class VendorMapping {
   }
 }
 
-/** Whether there is an address that both paths stand for. */
+/** Whether an address exists that both paths match. */
 function doPathsOverlap(first: string, other: string): boolean {
   const pattern = (path: string) =>
     path
@@ -227,7 +227,7 @@ function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
 
 type MaybeFields = Readonly<Record<string, AnyEndpoint['returns'] | undefined>>
 
-/** Query, path and form: texts by name. */
+/** Returns the shape of a query, path or form: texts by name. */
 function createFieldsShape(fields: MaybeFields): SchemaShape {
   const shapes = Object.entries(fields).map(
     ([name, schema]) => [name, schema ? outputShape(schema) : TEXT_SHAPE] as const,
@@ -290,6 +290,6 @@ function applyStep(step: MappingStep | undefined, value: unknown): unknown {
       field === undefined ? [key, applyStep(step.additional, inner)] : [field.name, applyStep(field.turn, inner)],
     )
   }
-  // Whatever a key is called, it becomes a field of its own.
+  // `fromEntries` defines every key as an own property, `__proto__` too.
   return Object.fromEntries(entries)
 }
