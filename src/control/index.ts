@@ -2,8 +2,8 @@
 
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { type Operations, sortByPath } from '../service/endpoint.ts'
-import { createPipeline } from '../service/http/pipeline.ts'
-import type { IncomingRequest } from '../service/http/request-context.ts'
+import { Pipeline } from '../service/http/pipeline.ts'
+import type { IncomingRequest, RequestHooks } from '../service/http/request-context.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'
@@ -49,6 +49,11 @@ const IMMEDIATE_OPERATIONS: readonly string[] = [
   ...['getHealth', 'getOverview', 'getRoot'],
   ...['createWorld', 'listWorlds', 'getWorld', 'deleteWorld'],
 ]
+const HOOKS: RequestHooks<Simulator> = {
+  enter: (sim, operationId) =>
+    operationId === undefined || IMMEDIATE_OPERATIONS.includes(operationId) ? undefined : sim.clock.catchUp(),
+}
+
 /** Operations that the journal leaves out: they only read, often repeatedly. */
 const UNJOURNALED_OPERATIONS: readonly string[] = [
   ...IMMEDIATE_OPERATIONS,
@@ -71,11 +76,11 @@ const NO_SCENARIOS: TimelineLibrary = {
 
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCENARIOS): Control {
-  const pipeline = createPipeline<Simulator, ControlScope>({
+  const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     // With an ignored typo, a request would do something else than its sender meant.
     strictQuery: true,
-    createScope: sim => ({ sim, worlds, library, operations: controlOperations }),
+    createScope: ({ backend: sim }) => ({ sim, worlds, library, operations: controlOperations }),
     // The time of a scaled clock: reading it fires no events.
     time: sim => sim.world.clock.epochMs + sim.clock.due / 1000,
     openEntry({ world }, operation, method, path) {
@@ -94,9 +99,7 @@ export function createControl(worlds: Worlds, library: TimelineLibrary = NO_SCEN
     answer(sim, request, call) {
       const path = call.path ?? '/'
       const operation = pipeline.findOperationId(request.method, path.split('?', 1)[0]!)
-      const enter =
-        operation === undefined || IMMEDIATE_OPERATIONS.includes(operation) ? undefined : () => sim.clock.catchUp()
-      const response = pipeline.answer(sim, request, { ...call, beforeHandling: enter })
+      const response = pipeline.answer(sim, request, call, HOOKS)
       if (operation !== undefined) return response
       return Promise.resolve(response).then(response => (response.status === 404 ? notFound(path, response) : response))
     },

@@ -6,7 +6,7 @@ import { type EntityKey, purpose } from '../kernel/random.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { globOf } from '../lib/glob.ts'
 import type { Operations } from '../service/endpoint.ts'
-import type { InterceptedRequest, Middleware, Next } from '../service/http/pipeline.ts'
+import type { Middleware, Next, RequestContext } from '../service/http/request-context.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind, FaultWorld } from './kinds/kind.ts'
 import { FaultError, type FaultRule, MODEL_FIELDS, type ParsedRule, parseRule } from './rules.ts'
@@ -273,14 +273,14 @@ export class Faults implements FaultControls {
     const relevantRules = this.#rules.rules.filter(({ operations }) => operations.has(passage.operationId))
     if (relevantRules.length === 0) return proceed()
     // The request takes its place twice: where it meets its fault, and where it reaches its endpoint.
-    const entry = passage.incoming.beforeHandling?.()
+    const entry = passage.enter()
     const readsBody = passage.endpoint.body !== undefined && relevantRules.some(({ rule }) => rule.model !== undefined)
     if (entry instanceof Promise || readsBody) return this.#applyAfterEntry(passage, proceed, entry, readsBody)
     return this.#applyRules(passage, proceed, {})
   }
 
   async #applyAfterEntry(
-    passage: InterceptedRequest<FaultWorld>,
+    passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
     entry: void | Promise<void>,
     readsBody: boolean,
@@ -291,7 +291,7 @@ export class Faults implements FaultControls {
 
   /** Counts the request for every rule that it matches, and lets the first whose trigger fires befall it. */
   #applyRules(
-    passage: InterceptedRequest<FaultWorld>,
+    passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
     body: RequestFields,
   ): Response | Promise<Response> {
@@ -313,7 +313,7 @@ export class Faults implements FaultControls {
 
   #applyFault(
     { id, rule, key, matches }: ArmedRule,
-    passage: InterceptedRequest<FaultWorld>,
+    passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
   ): Response | Promise<Response> {
     const { world } = this.#host
@@ -347,16 +347,12 @@ function isTriggered(
   return chance === undefined || world.chance.unit(key, TRIGGER, matches) < chance
 }
 
-function matches(
-  { rule }: ArmedRule,
-  { params, search, request, incoming: call }: InterceptedRequest<FaultWorld>,
-  body: RequestFields,
-): boolean {
+function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>, body: RequestFields): boolean {
   const { token, model, deployment } = rule
+  const { params, search } = context
   if (token !== undefined) {
-    const header = call.header ?? ((name: string) => request.headers.get(name))
-    const bearer = header('authorization')?.replace(/^Bearer\s+/i, '')
-    if (bearer !== token && header('alt-api-key') !== token) return false
+    const bearer = context.header('authorization')?.replace(/^Bearer\s+/i, '')
+    if (bearer !== token && context.header('alt-api-key') !== token) return false
   }
   if (deployment !== undefined && !matchesName(deployment, params.deploy_id)) return false
   if (model === undefined) return true

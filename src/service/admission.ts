@@ -1,10 +1,10 @@
-/** What every request that asks for GPUs is held to, in the order of its refusals. */
+/** Checks of every request for GPUs, in the order of their refusals. */
 
 import type { GpuType } from '../data/records/records.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './endpoint.ts'
 
-/** Where a simulated world stops; far beyond any account's limit. */
+/** Limit of rentals in a world; far above the quota of any account. */
 const MAX_RENTALS = 100_000
 
 /** 402: nothing new starts on an account that has no funds or is suspended. */

@@ -69,7 +69,7 @@ export interface SizeLimit {
 
 /** A multipart form with a file, or several of one name, and text fields beside it. */
 export interface UploadRules<Scope, Form> {
-  /** Name of the part that is the file: `file` unless said. */
+  /** Name of the part that is the file. Default: `file`. */
   part?: string
   fields: Form
   /** The limit before anything of the form is known; a file that goes over it is cut at once. */
@@ -118,18 +118,18 @@ export class ServerSentEvents {
   }
 }
 
-/** How a door's client waits for an answer that takes time. */
+/** How a client waits for a response that takes time. */
 export interface ResponseWaiter {
-  /** Answers come as soon as an instance works on them; otherwise in the time that they take. */
+  /** Whether responses come as soon as an instance works on them. Otherwise they take their simulated time. */
   readonly isInstant: boolean
-  /** Simulated microseconds that the client's clock shows. */
+  /** Returns the simulated microseconds on the client's clock. */
   now(): Micros
   /**
-   * Waits on that clock; rejects when `signal` is aborted, or the world is gone.
+   * Waits on that clock. Rejects if `signal` is aborted or the world is replaced.
    *
    * @param part of the answer: its turn with an instance, for which it looks again when `delay` is over; its head,
    *   without which the request is in flight; or its body
-   * @param call what is waited for, for whoever wonders why no answer comes
+   * @param call the inference request, for messages about pending requests
    */
   wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void>
 }
@@ -138,12 +138,12 @@ export interface ResponseWaiter {
 export type AnswerPart = 'turn' | 'head' | 'body'
 
 /**
- * An answer that has to be waited for. The request has entered its world, in one step as ever; what comes of it is known
- * when the world's time has come, or at once where nobody waits.
+ * A result that may have to be waited for. The request has already entered its world in one step. The result is known once
+ * simulated time has passed, or at once with an instant waiter.
  */
 export class DeferredResult<Value> {
   readonly resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>
-  /** @param resolve what the client gets; throws `Refused` where it gets nothing */
+  /** @param resolve returns what the client gets, or throws RefusalError */
   constructor(resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>) {
     this.resolve = resolve
   }
@@ -151,14 +151,14 @@ export class DeferredResult<Value> {
 
 export type HandlerResult<Value> = Value | JsonText | Bytes | ServerSentEvents
 
-/** What the service refuses; anything else thrown by a handler is a bug of ours. */
+/** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError'
   readonly status: number
   readonly headers: Readonly<Record<string, string>> | undefined
   /** The whole body, where the endpoint's error shape does not apply. */
   readonly body: unknown
-  /** The message is the user's own, to the letter. */
+  /** Whether the message is the user's own text, which is never translated. */
   readonly isQuoted: boolean
   constructor(
     status: number,
@@ -202,8 +202,7 @@ export function rejectInput(loc: readonly string[], message: string, type = 'val
 }
 
 /**
- * A request that shows how an endpoint is asked, and that succeeds in the default world: the documents show it, and
- * whoever drives every operation sends it.
+ * An example request that succeeds in the default world. The documents show it, and tests of every operation send it.
  */
 export interface Example {
   /** Path and query, where the path alone is not enough. A `{name}` in it is that field of the answers to `after`. */
@@ -235,7 +234,7 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   params?: Params
   query?: Query
   body?: Body
-  /** How the body is sent: as JSON unless said, or its fields as a form. */
+  /** Format of the body. Default: `json`. */
   consumes?: 'json' | 'form'
   /** Most bytes of a JSON body. Default: 64 MiB. */
   maxBodyBytes?: number
@@ -243,7 +242,7 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   returns: Returns
   /** Whether it is served a second time under `/v1/compat`: the same endpoint by another path, and a neighbour. */
   isMirrored?: boolean
-  /** Content type of a success; JSON unless said. */
+  /** Content type of a success. Default: JSON. */
   produces?: string
   /** One event of a success that the caller asks to be streamed. */
   streamEvent?: z.ZodType
@@ -290,7 +289,7 @@ export interface Endpoint<
   readonly findPolledResource: ((params: Readonly<Record<string, string>>) => PolledResource) | undefined
   readonly batchProtocol: TextProtocol<Body extends z.ZodType ? z.output<Body> : never, string, unknown> | undefined
   readonly example: Example
-  /** Method syntax on purpose: it lets endpoints of different inputs stand in one record. */
+  /** Method syntax, because it lets one record hold endpoints of different inputs. */
   handle(input: EndpointInput<Route, Params, Query, Body, Form> & Scope): unknown
 }
 

@@ -34,7 +34,7 @@ export function countCodePoints(value: string): number {
 }
 
 /**
- * An integer with inclusive bounds, or `above` an exclusive one. A JSON string is none, `2.0` is.
+ * An integer with inclusive bounds; `above` is an exclusive one. A JSON string is invalid, `2.0` is valid.
  *
  * Zod reports a wrong type as `number` here too; the message is what tells an integer from a number afterwards.
  */
@@ -47,8 +47,7 @@ export function integer(bounds: { min?: number; max?: number; above?: number } =
 }
 
 /**
- * An object whose further fields are kept as they came, though nothing reads them. Whoever is strict about what clients
- * send refuses them; everybody else takes them.
+ * An object that keeps unknown fields, though nothing reads them. A world with strict requests refuses them.
  */
 export function looseObject<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.looseObject(shape).meta({ 'x-unread': true })

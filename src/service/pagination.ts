@@ -13,7 +13,7 @@ export interface Page<Entry> {
 /**
  * The entries that follow the one named `after`, at most `limit` of them.
  *
- * @throws Refused 404 when no entry has that id
+ * @throws RefusalError 404 if no entry has that id
  */
 export function paginate<Entry extends { readonly id: string }, Item>(
   entries: readonly Entry[],

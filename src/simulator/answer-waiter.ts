@@ -1,31 +1,33 @@
-/** How the client of a simulator waits for answers of models, where it has no way of its own: on the clock of its world. */
+/** The default waiter for responses of models. */
 
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { RequestWait } from '../clock/waiting-requests.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
-import type { AnswerPart, ResponseWaiter } from '../service/endpoint.ts'
+import type { AnswerPart } from '../service/endpoint.ts'
+import type { HoldingWaiter } from '../service/http/request-context.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 
-/** Whether an answer of a model takes its time. */
+/** Whether a response of a model takes simulated time. */
 export type InferencePace = 'clock' | 'instant'
 
-/** What a wait tells of the request that waits. */
+/** A request as messages about pending requests name it. */
 export interface PendingRequestInfo {
   /** Method and path. */
   readonly name: string
   readonly operation: string | undefined
-  /** Address of the control plane of its world, where it has one. */
+  /** Address of the control plane of its world; undefined in process. */
   readonly controlUrl: string | undefined
 }
 
-export class ClockResponseWaiter implements ResponseWaiter {
+/** Waits for responses of models on the clock of the simulator. */
+export class ClockResponseWaiter implements HoldingWaiter {
   readonly #clock: SimulatorClock
   readonly #pace: InferencePace | undefined
   readonly #describeRequest: () => PendingRequestInfo
   #wait: RequestWait | undefined
 
-  /** @param pace as the clock moves unless given */
+  /** @param pace Default: `clock` on a scaled clock, `instant` on any other. */
   constructor(clock: SimulatorClock, pace: InferencePace | undefined, describeRequest: () => PendingRequestInfo) {
     this.#clock = clock
     this.#pace = pace
@@ -43,17 +45,13 @@ export class ClockResponseWaiter implements ResponseWaiter {
 
   async wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void> {
     const clock = this.#clock
-    // Who polls waits by asking, and this one asks but once.
+    // A polling client moves an on-poll clock by each request. This request is not repeated, so its wait moves the clock.
     const movesClock = clock.mode === 'on-poll' && !clock.isMoving && clock.pausedBy.length === 0
     if (movesClock && delay < Number.POSITIVE_INFINITY) await clock.advanceToInSlices(clock.elapsed + delay)
     else await this.hold(delay, signal, part, call)
   }
 
-  /**
-   * Waits, and is seen to wait, until somebody has moved time.
-   *
-   * @param skipNotice nobody has to be told: who asks moves time
-   */
+  /** Waits as a pending request until time is moved. */
   hold(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle, skipNotice = false): Promise<void> {
     return this.#clock.hold(delay, {
       signal,

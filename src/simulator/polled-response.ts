@@ -1,26 +1,25 @@
-/** Answers that have to wait for the world's time, for whoever stands beside their client and moves that time. */
+/** Responses that wait for simulated time, for clients that move that time themselves and poll. */
 
 import type { Micros } from '../kernel/duration.ts'
 import type { ResponseWaiter } from '../service/endpoint.ts'
-import type { ClockResponseWaiter } from './answer-waiter.ts'
-import type { Simulator } from './simulator.ts'
+import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../service/http/request-context.ts'
 
-/** Names an answer that a stage on a server has to come back for. */
+/** The number of a response that a scenario on a server has to poll for. */
 export const POLLED_RESPONSE_HEADER = 'x-sim-awaited'
-/** Names an answer whose body a stage on a server comes back for, piece by piece. */
+/** The number of a response whose body a scenario on a server polls for, piece by piece. */
 export const POLLED_BODY_HEADER = 'x-sim-pieces'
-/** On the answer to who comes back for a piece: there is none any more, because the body is `over` or `broken`. */
+/** Sent in place of a piece if the body is `over` or `broken`. */
 export const NO_CHUNK_HEADER = 'x-sim-no-piece'
 
-/** It waits, and before so long nothing new can be known of it. */
+/** The response waits; polling earlier than after `delay` is useless. */
 export interface StillWaiting {
   readonly delay: Micros
 }
 
-/** Where an answer is: it has come, or it waits. */
+/** The state of a response: complete, or waiting. */
 export type ResponsePoll = { readonly answer: Response } | StillWaiting
 
-/** Where the next piece of a body is: it has come, there is none, or it waits. */
+/** The state of the next piece of a body: received, past the end, or waiting. */
 export type ChunkPoll = { readonly piece: Uint8Array } | { readonly isOver: true } | StillWaiting
 
 type Body = ReadableStream<Uint8Array>
@@ -29,37 +28,35 @@ type Body = ReadableStream<Uint8Array>
 export class PolledResponse {
   readonly #response: Promise<Response>
   readonly #cancellation = new AbortController()
-  #waiter: ClockResponseWaiter | undefined
+  #waiter: HoldingWaiter | undefined
   #now: () => Micros = () => 0
-  /** When it looks again by itself; undefined while it does not wait. */
+  /** Simulated time until which it waits; undefined while it does not wait. */
   #waitsUntil: Micros | undefined
   #onWait = () => {}
   #waitBegan!: Promise<void>
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   #pendingRead: ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> | undefined
 
-  /** @param send sends the request, whose client waits in the way that is given */
-  constructor(
-    send: (waiterFor: (own: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) => Response | Promise<Response>,
-  ) {
+  /** @param send sends the request with this waiter */
+  constructor(send: (waiterFor: NonNullable<IncomingRequest['waiterFor']>) => Response | Promise<Response>) {
     this.#expectWait()
-    this.#response = Promise.resolve(send((own, sim) => this.#createWaiter(own, sim)))
-    // Told to whoever looks.
+    this.#response = Promise.resolve(send((defaultWaiter, clock) => this.#createWaiter(defaultWaiter, clock)))
+    // `look` throws it.
     this.#response.catch(() => {})
   }
 
-  /** Whether its body comes as time goes, so that it has to be read piece by piece. */
+  /** Whether its body takes simulated time, so that it has to be read piece by piece. */
   get isPaced(): boolean {
     return this.#waiter !== undefined && !this.#waiter.isInstant
   }
 
-  /** Waits, for no time of the world, until it is known where the answer is. Throws what the client would be thrown. */
+  /** Resolves, without moving simulated time, once the response is complete or waits. Throws the error of the request. */
   async look(): Promise<ResponsePoll> {
     const answer = await this.#untilKnown(this.#response)
     return 'delay' in answer ? answer : { answer }
   }
 
-  /** The same for the next piece of its body, or of what has become of that on the way. */
+  /** Does the same for the next piece of the body, as a fault may have changed it. */
   async pollChunk(body: Body): Promise<ChunkPoll> {
     this.#reader ??= body.getReader()
     this.#pendingRead ??= this.#reader.read()
@@ -69,7 +66,7 @@ export class PolledResponse {
     return next.done ? { isOver: true } : { piece: next.value }
   }
 
-  /** Its client gives up, and what it had in the world is free. */
+  /** Cancels the request and frees its resources in the world. */
   async leave(reason: Error): Promise<void> {
     await this.#reader?.cancel(reason).catch(() => {})
     this.#cancellation.abort(reason)
@@ -91,7 +88,7 @@ export class PolledResponse {
     })
   }
 
-  #createWaiter(waiter: ClockResponseWaiter, { clock }: Simulator): ResponseWaiter {
+  #createWaiter(waiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
     this.#waiter = waiter
     this.#now = () => clock.elapsed
     return {

@@ -1,65 +1,74 @@
-/** What clients have asked a simulator: for tests that look at their own client. */
+/** The requests that a simulator received, for tests that inspect their client. */
 
 import type { Micros } from '../kernel/duration.ts'
 import { parseJsonOrText } from '../lib/json-text.ts'
-import type { AnsweredRequest } from '../service/http/request-context.ts'
+import type { RequestContext } from '../service/http/request-context.ts'
 
-/** Requests that are kept, the newest. */
+/** The newest requests that are kept. */
 const MAX_REQUESTS = 1_000
 /** Characters that are kept of a body. */
 const MAX_BODY_CHARS = 65_536
 
-/** A request that a simulator answered, or that a fault of the wire befell on its way. */
+/** A request that a simulator answered, or that a wire fault prevented from being answered. */
 export interface ReceivedRequest {
-  /** As in `createLlmDeployment`: a path that leads nowhere is no request of any operation, and not kept. */
+  /** As in `createLlmDeployment`. Requests to unknown paths are not kept. */
   readonly operation: string
   readonly method: string
   /** Path and query. */
   readonly path: string
   /** The world's time when it was answered, ISO 8601. */
   readonly at: string
-  /** 0 where a fault left the client without an answer. */
+  /** 0 if a fault left the client without a response. */
   readonly status: number
-  /** The body, parsed where it is JSON; undefined where there was none, or it was an upload. Longer ones are cut to text. */
+  /** The parsed JSON, or the text; undefined for no body and for an upload. A long body is cut and left as text. */
   readonly body: unknown
-  /** What of it nothing reads, as in `query stauts` or `body hub.repo_name`; told with `strictRequests` alone. */
+  /** Unknown fields, as in `query stauts` or `body hub.repo_name`. Only with `strictRequests`. */
   readonly unread?: readonly string[]
 }
 
-/** Something that clients send and nothing reads. */
+/** A field that clients send and nothing reads. */
 export interface UnreadField {
   readonly operation: string
-  /** As in `query stauts` or `body hub.repo_name`; `body` alone where an endpoint reads none. */
+  /** As in `query stauts` or `body hub.repo_name`; `body` if the endpoint reads no body. */
   readonly what: string
   /** Requests that had it. */
   readonly times: number
 }
 
-/** The requests of one simulator. Told on demand: keeping one must cost next to nothing. */
-export class RequestLog {
-  #entries: { readonly request: AnsweredRequest; readonly time: Micros }[] = []
+interface LogEntry extends Pick<ReceivedRequest, 'operation' | 'method' | 'path' | 'status'> {
+  readonly unread: readonly string[] | undefined
+  readonly text: string | undefined
+  readonly time: Micros
+}
 
-  add(request: AnsweredRequest, time: Micros): void {
-    this.#entries.push({ request: withShortBody(request), time })
+/** The requests of one simulator. Bodies are parsed on demand, so that adding a request costs next to nothing. */
+export class RequestLog {
+  #entries: LogEntry[] = []
+
+  /** @param status 0 if a fault left the client without a response */
+  add(context: RequestContext, status: number, time: Micros): void {
+    const { operationId: operation, method, target: path, text, unread } = context
+    this.#entries.push({ operation, method, path, status, text: text && shorten(text), unread, time })
     if (this.#entries.length >= 2 * MAX_REQUESTS) this.#entries.splice(0, MAX_REQUESTS)
   }
 
   /** Oldest first. */
   list(iso: (time: Micros) => string): readonly ReceivedRequest[] {
-    return this.#entries.slice(-MAX_REQUESTS).map(({ request: { text, ...request }, time }) => ({
+    return this.#entries.slice(-MAX_REQUESTS).map(({ text, unread, time, ...request }) => ({
       ...request,
+      ...(unread !== undefined && { unread }),
       at: iso(time),
       body: text === undefined ? undefined : parseJsonOrText(text),
     }))
   }
 
-  /** What nothing read of the requests that are kept, in the order in which it came first. */
+  /** Returns the unread fields of the kept requests, by first occurrence. */
   unreadFields(): UnreadField[] {
     const counts = new Map<string, UnreadField>()
-    for (const { request } of this.#entries.slice(-MAX_REQUESTS)) {
-      for (const field of request.unread ?? []) {
-        const key = `${request.operation} ${field}`
-        counts.set(key, { operation: request.operation, what: field, times: (counts.get(key)?.times ?? 0) + 1 })
+    for (const { operation, unread = [] } of this.#entries.slice(-MAX_REQUESTS)) {
+      for (const field of unread) {
+        const key = `${operation} ${field}`
+        counts.set(key, { operation, what: field, times: (counts.get(key)?.times ?? 0) + 1 })
       }
     }
     return [...counts.values()]
@@ -70,9 +79,8 @@ export class RequestLog {
   }
 }
 
-function withShortBody(request: AnsweredRequest): AnsweredRequest {
-  const { text } = request
-  if (text === undefined || text.length <= MAX_BODY_CHARS) return request
-  // A slice holds on to the whole text it is of; what was written anew does not.
-  return { ...request, text: JSON.parse(JSON.stringify(text.slice(0, MAX_BODY_CHARS))) }
+function shorten(text: string): string {
+  if (text.length <= MAX_BODY_CHARS) return text
+  // A slice keeps the whole text alive; a parsed copy does not.
+  return JSON.parse(JSON.stringify(text.slice(0, MAX_BODY_CHARS)))
 }

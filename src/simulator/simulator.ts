@@ -7,7 +7,7 @@ import type { WireFaultResponse } from '../faults/broken-response.ts'
 import type { FaultControls } from '../faults/faults.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import type { ResponseWaiter } from '../service/endpoint.ts'
+import type { IncomingRequest as FetchOptions } from '../service/http/request-context.ts'
 import type { Api } from '../service/http/service.ts'
 import { type Names, readNames } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
@@ -18,7 +18,6 @@ import type { ClusterControls } from '../simulation/operations/cluster-api.ts'
 import type { Report } from '../simulation/reporting/report.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import { World } from '../simulation/world.ts'
-import type { ClockResponseWaiter } from './answer-waiter.ts'
 import {
   assertOptions,
   type ForkOptions,
@@ -33,37 +32,8 @@ import { loadSnapshot, Snapshot } from './snapshot/snapshot.ts'
 import type { Timelines } from './timelines.ts'
 import { WorldSimulator } from './world-simulator.ts'
 
+export type { IncomingRequest as FetchOptions } from '../service/http/request-context.ts'
 export type { ForkOptions, SimulatorOptions } from './options.ts'
-
-/** What a transport knows about a request in addition to the request itself. */
-export interface FetchOptions {
-  /** The address of the caller, which `allowed_ips` of a token restricts. Default: 127.0.0.1. */
-  readonly clientAddress?: string | undefined
-  /**
-   * Path and query below a base address, if the URL of the request has a prefix.
-   *
-   * @internal
-   */
-  readonly path?: string | undefined
-  /**
-   * Reads a header, if the transport rewrites some.
-   *
-   * @internal
-   */
-  readonly header?: ((name: string) => string | null) | undefined
-  /**
-   * Returns how the client waits for answers of models. Default: on the clock of the world.
-   *
-   * @internal
-   */
-  readonly waiterFor?: ((defaultWaiter: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) | undefined
-  /**
-   * Returns the address of the control plane of the world, for messages that explain how to move time.
-   *
-   * @internal
-   */
-  readonly control?: (() => string) | undefined
-}
 
 /** A request that waits, with ISO 8601 times. `until` is undefined if no scheduled event ends the wait. */
 export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {

@@ -6,8 +6,15 @@ import { type FaultControls, Faults, type FaultsState } from '../faults/faults.t
 import { weatherFaultRules } from '../faults/weather-rules.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../lib/real-time.ts'
-import type { Middleware } from '../service/http/pipeline.ts'
-import { type AnsweredRequest, type IncomingRequest, toPathAndQuery } from '../service/http/request-context.ts'
+import type { ResponseWaiter } from '../service/endpoint.ts'
+import {
+  type IncomingRequest,
+  type Middleware,
+  NO_INCOMING,
+  type RequestContext,
+  type RequestHooks,
+  toPathAndQuery,
+} from '../service/http/request-context.ts'
 import { type Api, createApi } from '../service/http/service.ts'
 import type { Names } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
@@ -23,7 +30,7 @@ import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts
 import { JournalListeners } from './journal-listeners.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
-import type { FetchOptions, PendingRequest, Simulator } from './simulator.ts'
+import type { PendingRequest, Simulator } from './simulator.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 
@@ -50,6 +57,7 @@ export class WorldSimulator implements Simulator {
   readonly #faults: Faults
   readonly options: SimulatorOptions
   readonly #requests = new RequestLog()
+  readonly #hooks: RequestHooks<World>
   readonly #listeners = new JournalListeners(
     () => this.#world.journal,
     error => this.clock.fail(error),
@@ -62,7 +70,7 @@ export class WorldSimulator implements Simulator {
   #fixtures: string
   #data: Promise<DataCollections> | undefined
   #activity = 0
-  #inFlight: readonly string[] = []
+  readonly #inFlight = new Map<Promise<Response>, Request>()
 
   /** @param origin what the simulator has that this one goes on from */
   constructor(initialWorld: World, options: SimulatorOptions, names: Names | undefined, origin?: InheritedState) {
@@ -82,6 +90,16 @@ export class WorldSimulator implements Simulator {
       ...(options.onBug && { onBug: options.onBug }),
     })
     const simulator = this
+    this.#hooks = {
+      enter: () => this.clock.catchUp(),
+      findScriptedAnswer: (model, words) => this.inference.takeAnswer(model, words),
+      createWaiter: context => this.#createWaiter(context),
+      onAnswered: (context, status) => this.#requests.add(context, status, this.clock.elapsed),
+      get middleware() {
+        // Undefined while there are no rules.
+        return simulator.#faults.middleware as Middleware<World>
+      },
+    }
     const host = {
       get world() {
         return simulator.#world
@@ -90,7 +108,7 @@ export class WorldSimulator implements Simulator {
         return simulator.#activity
       },
       get inFlight() {
-        return simulator.#inFlight
+        return Array.from(simulator.#inFlight.values(), describe)
       },
       prepare: () => simulator.#prepare(),
       operations: this.api.operations,
@@ -247,7 +265,7 @@ export class WorldSimulator implements Simulator {
     return this.#data
   }
 
-  async #fetch(input: Request | URL | string, init: RequestInit & FetchOptions = {}): Promise<Response> {
+  async #fetch(input: Request | URL | string, init: RequestInit & IncomingRequest = {}): Promise<Response> {
     const request = input instanceof Request && Object.keys(init).length === 0 ? input : new Request(input, init)
     const answer = await this.answer(request, init)
     return answer instanceof WireFaultResponse ? this.deliverFault(answer, request) : answer
@@ -255,39 +273,17 @@ export class WorldSimulator implements Simulator {
 
   deliverFault(answer: WireFaultResponse, request: Request): Promise<Response> {
     const { signal } = request
-    const { name, ...requestInfo } = this.#describeRequest(request, {})
+    const { name, ...requestInfo } = this.#describeRequest(request, NO_INCOMING)
     const start = { since: this.clock.elapsed, sinceMs: monotonicMs() }
     const pendingRequest = { request: name, ...requestInfo, ...start, isReported: false }
     return deliverFaultInProcess(answer, duration => this.clock.hold(duration, { signal, request: pendingRequest }))
   }
 
-  answer(
-    request: Request,
-    { clientAddress, path, header, waiterFor: patienceOf, control }: FetchOptions = {},
-  ): Response | Promise<Response> {
+  answer(request: Request, incoming: IncomingRequest = NO_INCOMING): Response | Promise<Response> {
     this.#activity++
-    const { inferencePace } = this.options
-    const defaultWaiter = new ClockResponseWaiter(this.clock, inferencePace, () =>
-      this.#describeRequest(request, { path, control }),
-    )
-    const waiter = patienceOf?.(defaultWaiter, this) ?? defaultWaiter
-    const incoming: IncomingRequest = {
-      clientAddress,
-      path,
-      header,
-      waiter,
-      findScriptedAnswer: this.#findScriptedAnswer,
-      beforeHandling: this.#catchUp,
-      onReceived: this.#onReceived,
-    }
-    const response = this.api.answer(
-      this.#world,
-      request,
-      incoming,
-      this.#faults.middleware as Middleware<World> | undefined,
-    )
+    const response = this.api.answer(this.#world, request, incoming, this.#hooks)
     const { mode } = this.clock
-    if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, path))
+    if (mode === 'on-poll') return this.#trackInFlight(request, this.#moveAfterPoll(request, response, incoming.path))
     if (!(response instanceof Promise)) {
       if (mode === 'idle') this.clock.onAnswered()
       return response
@@ -295,23 +291,31 @@ export class WorldSimulator implements Simulator {
     return this.#trackInFlight(request, response)
   }
 
-  #describeRequest(request: Request, { path, control }: Pick<FetchOptions, 'path' | 'control'>): PendingRequestInfo {
+  #createWaiter({ request, incoming }: RequestContext): ResponseWaiter {
+    const { inferencePace } = this.options
+    const waiter = new ClockResponseWaiter(this.clock, inferencePace, () => this.#describeRequest(request, incoming))
+    return incoming.waiterFor?.(waiter, this.clock) ?? waiter
+  }
+
+  #describeRequest(request: Request, { path, controlPath }: IncomingRequest): PendingRequestInfo {
     const target = (path ?? toPathAndQuery(request.url)).split('?', 1)[0]!
     return {
       name: `${request.method} ${target}`,
       operation: this.api.findOperationId(request.method, target),
-      controlUrl: control?.(),
+      // By the host that the client asked, as for the base_url of a world.
+      controlUrl: controlPath === undefined ? undefined : new URL(request.url).origin + controlPath,
     }
   }
 
-  #trackInFlight(request: Request, response: Promise<Response>): Promise<Response> {
-    const name = describe(request)
-    this.#inFlight = [...this.#inFlight, name]
-    return response.finally(() => {
-      this.#inFlight = this.#inFlight.toSpliced(this.#inFlight.indexOf(name), 1)
+  async #trackInFlight(request: Request, response: Promise<Response>): Promise<Response> {
+    this.#inFlight.set(response, request)
+    try {
+      return await response
+    } finally {
+      this.#inFlight.delete(response)
       this.#activity++
       this.clock.onAnswered()
-    })
+    }
   }
 
   /** The answer is made first; then a look at something unfinished moves an on-poll clock. */
@@ -333,12 +337,6 @@ export class WorldSimulator implements Simulator {
     this.inference.restore(this.#inherited?.answers ?? NO_SCRIPTED_ANSWERS)
     if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
   }
-
-  readonly #findScriptedAnswer = (model: string, words: string) => this.inference.takeAnswer(model, words)
-
-  readonly #catchUp = () => this.clock.catchUp()
-
-  readonly #onReceived = (request: AnsweredRequest) => this.#requests.add(request, this.clock.elapsed)
 
   async #prepare(): Promise<void> {
     if (this.#world.needsTokenizer) await loadTokenizer()

@@ -106,12 +106,17 @@ export class ServedWorld {
     this.requests++
     this.#lastUsedMs = monotonicMs()
     const response = answer()
-    if (!(response instanceof Promise)) return response
+    return response instanceof Promise ? this.#trackOpen(response) : response
+  }
+
+  async #trackOpen<Answer>(response: Promise<Answer>): Promise<Answer> {
     this.#openRequests++
-    return response.finally(() => {
+    try {
+      return await response
+    } finally {
       this.#openRequests--
       this.#lastUsedMs = monotonicMs()
-    })
+    }
   }
 }
 

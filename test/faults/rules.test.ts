@@ -500,7 +500,7 @@ test('a fork has the same rules, as far as they have come, and goes on by itself
   const faults = new Faults(host(sim), [rule])
   const asked = async (of: Simulator, rules: Faults) => {
     const request = new Request('http://sim/deploy/list', { headers: { authorization: `Bearer ${of.token}` } })
-    return (await of.api.answer(of.world, request, {}, rules.middleware as never)).status
+    return (await of.api.answer(of.world, request, {}, { middleware: rules.middleware as never })).status
   }
   for (let i = 0; i < 5; i++) await asked(sim, faults)
   const fork = new Faults(host(other), [], faults.state)

@@ -16,7 +16,7 @@ const tokens = { tokenByValue: (value: string) => known.get(value) }
 function ask(headers: Record<string, string>, rule: AuthRule = 'token', address = '127.0.0.1') {
   const sent = new Headers(headers)
   try {
-    return authenticate(tokens, rule, name => sent.get(name), address)?.token
+    return authenticate(tokens, { header: name => sent.get(name) }, rule, address)?.token
   } catch (error) {
     if (error instanceof RefusalError) return [error.status, error.body]
     throw error

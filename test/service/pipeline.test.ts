@@ -8,8 +8,8 @@ import {
   rejectInput,
   ServerSentEvents,
 } from '../../src/service/endpoint.ts'
-import { createPipeline, type Middleware } from '../../src/service/http/pipeline.ts'
-import { type IncomingRequest, toPathAndQuery } from '../../src/service/http/request-context.ts'
+import { Pipeline } from '../../src/service/http/pipeline.ts'
+import { type IncomingRequest, type Middleware, toPathAndQuery } from '../../src/service/http/request-context.ts'
 
 interface Context {
   now: number
@@ -76,11 +76,11 @@ const operations = {
 }
 
 const bugs: unknown[] = []
-const pipeline = createPipeline<Context, Scope>({
+const pipeline = new Pipeline<Context, Scope>({
   operations,
-  createScope: (context, _endpoint, header) => {
-    if (header('authorization') === 'no') refuse(401, 'who are you')
-    return { log: context.log }
+  createScope: context => {
+    if (context.header('authorization') === 'no') refuse(401, 'who are you')
+    return { log: context.backend.log }
   },
   time: context => context.now,
   openEntry: (context, operation, method, path) => context.log.push(`open ${operation} ${method} ${path}`),
@@ -171,30 +171,22 @@ describe('the journal', () => {
 })
 
 describe('a request with a body', () => {
-  const post = (body: BodyInit | null, headers: Record<string, string> = {}, call?: IncomingRequest) => {
+  const post = (body: BodyInit | null, headers: Record<string, string> = {}, enter?: () => void | Promise<void>) => {
     const here = context()
     const init = { method: 'POST', body, headers, duplex: 'half' }
-    return { here, answer: pipeline.answer(here, get('/post', init), call) }
+    return { here, answer: pipeline.answer(here, get('/post', init), {}, enter && { enter }) }
   }
 
   test('enters its world in one step, when it is complete', async () => {
     const order: string[] = []
-    const { here, answer } = post(
-      '{"a":"b"}',
-      {},
-      {
-        beforeHandling: () => {
-          order.push(...here.log, 'enter')
-        },
-      },
-    )
+    const { here, answer } = post('{"a":"b"}', {}, () => void order.push(...here.log, 'enter'))
     await answer
     expect([...order, ...here.log]).toEqual(['enter', 'open post POST /post', 'handle', 'close 200'])
   })
 
   test('waits for its place when the world is busy', async () => {
     let release = () => {}
-    const { here, answer } = post('{}', {}, { beforeHandling: () => new Promise(resolve => (release = resolve)) })
+    const { here, answer } = post('{}', {}, () => new Promise(resolve => (release = resolve)))
     await new Promise(resolve => setImmediate(resolve))
     expect(here.log).toEqual([])
     release()
@@ -254,16 +246,16 @@ test('doors may give path and headers of their own', async () => {
 })
 
 test('faults stand around everything behind the route', async () => {
-  const faulty = createPipeline<Context, Scope>({
+  const faulty = new Pipeline<Context, Scope>({
     operations,
-    createScope: here => ({ log: here.log }),
+    createScope: ({ backend }) => ({ log: backend.log }),
     time: () => 0,
   })
-  const around: Middleware<Context> = ({ operationId: operation }, proceed) =>
+  const middleware: Middleware<Context> = ({ operationId: operation }, proceed) =>
     operation === 'plain' ? new Response(null, { status: 503 }) : proceed()
-  expect((await faulty.answer(context(), get('/plain'), {}, around)).status).toBe(503)
-  expect((await faulty.answer(context(), get('/kept'), {}, around)).status).toBe(200)
-  expect((await faulty.answer(context(), get('/nowhere'), {}, around)).status).toBe(404)
+  expect((await faulty.answer(context(), get('/plain'), {}, { middleware })).status).toBe(503)
+  expect((await faulty.answer(context(), get('/kept'), {}, { middleware })).status).toBe(200)
+  expect((await faulty.answer(context(), get('/nowhere'), {}, { middleware })).status).toBe(404)
   expect(faulty.findOperationId('GET', '/plain')).toBe('plain')
 })
 

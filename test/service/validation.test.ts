@@ -2,21 +2,21 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createEndpointFactory, type Operations } from '../../src/service/endpoint.ts'
 import { integer, queryFlag, queryInteger, stringMap, text } from '../../src/service/fields.ts'
-import { createPipeline } from '../../src/service/http/pipeline.ts'
+import { Pipeline } from '../../src/service/http/pipeline.ts'
 
 const endpoint = createEndpointFactory<object>()
 const base = { summary: '', provenance: 'assumed', assumptions: [], auth: 'none' } as const
 
 /** A pipeline over one endpoint that answers with what it was given. */
 function echo(one: Operations<object>[string]) {
-  const { answer } = createPipeline<null, object>({
+  const pipeline = new Pipeline<null, object>({
     operations: { echo: one },
     createScope: () => ({}),
     time: () => 0,
   })
   return async (path: string, body?: unknown) => {
     const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
-    const response = await answer(null, new Request(`http://sim${path}`, { method: one.method, ...init }))
+    const response = await pipeline.answer(null, new Request(`http://sim${path}`, { method: one.method, ...init }))
     return { status: response.status, body: await response.json() }
   }
 }

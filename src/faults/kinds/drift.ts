@@ -54,7 +54,8 @@ export const drift = defineFaultKind({
     const answer = await hit.proceed()
     // A refusal has another shape than the declared one.
     if (answer.status !== 200) return answer
-    const { endpoint, toVendorFieldPath: spelled } = hit.passage
+    const { passage } = hit
+    const { endpoint } = passage
     const draw = hit.draw()
     const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
       const body: unknown = JSON.parse(text)
@@ -64,7 +65,9 @@ export const drift = defineFaultKind({
     }
     const { status, headers } = answer
     if (!isEventStream(answer)) {
-      const places = changeablePaths(endpoint.returns, change, field).map(one => spelled(pathSegments(one)))
+      const places = changeablePaths(endpoint.returns, change, field).map(one =>
+        passage.toVendorFieldPath(pathSegments(one)),
+      )
       return new Response(applyTo(await answer.text(), places), { status, headers })
     }
     const places = changeablePaths(endpoint.streamEvent ?? endpoint.returns, change, field).map(pathSegments)

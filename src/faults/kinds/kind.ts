@@ -4,7 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { Journal } from '../../kernel/journal.ts'
 import type { Chance } from '../../kernel/random.ts'
 import type { AnyEndpoint } from '../../service/endpoint.ts'
-import type { InterceptedRequest, Next } from '../../service/http/pipeline.ts'
+import type { Next, RequestContext } from '../../service/http/request-context.ts'
 import { isEventStream } from '../broken-response.ts'
 
 /** What faults know of a world: its time, its chance, its journal, and that it can be gone back to. */
@@ -21,7 +21,7 @@ export interface FaultWorld {
 
 /** A request that a fault befalls. */
 export interface FaultHit {
-  readonly passage: InterceptedRequest<FaultWorld>
+  readonly passage: RequestContext<FaultWorld>
   /** Lets the request reach its endpoint; what it does there is caused by the fault's hit. */
   readonly proceed: Next<FaultWorld>
   /** Puts a request that never reaches its endpoint into the journal. */

@@ -1,35 +1,35 @@
-/** Who is asking: API tokens in `Authorization` or `alt-api-key`, and the addresses a token may be used from. */
+/** Authentication: API tokens in `Authorization` or `alt-api-key`, and the addresses that a token may be used from. */
 
 import type { ApiToken } from '../../data/records/records.ts'
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
 import { type AuthRule, RefusalError } from '../endpoint.ts'
 
-/** The first header of a name, or null; a door that rewrites headers hands in its own. */
+/** Returns the value of a header, or null. A transport that rewrites headers has its own reader. */
 export type HeaderReader = (name: string) => string | null
 
-/** Takes a token where `Authorization` has none. */
+/** Takes a token if `Authorization` has none. */
 export const KEY_HEADER = 'alt-api-key'
 
-/** What authentication asks of the account. */
+/** What authentication needs of the account. */
 export interface TokenLookup {
   tokenByValue(value: string): ApiToken | undefined
 }
 
 /**
- * The token of a request, undefined where the endpoint asks for none and none was sent.
+ * Returns the token of a request, or undefined if the endpoint needs none and the request has none.
  *
  * With both headers `Authorization` decides. An empty header and the word `null` count as absent.
  *
- * @throws Refused 401 without a usable token or with an unknown one, 403 from an address outside `allowed_ips`
+ * @throws RefusalError 401 for a missing, malformed or unknown token, 403 from an address outside `allowed_ips`
  */
 export function authenticate(
   tokens: TokenLookup,
+  request: { header: HeaderReader },
   rule: AuthRule,
-  header: HeaderReader,
   clientAddress: string,
 ): ApiToken | undefined {
   if (rule === 'none') return undefined
-  const value = parseBearerToken(header('authorization')) ?? parseKeyHeaderToken(header(KEY_HEADER))
+  const value = parseBearerToken(request.header('authorization')) ?? parseKeyHeaderToken(request.header(KEY_HEADER))
   if (value === undefined) {
     if (rule === 'optional') return undefined
     throw notAuthenticatedError()
@@ -47,9 +47,9 @@ export function authenticate(
 }
 
 /**
- * The token that a request names, judged by nobody yet: what a door tells the worlds of a server apart by.
+ * Returns the token that a request presents, valid or not. A server selects the world by it.
  *
- * @param keyHeaders names that the worlds have for `alt-api-key`
+ * @param keyHeaders the vendor names of `alt-api-key` in the worlds
  */
 export function presentedToken(header: HeaderReader, keyHeaders: readonly string[] = [KEY_HEADER]): string | undefined {
   const keyHeaderToken = () =>
@@ -58,10 +58,10 @@ export function presentedToken(header: HeaderReader, keyHeaders: readonly string
   return value === MALFORMED_TOKEN ? undefined : value
 }
 
-/** Stands for a credential that cannot be read; no token has spaces. */
+/** A credential that cannot be parsed; no token has spaces. */
 const MALFORMED_TOKEN = ' '
 
-/** The token of `Bearer <token>`, exactly one; undefined when the header is absent. */
+/** Returns the one token of `Bearer <token>`, or undefined if the header is missing or empty. */
 function parseBearerToken(authorization: string | null): string | undefined {
   if (authorization === null) return undefined
   if (authorization.startsWith('Bearer ') && authorization.indexOf(' ', 7) < 0 && authorization.length > 7) {

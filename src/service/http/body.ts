@@ -1,10 +1,10 @@
-/** The body of a request, read and not yet looked at. */
+/** Reads the body of a request without parsing it. */
 
 import { type FieldSchemas, RefusalError } from '../endpoint.ts'
 import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
-import { createHeaderReader, type RequestContext } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 
-/** Largest JSON body in bytes, where an endpoint declares no other. */
+/** Default limit of a JSON body in bytes. */
 export const MAX_JSON_BYTES = 64 * 1_048_576
 
 export type RawBody =
@@ -14,17 +14,16 @@ export type RawBody =
   | UploadResult
   | undefined
 
-/** Reads the body of a request, as its endpoint takes it. */
+/** Reads the body of a request in the form that its endpoint accepts. */
 export async function readBody(context: RequestContext, scope: unknown): Promise<RawBody> {
   const { request } = context
   const { endpoint } = context.operation
-  const header = createHeaderReader(context)
-  const encoding = header('content-encoding') ?? 'identity'
+  const encoding = context.header('content-encoding') ?? 'identity'
   if (encoding !== 'identity') {
     const message = 'Unsupported Media Type: send the body as it is, not compressed'
     return { refused: createDetailRefusal(415, message, { 'accept-encoding': 'identity' }) }
   }
-  const contentType = header('content-type')
+  const contentType = context.header('content-type')
   if (endpoint.upload !== undefined) {
     const { part, fields, limit, limitFor } = endpoint.upload
     const required = requiredFields((fields ?? {}) as FieldSchemas)
@@ -35,13 +34,13 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
     return { refused: createUnsupportedMediaType(['application/json']) }
   }
   const { maxBodyBytes = MAX_JSON_BYTES } = endpoint
-  if (Number(header('content-length') ?? 0) > maxBodyBytes)
+  if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
   try {
-    // Only a chunked body can be longer than it says.
-    if (header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
+    // Only a chunked body can exceed its announced length.
+    if (context.header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
     const text = await request.text()
-    // A request that never crossed a wire has no content-length.
+    // A request in process has no content-length.
     if (bytesOf(text, maxBodyBytes) > maxBodyBytes)
       return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
     return { text }
@@ -54,7 +53,7 @@ function requiredFields(fields: FieldSchemas): string[] {
   return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
 }
 
-/** Returns how many bytes a text takes in UTF-8, or 0 if they are fewer than `most` in any case. */
+/** Returns how many bytes a text takes in UTF-8, or 0 if the limit is certainly not reached. */
 function bytesOf(text: string, most: number): number {
   return text.length * 3 <= most ? 0 : new TextEncoder().encode(text).length
 }

@@ -1,30 +1,30 @@
-/** An operation as requests find it: by its routes, with what its path and query are held to. */
+/** An operation with its routes and the schemas of its path and query, compiled once. */
 import * as z from 'zod'
 import { type AnyEndpoint, endpointPaths } from '../endpoint.ts'
 import type { EndpointMapping, VendorMapping } from '../naming/translation.ts'
 import { getTokenCounter } from '../openai/tokenizer.ts'
 import { Router } from './router.ts'
 
-/** What the path and the query of a request are held to. */
+/** The schemas of the path and the query of a request. */
 interface InputSchemas {
-  /** Undefined where any text will do. */
+  /** Undefined if every text is valid. */
   readonly params: z.ZodObject | undefined
   readonly query: z.ZodObject | undefined
-  /** The query when there is none, where that is valid. */
+  /** The parsed empty query; undefined if an empty query is invalid. */
   readonly emptyQuery: unknown
 }
 
-/** To compile a parser takes about as long as it saves on so many bodies: 10 ms. */
+/** Compiling a parser takes 10 ms, about as much as it saves on this number of bodies. */
 const COMPILE_AFTER_BODIES = 1_000
 
-/** An operation with all that need not be settled at each request. */
+/** An operation with everything that does not depend on the request. */
 export class CompiledOperation {
   readonly operationId: string
   readonly endpoint: AnyEndpoint
   readonly readsBody: boolean
-  /** The names that requests may have beside the neutral ones. */
+  /** The vendor names of requests. */
   readonly requestMapping: EndpointMapping | undefined
-  /** The names that answers have. */
+  /** The vendor names of responses. */
   readonly responseMapping: EndpointMapping | undefined
   #inputSchemas: InputSchemas | undefined
   #bodyCount = 0
@@ -43,25 +43,25 @@ export class CompiledOperation {
     this.responseMapping = responseMapping
   }
 
-  /** Made at the first request: few processes ask for every operation, and all of them have to start. */
+  /** Compiled at the first request: few processes use every operation, and all of them have to start. */
   get inputSchemas(): InputSchemas {
     this.#inputSchemas ??= createInputSchemas(this.endpoint)
     return this.#inputSchemas
   }
 
-  /** What a body is held to: to the same, but faster once there were many. */
+  /** Returns the schema of the body. After 1,000 bodies it is a compiled one, which is faster. */
   bodyParser(): z.ZodType {
     this.#bodyCount++
     if (this.#bodyCount === COMPILE_AFTER_BODIES) this.#compiledBody = z.compile(this.endpoint.body!)
     return this.#compiledBody ?? this.endpoint.body!
   }
 
-  /** The same, which answers in the neutral words. */
+  /** The same operation with neutral names in responses. */
   get withNeutralResponse(): CompiledOperation {
     return new CompiledOperation(this.operationId, this.endpoint, this.requestMapping, undefined)
   }
 
-  /** Whether it needs a tokenizer that is not loaded yet. */
+  /** Whether the operation needs a tokenizer that is not loaded yet. */
   get lacksTokenizer(): boolean {
     return this.endpoint.needs.includes('tokenizer') && getTokenCounter() === undefined
   }
@@ -77,12 +77,12 @@ function createInputSchemas({ params, query: fields }: AnyEndpoint): InputSchema
   }
 }
 
-/** Any string will do: nothing to check per request. */
+/** Whether every string is valid, so that requests need no check. */
 function isPlainString(schema: z.ZodType): boolean {
   return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
 }
 
-/** Routers by what they were made from: neither changes, and a process makes many pipelines of them. */
+/** Routers by their operations or mapping. Neither changes, and a process creates many pipelines. */
 const routers = new WeakMap<object, Router<CompiledOperation>>()
 
 export function getRouter(operations: object, mapping: VendorMapping | undefined): Router<CompiledOperation> {

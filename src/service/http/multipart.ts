@@ -3,11 +3,11 @@ import { ByteHash } from '../../kernel/random.ts'
 import { RefusalError, type SizeLimit, type UploadedFile } from '../endpoint.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
-/** Parts of a form, file and fields together; nobody sends more in earnest. */
+/** Upper bound on the parts of a form, file and fields together; real clients send fewer. */
 const MAX_PARTS = 100
 /** Bytes of one text field. */
 const MAX_FIELD_BYTES = 1_048_576
-/** Bytes of files that come with a form and that nobody wants. */
+/** Upper bound on the bytes of ignored files in a form. */
 const MAX_IGNORED_BYTES = 32 * MAX_FIELD_BYTES
 /** What boundaries, part headers and text fields may add to a file before Content-Length alone refuses it. */
 const MAX_FRAMING_BYTES = 2 * MAX_FIELD_BYTES
@@ -24,7 +24,7 @@ export interface UploadForm {
 export type UploadResult = { form: UploadForm } | { refused: RefusalError } | { issues: ValidationDetail[] }
 
 export interface UploadLimits {
-  /** Name of the part that is the file: `file` unless given. */
+  /** Name of the part that is the file. Default: `file`. */
   part?: string | undefined
   /** Text fields that have to be there, for what is told of a body that is no form. */
   required?: readonly string[] | undefined
@@ -60,7 +60,7 @@ export async function readUpload(
   }
 }
 
-/** A form of texts: url-encoded, or multipart, whose files nobody wants; without a body it is empty. */
+/** Reads a form of texts: url-encoded, or multipart, whose files are ignored. Without a body it is empty. */
 export async function readForm(
   request: Request,
   contentType: string | null,

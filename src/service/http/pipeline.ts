@@ -1,341 +1,315 @@
 /**
- * From a request to its answer: route, faults around the rest, authentication, validation, handler, response.
+ * From a request to its response: route, faults, authentication, body, validation, handler, response.
  *
- * A request enters its world in one synchronous step, when its body is complete. What takes no body is answered
+ * A request enters its world in one synchronous step, after its body has been read. A request without a body is answered
  * without a promise.
  */
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
-import { type AnyEndpoint, DeferredResult, type Operations, RefusalError, type ResponseWaiter } from '../endpoint.ts'
+import { DeferredResult, type Operations, RefusalError } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import { loadTokenizer } from '../openai/tokenizer.ts'
 import { type RawBody, readBody } from './body.ts'
-import { getRouter } from './compiled-operation.ts'
+import { type CompiledOperation, getRouter } from './compiled-operation.ts'
 import {
-  createHeaderReader,
-  EMPTY_INPUT,
+  type ContextHost,
   type IncomingRequest,
-  type RequestContext,
-  requestTarget,
+  NAMES_HEADER,
+  NO_HOOKS,
+  NO_INCOMING,
+  RequestContext,
+  type RequestHooks,
   toPathAndQuery,
-  translateRequest,
+  translateRoute,
 } from './request-context.ts'
 import { createFaultRefusal, omitBodyForHead, Responses, type ResponsesOptions } from './responses.ts'
+import type { Router } from './router.ts'
+import type { UnknownFields } from './unknown-fields.ts'
 import { findUnreadInput, rejectUnknownFields, toVendorLocation, validateInput } from './validate-input.ts'
 import { Details } from './validation-errors.ts'
 
-/** A request on its way, as faults see it. */
-export interface InterceptedRequest<Backend> {
-  backend: Backend
-  operationId: string
-  endpoint: AnyEndpoint
-  method: string
-  path: string
-  params: Readonly<Record<string, string>>
-  /** The query without its question mark. */
-  search: string
-  request: Request
-  incoming: IncomingRequest
-  /**
-   * Puts a request into the journal that never reaches its endpoint; the status is 0 where the client gets none. Where it
-   * has a body, a promise: until that is read for whoever looks at what was asked.
-   */
-  recordUnhandled(status: number, cause: number): void | Promise<void>
-  /** Answers in the endpoint's place, in its own error shape. */
-  refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Response
-  /** Answers in the endpoint's place with a text that is no JSON. */
-  respondText(status: number, text: string, contentType: string): Response
-  /** A place in the endpoint's answer as the client finds it: its fields by the names that the world has for them. */
-  toVendorFieldPath(steps: readonly string[]): readonly string[]
-}
-
-/** How a request goes on to its endpoint, where faults have a hand in it. */
-export interface NextOptions<Backend> {
-  /** Another copy of the request, where its body has to be read twice. */
-  request?: Request
-  /** Position in the journal of what the request is caused by. */
-  cause?: number
-  /** What the endpoint looks at in place of the context; who is asking is judged by the context all the same. */
-  handlerBackend?: Backend
-}
-
-export type Next<Backend> = (nextOptions?: NextOptions<Backend>) => Response | Promise<Response>
-
-/** Wraps everything behind the route: faults of the wire. */
-export type Middleware<Backend> = (
-  intercepted: InterceptedRequest<Backend>,
-  next: Next<Backend>,
-) => Response | Promise<Response>
-
 export interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backend> {
-  operations: Operations<Scope>
-  /** Judges who is asking and returns what handlers get besides their input. Throws `Refused`. */
-  createScope(
-    backend: Backend,
-    endpoint: AnyEndpoint,
-    header: (name: string) => string | null,
-    incoming: IncomingRequest,
-  ): Scope
-  /** Opens and closes a request in the journal; `operation` is `''` where no route matched. */
-  openEntry?(backend: Backend, operation: string, method: string, path: string, cause?: number): unknown
-  closeEntry?(backend: Backend, entry: unknown, status: number): void
-  /** A request that was closed as a success while its answer was waited for came to another end. */
-  amendEntry?(entry: unknown, status: number): void
-  /** What handlers get when they look at another context than the one that judged who is asking. */
+  readonly operations: Operations<Scope>
+  /** Authenticates a request and returns what its handler gets besides the input. Throws RefusalError. */
+  createScope(context: RequestContext<Backend>): Scope
+  /** Returns the scope for a handler that reads another backend than the one that authenticated the request. */
   replaceBackend?(scope: Scope, backend: Backend): Scope
-  /** The names of the world, where it has some. */
-  mapping?: VendorMapping | undefined
-  /** Refuses query parameters that are not declared; otherwise they are ignored, as unknown fields of a body are. */
-  strictQuery?: boolean
-  /** Refuses fields of a body that are not declared, and tells of all that nothing reads. */
-  strictRequests?: boolean
+  /** Opens a request in the journal; `operationId` is `''` if no route matches. */
+  openEntry?(backend: Backend, operationId: string, method: string, path: string, cause?: number): unknown
+  closeEntry?(backend: Backend, entry: unknown, status: number): void
+  /** Changes the status of an entry that was closed as a success while the response was waited for. */
+  amendEntry?(entry: unknown, status: number): void
+  /** The names profile of the world. */
+  readonly mapping?: VendorMapping | undefined
+  /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */
+  readonly strictQuery?: boolean
+  /** Refuses undeclared fields of a body, and reports everything that nothing reads. */
+  readonly strictRequests?: boolean
 }
 
-export interface Pipeline<Backend> {
-  /** Answers a request; at once where it has no body. `around` stands around everything behind the route. */
+export class Pipeline<Backend, Scope extends object> {
+  readonly #options: PipelineOptions<Backend, Scope>
+  readonly #router: Router<CompiledOperation>
+  readonly #responses: Responses<Backend>
+  readonly #contextHost: ContextHost<Backend>
+
+  constructor(options: PipelineOptions<Backend, Scope>) {
+    this.#options = options
+    this.#router = getRouter(options.operations, options.mapping)
+    this.#responses = new Responses(options)
+    this.#contextHost = {
+      recordUnhandled: (context, status, cause) => this.#recordUnhandled(context, status, cause),
+      refuse: (context, status, message, headers) =>
+        omitBodyForHead(context.method, this.#responses.failure(context, createFaultRefusal(status, message, headers))),
+      respondText: ({ backend, method }, status, text, contentType) =>
+        omitBodyForHead(method, this.#responses.text(backend, status, text, contentType)),
+    }
+  }
+
+  /** Answers a request; without a promise if it has no body to read. */
   answer(
     backend: Backend,
     request: Request,
-    incoming?: IncomingRequest,
-    middleware?: Middleware<Backend>,
-  ): Response | Promise<Response>
-  /** The operation a method and path lead to. */
-  findOperationId(method: string, path: string): string | undefined
-  /** The things whose progress a request looks at; undefined for one that looks at none. */
-  findPolledResource(method: string, target: string): PolledResource | undefined
-}
-
-export function createPipeline<Backend, Scope extends object>(
-  options: PipelineOptions<Backend, Scope>,
-): Pipeline<Backend> {
-  const { mapping } = options
-  const router = getRouter(options.operations, mapping)
-  const responses = new Responses<Backend>(options)
-
-  return { answer, findOperationId, findPolledResource }
-
-  function answer(
-    backend: Backend,
-    request: Request,
-    incoming: IncomingRequest = {},
-    middleware?: Middleware<Backend>,
+    incoming: IncomingRequest = NO_INCOMING,
+    hooks: RequestHooks<Backend> = NO_HOOKS,
   ): Response | Promise<Response> {
     const { method } = request
     const target = incoming.path ?? toPathAndQuery(request.url)
     const queryStart = target.indexOf('?')
     const path = queryStart < 0 ? target : target.slice(0, queryStart)
-    const match = router.match(method, path)
-    if (match === undefined) return respondUnrouted(backend, method, path, incoming, 404, 'Not Found')
+    const match = this.#router.match(method, path)
+    if (match === undefined) return this.#answerUnrouted(backend, hooks, method, path, 404, 'Not Found')
     if ('allow' in match) {
-      return respondUnrouted(backend, method, path, incoming, 405, 'Method Not Allowed', {
-        allow: match.allow.join(', '),
-      })
+      const headers = { allow: match.allow.join(', ') }
+      return this.#answerUnrouted(backend, hooks, method, path, 405, 'Method Not Allowed', headers)
     }
     const search = queryStart < 0 ? '' : target.slice(queryStart + 1)
-    const vendorContext = { backend, request, incoming, operation: match.target, path, params: match.params, search }
-    const context = mapping === undefined ? vendorContext : translateRequest(mapping, vendorContext)
-    return middleware === undefined ? runOperation(context, {}) : runMiddleware(context, middleware)
+    const context = this.#createContext(backend, hooks, request, incoming, match.target, path, match.params, search)
+    const { middleware } = hooks
+    return middleware === undefined
+      ? this.#run(context)
+      : middleware(context, options => this.#run(options === undefined ? context : context.with(options)))
   }
 
-  function runMiddleware(
-    context: RequestContext<Backend>,
-    middleware: Middleware<Backend>,
-  ): Response | Promise<Response> {
-    const { backend, request, incoming, operation: compiled, path, params, search } = context
-    const { method } = request
-    const { operationId, endpoint } = compiled
-    const intercepted: InterceptedRequest<Backend> = {
-      ...{ backend, operationId, endpoint, method, path, params, search, request, incoming },
-      recordUnhandled(status, cause) {
-        options.closeEntry?.(backend, options.openEntry?.(backend, operationId, method, path, cause), status)
-        const notify = (text?: string) =>
-          incoming.onReceived?.({ operation: operationId, method, path: requestTarget(context), status, text })
-        if (incoming.onReceived === undefined || endpoint.body === undefined || request.body === null) return notify()
-        return request.text().then(notify, () => notify())
-      },
-      refuse: (status, message, headers) =>
-        omitBodyForHead(method, responses.failure(context, createFaultRefusal(status, message, headers), EMPTY_INPUT)),
-      toVendorFieldPath: steps => compiled.responseMapping?.returns.toVendorFieldPath(steps) ?? steps,
-      respondText: (status, text, contentType) =>
-        omitBodyForHead(method, responses.text(backend, status, text, contentType)),
-    }
-    return middleware(intercepted, (nextOptions = {}) =>
-      runOperation(
-        nextOptions.request === undefined ? context : { ...context, request: nextOptions.request },
-        nextOptions,
-      ),
-    )
-  }
-
-  function findOperationId(method: string, path: string): string | undefined {
-    const match = router.match(method, path)
+  /** Returns the operation that a method and a path lead to. */
+  findOperationId(method: string, path: string): string | undefined {
+    const match = this.#router.match(method, path)
     return match !== undefined && 'target' in match ? match.target.operationId : undefined
   }
 
-  function findPolledResource(method: string, target: string): PolledResource | undefined {
-    const match = router.match(method, target.split('?', 1)[0]!)
+  /** Returns the resource whose progress a request reads, or undefined. */
+  findPolledResource(method: string, target: string): PolledResource | undefined {
+    const match = this.#router.match(method, target.split('?', 1)[0]!)
     return match !== undefined && 'target' in match
       ? match.target.endpoint.findPolledResource?.(match.params)
       : undefined
   }
 
-  /** A request that no route leads anywhere still is a request of its world. */
-  function respondUnrouted(
+  #createContext(
     backend: Backend,
+    hooks: RequestHooks<Backend>,
+    request: Request,
+    incoming: IncomingRequest,
+    operation: CompiledOperation,
+    path: string,
+    params: Readonly<Record<string, string>>,
+    search: string,
+  ): RequestContext<Backend> {
+    const { mapping } = this.#options
+    const host = this.#contextHost
+    if (mapping === undefined) {
+      return new RequestContext(host, hooks, backend, request, incoming, operation, path, params, search)
+    }
+    const namesHeader =
+      incoming.header === undefined ? request.headers.get(NAMES_HEADER) : incoming.header(NAMES_HEADER)
+    const routed = translateRoute(mapping, { operation, path, params }, namesHeader === 'neutral')
+    return new RequestContext(
+      host,
+      hooks,
+      backend,
+      request,
+      incoming,
+      routed.operation,
+      routed.path,
+      routed.params,
+      search,
+    )
+  }
+
+  /** Answers a request that no route matches. It is a request of its world all the same. */
+  #answerUnrouted(
+    backend: Backend,
+    hooks: RequestHooks<Backend>,
     method: string,
     path: string,
-    incoming: IncomingRequest,
     status: number,
     detail: string,
     headers?: Record<string, string>,
   ): Response | Promise<Response> {
     const respond = () => {
-      const entry = options.openEntry?.(backend, '', method, path)
-      options.closeEntry?.(backend, entry, status)
-      return omitBodyForHead(method, responses.json(backend, status, JSON.stringify({ detail }), headers))
+      const entry = this.#options.openEntry?.(backend, '', method, path)
+      this.#options.closeEntry?.(backend, entry, status)
+      return omitBodyForHead(method, this.#responses.json(backend, status, JSON.stringify({ detail }), headers))
     }
-    const waiting = incoming.beforeHandling?.()
-    return waiting instanceof Promise ? waiting.then(respond) : respond()
+    const entering = hooks.enter?.(backend, undefined)
+    return entering instanceof Promise ? entering.then(respond) : respond()
   }
 
-  function runOperation(
-    context: RequestContext<Backend>,
-    nextOptions: NextOptions<Backend>,
-  ): Response | Promise<Response> {
-    const { operation, incoming } = context
-    if (operation.readsBody || operation.lacksTokenizer) return runAsync(context, nextOptions)
+  #run(context: RequestContext<Backend>): Response | Promise<Response> {
+    const { operation } = context
+    if (operation.readsBody || operation.lacksTokenizer) return this.#runAsync(context)
     try {
-      const waiting = incoming.beforeHandling?.()
-      if (!(waiting instanceof Promise)) {
-        const answered = handle(context, undefined, nextOptions)
-        return answered instanceof Promise ? answered.catch(error => respondFailure(context, error)) : answered
-      }
-      return waiting.then(() => handle(context, undefined, nextOptions)).catch(error => respondFailure(context, error))
+      const entering = context.enter()
+      if (entering instanceof Promise) return this.#runAfter(entering, context)
+      const response = this.#handle(context, undefined)
+      return response instanceof Promise ? response.catch(error => this.#respondFailure(context, error)) : response
     } catch (error) {
-      return respondFailure(context, error)
+      return this.#respondFailure(context, error)
     }
   }
 
-  async function runAsync(context: RequestContext<Backend>, nextOptions: NextOptions<Backend>): Promise<Response> {
+  async #runAfter(entering: Promise<void>, context: RequestContext<Backend>): Promise<Response> {
     try {
-      // Judged now as well, so that nobody makes us read half a gigabyte without a token.
-      const scope = tryCreateScope(context)
-      const rawBody = scope instanceof RefusalError ? { refused: scope } : await readBody(context, scope)
+      await entering
+      return await this.#handle(context, undefined)
+    } catch (error) {
+      return this.#respondFailure(context, error)
+    }
+  }
+
+  async #runAsync(context: RequestContext<Backend>): Promise<Response> {
+    try {
+      // An unauthenticated client must not make the simulator read half a gigabyte.
+      const refusalOrScope = this.#tryCreateScope(context)
+      const rawBody =
+        refusalOrScope instanceof RefusalError ? { refused: refusalOrScope } : await readBody(context, refusalOrScope)
       if (context.operation.lacksTokenizer) await loadTokenizer()
-      const waiting = context.incoming.beforeHandling?.()
-      if (waiting instanceof Promise) await waiting
-      const response = handle(context, rawBody, nextOptions)
+      const entering = context.enter()
+      if (entering instanceof Promise) await entering
+      const response = this.#handle(context, rawBody)
       return response instanceof Promise ? await response : response
     } catch (error) {
-      return respondFailure(context, error)
+      return this.#respondFailure(context, error)
     }
   }
 
-  /** What happens in the world on the way to a request's moment may fail; it must not fail without an answer. */
-  function respondFailure(context: RequestContext<Backend>, error: unknown): Response {
-    if (error instanceof NoAnswerError) throw error.cause
-    return responses.failure(context, error, EMPTY_INPUT)
+  /** Events on the way to the time of a request may fail. The request is answered all the same. */
+  #respondFailure(context: RequestContext<Backend>, error: unknown): Response {
+    if (error instanceof NoResponseError) throw error.cause
+    return this.#responses.failure(context, error)
   }
 
-  function tryCreateScope(context: RequestContext<Backend>): Scope | RefusalError {
+  #tryCreateScope(context: RequestContext<Backend>): Scope | RefusalError {
     try {
-      return options.createScope(
-        context.backend,
-        context.operation.endpoint,
-        createHeaderReader(context),
-        context.incoming,
-      )
+      return this.#options.createScope(context)
     } catch (error) {
-      // What is no refusal is a bug; it comes again, and is told, when the request takes its place.
+      // Any other error is a bug: it is thrown again, and reported, when the request enters its world.
       return error instanceof RefusalError ? error : new RefusalError(500, String(error))
     }
   }
 
-  function handle(
-    context: RequestContext<Backend>,
-    rawBody: RawBody,
-    nextOptions: NextOptions<Backend>,
-  ): Response | Promise<Response> {
-    const { backend, request, incoming, operation: compiled, path, params, search } = context
-    const { operationId, endpoint } = compiled
-    const quotable = { params, search, text: rawBody !== undefined && 'text' in rawBody ? rawBody.text : undefined }
-    const unreadInput = options.strictRequests ? findUnreadInput(context, rawBody) : undefined
-    const entry = options.openEntry?.(backend, operationId, request.method, path, nextOptions.cause)
-    const finish = (response: Response): Response => {
-      options.closeEntry?.(backend, entry, response.status)
-      return notify(response)
-    }
-    const notify = (response: Response): Response => {
-      incoming.onReceived?.({
-        operation: operationId,
-        method: request.method,
-        path: requestTarget(context),
-        status: response.status,
-        text: quotable.text,
-        ...(unreadInput !== undefined && {
-          unread: [...unreadInput.query.places, ...unreadInput.body.places].map(loc => toVendorLocation(loc, compiled)),
-        }),
-      })
-      return omitBodyForHead(request.method, response)
-    }
-    const failure = (error: unknown): Response => {
-      let response: Response
-      try {
-        response = responses.failure(context, error, quotable)
-      } catch (thrown) {
-        // Whoever hears of bugs may throw, and the request is over all the same.
-        options.closeEntry?.(backend, entry, 500)
-        throw new NoAnswerError(thrown)
-      }
-      return finish(response)
-    }
-    const respondDeferred = (value: DeferredResult<unknown>): Response | Promise<Response> => {
-      const result = value.resolve(incoming.waiter ?? INSTANT_WAITER)
-      if (!(result instanceof Promise)) return finish(responses.success(context, result))
-      // Its step is over, and others take theirs while its client waits.
-      options.closeEntry?.(backend, entry, 200)
-      return result
-        .then(
-          answer => responses.success(context, answer),
-          (error: unknown) => {
-            // A client that left, or a world that is gone: nobody is there to be answered.
-            if (!(error instanceof RefusalError)) throw new NoAnswerError(error)
-            return responses.failure(context, error, quotable)
-          },
-        )
-        .then(response => {
-          if (response.status !== 200) options.amendEntry?.(entry, response.status)
-          return notify(response)
-        })
-    }
+  /** The one step of a request in its world. */
+  #handle(context: RequestContext<Backend>, rawBody: RawBody): Response | Promise<Response> {
+    const { backend, operation, request } = context
+    const { openEntry, replaceBackend, strictQuery, strictRequests } = this.#options
+    if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
+    const unreadInput = strictRequests ? findUnreadInput(context, rawBody) : undefined
+    if (unreadInput !== undefined) context.unread = toUnreadFields(unreadInput, operation)
+    const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     try {
-      const ownScope = options.createScope(backend, endpoint, createHeaderReader(context), incoming)
-      const scope =
-        nextOptions.handlerBackend === undefined
-          ? ownScope
-          : (options.replaceBackend?.(ownScope, nextOptions.handlerBackend) ?? ownScope)
-      const validated = validateInput(context, rawBody, options.strictQuery ?? false)
-      const input = unreadInput === undefined ? validated : rejectUnknownFields(validated, unreadInput, compiled)
-      if (input instanceof Details) return finish(responses.invalid(context, input.list(), quotable))
-      const value = endpoint.handle(Object.assign(input, { request }, scope) as never)
-      if (value instanceof DeferredResult) return respondDeferred(value)
-      if (!(value instanceof Promise)) return finish(responses.success(context, value))
-      return value.then(settled => finish(responses.success(context, settled))).catch(failure)
+      // Authenticates a request with a body a second time: while the body was read, time may have moved, the token may
+      // have been deleted, or the world may have been reset.
+      const ownScope = this.#options.createScope(context)
+      const { handlerBackend } = context
+      const scope = handlerBackend === undefined ? ownScope : (replaceBackend?.(ownScope, handlerBackend) ?? ownScope)
+      const validated = validateInput(context, rawBody, strictQuery ?? false)
+      const input = unreadInput === undefined ? validated : rejectUnknownFields(validated, unreadInput, operation)
+      if (input instanceof Details) return this.#finish(context, entry, this.#responses.invalid(context, input.list()))
+      const value = operation.endpoint.handle(Object.assign(input, { request }, scope) as never)
+      if (value instanceof DeferredResult) return this.#respondDeferred(context, entry, value)
+      if (value instanceof Promise) return this.#finishAsync(context, entry, value)
+      return this.#finish(context, entry, this.#responses.success(context, value))
     } catch (error) {
-      return failure(error)
+      return this.#fail(context, entry, error)
     }
   }
-}
 
-/** A request that ends without an answer: its client sees the cause. */
-class NoAnswerError extends Error {
-  constructor(cause: unknown) {
-    super('no answer', { cause })
+  async #finishAsync(context: RequestContext<Backend>, entry: unknown, value: Promise<unknown>): Promise<Response> {
+    try {
+      return this.#finish(context, entry, this.#responses.success(context, await value))
+    } catch (error) {
+      return this.#fail(context, entry, error)
+    }
+  }
+
+  #respondDeferred(
+    context: RequestContext<Backend>,
+    entry: unknown,
+    value: DeferredResult<unknown>,
+  ): Response | Promise<Response> {
+    const result = value.resolve(context.waiter)
+    if (!(result instanceof Promise)) return this.#finish(context, entry, this.#responses.success(context, result))
+    // The step of this request is over: others take theirs while its client waits.
+    this.#options.closeEntry?.(context.backend, entry, 200)
+    return result
+      .then(
+        value => this.#responses.success(context, value),
+        (error: unknown) => {
+          // The client has left, or the world is gone: there is no client to answer.
+          if (!(error instanceof RefusalError)) throw new NoResponseError(error)
+          return this.#responses.failure(context, error)
+        },
+      )
+      .then(response => {
+        if (response.status !== 200) this.#options.amendEntry?.(entry, response.status)
+        return this.#deliver(context, response)
+      })
+  }
+
+  #fail(context: RequestContext<Backend>, entry: unknown, error: unknown): Response {
+    let response: Response
+    try {
+      response = this.#responses.failure(context, error)
+    } catch (thrown) {
+      // The user's `onBug` may throw. The request is over all the same.
+      this.#options.closeEntry?.(context.backend, entry, 500)
+      throw new NoResponseError(thrown)
+    }
+    return this.#finish(context, entry, response)
+  }
+
+  #finish(context: RequestContext<Backend>, entry: unknown, response: Response): Response {
+    this.#options.closeEntry?.(context.backend, entry, response.status)
+    return this.#deliver(context, response)
+  }
+
+  #deliver(context: RequestContext<Backend>, response: Response): Response {
+    context.hooks.onAnswered?.(context, response.status)
+    return omitBodyForHead(context.method, response)
+  }
+
+  #recordUnhandled(context: RequestContext<Backend>, status: number, cause: number): void | Promise<void> {
+    const { openEntry, closeEntry } = this.#options
+    const { backend, hooks, operationId, method, path, endpoint, request } = context
+    closeEntry?.(backend, openEntry?.(backend, operationId, method, path, cause), status)
+    if (hooks.onAnswered === undefined) return
+    if (endpoint.body === undefined || request.body === null) return hooks.onAnswered(context, status)
+    return request.text().then(
+      text => {
+        context.text = text
+        hooks.onAnswered?.(context, status)
+      },
+      () => hooks.onAnswered?.(context, status),
+    )
   }
 }
 
-/** Nobody waits, so what only time can bring never comes. */
-const INSTANT_WAITER: ResponseWaiter = {
-  isInstant: true,
-  now: () => 0,
-  wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+function toUnreadFields({ query, body }: UnknownFields, operation: CompiledOperation): readonly string[] {
+  return [...query.places, ...body.places].map(loc => toVendorLocation(loc, operation))
+}
+
+/** A request that ends without a response: its client gets the cause. */
+class NoResponseError extends Error {
+  constructor(cause: unknown) {
+    super('no response', { cause })
+  }
 }

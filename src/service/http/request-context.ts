@@ -1,101 +1,268 @@
-/** A request on its way to its endpoint, and what its door knows of it. */
-import type { ResponseWaiter } from '../endpoint.ts'
+/** The two types of a request: what a transport knows of it, and its context after routing. */
+import type { Micros } from '../../kernel/duration.ts'
+import type { AnswerPart, ResponseWaiter } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
+import type { HeaderReader } from './authentication.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 
-/** Asks for answers in the neutral words, whatever names the world has, with the value `neutral`. */
+/** If a request has this header with the value `neutral`, its response has the neutral names. */
 export const NAMES_HEADER = 'x-sim-names'
 
-/** What a door knows of a request beside the request. */
-export interface IncomingRequest {
-  /** Where the caller is; 127.0.0.1 unless said. */
-  clientAddress?: string | undefined
-  /** Path and query below the base address, where the request's own URL has a prefix. */
-  path?: string | undefined
-  /** Reads a header, where the door rewrites some. */
-  header?: ((name: string) => string | null) | undefined
-  /** Called when the request takes its place, right before its one step: to move the clock, or to wait in a queue. */
-  beforeHandling?: (() => void | Promise<void>) | undefined
-  /** What is answered in place of a model. */
-  findScriptedAnswer?: ((model: string, words: string) => ScriptedAnswer | undefined) | undefined
-  /** How the client waits for an answer that takes time; it does not unless said. */
-  waiter?: ResponseWaiter | undefined
-  /** Hears of the request when it has been answered. */
-  onReceived?: ((request: AnsweredRequest) => void) | undefined
+/** The default waiter of a simulator, which can also hold a request until time is moved. */
+export interface HoldingWaiter extends ResponseWaiter {
+  /** @param skipNotice do not report that the request waits: its client moves time itself */
+  hold(
+    delay: Micros,
+    signal: AbortSignal,
+    part: AnswerPart,
+    call: Parameters<ResponseWaiter['wait']>[3],
+    skipNotice?: boolean,
+  ): Promise<void>
 }
 
-/** A request that was answered. */
-export interface AnsweredRequest {
-  readonly operation: string
-  readonly method: string
-  /** Path and query below the base address, as they came. */
-  readonly path: string
-  readonly status: number
-  /** The body as text; undefined where there was none, or it was an upload. */
-  readonly text: string | undefined
-  /** What of it nothing reads, where the world looks for that. */
-  readonly unread?: readonly string[]
+/** The clock that a request waits on. */
+export interface WaiterClock {
+  readonly elapsed: Micros
+  /** Simulated seconds in a real one; undefined unless the clock is scaled. */
+  readonly speed: number | undefined
+}
+
+/** What a transport knows of a request beside the `Request` itself. */
+export interface IncomingRequest {
+  /** The address of the caller, which `allowed_ips` of a token restricts. Default: 127.0.0.1. */
+  readonly clientAddress?: string | undefined
+  /**
+   * Path and query below a base address, if the URL of the request has a prefix.
+   *
+   * @internal
+   */
+  readonly path?: string | undefined
+  /**
+   * Reads a header, if the transport rewrites some.
+   *
+   * @internal
+   */
+  readonly header?: HeaderReader | undefined
+  /**
+   * Path of the control plane of the world, for messages that explain how to move time.
+   *
+   * @internal
+   */
+  readonly controlPath?: string | undefined
+  /**
+   * Creates the waiter of a client that waits in its own way. Called only if the response may have to be waited for.
+   *
+   * @internal
+   */
+  waiterFor?(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter
+}
+
+export const NO_INCOMING: IncomingRequest = Object.freeze({})
+
+/** How a request reaches its endpoint, if a fault changes it. */
+export interface NextOptions<Backend> {
+  /** Another copy of the request, if its body has to be read twice. */
+  readonly request?: Request
+  /** Position in the journal of the entry that causes the request. */
+  readonly cause?: number
+  /** The backend that the handler reads. Authentication uses the backend of the context. */
+  readonly handlerBackend?: Backend
+}
+
+/** What a simulator does with the requests of its clients. One object serves all of them. */
+export interface RequestHooks<Backend> {
+  /**
+   * Called right before the one step of a request: moves the clock, or waits in a queue.
+   *
+   * @param operationId undefined if no route matches
+   */
+  enter?(backend: Backend, operationId: string | undefined): void | Promise<void>
+  /** Creates the waiter of a client. Default: only the end of the request ends the wait. */
+  createWaiter?(context: RequestContext<Backend>): ResponseWaiter
+  /** Called with each routed request after it was answered; `status` is 0 if a fault left its client without a response. */
+  onAnswered?(context: RequestContext<Backend>, status: number): void
+  /** Returns the scripted answer to a prompt, if a rule matches. */
+  findScriptedAnswer?(model: string, words: string): ScriptedAnswer | undefined
+  /** Wraps everything behind the route: faults of the wire. */
+  middleware?(context: RequestContext<Backend>, next: Next<Backend>): Response | Promise<Response>
+}
+
+export const NO_HOOKS: RequestHooks<never> = Object.freeze({})
+
+export type Next<Backend> = (options?: NextOptions<Backend>) => Response | Promise<Response>
+
+export type Middleware<Backend> = NonNullable<RequestHooks<Backend>['middleware']>
+
+/** What a context needs of its pipeline. */
+export interface ContextHost<Backend> {
+  recordUnhandled(context: RequestContext<Backend>, status: number, cause: number): void | Promise<void>
+  refuse(
+    context: RequestContext<Backend>,
+    status: number,
+    message: string,
+    headers?: Readonly<Record<string, string>>,
+  ): Response
+  respondText(context: RequestContext<Backend>, status: number, text: string, contentType: string): Response
 }
 
 /** A request whose operation is known. */
-export interface RequestContext<Backend = unknown> {
+export class RequestContext<Backend = unknown> {
   readonly backend: Backend
   readonly request: Request
   readonly incoming: IncomingRequest
   readonly operation: CompiledOperation
-  /** Without the query, in the neutral words. */
+  /** Without the query, in the neutral names. */
   readonly path: string
-  /** In the neutral words. */
+  /** In the neutral names. */
   readonly params: Readonly<Record<string, string>>
   /** The query without its question mark. */
   readonly search: string
+  readonly hooks: RequestHooks<Backend>
+  readonly #host: ContextHost<Backend>
+  /** Position in the journal of the entry that causes the request. */
+  readonly cause: number | undefined
+  /** The backend that the handler reads in place of `backend`. */
+  readonly handlerBackend: Backend | undefined
+  /** The body as text; undefined for no body and for an upload. */
+  text: string | undefined
+  /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
+  unread: readonly string[] | undefined
+  #waiter: ResponseWaiter | undefined
+
+  constructor(
+    host: ContextHost<Backend>,
+    hooks: RequestHooks<Backend>,
+    backend: Backend,
+    request: Request,
+    incoming: IncomingRequest,
+    operation: CompiledOperation,
+    path: string,
+    params: Readonly<Record<string, string>>,
+    search: string,
+    { cause, handlerBackend }: NextOptions<Backend> = NO_OPTIONS,
+  ) {
+    this.#host = host
+    this.hooks = hooks
+    this.backend = backend
+    this.request = request
+    this.incoming = incoming
+    this.operation = operation
+    this.path = path
+    this.params = params
+    this.search = search
+    this.cause = cause
+    this.handlerBackend = handlerBackend
+    this.text = undefined
+    this.unread = undefined
+  }
+
+  /** Returns the context of the same request with the changes of a fault. */
+  with(options: NextOptions<Backend>): RequestContext<Backend> {
+    const { hooks, backend, incoming, operation, path, params, search } = this
+    const request = options.request ?? this.request
+    return new RequestContext(this.#host, hooks, backend, request, incoming, operation, path, params, search, options)
+  }
+
+  get method(): string {
+    return this.request.method
+  }
+
+  get operationId(): string {
+    return this.operation.operationId
+  }
+
+  get endpoint(): CompiledOperation['endpoint'] {
+    return this.operation.endpoint
+  }
+
+  /** Returns the value of a header by its neutral name, or null. */
+  header(name: string): string | null {
+    const { requestMapping } = this.operation
+    const vendorName = requestMapping?.names.headers.get(name)
+    return (vendorName === undefined ? null : this.#readHeader(vendorName)) ?? this.#readHeader(name)
+  }
+
+  #readHeader(name: string): string | null {
+    const { header } = this.incoming
+    return header === undefined ? this.request.headers.get(name) : header(name)
+  }
+
+  /** Path and query below the base address, as the client sent them. */
+  get target(): string {
+    if (this.operation.requestMapping !== undefined) return this.incoming.path ?? toPathAndQuery(this.request.url)
+    return this.search === '' ? this.path : `${this.path}?${this.search}`
+  }
+
+  /** How the client waits for a response that takes time. Created on first use: few responses have to be waited for. */
+  get waiter(): ResponseWaiter {
+    this.#waiter ??= this.hooks.createWaiter?.(this) ?? ENDLESS_WAITER
+    return this.#waiter
+  }
+
+  /** Brings the world to the time of the request. Returns a promise if the request has to wait for its turn. */
+  enter(): void | Promise<void> {
+    return this.hooks.enter?.(this.backend, this.operationId)
+  }
+
+  /**
+   * Records a request that never reaches its endpoint. Returns a promise if the body has to be read for the request log.
+   *
+   * @param status 0 if the client gets no response
+   * @param cause position in the journal of the fault
+   */
+  recordUnhandled(status: number, cause: number): void | Promise<void> {
+    return this.#host.recordUnhandled(this, status, cause)
+  }
+
+  /** Returns a refusal in the error shape of the endpoint. */
+  refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Response {
+    return this.#host.refuse(this, status, message, headers)
+  }
+
+  /** Returns a response in place of the endpoint's whose body is not JSON. */
+  respondText(status: number, text: string, contentType: string): Response {
+    return this.#host.respondText(this, status, text, contentType)
+  }
+
+  /** Returns a place in the endpoint's response by the names that the client has for its fields. */
+  toVendorFieldPath(steps: readonly string[]): readonly string[] {
+    return this.operation.responseMapping?.returns.toVendorFieldPath(steps) ?? steps
+  }
 }
 
-/** What a client sent, for messages that may quote it. */
-export interface QuotableInput {
+/** The waiter without a clock: an event that only time can bring never comes. */
+const ENDLESS_WAITER: ResponseWaiter = {
+  isInstant: true,
+  now: () => 0,
+  wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+}
+
+const NO_OPTIONS: NextOptions<never> = Object.freeze({})
+
+/** The parts of a route match that a names profile changes. */
+interface RoutedPath {
+  readonly operation: CompiledOperation
+  readonly path: string
   readonly params: Readonly<Record<string, string>>
-  readonly search: string
-  readonly text: string | undefined
 }
-
-/** Where a refusal quotes nothing that a client sent. */
-export const EMPTY_INPUT: QuotableInput = Object.freeze({ params: {}, search: '', text: undefined })
 
 /**
- * A request in neutral words: the journal has no others. Whoever asks for neutral answers gets them: the typed client,
- * which is the same whatever names a world has.
+ * Translates a routed path into the neutral names, which are the only names in the journal. The response has the neutral
+ * names if the request asks for them: the typed client does, and is the same for every names profile.
  */
-export function translateRequest<Backend>(
-  mapping: VendorMapping,
-  context: RequestContext<Backend>,
-): RequestContext<Backend> {
-  const { operation: matchedOperation, params: vendorParams } = context
-  const params = matchedOperation.requestMapping!.params.toInternal(vendorParams) as Readonly<Record<string, string>>
-  let path = mapping.toInternalPath(context.path, matchedOperation.endpoint)
+export function translateRoute(mapping: VendorMapping, routed: RoutedPath, neutralResponse: boolean): RoutedPath {
+  const { operation, params: vendorParams } = routed
+  const params = operation.requestMapping!.params.toInternal(vendorParams) as Readonly<Record<string, string>>
+  let path = mapping.toInternalPath(routed.path, operation.endpoint)
   for (const [name, value] of Object.entries(params)) {
-    // What is one of some words needs no escapes.
+    // A translated value is one of a fixed set of words, which need no escapes.
     if (value !== vendorParams[name]) path = path.replace(`/${vendorParams[name]}`, `/${value}`)
   }
-  const operation =
-    createHeaderReader(context)(NAMES_HEADER) === 'neutral' ? matchedOperation.withNeutralResponse : matchedOperation
-  return { ...context, operation, path, params }
+  return { operation: neutralResponse ? operation.withNeutralResponse : operation, path, params }
 }
 
-/** Path and query below the base address, as they came. */
-export function requestTarget({ operation, request, incoming, path, search }: RequestContext): string {
-  if (operation.requestMapping !== undefined) return incoming.path ?? toPathAndQuery(request.url)
-  return search === '' ? path : `${path}?${search}`
-}
-
-export function createHeaderReader({
-  request,
-  incoming,
-}: Pick<RequestContext, 'request' | 'incoming'>): (name: string) => string | null {
-  return incoming.header ?? (name => request.headers.get(name))
-}
-
-/** Path and query of an absolute URL, without parsing the rest of it. */
+/** Returns path and query of an absolute URL without parsing the rest of it. */
 export function toPathAndQuery(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return '/'

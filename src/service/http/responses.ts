@@ -1,7 +1,7 @@
-/** What comes of requests, as responses: at the time of the world and in its words. */
+/** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
 import { Bytes, type ErrorShape, InvalidInputError, JsonText, RefusalError, ServerSentEvents } from '../endpoint.ts'
-import type { QuotableInput, RequestContext } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
 const EVENT_STREAM_HEADERS = {
@@ -10,9 +10,9 @@ const EVENT_STREAM_HEADERS = {
 } as const
 
 export interface ResponsesOptions<Backend> {
-  /** Milliseconds since 1970 of the context's time, for the `Date` header. */
+  /** Returns the time of the backend in milliseconds since 1970, for the `Date` header. */
   time(backend: Backend): number
-  /** Hears of what no handler should throw; the caller gets a 500. */
+  /** Called with exceptions that are bugs; the client gets a 500. */
   onBug?(error: unknown, operation: string): void
 }
 
@@ -26,7 +26,7 @@ export class Responses<Backend> {
     this.#options = options
   }
 
-  /** What an endpoint returned. */
+  /** Returns the response for the result of an endpoint. */
   success({ backend, operation: { endpoint, responseMapping } }: RequestContext<Backend>, value: unknown): Response {
     if (value instanceof JsonText)
       return this.json(backend, 200, responseMapping?.returns.toVendorJson(value.text) ?? value.text)
@@ -43,29 +43,28 @@ export class Responses<Backend> {
     )
   }
 
-  /** A 422. */
+  /** Returns a 422. */
   invalid(
     { backend, operation: { responseMapping } }: RequestContext<Backend>,
     issues: readonly ValidationDetail[],
-    quotable: QuotableInput,
   ): Response {
-    const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues, quotable)
+    const vendorDetail = responseMapping === undefined ? issues : responseMapping.toVendorDetails(issues)
     return this.json(backend, 422, JSON.stringify({ detail: vendorDetail }))
   }
 
-  /** What an endpoint threw: a refusal, or a bug of ours. */
-  failure(context: RequestContext<Backend>, error: unknown, quotable: QuotableInput): Response {
+  /** Returns the response for an exception: a refusal, or 500 for a bug. */
+  failure(context: RequestContext<Backend>, error: unknown): Response {
     const { backend, operation } = context
     if (error instanceof RefusalError) {
       const body = error.body ?? toErrorBody(operation.endpoint.errorShape, error.message)
       const vendorBody =
         operation.responseMapping === undefined || error.isQuoted
           ? body
-          : operation.responseMapping.toVendorRefusal(body, quotable)
+          : operation.responseMapping.toVendorRefusal(body)
       return this.json(backend, error.status, JSON.stringify(vendorBody), error.headers)
     }
     if (error instanceof InvalidInputError) {
-      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }], quotable)
+      return this.invalid(context, [{ loc: [...error.loc], msg: error.message, type: error.type }])
     }
     this.#options.onBug?.(error, operation.operationId)
     const headers = { 'x-sim-error': toHeaderValue(`${operation.operationId}: ${String(error)}`) }
@@ -80,7 +79,7 @@ export class Responses<Backend> {
     })
   }
 
-  /** A text that is no JSON. */
+  /** Returns a text response that is not JSON. */
   text(backend: Backend, status: number, text: string, contentType: string): Response {
     return new Response(text, { status, headers: { 'content-type': contentType, date: this.#formatDate(backend) } })
   }
@@ -95,12 +94,12 @@ export class Responses<Backend> {
   }
 }
 
-/** What a method gets of an answer: HEAD its head. */
+/** Returns the response without its body if the method is HEAD. */
 export function omitBodyForHead(method: string, response: Response): Response {
   return method === 'HEAD' ? new Response(null, { status: response.status, headers: response.headers }) : response
 }
 
-/** The service's 422 lists what is wrong field by field; every other refusal has the endpoint's shape. */
+/** Creates the refusal of a fault: a 422 lists issues by field, every other status has the endpoint's error shape. */
 export function createFaultRefusal(
   status: number,
   message: string,

@@ -8,17 +8,17 @@ import { translateDocument } from '../naming/openapi-naming.ts'
 import { VendorMapping } from '../naming/translation.ts'
 import { createOpenapiDocument } from '../openapi/openapi.ts'
 import { authenticate, KEY_HEADER } from './authentication.ts'
-import { createPipeline, type Middleware } from './pipeline.ts'
-import { type IncomingRequest, NAMES_HEADER, toPathAndQuery } from './request-context.ts'
+import { Pipeline } from './pipeline.ts'
+import { type IncomingRequest, NAMES_HEADER, type RequestHooks, toPathAndQuery } from './request-context.ts'
 
 export interface ApiOptions {
-  /** Serves the endpoints that the interface document does not have but its lifecycles need. On by default. */
+  /** Serves the endpoints that the interface document lacks but its lifecycles need. Default: true. */
   neighbours?: boolean | undefined
-  /** The names that paths, headers and bodies have for clients; the neutral ones unless given. */
+  /** The names that paths, headers and bodies have for clients. Default: the neutral names. */
   names?: Names | undefined
   /** Refuses fields of a body that are not declared. */
   strictRequests?: boolean | undefined
-  /** Hears of exceptions that are bugs of ours; the caller gets a 500 with `x-sim-error`. */
+  /** Called with exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
   onBug?: ((error: unknown, operation: string) => void) | undefined
 }
 
@@ -28,22 +28,22 @@ export interface Api {
   /**
    * Answers a request to a world; at once, without a promise, where the request has no body to read.
    *
-   * @param middleware faults of the wire, where there are any
+   * @param hooks Default: time does not move before the request, and the request log omits it
    * @example await api.answer(world, new Request('http://sim/v1/voices', { headers: { authorization: 'Bearer …' } }))
    */
   answer(
     world: World,
     request: Request,
     incoming?: IncomingRequest,
-    middleware?: Middleware<World>,
+    hooks?: RequestHooks<World>,
   ): Response | Promise<Response>
-  /** The operation a method and path lead to, undefined where none does. */
+  /** Returns the operation that a method and a path lead to, or undefined. */
   findOperationId(method: string, path: string): string | undefined
-  /** The header that takes a token beside `Authorization`, by the name that clients have for it. */
+  /** The header that takes a token beside `Authorization`, by its vendor name. */
   readonly keyHeader: string
-  /** Every path under which an operation of this one is served: the neutral one, and that of the names. */
+  /** Returns every path that serves the operation of this one: the neutral path and the vendor path. */
   servedPaths(path: string): readonly string[]
-  /** The things whose progress a request looks at; undefined for one that looks at none. */
+  /** Returns the resource whose progress a request reads, or undefined. */
   findPolledResource(method: string, target: string): PolledResource | undefined
 }
 
@@ -51,16 +51,21 @@ const LOCALHOST = '127.0.0.1'
 const NO_SCRIPTED_ANSWERS = () => undefined
 const OPENAPI_PATH = '/openapi.json'
 
-/** @throws RangeError for names that have a meaning already where they would stand */
+/** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {
   const servedOperations: Operations<ApiScope> = options.neighbours === false ? documentedOperations : operations
   const mapping = options.names && getMapping(options.names, servedOperations)
-  const pipeline = createPipeline<World, ApiScope>({
+  const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
-    createScope: (world, endpoint, header, call) => ({
-      world,
-      token: authenticate(world.store, endpoint.auth, header, call.clientAddress ?? LOCALHOST),
-      findScriptedAnswer: call.findScriptedAnswer ?? NO_SCRIPTED_ANSWERS,
+    createScope: context => ({
+      world: context.backend,
+      token: authenticate(
+        context.backend.store,
+        context,
+        context.endpoint.auth,
+        context.incoming.clientAddress ?? LOCALHOST,
+      ),
+      findScriptedAnswer: context.hooks.findScriptedAnswer ?? NO_SCRIPTED_ANSWERS,
     }),
     time: worldEpochMs,
     replaceBackend: (scope, world) => ({ ...scope, world }),
@@ -86,29 +91,23 @@ export function createApi(options: ApiOptions = {}): Api {
     const headers = { 'content-type': 'application/json', date: new Date(worldEpochMs(world)).toUTCString() }
     return new Response(text, { headers })
   }
-  const answer: Api['answer'] = (world, request, incoming, middleware) => {
-    if (mapping === undefined) {
-      return isOpenapiRequest(request, incoming)
-        ? respondOpenapi(world, undefined)
-        : pipeline.answer(world, request, incoming, middleware)
-    }
-    const header = mapping.translateHeaderReader(incoming?.header ?? (name => request.headers.get(name)))
-    return isOpenapiRequest(request, incoming)
-      ? respondOpenapi(world, header(NAMES_HEADER) === 'neutral' ? undefined : mapping)
-      : pipeline.answer(world, request, { ...incoming, header }, middleware)
+  const answer: Api['answer'] = (world, request, incoming, hooks) => {
+    if (!isOpenapiRequest(request, incoming)) return pipeline.answer(world, request, incoming, hooks)
+    const namesHeader = incoming?.header?.(NAMES_HEADER) ?? request.headers.get(NAMES_HEADER)
+    return respondOpenapi(world, namesHeader === 'neutral' ? undefined : mapping)
   }
 
   return {
     operations: servedOperations,
-    findOperationId: pipeline.findOperationId,
+    findOperationId: (method, path) => pipeline.findOperationId(method, path),
     keyHeader: mapping?.names.toVendorHeader(KEY_HEADER) ?? KEY_HEADER,
     servedPaths: path => mapping?.servedPaths(path) ?? [path],
-    findPolledResource: pipeline.findPolledResource,
+    findPolledResource: (method, target) => pipeline.findPolledResource(method, target),
     answer,
   }
 }
 
-/** What was compiled for some names over some operations: neither changes, and forks share both. */
+/** Mappings by names and operations. Neither changes, and forks share both. */
 const mappingCache = new WeakMap<Names, WeakMap<object, VendorMapping>>()
 
 function getMapping(names: Names, operations: Operations): VendorMapping {
@@ -126,7 +125,7 @@ function worldEpochMs(world: World): number {
 
 function isOpenapiRequest(request: Request, incoming: IncomingRequest | undefined): boolean {
   const target = incoming?.path ?? request.url
-  // The cheap look first: it is asked of every request.
+  // The cheap comparison comes first: every request passes here.
   return (
     target.endsWith(OPENAPI_PATH) &&
     request.method === 'GET' &&

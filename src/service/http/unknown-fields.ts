@@ -1,17 +1,17 @@
-/** What a client sends that nothing reads: for worlds that are strict about it. */
+/** Input that no declaration names, for worlds with strict requests. */
 import type { AnyEndpoint } from '../endpoint.ts'
 import { inputShape, type SchemaShape } from '../naming/schema-shape.ts'
 import type { EndpointMapping } from '../naming/translation.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Details, explainExtraField } from './validation-errors.ts'
 
-/** What nothing reads, by place. */
+/** Unknown fields by place. */
 export interface UnknownFields {
   readonly query: Details
   readonly body: Details
 }
 
-/** A request, as far as there is something to read. */
+/** The parts of a request that may have unknown fields. */
 export interface UnparsedInput {
   readonly search: string
   readonly text?: string | undefined
@@ -19,10 +19,10 @@ export interface UnparsedInput {
 }
 
 /**
- * Query parameters and fields of the body that no declaration names, each with the name that was meant. What is free
- * by its declaration, `metadata` and schemas of tools, has no strangers.
+ * Returns the query parameters and fields of the body that no declaration names, each with the nearest known name. Free
+ * content, as `metadata` and schemas of tools, has no unknown fields.
  *
- * @param mapping names that the world has for some: both are known, and a neutral one beside its own is as if it were not there
+ * @param mapping vendor names. Vendor and neutral names are both known; a neutral name beside its vendor name is ignored
  */
 export function findUnknownFields(
   endpoint: AnyEndpoint,
@@ -48,7 +48,7 @@ export function findUnknownFields(
   return unknownFields
 }
 
-/** Adds the fields of a body in the neutral words that no declaration names. */
+/** Adds the fields of a body with neutral names that no declaration names. */
 export function addUnknownBodyFields(into: Details, { body }: AnyEndpoint, value: unknown): void {
   if (body !== undefined) addFromBody(into, inputShape(body), value, ['body'], NO_VENDOR_NAMES)
 }
@@ -84,7 +84,7 @@ function addFromBody(
   }
 }
 
-/** The names that a place takes: those of the world, and the neutral ones beside them unless only they are wanted. */
+/** Returns the names that a place accepts: the vendor names and, unless `vendorOnly`, the neutral names. */
 function listAcceptedNames(
   fields: readonly string[],
   names: ReadonlyMap<string, string>,

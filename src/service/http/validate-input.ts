@@ -1,15 +1,15 @@
-/** The input of an endpoint, from the path, the query and the body of a request: or every issue with them. */
+/** The input of an endpoint: the path, the query and the body of a request, validated. */
 import * as z from 'zod'
 import type { FieldSchemas } from '../endpoint.ts'
 import type { RawBody } from './body.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import { parseJsonBody } from './json-body.ts'
 import type { UploadResult } from './multipart.ts'
-import { createHeaderReader, type RequestContext } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 import { findUnknownFields, type UnknownFields } from './unknown-fields.ts'
 import { Details, explainAll, explainExtraField, type InputLocation } from './validation-errors.ts'
 
-/** The input of `handle`, or every issue: path, query, body. */
+/** Returns the input of `handle`, or every issue in path, query and body. */
 export function validateInput(
   { operation, params, search }: RequestContext,
   rawBody: RawBody,
@@ -34,7 +34,7 @@ export function validateInput(
   if (rawBody !== undefined) {
     if ('refused' in rawBody) throw rawBody.refused
     if ('issues' in rawBody) {
-      for (const { loc, ...said } of rawBody.issues) issues.add(loc, () => said)
+      for (const { loc, ...issue } of rawBody.issues) issues.add(loc, () => issue)
     } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues)
     else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues)
     else body = parseBodyText(operation, rawBody.text, issues)
@@ -42,7 +42,7 @@ export function validateInput(
   return issues.count > 0 ? issues : { params: typedParams, query, body, upload }
 }
 
-/** All that a client sent and nothing reads. */
+/** Returns the parts of a request that nothing reads. */
 export function findUnreadInput(context: RequestContext, rawBody: RawBody): UnknownFields {
   const { operation, request, search } = context
   const fields = rawBody !== undefined && 'fields' in rawBody ? JSON.stringify(rawBody.fields) : undefined
@@ -50,20 +50,20 @@ export function findUnreadInput(context: RequestContext, rawBody: RawBody): Unkn
   const form = rawBody !== undefined && 'form' in rawBody ? rawBody.form.fields : undefined
   const unreadFields = findUnknownFields(operation.endpoint, { search, text, form }, operation.requestMapping)
   if (operation.readsBody || request.method === 'GET' || request.method === 'HEAD') return unreadFields
-  if (hasBody(request, createHeaderReader(context))) {
+  if (hasBody(context)) {
     unreadFields.body.add(['body'], () => ({ msg: 'no body is read here', type: 'extra_forbidden' }))
   }
   return unreadFields
 }
 
-function hasBody(request: Request, header: (name: string) => string | null): boolean {
-  const length = header('content-length')
+function hasBody(context: RequestContext): boolean {
+  const length = context.header('content-length')
   if (length !== null) return Number(length) > 0
-  // What came over a connection has a host, and announces its body; the server has a body for every POST all the same.
-  return header('host') === null ? request.body !== null : header('transfer-encoding') !== null
+  // A request from a connection has a host and announces its body. The server makes a body for every POST.
+  return context.header('host') === null ? context.request.body !== null : context.header('transfer-encoding') !== null
 }
 
-/** A body with fields that nothing reads is refused; what else is not read is only told of. */
+/** Adds an issue for each unknown field of a body. Other unread input is only reported. */
 export function rejectUnknownFields(
   input: ReturnType<typeof validateInput>,
   { body }: UnknownFields,
@@ -75,7 +75,7 @@ export function rejectUnknownFields(
   return input
 }
 
-/** `body hub.repo`, by the names that the client has. */
+/** Returns a location by its vendor names, as in `body hub.repo`. */
 export function toVendorLocation([place, ...steps]: readonly string[], { responseMapping }: CompiledOperation): string {
   const vendorSteps =
     place === 'body' && responseMapping !== undefined
@@ -86,7 +86,7 @@ export function toVendorLocation([place, ...steps]: readonly string[], { respons
 
 const EMPTY_QUERY = Object.freeze({})
 
-/** @param parser takes the same as `schema`, and may be faster */
+/** @param parser accepts the same values as `schema`, and may be faster */
 function parseValue(
   place: InputLocation,
   schema: z.ZodType,
@@ -102,7 +102,7 @@ function parseValue(
     explainAll(issues, place, zodIssues, schema)
   } catch (error) {
     if (!(error instanceof RangeError && error.message.includes('call stack'))) throw error
-    // zod hands the issues of a value to `push` as arguments, of which the stack takes some 120,000.
+    // zod passes the issues of a value to `push` as arguments, and the stack holds about 120,000.
     issues.add([place], () => ({ msg: 'There are more errors than can be listed', type: 'too_many_errors' }))
   }
   return undefined
@@ -111,12 +111,12 @@ function parseValue(
 function parseBodyText(operation: CompiledOperation, text: string, issues: Details): unknown {
   const parsed = parseJsonBody(text)
   if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues)
-  const { loc, ...said } = parsed.issue
-  issues.add(loc, () => said)
+  const { loc, ...issue } = parsed.issue
+  issues.add(loc, () => issue)
   return undefined
 }
 
-/** The body that a value is; undefined, and why, where it is none. */
+/** Parses a request body. Returns undefined and adds to `issues` if it is invalid. */
 export function parseBodyValue(operation: CompiledOperation, rawValue: unknown, issues: Details): unknown {
   const { endpoint, requestMapping } = operation
   const value = requestMapping === undefined ? rawValue : requestMapping.body!.toInternal(rawValue)
@@ -139,7 +139,7 @@ function parseForm(
   return undefined
 }
 
-/** The declared parameters; of one that is given twice the last counts. */
+/** Returns the declared parameters. If a parameter is repeated, the last value counts. */
 function readQuery(search: string, { endpoint, requestMapping }: CompiledOperation): unknown {
   const query: Record<string, string> = {}
   const fields = endpoint.query

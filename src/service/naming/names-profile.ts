@@ -1,14 +1,11 @@
 /**
- * Names profiles: the words that a user's provider has for the neutral words of the interface document, and how texts,
- * paths and bodies go from one to the other.
+ * Names profiles: the vendor names for the neutral words of the interface document.
  */
 
 import * as z from 'zod'
 import { openNames } from '#fixture-files'
 import { VARIANT_KEYS } from '../../data/records/records.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { nounPhrase, singular } from '../../lib/english.ts'
-import { escapeRegExp } from '../../lib/escape-regexp.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 
 /**
@@ -35,7 +32,7 @@ type HeaderWord = 'alt-api-key'
 type VariantWord = 'compat-' | 'altvendor-'
 type SectionName = keyof NamesProfile
 
-/** Where each word of paths stands: first of all, or behind the version. */
+/** The position of each path word: the first segment, or the segment after the version. */
 const PATH_WORDS: Readonly<Record<PathWord, 'first' | 'versioned'>> = {
   vendor_a: 'first',
   aggregator: 'first',
@@ -46,7 +43,7 @@ const PATH_WORDS: Readonly<Record<PathWord, 'first' | 'versioned'>> = {
 interface Section {
   readonly words: readonly string[]
   readonly target: RegExp
-  /** What a target has to be, for the error. */
+  /** Description of a valid target, for the error. */
   readonly expects: string
   readonly example: string
 }
@@ -85,15 +82,15 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
 }
 const MAX_TARGET_LENGTH = 64
 
-/** Headers that have a meaning already. */
+/** Headers that are already in use. */
 const RESERVED_HEADERS =
   /^(?:authorization|cookie|host|date|te|trailer|upgrade|origin|content-.*|transfer-encoding|connection|keep-alive|x-sim-.*|x-forwarded-.*|sec-.*|accept.*|user-agent)$/i
 
 type WordMap = ReadonlyMap<string, string>
 
-/** A names profile that makes sense by itself; whether it fits the endpoints is for `Wording` to say. */
+/** A valid names profile. `VendorMapping` checks it against the endpoints. */
 export class Names {
-  /** How errors call it: a path, or `the names`. */
+  /** The name of the profile in errors: a path, or `of the world`. */
   readonly label: string
   readonly profile: NamesProfile
   readonly paths: WordMap
@@ -121,12 +118,12 @@ export class Names {
     )
   }
 
-  /** The name of the header that stands for this one. */
+  /** Returns the vendor name of a header. */
   toVendorHeader(neutral: string): string {
     return this.headers.get(neutral) ?? neutral
   }
 
-  /** A path in the user's words; what is below its first segments is data. */
+  /** Returns a path with vendor names. Segments after the first ones are data. */
   toVendorPath(path: string): string {
     if (this.paths.size === 0) return path
     return path.replace(/^\/(v\d+\/)?([^/?]+)/, (whole, version: string | undefined, word: string) => {
@@ -136,7 +133,7 @@ export class Names {
     })
   }
 
-  /** What code calls a thing: of the words it is put together of, those that paths have are the user's. */
+  /** Returns an identifier of code with the vendor names of the path words in it. */
   toVendorIdentifier(name: string): string {
     return name.replace(/[A-Z]?[a-z]+/g, word => {
       const vendorWord = this.paths.get(word.toLowerCase())
@@ -146,30 +143,14 @@ export class Names {
     })
   }
 
-  /** A word that a field may have for its value. */
+  /** Returns the vendor name of a declared value. */
   toVendorValue(word: string): string {
     return this.values.get(word) ?? this.variants.get(word) ?? (word.startsWith('/') ? this.toVendorPath(word) : word)
   }
 
-  /**
-   * Our own prose in the user's words.
-   *
-   * @param data texts of the user's that may stand in it: they stay as they are
-   */
-  translateProse(text: string, data: readonly string[] = []): string {
-    if (!NEUTRAL_WORD.test(text)) return text
-    const protectedTexts = data.filter(one => one !== '' && NEUTRAL_WORD.test(one)).sort((a, b) => b.length - a.length)
-    const pattern = [...protectedTexts.map(one => `(?<![\\w-])${escapeRegExp(one)}(?![\\w-])`), PIECE_PATTERN].join('|')
-    const pieces = new RegExp(`(${ARTICLE_PATTERN})?(${pattern})(${NOUN_PATTERN})?`, 'g')
-    return text.replace(pieces, (whole, article: string | undefined, piece: string, noun: string | undefined) => {
-      if (protectedTexts.includes(piece)) return whole
-      const vendorPiece = this.#translatePiece(piece)
-      if (vendorPiece === piece) return whole
-      if (article === undefined && noun === undefined) return vendorPiece
-      // What has one exact spelling is a name, wherever it stands.
-      const isName = [this.headers, this.values, this.variants].some(words => words.has(piece))
-      return nounPhrase(isName ? vendorPiece : singular(vendorPiece), article, noun)
-    })
+  /** Returns a text of the simulator with each neutral word replaced by the vendor's, word for word. */
+  translateProse(text: string): string {
+    return NEUTRAL_WORD.test(text) ? text.replace(PIECE_PATTERN, piece => this.#translatePiece(piece)) : text
   }
 
   #translatePiece(piece: string): string {
@@ -193,10 +174,7 @@ function capitalize(word: string): string {
 }
 
 /** A piece of prose that may be a word of the interface: a path, a key, a field with fields in it. */
-const PIECE_PATTERN = '[\\w./{}~-]+'
-const ARTICLE_PATTERN = '(?<![\\w-])[Aa]n? '
-/** Nouns that words of the interface stand before in our prose. */
-const NOUN_PATTERN = ' (?:instances?|repositor(?:y|ies))(?![\\w/-])'
+const PIECE_PATTERN = /[\w./{}~-]+/g
 const NEUTRAL_WORD = new RegExp(
   Object.values(SECTIONS)
     .flatMap(({ words }) => words)
@@ -208,7 +186,7 @@ const ProfileSchema = z.record(z.string(), z.record(z.string(), z.string()))
 /**
  * Reads a names profile: the profile itself, or the path of a file that holds one.
  *
- * @throws RangeError that names every word which makes no sense
+ * @throws RangeError that names every invalid word
  */
 export function readNames(source: string | NamesProfile): Names {
   const label = typeof source === 'string' ? `'${source}'` : 'of the world'
@@ -232,7 +210,7 @@ export function readNames(source: string | NamesProfile): Names {
   return new Names(profile as NamesProfile, label)
 }
 
-/** What a profile may hold, as JSON Schema: for editors, which can not say what makes no sense beside what. */
+/** Returns the JSON Schema of a profile, for editors. It cannot express collisions of names. */
 export function namesJsonSchema() {
   const section = ({ words, target, expects }: Section) => ({
     ...{ type: 'object', additionalProperties: false },

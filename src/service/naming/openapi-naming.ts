@@ -1,4 +1,4 @@
-/** The OpenAPI document of a world with a names profile. */
+/** The OpenAPI document with the vendor names of a names profile. */
 import type { AnyEndpoint, Operations } from '../endpoint.ts'
 import type { Names } from './names-profile.ts'
 import type { VendorMapping } from './translation.ts'
@@ -11,17 +11,17 @@ interface OpenapiDocument {
   readonly components: Json
 }
 
-/** What is needed to say a piece of the document in the words of a world. */
+/** What the translation of a part of the document needs. */
 interface TranslationContext {
   readonly names: Names
-  readonly wording: VendorMapping
+  readonly mapping: VendorMapping
   readonly operations: Operations
-  /** What code made from the document calls an operation, and a schema. */
+  /** Identifiers of operations and schemas in generated code. */
   readonly operationIds: ReadonlyMap<string, string>
   readonly schemaIds: ReadonlyMap<string, string>
 }
 
-/** The document in the words of a world: paths, parameters, fields, values, examples, and what it says of them. */
+/** Returns the document with vendor names: paths, parameters, fields, values, examples and descriptions. */
 export function translateDocument(
   document: OpenapiDocument,
   mapping: VendorMapping,
@@ -31,7 +31,9 @@ export function translateDocument(
   const { schemas, securitySchemes, ...components } = document.components
   const operationObjects = Object.values(document.paths).flatMap(methods => Object.values(methods))
   const context: TranslationContext = {
-    ...{ names, wording: mapping, operations },
+    names,
+    mapping,
+    operations,
     operationIds: toUniqueIdentifiers(
       operationObjects.map(({ operationId }) => operationId as string),
       names,
@@ -65,7 +67,7 @@ export function translateDocument(
   }
 }
 
-/** Identifiers in the user's words, no two alike. */
+/** Returns unique identifiers with vendor names. */
 function toUniqueIdentifiers(neutral: readonly string[], names: Names): Map<string, string> {
   const taken = new Set(neutral.filter(id => names.toVendorIdentifier(id) === id))
   return new Map(
@@ -81,10 +83,10 @@ function toUniqueIdentifiers(neutral: readonly string[], names: Names): Map<stri
 }
 
 function translateOperation(operationObject: Json, context: TranslationContext): Json {
-  const { names, wording, operations, operationIds } = context
+  const { names, mapping, operations, operationIds } = context
   const { parameters, requestBody, responses, security, tags, ...rest } = operationObject
   const { operationId, 'x-mirror-of': mirrored } = rest as { operationId: string; 'x-mirror-of'?: string }
-  const endpointMapping = wording.forEndpoint(operations[mirrored ?? operationId] as AnyEndpoint)
+  const endpointMapping = mapping.forEndpoint(operations[mirrored ?? operationId] as AnyEndpoint)
   return {
     ...translateProse(rest, names, ['summary', 'x-assumed']),
     operationId: operationIds.get(operationId),
@@ -137,7 +139,7 @@ function translateContent(
 
 const SCHEMA_PREFIX = '#/components/schemas/'
 
-/** A schema: what stands below `properties` are names, whatever they are called, and the rest are words of schemas. */
+/** Translates a schema. Keys below `properties` are field names; all other keys are keywords. */
 function translateSchema(jsonSchema: Json, context: TranslationContext): Json {
   const { names, schemaIds } = context
   return Object.fromEntries(

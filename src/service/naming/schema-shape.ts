@@ -12,9 +12,9 @@ export interface SchemaShape {
   readonly fields: ReadonlyMap<string, SchemaShape>
   /** Whether an object may have others as well. */
   readonly allowsOtherFields: boolean
-  /** What stands under the keys of a map. */
+  /** The shape of the values of a map. */
   readonly additional: SchemaShape | undefined
-  /** What stands in a list. */
+  /** The shape of the items of a list. */
   readonly items: SchemaShape | undefined
   /** The words that a text is one of; empty where it may be any. */
   readonly allowedWords: readonly string[]

@@ -1,20 +1,18 @@
 /**
- * How a world with a names profile hears and speaks: every place of every endpoint where a neutral word stands, found
- * once in the declarations, so that nothing that a declaration leaves free is ever looked into.
+ * Maps between neutral and vendor names. The places of neutral words are found once, in the declarations of the endpoints,
+ * so free content is never changed.
  */
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
-import { parseJsonText } from '../../lib/json-text.ts'
 import { type AnyEndpoint, endpointPaths, type Operations, routeParamNames } from '../endpoint.ts'
-import type { QuotableInput } from '../http/request-context.ts'
 import type { ValidationDetail } from '../http/validation-errors.ts'
 import { createNamesError, type Names } from './names-profile.ts'
 import { inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
 
-/** What to do at a place of a body; undefined where nothing below it has to be done. */
+/** The mapping of one place in a body; undefined if nothing below it changes. */
 interface MappingStep {
-  /** Fields that have another name, or something below them: by their names as they come. */
+  /** Fields that are renamed or have a mapping below them, by their incoming names. */
   readonly fields: ReadonlyMap<string, { readonly name: string; readonly turn: MappingStep | undefined }>
-  /** Names that fall away where the key beside them stands in the same object. */
+  /** Neutral names that are ignored if the object has their vendor name too. */
   readonly replacedBy: ReadonlyMap<string, string>
   readonly additional: MappingStep | undefined
   readonly items: MappingStep | undefined
@@ -22,7 +20,7 @@ interface MappingStep {
   readonly translateText: ((text: string) => string) | undefined
 }
 
-/** One place where bodies go in or out. */
+/** The mapping of one schema in both directions. */
 export class SchemaMapping {
   readonly #shape: SchemaShape
   readonly #names: Names
@@ -36,22 +34,22 @@ export class SchemaMapping {
     this.#vendorStep = createStep(shape, names, 'out')
   }
 
-  /** In neutral words; a neutral word gives way to the user's where both are there. */
+  /** Returns a value with neutral names. If it has both names of a field, the vendor name counts. */
   toInternal(value: unknown): unknown {
     return applyStep(this.#internalStep, value)
   }
 
-  /** In the user's words. */
+  /** Returns a value with vendor names. */
   toVendor(value: unknown): unknown {
     return applyStep(this.#vendorStep, value)
   }
 
-  /** The JSON text of something in the user's words. */
+  /** Returns a JSON text with vendor names. */
   toVendorJson(text: string): string {
     return this.#vendorStep === undefined ? text : JSON.stringify(this.toVendor(JSON.parse(text)))
   }
 
-  /** A place in the user's words: fields and positions, from the outside in. */
+  /** Returns a path of fields and positions with vendor names. */
   toVendorFieldPath(steps: readonly string[]): string[] {
     let currentShape: SchemaShape | undefined = this.#shape
     return steps.map(step => {
@@ -62,14 +60,9 @@ export class SchemaMapping {
       return field === undefined ? step : (this.#names.fields.get(step) ?? step)
     })
   }
-
-  /** Texts of a body in neutral words that are the user's own. */
-  findUserTexts(value: unknown): string[] {
-    return dataIn(this.#shape, value)
-  }
 }
 
-/** How one endpoint hears and speaks. */
+/** The mappings of one endpoint. */
 export class EndpointMapping {
   readonly body: SchemaMapping | undefined
   readonly returns: SchemaMapping
@@ -87,26 +80,22 @@ export class EndpointMapping {
     this.params = new SchemaMapping(createFieldsShape({ ...free, ...params }), names)
     this.form = upload && new SchemaMapping(createFieldsShape((upload.fields ?? {}) as AnyEndpoint['query']), names)
   }
-  /** Every issue of a 422: its place, and what is said about it. */
-  toVendorDetails(issues: readonly ValidationDetail[], quotable: QuotableInput): ValidationDetail[] {
-    const userTexts = this.#findUserTexts(quotable)
+
+  /** Returns the issues of a 422 with places and messages in the vendor's words. */
+  toVendorDetails(issues: readonly ValidationDetail[]): ValidationDetail[] {
     return issues.map(({ loc: [location, ...steps], msg, type }) => ({
       loc: [location!, ...this.#toVendorFieldPath(location!, steps)],
-      msg: this.names.translateProse(msg, userTexts),
+      msg: this.names.translateProse(msg),
       type,
     }))
   }
 
-  /** The body of a refusal. */
-  toVendorRefusal(body: unknown, quotable: QuotableInput): unknown {
-    const userTexts = this.#findUserTexts(quotable)
-    const translate = (value: unknown): unknown => {
-      if (typeof value === 'string') return this.names.translateProse(value, userTexts)
-      if (Array.isArray(value)) return value.map(translate)
-      if (typeof value !== 'object' || value === null) return value
-      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, translate(inner)]))
-    }
-    return translate(body)
+  /** Returns the body of a refusal with every text in the vendor's words. */
+  toVendorRefusal(body: unknown): unknown {
+    if (typeof body === 'string') return this.names.translateProse(body)
+    if (Array.isArray(body)) return body.map(entry => this.toVendorRefusal(entry))
+    if (typeof body !== 'object' || body === null) return body
+    return Object.fromEntries(Object.entries(body).map(([key, inner]) => [key, this.toVendorRefusal(inner)]))
   }
 
   #toVendorFieldPath(location: string, steps: readonly string[]): readonly string[] {
@@ -114,27 +103,15 @@ export class EndpointMapping {
     if (location === 'query') return this.query.toVendorFieldPath(steps)
     return location === 'body' ? ((this.body ?? this.form)?.toVendorFieldPath(steps) ?? steps) : steps
   }
-
-  /** What the client sent and a message may quote. */
-  #findUserTexts({ params, search, text }: QuotableInput): string[] {
-    const body = text === undefined ? undefined : parseJsonText(text)
-    return [
-      ...this.params.findUserTexts(params),
-      ...this.query.findUserTexts(Object.fromEntries(new URLSearchParams(search))),
-      ...(body !== undefined && 'value' in body
-        ? (this.body?.findUserTexts(this.body.toInternal(body.value)) ?? [])
-        : []),
-    ]
-  }
 }
 
-/** The paths, and with them the endpoints, of some operations in the words of a profile. */
+/** The mappings of a names profile for some operations. */
 export class VendorMapping {
   readonly names: Names
   readonly #operations: Operations
   readonly #endpointMappings = new WeakMap<AnyEndpoint, EndpointMapping>()
 
-  /** @throws RangeError when a word of the profile has a meaning already where it would stand */
+  /** @throws RangeError if a vendor name collides with another name of the interface */
   constructor(names: Names, operations: Operations) {
     this.names = names
     this.#operations = operations
@@ -150,14 +127,14 @@ export class VendorMapping {
     return endpointMapping
   }
 
-  /** Every path that leads to what is served under this one. */
+  /** Returns every path that serves the operation of this one. */
   servedPaths(path: string): string[] {
     return [...new Set([path, this.names.toVendorPath(path)])]
   }
 
-  /** A path as it came, in neutral words. */
+  /** Returns an incoming path with neutral names. */
   toInternalPath(path: string, endpoint: Pick<AnyEndpoint, 'path' | 'mirror'>): string {
-    // A mirror has a word more than what it mirrors.
+    // A mirror has one segment more than its original.
     const length = path.split('/').filter(segment => segment !== '').length
     const declaredPath =
       endpointPaths(endpoint).find(candidate => candidate.split('/').length === length + 1) ?? endpoint.path
@@ -170,16 +147,7 @@ export class VendorMapping {
       .join('/')
   }
 
-  /** Header names in the user's words, and their neutral ones beside them. */
-  translateHeaderReader(readHeader: (name: string) => string | null): (name: string) => string | null {
-    const { headers } = this.names
-    return name => {
-      const vendorName = headers.get(name.toLowerCase())
-      return vendorName === undefined ? readHeader(name) : (readHeader(vendorName) ?? readHeader(name))
-    }
-  }
-
-  /** Whether every path still leads where it did, and no path leads to two things. */
+  /** Returns a problem for each path that would serve two operations. */
   #findPathProblems(): string[] {
     const paths = [
       ...new Set(
@@ -202,7 +170,7 @@ export class VendorMapping {
     })
   }
 
-  /** Whether every field and every value still is told from those beside it. */
+  /** Returns a problem for each field or value that would equal another one beside it. */
   #findFieldProblems(): string[] {
     return Object.entries(this.#operations as Operations<unknown>).flatMap(([operation, one]) => {
       const endpoint = one as AnyEndpoint
@@ -233,7 +201,7 @@ export class VendorMapping {
   }
 }
 
-/** Whether there is an address that both paths stand for. */
+/** Whether an address exists that both paths match. */
 function doPathsOverlap(first: string, other: string): boolean {
   const pattern = (path: string) =>
     path
@@ -259,7 +227,7 @@ function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
 
 type MaybeFields = Readonly<Record<string, AnyEndpoint['returns'] | undefined>>
 
-/** Query, path and form: texts by name. */
+/** Returns the shape of a query, path or form: texts by name. */
 function createFieldsShape(fields: MaybeFields): SchemaShape {
   const shapes = Object.entries(fields).map(
     ([name, schema]) => [name, schema ? outputShape(schema) : TEXT_SHAPE] as const,
@@ -322,18 +290,6 @@ function applyStep(step: MappingStep | undefined, value: unknown): unknown {
       field === undefined ? [key, applyStep(step.additional, inner)] : [field.name, applyStep(field.turn, inner)],
     )
   }
-  // Whatever a key is called, it becomes a field of its own.
+  // `fromEntries` defines every key as an own property, `__proto__` too.
   return Object.fromEntries(entries)
-}
-
-function dataIn(shape: SchemaShape | undefined, value: unknown): string[] {
-  // What is no word where one is wanted is quoted by nobody.
-  if (typeof value === 'string') return shape !== undefined && shape.allowedWords.length > 0 ? [] : [value]
-  if (Array.isArray(value)) return value.flatMap(entry => dataIn(shape?.items, entry))
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const field = shape?.fields.get(key)
-    // The name of a field that nobody declares is the user's own.
-    return field === undefined ? [key, ...dataIn(shape?.additional, inner)] : dataIn(field, inner)
-  })
 }

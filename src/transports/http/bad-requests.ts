@@ -1,17 +1,17 @@
-/** Requests that are no HTTP, or too much of it: Node turns them away before there is a request, and says why to nobody. */
+/** Requests that are invalid or oversized HTTP: Node rejects them before the listener is called. */
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** By what Node finds; whatever else is 400. */
+/** Status by Node's error code. Default: 400. */
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** Has a server answer them in the shape of its other refusals, `{"detail": …}`, and hang up. */
+/** Makes a server answer them with `{"detail": …}`, as its other refusals, and close the connection. */
 export function answerBadRequests(server: Server): void {
-  /** The last answer on a connection: behind a head that is sent nothing else may come. */
+  /** The last response on a connection. After its head no other response may be sent. */
   const lastResponses = new WeakMap<Socket, ServerResponse>()
   server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => lastResponses.set(socket, answer))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {

@@ -1,4 +1,4 @@
-/** What becomes of a broken answer at a socket. */
+/** Delivers wire faults to a socket. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
@@ -8,15 +8,15 @@ import type { Micros } from '../../kernel/duration.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
 
 interface DeliveryOptions {
-  /** Simulated seconds in a real one; undefined where nobody waits. */
+  /** Simulated seconds per real second; undefined if delays take no real time. */
   readonly pace: number | undefined
-  /** Connections on which nothing will ever come. */
+  /** Connections on which no response will ever come. */
   readonly hangingSockets: Set<Socket>
-  /** Told of what the client has to wait for. */
+  /** Called with each promise that the client has to wait for. */
   readonly trackWait: <Value>(wait: Promise<Value>) => Promise<Value>
 }
 
-/** Does to the connection what the fault says. What a client would have to wait for says so in a header where it comes at once. */
+/** Applies a fault to the connection. If delays take no real time, a header tells the delay. */
 export async function deliverFaultToSocket(
   answer: WireFaultResponse,
   incoming: IncomingMessage,
@@ -28,7 +28,7 @@ export async function deliverFaultToSocket(
   switch (outcome.kind) {
     case 'reset':
     case 'refused':
-      // A connection that was taken cannot be refused any more: the nearest to it is one that ends at once.
+      // An accepted connection can no longer be refused; a reset is the nearest effect.
       socket.resetAndDestroy()
       return RESPONSE_ALREADY_SENT
     case 'hang':
@@ -48,7 +48,7 @@ export async function deliverFaultToSocket(
     case 'cut': {
       if (isEventStream(answer)) {
         await sendChunks(outgoing, answer, truncateBody(answer.body!, outcome.after), piece => outgoing.write(piece))
-        // Of a chunk that is announced nothing comes.
+        // Announces a chunk that never comes.
         if (outcome.chunked) socket.write('400\r\n')
         socket.destroySoon()
         return RESPONSE_ALREADY_SENT
@@ -95,7 +95,7 @@ export async function deliverFaultToSocket(
   }
 }
 
-/** Sends a body as it comes; says whether it came to its end. A client that leaves is heard where the body comes from. */
+/** Sends a body as it comes, and returns whether it is complete. If the client leaves, the body is cancelled. */
 async function sendChunks(
   outgoing: ServerResponse,
   { status, headers }: Response,
@@ -114,7 +114,7 @@ async function sendChunks(
   }
 }
 
-/** On a clock that stands nothing can be waited for: the answer says how late it would have been. */
+/** Returns the response with its delay in a header, for a clock that does not move by itself. */
 function withDelayHeader(answer: Response, delay: Micros): Response {
   const headers = new Headers(answer.headers)
   headers.set('x-sim-delay', String(delay))
@@ -133,8 +133,7 @@ function abortedOnClose(outgoing: ServerResponse): AbortSignal {
  * the error of each stream.
  */
 export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
-  // Streams answer POST only; a look at the headers makes every answer slower.
-  if (outgoing.req.method !== 'POST' || !isEventStream(answer) || answer.body === null) return answer
+  if (!isEventStream(answer) || answer.body === null) return answer
   const reader = answer.body.getReader()
   const body = new ReadableStream<Uint8Array>(
     {

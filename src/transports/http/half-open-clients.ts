@@ -1,8 +1,8 @@
 /**
- * Clients that have closed their side of the connection and may listen on: `nc -N`, `socket.shutdown(SHUT_WR)`.
+ * Clients that have closed their side of the connection and may still read: `nc -N`, `socket.shutdown(SHUT_WR)`.
  *
- * None of them can be told from one that has left, so an answer that needs no waiting is sent, and whoever has to wait for
- * time to pass has left.
+ * They look the same as clients that have left. A response without a wait is sent. If the response has to wait, the
+ * client counts as gone.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,10 +10,10 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { ResponseWaiter } from '../../service/endpoint.ts'
 
 export class HalfOpenConnections {
-  /** Waits under way, by connection. */
+  /** Number of waits by connection. */
   readonly #waits = new Map<Socket, number>()
 
-  /** Has a server answer them: Node hangs up on them unless it is told. */
+  /** Makes a server answer them. By default Node closes their connections. */
   constructor(server: Server) {
     Object.assign(server, { httpAllowHalfOpen: true })
     server.on('connection', (socket: Socket) => {
@@ -23,7 +23,7 @@ export class HalfOpenConnections {
     })
   }
 
-  /** What its client has to wait for. */
+  /** Tracks a promise that the client of a connection has to wait for. */
   async trackWait<Value>(socket: Socket, wait: Promise<Value>): Promise<Value> {
     if (socket.readableEnded) socket.destroy()
     this.#waits.set(socket, (this.#waits.get(socket) ?? 0) + 1)
@@ -38,8 +38,7 @@ export class HalfOpenConnections {
 }
 
 /**
- * A client that waits, until it closes its side of the connection. A class, for every request has one: an object that is
- * written down with a getter takes a fifth of what a GET takes.
+ * Waits until the client closes its side of the connection.
  */
 export class DisconnectAwareWaiter implements ResponseWaiter {
   readonly #halfOpen: HalfOpenConnections

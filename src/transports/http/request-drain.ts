@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
 
-/** Most bytes that are read and thrown away. */
+/** Upper bound on the bytes that are read and discarded. */
 const MAX_DRAINED_BYTES = 64 * 1_048_576
 /** Real milliseconds that the client gets to send them. */
 const MAX_DRAIN_MS = 500
@@ -21,7 +21,7 @@ interface Sides {
 export function drainBeforeAnswer(listener: (request: Request, sides: Sides) => Answered) {
   return (request: Request, sides: Sides): Answered => {
     const answered = listener(request, sides)
-    // An answer that comes at once comes before its body is read.
+    // A synchronous response is created before the body is read.
     if (!(answered instanceof Promise)) return answered
     return answered.then(response => {
       const incoming = sides.incoming as IncomingMessage
@@ -51,7 +51,7 @@ function untilEnd(incoming: IncomingMessage): Promise<void> {
       resolve()
     }
     const timer = setRealTimeout(end, MAX_DRAIN_MS)
-    // The stream of the request pauses the socket when nobody reads from it.
+    // The stream of the request pauses the socket while it has no reader.
     incoming.removeAllListeners('data')
     incoming.on('data', count).on('close', end).on('end', end)
     incoming.resume()

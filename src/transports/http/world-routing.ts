@@ -3,9 +3,8 @@
 import { WireFaultResponse } from '../../faults/broken-response.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
-import type { ResponseWaiter } from '../../service/endpoint.ts'
-import { KEY_HEADER, presentedToken } from '../../service/http/authentication.ts'
-import type { ClockResponseWaiter } from '../../simulator/answer-waiter.ts'
+import { type HeaderReader, KEY_HEADER, presentedToken } from '../../service/http/authentication.ts'
+import type { IncomingRequest } from '../../service/http/request-context.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import {
   DEFAULT_WORLD,
@@ -18,14 +17,16 @@ import {
 const WORLD_PATH = /^\/_sim\/worlds\/([^/?]+)(\/[^?].*)$/
 const TOKENS_PATH = /^(\/v1\/api-tokens)(?:\/([^/?]+))?(\/?(?:\?.*)?)$/
 
-/** What a door knows of a request beside the request. */
-export interface RoutedRequest {
-  readonly clientAddress: string | undefined
-  readonly path: string
-  /** How its client waits for answers of models, where it has another way than the world's own. */
-  readonly waiterFor?: ((own: ClockResponseWaiter, sim: Simulator) => ResponseWaiter) | undefined
-  /** Does to the connection what an answer of a simulator cannot say: the door's part of a fault of the wire. */
-  readonly deliver?: (from: Simulator, answer: Response) => Response | Promise<Response>
+/** A request that came over HTTP. */
+export interface HttpRequest extends IncomingRequest {
+  /** Path and query below the address of the world. */
+  path: string
+  header?: HeaderReader | undefined
+  controlPath?: string | undefined
+  /** Whether the response may be a stream: only a response that a client may have to wait for is. */
+  mayStream?: boolean
+  /** Does to the connection what a response cannot express: the transport's part of a wire fault. */
+  deliver?(sim: Simulator, response: Response): Response | Promise<Response>
 }
 
 /** A world named in a path, and the path below it: `/_sim/worlds/w1/deploy/list`. */
@@ -42,24 +43,26 @@ export function parseWorldPath(path: string): WorldPath | undefined {
   return name === undefined ? undefined : { name, path: rest! }
 }
 
+/** Whether a path below the address of a world belongs to the control plane. */
+export function isControlPath(path: string): boolean {
+  return path === '/' || path.startsWith('/?') || /^\/_sim(?:[/?]|$)/.test(path)
+}
+
 /** The token that a request names, for `Worlds.of`. */
 export function tokenOf(request: Request, worlds: Worlds): string | undefined {
   return presentedToken(name => request.headers.get(name), worlds.keyHeaders)
 }
 
 /**
- * Answers a request to the service at the root address: its token tells the world. What leads there is taken from
- * tokens on the way in and put on those in the answer, so the world never sees it.
+ * Answers a request to the service at the root address: its token selects the world. The routing suffix is removed from
+ * tokens in the request and added to tokens in the response, so the world never sees it.
  */
 export function answerRootRequest(
   worlds: Worlds,
   request: Request,
-  incoming: RoutedRequest,
+  incoming: HttpRequest,
 ): Response | Promise<Response> {
-  if (worlds.hasOnlyDefault)
-    return worlds.default.trackUse(() =>
-      deliverResponse(worlds.default, incoming, forward(worlds.default, request, incoming)),
-    )
+  if (worlds.hasOnlyDefault) return forward(worlds.default, request, incoming)
   let destination: Destination
   try {
     destination = worlds.route(tokenOf(request, worlds))
@@ -68,19 +71,14 @@ export function answerRootRequest(
     return serverResponse(worlds.default, 429, error.message)
   }
   const { world, isRouted, hint } = destination
-  if (!isRouted)
-    return world.trackUse(() => deliverResponse(world, incoming, withHint(forward(world, request, incoming), hint)))
-  const readHeader = (name: string) => request.headers.get(name)
-  const header = (name: string) =>
-    isCredential(name, world) ? toWorldHeader(world, readHeader(name)) : readHeader(name)
-  return world.trackUse(() => {
-    const response = forward(world, request, { ...incoming, path: toWorldPath(world, incoming.path) }, header)
-    const hasTokens = TOKENS_PATH.test(incoming.path) && request.method !== 'HEAD'
-    const routedResponse = hasTokens
-      ? Promise.resolve(response).then(response => withRoutedTokens(world, response))
-      : response
-    return deliverResponse(world, incoming, routedResponse)
-  })
+  if (!isRouted) return forward(world, request, incoming, response => withHint(response, hint))
+  const hasTokens = TOKENS_PATH.test(incoming.path) && request.method !== 'HEAD'
+  incoming.path = toWorldPath(world, incoming.path)
+  incoming.header = name => {
+    const value = request.headers.get(name)
+    return isCredential(name, world) ? toWorldHeader(world, value) : value
+  }
+  return forward(world, request, incoming, hasTokens ? response => withRoutedTokens(world, response) : undefined)
 }
 
 /** Answers a request to the service below a world's own address, where tokens are as the world knows them. */
@@ -88,26 +86,49 @@ export function answerWorldRequest(
   worlds: Worlds,
   world: ServedWorld,
   request: Request,
-  incoming: RoutedRequest,
+  incoming: HttpRequest,
 ): Response | Promise<Response> {
   const hint = tokenOf(request, worlds)?.endsWith(`.${world.name}`)
     ? `leave .${world.name} out below base_url`
     : undefined
-  return world.trackUse(() => deliverResponse(world, incoming, withHint(forward(world, request, incoming), hint)))
+  return forward(world, request, incoming, response => withHint(response, hint))
 }
 
+type Transform = (response: Response) => Response | Promise<Response>
+
+/** Answers a request by its world and delivers the response. `transform` changes the response before that. */
 function forward(
-  { name, sim }: ServedWorld,
+  world: ServedWorld,
   request: Request,
-  { clientAddress, path, waiterFor }: RoutedRequest,
-  header?: (name: string) => string | null,
+  incoming: HttpRequest,
+  transform?: Transform,
 ): Response | Promise<Response> {
-  const controlPath = name === DEFAULT_WORLD ? '/_sim' : `/_sim/worlds/${name}/_sim`
-  // By the address that was asked, as for the base_url of a world.
-  const controlUrl = () => `${new URL(request.url).origin}${controlPath}`
-  const answered = sim.answer(request, { clientAddress, path, waiterFor, header, control: controlUrl })
-  if (!(answered instanceof Promise)) return answered
-  return answered.catch((error: unknown) => unanswered(sim, `${request.method} ${path.split('?', 1)[0]}`, error))
+  const { name } = world
+  incoming.controlPath = name === DEFAULT_WORLD ? '/_sim' : `/_sim/worlds/${name}/_sim`
+  return world.trackUse(() => {
+    const response = world.sim.answer(request, incoming)
+    if (response instanceof Promise) return forwardAsync(world, request, incoming, response, transform)
+    const transformed = transform?.(response) ?? response
+    if (transformed instanceof Promise) return forwardAsync(world, request, incoming, transformed)
+    return incoming.deliver?.(world.sim, transformed) ?? transformed
+  })
+}
+
+async function forwardAsync(
+  { sim }: ServedWorld,
+  request: Request,
+  incoming: HttpRequest,
+  answering: Promise<Response>,
+  transform?: Transform,
+): Promise<Response> {
+  let response: Response
+  try {
+    response = await answering
+  } catch (error) {
+    response = unanswered(sim, `${request.method} ${incoming.path.split('?', 1)[0]}`, error)
+  }
+  if (transform !== undefined) response = await transform(response)
+  return incoming.deliver?.(sim, response) ?? response
 }
 
 /** Answers a request whose world was replaced while it waited. Throws every other error again. */
@@ -118,15 +139,6 @@ function unanswered({ clock }: Simulator, request: string, error: unknown): Resp
   return new Response(JSON.stringify({ detail }), { status: 500, headers })
 }
 
-function deliverResponse(
-  { sim }: ServedWorld,
-  { deliver }: RoutedRequest,
-  response: Response | Promise<Response>,
-): Response | Promise<Response> {
-  if (deliver === undefined) return response
-  return response instanceof Promise ? response.then(response => deliver(sim, response)) : deliver(sim, response)
-}
-
 /** An answer of the server itself, at the time of a world. */
 export function serverResponse({ sim }: ServedWorld, status: number, error: string, hint?: string): Response {
   const headers = {
@@ -135,6 +147,42 @@ export function serverResponse({ sim }: ServedWorld, status: number, error: stri
     ...(hint !== undefined && { 'x-sim-hint': hint }),
   }
   return new Response(JSON.stringify({ error }), { status, headers })
+}
+
+/** What concerns the server, whichever world a token selects. */
+const SERVER_PATH = /^(?:\/|\/_sim(?:\/(?:health|worlds(?:\/.*)?))?\/?)$/
+
+/** The world that a command at the root address is for: an API token selects it, and without one it is the default. */
+export function selectWorld(
+  worlds: Worlds,
+  request: Request,
+  path: string,
+  controlToken: string | undefined,
+): ServedWorld | Response {
+  const token = tokenOf(request, worlds)
+  if (worlds.hasOnlyDefault || SERVER_PATH.test(path) || token === undefined || token === controlToken)
+    return worlds.default
+  try {
+    const { world, hint } = worlds.route(token)
+    if (hint === undefined) return world
+    // A command to a world that is gone must not become one to another world.
+    return serverResponse(worlds.default, 404, `Failed to find the world of this token: ${hint}.`, hint)
+  } catch (error) {
+    if (!(error instanceof TooManyWorlds)) throw error
+    return serverResponse(worlds.default, 429, error.message)
+  }
+}
+
+export function worldNotFound(worlds: Worlds, name: string): Response {
+  const hint = worlds.explainMissing(name)
+  return withSecurityHeaders(serverResponse(worlds.default, 404, `Failed to find the world: ${hint}.`, hint))
+}
+
+/** Keeps other origins from loading an answer of the control plane as a script or an image. */
+export function withSecurityHeaders(response: Response): Response {
+  response.headers.set('cross-origin-resource-policy', 'same-origin')
+  response.headers.set('x-content-type-options', 'nosniff')
+  return response
 }
 
 function isCredential(name: string, { sim }: ServedWorld): boolean {
@@ -172,10 +220,8 @@ async function withRoutedTokens(world: ServedWorld, response: Response): Promise
   })
 }
 
-/** A token that is refused here and good elsewhere: the refusal stays as it is, and a header says so. */
-function withHint(response: Response | Promise<Response>, hint: string | undefined): Response | Promise<Response> {
-  if (hint === undefined) return response
-  if (response instanceof Promise) return response.then(response => withHint(response, hint))
-  if (response.status === 401) response.headers.set('x-sim-hint', hint)
+/** Adds a hint to the refusal of a token that another world or address accepts. */
+function withHint(response: Response, hint: string | undefined): Response {
+  if (hint !== undefined && response.status === 401) response.headers.set('x-sim-hint', hint)
   return response
 }

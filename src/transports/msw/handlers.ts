@@ -1,4 +1,4 @@
-/** Door: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
+/** Transport: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
 
 import { http } from 'msw'
 import { WireFaultResponse } from '../../faults/broken-response.ts'
@@ -8,11 +8,11 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import { withTeeableBody } from './teeable-body.ts'
 
 export interface HandlerOptions {
-  /** The address of the service that is played; a path prefix is part of it. */
+  /** The simulated address of the service, with its path prefix. */
   readonly baseUrl: string
-  /** One handler an endpoint, so that they can be listed and taken out one by one. One for all unless asked for. */
+  /** One handler per endpoint, so that they can be listed and removed one by one. Default: one handler for all. */
   readonly perEndpoint?: boolean
-  /** A path that the service does not have: its own 404, or on to other handlers and the network. */
+  /** Unknown paths: the service's 404, or other handlers and the network. Default: `answer`. */
   readonly unknown?: 'answer' | 'fallthrough'
 }
 
@@ -23,7 +23,7 @@ export interface HandlerOptions {
  * @example beforeAll(() => server.listen(listenOptions))
  */
 export const listenOptions = {
-  /** A `data:` address reaches nobody: the openai package asks one to learn what its `fetch` can do. */
+  /** A `data:` address sends no request: the openai package fetches one to test its `fetch`. */
   onUnhandledRequest(request: Request, print: { error(): void }): void {
     if (!request.url.startsWith('data:')) print.error()
   },
@@ -39,13 +39,13 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /**
  * Handlers that answer everything below `baseUrl` with the simulator. What `server.use()` puts before them wins.
  *
- * @throws RangeError when `baseUrl` is no absolute http address
+ * @throws RangeError if `baseUrl` is not an absolute http address
  * @example
  * const server = setupServer(...handlers(sim, { baseUrl: 'https://api.example.test' }))
  * beforeAll(() => server.listen(listenOptions))
  */
 export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
-  // Without types the second argument is easily left out; what it is for is not.
+  // JavaScript callers may forget the second argument.
   if (typeof options?.baseUrl !== 'string') {
     throw new RangeError(
       "Failed to make handlers: there is no baseUrl. Give the address of the service, as in handlers(sim, { baseUrl: 'https://api.example.test' }).",
@@ -81,7 +81,7 @@ export function handlers(sim: Simulator, options: HandlerOptions): Handler[] {
   ]
 }
 
-/** A handler that throws answers 500, so a connection that breaks has to be said in MSW's own way. */
+/** A handler that throws answers 500, so a broken connection is `Response.error()`. */
 function toMswResponse(sim: Simulator, answer: Response, request: Request): Response | Promise<Response> {
   if (!(answer instanceof WireFaultResponse)) return withTeeableBody(answer)
   return sim.deliverFault(answer, request).then(withTeeableBody, () => Response.error())

@@ -1,10 +1,10 @@
-/** Bodies that MSW can keep a copy of without being in a client's way. */
+/** Bodies that MSW can copy without blocking the client. */
 
 /**
- * The same answer with a body whose copies do not wait for each other. Where a stream is split in two, cancelling one half
- * ends only when the other is cancelled too; MSW 2 splits every answer and never reads its half, so a client that awaits
- * the cancelling, as the openai package does before it retries, would wait for ever, and the world would not hear of it.
- * Here every piece comes when the first copy asks for it, and who leaves takes the body along unless another copy is read.
+ * Returns the same response with a body whose copies do not wait for each other. If a stream is teed, cancelling one half
+ * ends only when the other half is cancelled too. MSW 2 tees every response and never reads its half. A client that awaits
+ * the cancellation, as the openai package does before it retries, would wait forever, and the world would not notice.
+ * Here the first copy that reads pulls each piece. A cancelled copy cancels the body unless another copy is being read.
  */
 export function withTeeableBody(answer: Response): Response {
   if (answer.body === null) return answer
@@ -18,7 +18,7 @@ class SharedBody {
   readonly #chunks: Uint8Array<ArrayBuffer>[] = []
   #pendingRead: Promise<void> | undefined
   #isDone = false
-  /** Copies that somebody reads. */
+  /** Copies that have a reader. */
   readonly #activeCopies = new Set<object>()
 
   constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
@@ -61,12 +61,12 @@ function createCopy(shared: SharedBody, start: number): ReadableStream<Uint8Arra
       const chunk = await shared.chunkAt(index, copy)
       if (chunk !== undefined) {
         index++
-        // A stream takes what is put into it away from everybody else.
+        // Enqueueing transfers the buffer, so each copy gets its own.
         controller.enqueue(chunk.slice())
         return
       }
       controller.close()
-      // Who reads into a buffer of his own waits for an answer to that.
+      // A reader with its own buffer waits for this.
       controller.byobRequest?.respond(0)
     },
     cancel: reason => shared.cancelCopy(copy, reason),

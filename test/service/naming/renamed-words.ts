@@ -58,9 +58,8 @@ export function namedHeaders(headers: Headers): Headers {
 
 /** What a client of the neutral words would have been told. */
 export function neutralText(text: string): string {
-  // As a noun before another a word stands for one.
-  const words = Object.values(PROFILE).flatMap(words => Object.entries(words))
-  return [...words, ['hosted', 'qq-box'] as const]
+  return Object.values(PROFILE)
+    .flatMap(words => Object.entries(words))
     .sort(([, a], [, b]) => b.length - a.length)
     .reduce((said, [neutral, word]) => said.replaceAll(word, neutral), text)
 }

@@ -1,0 +1,90 @@
+/** Which part of a server answers a request: the service of a world, the control plane, or a guard. */
+import type { IncomingMessage } from 'node:http'
+import { type GuardRefusal, originGuard, serviceGuard } from '../../control/guards.ts'
+import type { Control } from '../../control/index.ts'
+import type { ServedWorld, Worlds } from '../../simulator/worlds.ts'
+import { isPoll, PollingClients } from './polling-clients.ts'
+import type { ServerRequest } from './server-request.ts'
+import {
+  answerRootRequest,
+  answerWorldRequest,
+  isControlPath,
+  parseWorldPath,
+  selectWorld,
+  serverResponse,
+  tokenOf,
+  type WorldPath,
+  withSecurityHeaders,
+  worldNotFound,
+} from './world-routing.ts'
+
+type Answered = Response | Promise<Response>
+
+interface ControlAccess {
+  /** Rejects a request without the control token, if the server requires one. */
+  checkToken(incoming: IncomingMessage): GuardRefusal | undefined
+  readonly controlToken: string | undefined
+}
+
+export class RequestRouter {
+  readonly #worlds: Worlds
+  readonly #control: Control
+  readonly #access: ControlAccess
+  readonly #pollingClients: PollingClients
+
+  constructor(worlds: Worlds, control: Control, access: ControlAccess) {
+    this.#worlds = worlds
+    this.#control = control
+    this.#access = access
+    this.#pollingClients = new PollingClients(worlds)
+  }
+
+  answer(request: Request, incoming: ServerRequest): Answered {
+    const { path } = incoming
+    const worldPath = parseWorldPath(path)
+    if (isControlPath(worldPath?.path ?? path)) return this.#answerControl(request, incoming, worldPath)
+    const rejection = serviceGuard(incoming.incoming, () => tokenOf(request, this.#worlds) !== undefined)
+    if (rejection !== undefined) return this.#reject(this.#worlds.default, rejection)
+    if (worldPath === undefined) return answerRootRequest(this.#worlds, request, incoming)
+    return this.#answerWorld(request, incoming, worldPath)
+  }
+
+  #answerWorld(request: Request, incoming: ServerRequest, { name, path }: WorldPath): Answered {
+    const world = this.#worlds.get(name)
+    if (world === undefined) return worldNotFound(this.#worlds, name)
+    incoming.path = path
+    const { headers } = incoming.incoming
+    if (headers['x-sim-client'] !== 'scenario') return answerWorldRequest(this.#worlds, world, request, incoming)
+    // A number is enough to read the response to another client, so a poll is guarded as the control plane is.
+    const rejection =
+      this.#access.checkToken(incoming.incoming) ?? (isPoll(headers) ? originGuard(incoming.incoming) : undefined)
+    return rejection === undefined
+      ? this.#pollingClients.answer(world, request, incoming)
+      : this.#reject(world, rejection)
+  }
+
+  #answerControl(request: Request, incoming: ServerRequest, worldPath: WorldPath | undefined): Answered {
+    const worlds = this.#worlds
+    const target = worldPath?.path ?? incoming.path
+    const pathname = target.split('?', 1)[0]!
+    // Health and the root reveal nothing worth a token, and probes have none.
+    const isOpen = pathname === '/' || pathname === '/_sim/health' || pathname === '/_sim/health/'
+    const rejection =
+      (pathname === '/' ? undefined : originGuard(incoming.incoming)) ??
+      (isOpen ? undefined : this.#access.checkToken(incoming.incoming))
+    if (rejection !== undefined) return this.#reject(worlds.default, rejection)
+    const world =
+      worldPath === undefined
+        ? selectWorld(worlds, request, pathname, this.#access.controlToken)
+        : worlds.get(worldPath.name)
+    if (world === undefined) return worldNotFound(worlds, worldPath!.name)
+    if (world instanceof Response) return withSecurityHeaders(world)
+    incoming.path = target
+    const response = world.trackUse(() => this.#control.answer(world.sim, request, incoming))
+    return response instanceof Promise ? response.then(withSecurityHeaders) : withSecurityHeaders(response)
+  }
+
+  #reject(world: ServedWorld, { status, message }: GuardRefusal): Response {
+    return withSecurityHeaders(serverResponse(world, status, message))
+  }
+}

@@ -1,0 +1,83 @@
+/** What the server knows of a request beside the `Request` itself. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIP, type Socket } from 'node:net'
+import { WireFaultResponse } from '../../faults/broken-response.ts'
+import type { ResponseWaiter } from '../../service/endpoint.ts'
+import { type HoldingWaiter, toPathAndQuery, type WaiterClock } from '../../service/http/request-context.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
+import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-clients.ts'
+import { createLatencyWaiter, type Latency } from './latency.ts'
+import type { HttpRequest } from './world-routing.ts'
+
+/** What all requests of a server share. */
+export interface ServerContext {
+  /** Default: `scaled` on a scaled clock, otherwise `instant`. */
+  readonly latency: Latency | undefined
+  readonly halfOpen: HalfOpenConnections
+  /** Connections on which no response will ever come. */
+  readonly hangingSockets: Set<Socket>
+  /** Takes the client's address from X-Forwarded-For. */
+  readonly trustProxy: boolean
+}
+
+/** A class, because every request has one: its methods cost nothing until a response waits or breaks. */
+export class ServerRequest implements HttpRequest {
+  readonly incoming: IncomingMessage
+  readonly clientAddress: string | undefined
+  path: string
+  header: HttpRequest['header']
+  controlPath: string | undefined
+  mayStream: boolean
+  readonly #outgoing: ServerResponse
+  readonly #server: ServerContext
+
+  constructor(request: Request, incoming: IncomingMessage, outgoing: ServerResponse, server: ServerContext) {
+    this.incoming = incoming
+    this.clientAddress = clientAddressOf(incoming, server.trustProxy)
+    this.path = toPathAndQuery(request.url)
+    this.header = undefined
+    this.controlPath = undefined
+    this.mayStream = false
+    this.#outgoing = outgoing
+    this.#server = server
+  }
+
+  waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
+    this.mayStream = true
+    const { halfOpen, latency } = this.#server
+    const waiter = createLatencyWaiter(latency, defaultWaiter, clock)
+    return new DisconnectAwareWaiter(halfOpen, this.incoming.socket, waiter)
+  }
+
+  deliver(sim: Simulator, response: Response): Response | Promise<Response> {
+    if (response instanceof WireFaultResponse) return this.#deliverFault(sim, response)
+    // To look at the headers costs a twentieth of a create.
+    return this.mayStream ? cutWhenBroken(response, this.#outgoing) : response
+  }
+
+  async #deliverFault({ clock: { speed } }: Simulator, response: WireFaultResponse): Promise<Response> {
+    const { halfOpen, hangingSockets, latency = speed === undefined ? 'instant' : 'scaled' } = this.#server
+    const pace = latency === 'real' ? 1 : latency === 'scaled' ? speed : undefined
+    const trackWait = <Value>(wait: Promise<Value>) => halfOpen.trackWait(this.incoming.socket, wait)
+    const options = { pace, hangingSockets, trackWait }
+    const delivered = await deliverFaultToSocket(response, this.incoming, this.#outgoing, options)
+    return cutWhenBroken(delivered, this.#outgoing)
+  }
+}
+
+function clientAddressOf(incoming: IncomingMessage, trustProxy: boolean): string | undefined {
+  if (trustProxy) {
+    const first = String(incoming.headers['x-forwarded-for'] ?? '')
+      .split(',', 1)[0]!
+      .trim()
+    if (isIP(first) !== 0) return toIPv4(first)
+  }
+  const { remoteAddress } = incoming.socket
+  return remoteAddress === undefined ? undefined : toIPv4(remoteAddress)
+}
+
+/** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
+function toIPv4(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address
+}
