@@ -105,7 +105,7 @@ test('a pending request is listed with cause and end until it is answered', asyn
   await report({ url: one.server.url })
   for (const spy of spies) spy.mockRestore()
   expect(written).toEqual([
-    `POST /v1/compat/chat/completions (acme/chat) waits since ${waits.since} for ${waits.for}, which comes at ${listedNow.until}.\n`,
+    `POST /v1/compat/chat/completions (acme/chat) has waited since ${waits.since} for ${waits.for}, which comes at ${listedNow.until}.\n`,
   ])
   expect(sim.digest).toBe(digest)
   await one.command('/_sim/clock/advance', { to: listedNow.until })
