@@ -21,15 +21,10 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [folder('lib')],
   [folder('kernel')],
   [{ ...folder('data'), data: /^profiles\/[\w-]+\.json$/ }],
-  [
-    simulation(
-      'context',
-      ...['context.ts', 'part.ts', 'ports/', 'events.ts'],
-      // Ports that a lower part declares, and a higher part implements.
-      ...['account/observer.ts', 'account/chaos-draws.ts', 'fleet/tenants.ts', 'deployments/work.ts'],
-    ),
-  ],
+  [simulation('context', ...['context.ts', 'part.ts', 'event-names.ts', 'step-observer.ts', 'command-error.ts'])],
   [simulation('load')],
+  // Sinks: the parts write to them what a report or a log needs.
+  [simulation('recording')],
   [simulation('account')],
   [simulation('fleet')],
   [simulation('deployments')],
@@ -37,10 +32,8 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [simulation('inference')],
   [simulation('batches')],
   [simulation('operations')],
-  // Sinks: they record what the parts report, and are below the world that has them.
-  [simulation('recording', 'recording/', 'reporting/history.ts', 'reporting/deployment-logs.ts')],
-  [simulation('world', 'world.ts', 'archived-classes.ts', 'journal-kinds.ts')],
-  [simulation('reporting'), simulation('invariants'), simulation('start-from-fixture', 'start-from-fixture.ts')],
+  [simulation('world', 'world.ts', 'events.ts', 'start-from-fixture.ts', 'archived-classes.ts', 'journal-kinds.ts')],
+  [simulation('reporting'), simulation('invariants')],
   [folder('service/media')],
   [folder('service')],
   [folder('faults'), folder('clock')],

@@ -28,7 +28,7 @@ import {
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { Instances } from './instances.ts'
-import { ENGINE_CRASH_REASON, type InstanceOwner, type InstanceState } from './instances.ts'
+import { ENGINE_CRASH, type InstanceOwner, type InstanceState } from './instances.ts'
 import type { AccountModels } from './model-versions.ts'
 import type { AdapterFollower, Scaler, WorkPorts } from './work.ts'
 
@@ -571,7 +571,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     const row = this.#table.writable(ordinal)
     row.remainingCrashes = times - 1
     this.#context.recordCommand(row, 'deployment.crashed', { times })
-    instances.crash(oldest, ENGINE_CRASH_REASON)
+    instances.crash(oldest, ENGINE_CRASH)
     return true
   }
 

@@ -16,7 +16,7 @@ import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import { invalidImageReason, memoryShortage } from '../fleet/weights.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
-import { type InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
+import { type InstanceStage, InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import type { BatchWork, RequestWork } from './work.ts'
 
@@ -42,8 +42,8 @@ const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
 
-/** Why an engine exits that was told to. */
-export const ENGINE_CRASH_REASON = 'engine exited with code 1'
+/** The exit of an engine that a command or an earlier crash brought about. */
+export const ENGINE_CRASH: Loss = { cause: 'engine_exit', reason: 'engine exited with code 1' }
 
 /** A LoRA adapter in a slot of an instance. */
 export interface ResidentAdapter {
@@ -252,10 +252,10 @@ export class Instances implements TenantKind {
         this.#onPullRefused(ordinal, instance)
         return
       case 'instance.imageTimedOut':
-        this.lose([ordinal], 'the image registry did not answer')
+        this.lose([ordinal], { cause: 'registry', reason: 'the image registry did not answer' })
         return
       case 'instance.downloadTimedOut':
-        this.lose([ordinal], 'the hub did not answer')
+        this.lose([ordinal], { cause: 'hub', reason: 'the hub did not answer' })
         return
       case 'instance.weightsPulled':
         this.#parts.downloads.end(instance)
@@ -265,7 +265,7 @@ export class Instances implements TenantKind {
         this.#onOutOfMemory(instance)
         return
       case 'instance.engineExited':
-        this.crash(ordinal, this.#exitReason(instance))
+        this.crash(ordinal, { cause: 'engine_exit', reason: this.#exitReason(instance) })
         return
       case 'instance.loaded':
         this.#warmUp(ordinal, instance)
@@ -274,7 +274,7 @@ export class Instances implements TenantKind {
         this.#becomeReady(instance)
         break
       case 'instance.overdue':
-        this.lose([ordinal], 'it was not ready in time')
+        this.lose([ordinal], { cause: 'not_ready_in_time', reason: 'it was not ready in time' })
         return
       case 'instance.drained':
         this.#finish(ordinal)
@@ -299,22 +299,23 @@ export class Instances implements TenantKind {
   }
 
   /** Instances die with what carried them; their deployment asks for others. */
-  lose(ordinals: readonly number[], reason: string): void {
-    this.#removeLost(ordinals, 'instance.lost', reason)
+  lose(ordinals: readonly number[], loss: Loss): void {
+    this.#removeLost(ordinals, 'instance.lost', loss)
   }
 
   /** The engine of an instance exits; its deployment starts another, later each time it happens again. */
-  crash(ordinal: number, reason: string): void {
-    this.#removeLost([ordinal], 'instance.crashed', reason)
+  crash(ordinal: number, loss: Loss): void {
+    this.#removeLost([ordinal], 'instance.crashed', loss)
   }
 
-  #removeLost(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', reason: string): void {
+  #removeLost(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', loss: Loss): void {
+    const { reason } = loss
     // Whoever is lost in one blow is lost before anybody asks for another: replacements must not count as losses.
     const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
     for (const { ordinal, row } of lostInstances) {
       this.#context.record(this.#table.writable(ordinal), kind, { reason, state: row.state })
       if (row.state === 'ready') this.#ports.batches.onInstanceLost(row.deployment)
-      this.#remove(ordinal, reason)
+      this.#remove(ordinal, loss)
     }
     for (const deployment of new Set(lostInstances.map(({ row }) => row.deployment))) {
       const lostActive = lostInstances.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
@@ -417,7 +418,7 @@ export class Instances implements TenantKind {
       return
     }
     if (!isCached && node.diskFull) {
-      this.lose([ordinal], `no space left on ${node.id}`)
+      this.lose([ordinal], { cause: 'disk', reason: `no space left on ${node.id}` })
       return
     }
     this.#context.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
@@ -460,7 +461,7 @@ export class Instances implements TenantKind {
     const argsProblem = deployments.engineArgsProblem(deployments.read(instance.deployment))
     if (argsProblem !== undefined) return `engine exited with code 2: ${argsProblem}`
     deployments.writable(instance.deployment).remainingCrashes--
-    return ENGINE_CRASH_REASON
+    return ENGINE_CRASH.reason
   }
 
   #onOutOfMemory(instance: InstanceRow): void {
@@ -506,7 +507,7 @@ export class Instances implements TenantKind {
     this.#parts.placement.scheduleRound()
   }
 
-  #remove(ordinal: number, lossReason?: string): void {
+  #remove(ordinal: number, loss?: Loss): void {
     const instance = this.#table.writable(ordinal)
     this.#context.cancel(instance.next)
     this.#context.cancel(instance.readyDeadlineEvent)
@@ -516,10 +517,10 @@ export class Instances implements TenantKind {
     else this.#parts.placement.dequeue(ordinal)
     const deployment = this.#ports.deployments.writable(instance.deployment)
     deployment.instances = deployment.instances.filter(other => other !== ordinal)
-    this.#parts.history.onInstanceEnded(deployment, instance.timeline, lossReason)
+    this.#parts.history.onInstanceEnded(deployment, instance.timeline, loss?.cause)
     this.#ports.deployments.countMove(instance.deployment, instance.state, undefined)
     this.#parts.gpuQuotas.release(deployment.gpu, deployment.numGpus)
-    this.#ports.inferenceRequests.onInstanceLost(ordinal, lossReason ?? 'its instance was stopped')
+    this.#ports.inferenceRequests.onInstanceLost(ordinal, loss?.reason ?? 'its instance was stopped')
     this.#table.remove(ordinal)
     this.#ports.deployments.updateMeter(instance.deployment)
     if (instance.state === 'ready') this.#ports.deployments.onCapacityChanged(instance.deployment)

@@ -13,6 +13,7 @@ import type { Placement } from '../fleet/placement.ts'
 import { toRentalOrdinal } from '../fleet/tenants.ts'
 import { XIDS } from '../fleet/xid.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
+import type { Loss } from '../recording/instance-timeline.ts'
 import type { Rentals } from '../rentals/rentals.ts'
 
 /** The parts below that it uses. */
@@ -46,7 +47,7 @@ export class OperationEffects {
   crash(ordinal: number, kind: string): void {
     const row = this.#parts.nodes.writable(ordinal)
     if (row.state === 'down' || row.state === 'provisioning') return
-    this.#takeDown(ordinal, row, kind, `node ${row.id} crashed`)
+    this.#takeDown(ordinal, row, kind, { cause: 'node_crash', reason: `node ${row.id} crashed` })
   }
 
   /**
@@ -126,7 +127,7 @@ export class OperationEffects {
     if (full) {
       this.#parts.instances.lose(
         row.tenants.filter(one => one >= 0 && this.#parts.instances.read(one).ownRate > 0),
-        `no space left on ${row.id}`,
+        { cause: 'disk', reason: `no space left on ${row.id}` },
       )
     } else this.#parts.placement.scheduleRound()
   }
@@ -141,16 +142,16 @@ export class OperationEffects {
     if (action === 'service') row.needService |= bit
     this.#context.recordCommand(row, 'gpu.failed', { gpu, xid, action })
     this.#parts.nodes.updateFreeGpus(ordinal)
-    const reason = `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}`
+    const loss: Loss = { cause: 'gpu', reason: `GPU ${gpu} of ${row.id}: XID ${xid}, ${title}` }
     const instancesOnGpu = row.tenants.filter(one => one >= 0 && (this.#parts.instances.read(one).gpus & bit) !== 0)
     // Where only the program is to be started again, its end is a crash of the engine.
-    if (action !== 'restart') this.#parts.instances.lose(instancesOnGpu, reason)
-    else for (const one of instancesOnGpu) this.#parts.instances.crash(one, reason)
+    if (action !== 'restart') this.#parts.instances.lose(instancesOnGpu, loss)
+    else for (const one of instancesOnGpu) this.#parts.instances.crash(one, loss)
     const rentalsOnGpu = row.tenants
       .map(toRentalOrdinal)
       .filter(one => one >= 0 && (this.#parts.rentals.read(one).gpus & bit) !== 0)
     // A program that is to be started again is its user's own: the machine goes on.
-    if (action !== 'restart') this.#parts.rentals.lose(rentalsOnGpu, reason)
+    if (action !== 'restart') this.#parts.rentals.lose(rentalsOnGpu, loss)
   }
 
   /** False for a GPU that needs service, which a reset does not mend. */
@@ -198,14 +199,14 @@ export class OperationEffects {
   onDrainDeadline(ordinal: number): void {
     const row = this.#parts.nodes.writable(ordinal)
     row.drainEvent = 0
-    this.#loseTenants(row.tenants, `node ${row.id} was drained and its deadline passed`)
+    this.#loseTenants(row.tenants, { cause: 'other', reason: `node ${row.id} was drained and its deadline passed` })
   }
 
   /** The notice of a preemption is over. */
   onPreempted(ordinal: number): void {
     const row = this.#parts.nodes.writable(ordinal)
     row.next = 0
-    this.#takeDown(ordinal, row, 'node.preempted', `node ${row.id} was preempted`)
+    this.#takeDown(ordinal, row, 'node.preempted', { cause: 'preemption', reason: `node ${row.id} was preempted` })
     this.#parts.nodeAutoscaler.removeNode(ordinal, this.#parts.nodes.writable(ordinal))
     this.#parts.placement.scheduleRound()
   }
@@ -224,7 +225,7 @@ export class OperationEffects {
       this.#parts.nodes.updateFreeGpus(ordinal)
       lostTenants.push(...row.tenants)
     }
-    this.#loseTenants(lostTenants, `zone ${zone} is down`)
+    this.#loseTenants(lostTenants, { cause: 'zone', reason: `zone ${zone} is down` })
   }
 
   bringZoneUp(zone: string): void {
@@ -280,26 +281,26 @@ export class OperationEffects {
     )
   }
 
-  #takeDown(ordinal: number, row: NodeRow, kind: string, reason: string): void {
+  #takeDown(ordinal: number, row: NodeRow, kind: string, loss: Loss): void {
     row.state = 'down'
     this.#context.cancel(row.next)
     row.next = 0
     this.#cancelDrainDeadline(row)
     this.#context.recordCommand(row, kind)
     this.#parts.nodes.updateFreeGpus(ordinal)
-    this.#loseTenants(row.tenants, reason)
+    this.#loseTenants(row.tenants, loss)
   }
 
   /** Whatever ran on what is gone is lost. */
-  #loseTenants(tenants: readonly number[], reason: string): void {
+  #loseTenants(tenants: readonly number[], loss: Loss): void {
     const { instances, rentals } = this.#parts
     instances.lose(
       tenants.filter(one => one >= 0),
-      reason,
+      loss,
     )
     rentals.lose(
       tenants.map(toRentalOrdinal).filter(one => one >= 0),
-      reason,
+      loss,
     )
   }
 

@@ -13,7 +13,6 @@ import {
   type InstanceTimeline,
   LOSS_CAUSES,
   type LossCause,
-  lossCause,
 } from './instance-timeline.ts'
 
 /** Events whose number a report tells. */
@@ -150,9 +149,9 @@ export class UsageHistory {
     return log.at(line, 2) !== row.effectiveInstances || isOdd(log.at(line, 3)) !== isBusy
   }
 
-  /** An instance has left; with a reason when it was lost. */
-  onInstanceEnded(row: RecordedDeployment, timeline: Readonly<InstanceTimeline>, reason: string | undefined): void {
-    const causeIndex = reason === undefined ? -1 : LOSS_CAUSES.indexOf(lossCause(reason))
+  /** An instance has left; with a cause if it was lost. */
+  onInstanceEnded(row: RecordedDeployment, timeline: Readonly<InstanceTimeline>, cause: LossCause | undefined): void {
+    const causeIndex = cause === undefined ? -1 : LOSS_CAUSES.indexOf(cause)
     const { pending, placed, pulling, pulled, loading, warming, ready, draining } = timeline
     const { now } = this.#context.clock
     const line = [

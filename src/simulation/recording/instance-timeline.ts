@@ -71,23 +71,23 @@ export class InstanceTimeline implements Record<InstanceStage, Micros> {
   }
 }
 
-/** How the reason reads with which an instance was lost, by what it was lost to. */
-const CAUSE_PATTERNS = {
-  node_crash: /^node .* crashed$/,
-  preemption: /^node .* was preempted$/,
-  gpu: /^GPU \d/,
-  zone: /^zone /,
-  disk: /^no space left/,
-  registry: /^the image registry/,
-  hub: /^the hub/,
-  not_ready_in_time: /^it was not ready/,
-  engine_exit: /^engine exited/,
-  other: /^/,
-} as const satisfies Readonly<Record<string, RegExp>>
-export type LossCause = keyof typeof CAUSE_PATTERNS
-export const LOSS_CAUSES = Object.keys(CAUSE_PATTERNS) as LossCause[]
+/** What an instance can be lost to. The history keeps the positions. */
+export const LOSS_CAUSES = [
+  'node_crash',
+  'preemption',
+  'gpu',
+  'zone',
+  'disk',
+  'registry',
+  'hub',
+  'not_ready_in_time',
+  'engine_exit',
+  'other',
+] as const
+export type LossCause = (typeof LOSS_CAUSES)[number]
 
-/** What an instance was lost to, by the reason it was given; `other` for one that reads like none. */
-export function lossCause(reason: string): LossCause {
-  return LOSS_CAUSES.find(kind => CAUSE_PATTERNS[kind].test(reason))!
+/** The loss of an instance or a rental: a code for reports, and a text for people. */
+export interface Loss {
+  readonly cause: LossCause
+  readonly reason: string
 }

@@ -17,6 +17,7 @@ import type { Placement } from '../fleet/placement.ts'
 import { type GpuRequest, type TenantKind, toTenantId } from '../fleet/tenants.ts'
 import { invalidImageReason } from '../fleet/weights.ts'
 import type { UsageHistory } from '../recording/history.ts'
+import type { Loss } from '../recording/instance-timeline.ts'
 import { countsAgainstQuota, type RentalKind, RentalRow, type RentalState } from './rental-row.ts'
 
 const ID = purpose('rental.id')
@@ -214,7 +215,7 @@ export class Rentals implements TenantKind {
   }
 
   /** What carried these has gone. */
-  lose(ordinals: readonly number[], reason: string): void {
+  lose(ordinals: readonly number[], { reason }: Loss): void {
     const { profile } = this.#context
     const { ledger } = this.#parts
     // On a suspended account nothing starts.

@@ -346,7 +346,7 @@ describe('a law that is broken on purpose is named:', () => {
       const { sim, own } = rented()
       expect(
         named(sim, () => {
-          sim.world.rentals.lose([0], 'its node crashed')
+          sim.world.rentals.lose([0], { cause: 'node_crash', reason: 'its node crashed' })
           own().failReason = ''
         }),
       ).toEqual(['I6'])
