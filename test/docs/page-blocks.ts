@@ -1,7 +1,7 @@
 /** The blocks of code of a page, and processes that run them as a reader does: with the package installed. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
 import { installed, packageIn } from '../e2e/installed-package.ts'
@@ -30,6 +30,20 @@ export function blockWith(blocks: readonly Block[], text: string): string {
   const found = blocks.filter(({ code }) => code.includes(text))
   if (found.length !== 1) throw new Error(`${found.length} blocks contain '${text}'`)
   return found[0]!.code
+}
+
+/** Runs TypeScript of a page with Node against the source of the package; resolves with what it printed. */
+export async function runSource(name: string, code: string): Promise<string> {
+  const folder = resolve('.tmp/pages-run')
+  mkdirSync(folder, { recursive: true })
+  const file = join(mkdtempSync(join(folder, 'run-')), `${name}.mts`)
+  writeFileSync(file, code)
+  try {
+    const { stdout } = await run(process.execPath, ['--conditions=modelhost-sim-source', '--import', 'tsx', file])
+    return stdout
+  } finally {
+    rmSync(dirname(file), { recursive: true, force: true })
+  }
 }
 
 /** A folder in which the package is installed, and what runs there. */
