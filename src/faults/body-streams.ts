@@ -1,13 +1,13 @@
-/** Bodies to which something happens on their way, each piece as it comes. Whoever leaves is heard where they come from. */
+/** Bodies that are changed chunk by chunk. If the client cancels, the source is cancelled. */
 import { createConnectionClosedError } from '../lib/connection-closed.ts'
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>
 
-/** The first bytes of a body, and never all of it, or nothing would be missing; then it fails as `fetch` has it. */
+/** Returns the first bytes of a body, at least one byte short of all, followed by the error of a closed connection. */
 export function truncateBody(body: Body, after: number): Body {
   const reader = body.getReader()
   let remaining = after
-  // The last byte that came: it goes on when there is another.
+  // The last received byte. It is sent only after a further byte arrives.
   let lastByte = new Uint8Array(0)
   return new ReadableStream(
     {
@@ -30,7 +30,7 @@ export function truncateBody(body: Body, after: number): Body {
   )
 }
 
-/** A body each of whose pieces is changed. */
+/** Returns a body whose chunks are those of `body` after `change`. */
 export function mapBody(body: Body, change: (piece: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>): Body {
   const reader = body.getReader()
   return new ReadableStream(

@@ -1,15 +1,15 @@
-/** What a client in this process sees of a broken answer: what its `fetch` would do. */
+/** Delivers a wire fault to a client in this process, as `fetch` would. */
 import type { Micros } from '../kernel/duration.ts'
 import { truncateBody } from './body-streams.ts'
 import { chunkSchedule, isEventStream, type WireFaultResponse } from './broken-response.ts'
 
-/** Waits for the client's clock; rejects when the client gives up or its world is gone. */
+/** Waits on the clock. It rejects if the client aborts or the world ends. */
 export type ClientSleep = (delay: Micros) => Promise<void>
 
 /**
- * The answer as it arrives, in its time.
+ * Returns the response that the client receives, at its time.
  *
- * @throws TypeError `fetch failed` with `cause.code`, as Node's fetch does, where no answer arrives
+ * @throws TypeError `fetch failed` with `cause.code`, as Node's fetch does, if no response arrives
  */
 export async function deliverFaultInProcess(answer: WireFaultResponse, sleep: ClientSleep): Promise<Response> {
   const { outcome } = answer
@@ -38,7 +38,7 @@ function fetchError(message: string, code: string, details: object): TypeError {
   return new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code, ...details }) })
 }
 
-/** The same with all of its body in one piece. */
+/** Returns the response with its body in one chunk. */
 async function withBufferedBody(answer: WireFaultResponse): Promise<Response> {
   return new Response(await answer.arrayBuffer())
 }
@@ -47,7 +47,7 @@ function withBody(answer: WireFaultResponse, body: ReadableStream<Uint8Array>): 
   return new Response(body, { status: answer.status, headers: answer.headers })
 }
 
-/** The pieces come in their time whether somebody reads or not: a connection has room for what waits. */
+/** Returns the body in timed chunks. They do not wait for the reader, because a connection has buffers. */
 function throttledBody({ body }: Response, bytesPerSecond: number, sleep: ClientSleep): ReadableStream<Uint8Array> {
   const reader = body!.getReader()
   let isOpen = true

@@ -1,40 +1,39 @@
-/** Faults of the wire: the rules of one simulator, and what stands around its operations because of them. */
+/** The fault rules of a simulator, and the middleware that applies them to its operations. */
 
 import { type Micros, micros } from '../kernel/duration.ts'
 import type { Entry } from '../kernel/journal.ts'
-import { type EntityKey, purpose } from '../kernel/random.ts'
+import { purpose } from '../kernel/random.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { globOf } from '../lib/glob.ts'
 import type { Operations } from '../service/endpoint.ts'
 import type { Middleware, Next, RequestContext } from '../service/http/request-context.ts'
 import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind, FaultWorld } from './kinds/kind.ts'
-import { FaultError, type FaultRule, MODEL_FIELDS, type ParsedRule, parseRule } from './rules.ts'
+import { type ArmedRule, isActive, isTriggered, matches, type RequestFields, readFields } from './rule-matching.ts'
+import { FaultError, type FaultRule, type ParsedRule, parseRule } from './rules.ts'
 import { type PastWorld, WorldHistory } from './world-history.ts'
 
-const TRIGGER = purpose('fault.trigger')
 const SHAPE = purpose('fault.shape')
 /** How many numbers one hit may draw before it would draw those of the next. */
 const DRAWS_PER_HIT = 65_536
 
-/** A rule as it stands. */
+/** A fault rule and its counts. */
 export interface FaultView {
   readonly id: string
   readonly rule: FaultRule
   /** Requests that it matched while it was armed and in its window. */
   readonly matches: number
-  /** Requests that it befell. */
+  /** Requests that it changed. */
   readonly hits: number
 }
 
-/** A rule in the hands of who added it. */
+/** The handle of an added rule. */
 export interface FaultHandle extends FaultView {
   remove(): void
 }
 
 /**
- * The rules of faults of the wire. They are tried in the order in which they were added, and the first whose trigger
- * fires acts alone; each counts its own matches all the same.
+ * The fault rules of a simulator. They are tried in the order in which they were added. Only the first rule whose trigger
+ * fires acts; every rule counts its own matches.
  *
  * @example
  * const lost = sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })
@@ -42,37 +41,28 @@ export interface FaultHandle extends FaultView {
  * lost.remove()
  */
 export interface FaultControls {
-  /** Adds a rule. Throws FaultError, before anything has changed, for one that can not be. */
+  /** Adds a rule. Throws FaultError for an invalid rule, before anything has changed. */
   add(rule: FaultRule): FaultHandle
   list(): FaultView[]
-  /** The rule of this id. Throws FaultError where there is none. */
+  /** Returns the rule of this id. Throws FaultError for an unknown id. */
   get(id: string): FaultView
-  /** Throws FaultError where there is none. */
+  /** Removes a rule. Throws FaultError for an unknown id. */
   remove(id: string): void
   /** Removes every rule. */
   clear(): void
-}
-
-/** A rule and how far it has come; replaced as a whole whenever that changes. */
-interface ArmedRule extends ParsedRule {
-  readonly id: string
-  readonly key: EntityKey
-  readonly isArmed: boolean
-  readonly matches: number
-  readonly hits: number
 }
 
 interface Rules {
   readonly rules: readonly ArmedRule[]
   /** Rules that were added without a name. */
   readonly unnamed: number
-  /** How often each rule was added, by what chance knows it by. */
+  /** How often each rule was added, by the name under which it draws. */
   readonly added: Readonly<Record<string, number>>
 }
 
 const NO_RULES: Rules = { rules: [], unnamed: 0, added: {} }
 
-/** The rules of a simulator, how far each has come, and what stale reads look back on. */
+/** The rules of a simulator with their counts, and the past worlds for stale reads. */
 export interface FaultsState {
   readonly rules: Rules
   readonly past: readonly PastWorld[]
@@ -80,17 +70,14 @@ export interface FaultsState {
 
 const EMPTY_STATE: FaultsState = { rules: NO_RULES, past: [] }
 
-/** What rules are for. */
+/** What the fault rules need of a simulator. */
 export interface FaultsHost {
   readonly world: FaultWorld
   readonly operations: Operations
   operationOf(method: string, path: string): string | undefined
-  /** What the journal calls things that happen. */
+  /** The kinds of journal entries. */
   readonly kinds: readonly string[]
 }
-
-/** The fields of a request that a rule may ask for; a body is read only where one does. */
-type RequestFields = Readonly<Record<string, unknown>>
 
 export class Faults implements FaultControls {
   readonly #host: FaultsHost
@@ -101,8 +88,8 @@ export class Faults implements FaultControls {
   #unsubscribe: (() => void) | undefined
 
   /**
-   * @param initialState what was there before the first rules: in a fork, the rules of its origin
-   * @throws FaultError for a first rule that can not be
+   * @param initialState the state before the initial rules: in a fork, the rules of its origin
+   * @throws FaultError for an invalid initial rule
    */
   constructor(host: FaultsHost, initialRules: readonly FaultRule[] = [], initialState = EMPTY_STATE) {
     this.#host = host
@@ -120,19 +107,19 @@ export class Faults implements FaultControls {
     }
   }
 
-  /** What stands around the operations; undefined while there are no rules. */
+  /** The middleware around the operations; undefined if there are no rules. */
   get middleware(): Middleware<FaultWorld> | undefined {
     return this.#rules.rules.length === 0 ? undefined : this.#middleware
   }
 
-  /** Throws FaultError for a rule that can not be added now. */
+  /** Returns the parsed rule. Throws FaultError for a rule that can not be added now. */
   validate(rule: FaultRule): ParsedRule {
     const { world, operations, kinds } = this.#host
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
     const parsed = parseRule(rule, { operations, operationOf, kinds, clock: world.clock })
     const { name } = parsed.rule
     if (name !== undefined && this.#rules.rules.some(one => one.id === name)) {
-      throw new FaultError(`Failed to add the fault: $.name: there is a rule '${name}' already. Give another name.`)
+      throw new FaultError(`Failed to add the fault: $.name: duplicate name '${name}'. Give another name.`)
     }
     return parsed
   }
@@ -143,7 +130,7 @@ export class Faults implements FaultControls {
     const { rules, unnamed, added } = this.#rules
     const { name } = parsed.rule
     const id = name ?? this.#freeId()
-    // Never by the number of rules before it: taking one of those away must leave this one's draws alone.
+    // Not by the number of earlier rules: the removal of one of those must not change the draws of this rule.
     const chanceName = name ?? JSON.stringify(parsed.rule)
     const nth = added[chanceName] ?? 0
     const key = world.chance.key('fault', chanceName, nth)
@@ -177,18 +164,18 @@ export class Faults implements FaultControls {
     for (const { id } of this.#rules.rules) this.remove(id)
   }
 
-  /** Back to the rules of the start, for a world that is back there. */
+  /** Returns to the initial rules, for a world that was reset. */
   reset(): void {
     this.restore(this.#initialState)
     for (const rule of this.#initialRules) this.add(rule)
   }
 
-  /** What another simulator goes on with, or this one when it comes back to here. */
+  /** The state from which another simulator, or this one after a restore, continues. */
   get state(): FaultsState {
     return { rules: this.#rules, past: this.#history?.pastWorlds ?? [] }
   }
 
-  /** Goes on with other rules, for a world that goes on from where they were. */
+  /** Continues from another state, for a world that was restored with it. */
   restore({ rules, past }: FaultsState): void {
     this.#rules = rules
     this.#history = undefined
@@ -207,14 +194,14 @@ export class Faults implements FaultControls {
     const rule = rules.find(one => one.id === id)
     if (rule) return rule
     const ids = rules.map(({ id: known }) => known)
-    const advice = formatSuggestion(id, ids, 'faults.list() has those there are.')
-    throw new FaultError(`Failed to find the fault '${id}': there is no such rule. ${advice}`)
+    const advice = formatSuggestion(id, ids, 'faults.list() returns the rules.')
+    throw new FaultError(`Failed to find the fault '${id}': unknown rule. ${advice}`)
   }
 
   #createHandle(id: string): FaultHandle {
     const rules = () => this.#rules.rules
     let last = this.#getRule(id)
-    // What a rule has done can still be asked when it is gone.
+    // The handle of a removed rule still has its counts.
     const current = () => {
       last = rules().find(one => one.id === id && one.key === last.key) ?? last
       return last
@@ -229,13 +216,13 @@ export class Faults implements FaultControls {
         return current().hits
       },
       remove: () => {
-        // Not another of its name, and not twice: a test may clean up after a reset.
+        // Not another rule of the same name, and not twice: a test may clean up after a reset.
         if (rules().includes(current())) this.remove(id)
       },
     }
   }
 
-  /** Listens to the journal and keeps what was, as long as a rule needs it. */
+  /** Listens to the journal and keeps past worlds, if a rule needs them. */
   #subscribe(pastWorlds?: readonly PastWorld[]): void {
     const { world } = this.#host
     const { rules } = this.#rules
@@ -272,7 +259,7 @@ export class Faults implements FaultControls {
   readonly #middleware: Middleware<FaultWorld> = (passage, proceed) => {
     const relevantRules = this.#rules.rules.filter(({ operations }) => operations.has(passage.operationId))
     if (relevantRules.length === 0) return proceed()
-    // The request takes its place twice: where it meets its fault, and where it reaches its endpoint.
+    // The request waits for the clock twice: here, and before its endpoint.
     const entry = passage.enter()
     const readsBody = passage.endpoint.body !== undefined && relevantRules.some(({ rule }) => rule.model !== undefined)
     if (entry instanceof Promise || readsBody) return this.#applyAfterEntry(passage, proceed, entry, readsBody)
@@ -289,14 +276,14 @@ export class Faults implements FaultControls {
     return this.#applyRules(passage, proceed, readsBody ? await readFields(passage.request) : {})
   }
 
-  /** Counts the request for every rule that it matches, and lets the first whose trigger fires befall it. */
+  /** Counts the request for every matching rule, and applies the first rule whose trigger fires. */
   #applyRules(
     passage: RequestContext<FaultWorld>,
     proceed: Next<FaultWorld>,
     body: RequestFields,
   ): Response | Promise<Response> {
     const { world } = this.#host
-    // The world was reset while the request was on its way: its rules are gone.
+    // The world was reset while the request waited, so its rules no longer apply.
     if (passage.backend !== world) return proceed()
     const { now } = world.clock
     let triggered: ArmedRule | undefined
@@ -330,50 +317,6 @@ export class Faults implements FaultControls {
       worldBefore: (lag: Micros) => this.#history!.at(world.clock.now - lag),
     })
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
-  }
-}
-
-function isActive({ isArmed, from, until }: ArmedRule, now: Micros): boolean {
-  return isArmed && now >= from && now < until
-}
-
-function isTriggered(
-  { rule: { times, nth, every, chance }, hits, matches, key }: ArmedRule,
-  world: FaultWorld,
-): boolean {
-  if (times !== undefined) return hits < times
-  if (nth !== undefined) return matches === nth
-  if (every !== undefined) return matches % every === 0
-  return chance === undefined || world.chance.unit(key, TRIGGER, matches) < chance
-}
-
-function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>, body: RequestFields): boolean {
-  const { token, model, deployment } = rule
-  const { params, search } = context
-  if (token !== undefined) {
-    const bearer = context.header('authorization')?.replace(/^Bearer\s+/i, '')
-    if (bearer !== token && context.header('alt-api-key') !== token) return false
-  }
-  if (deployment !== undefined && !matchesName(deployment, params.deploy_id)) return false
-  if (model === undefined) return true
-  const query = new URLSearchParams(search)
-  const given = [params.model_name, query.get('model'), ...MODEL_FIELDS.map(field => body[field])]
-  return given.some(one => matchesName(model, one))
-}
-
-/** Whether a request names what a rule asks for; a model's owner may be left out, as the service does. */
-function matchesName(pattern: string, name: unknown): boolean {
-  if (typeof name !== 'string' || name === '') return false
-  return globOf(pattern)(name) || (!name.includes('/') && pattern.endsWith(`/${name}`))
-}
-
-async function readFields(request: Request): Promise<RequestFields> {
-  try {
-    const body: unknown = await request.clone().json()
-    return typeof body === 'object' && body !== null ? (body as RequestFields) : {}
-  } catch {
-    // What is no JSON names no model; its endpoint says what is wrong with it.
-    return {}
   }
 }
 

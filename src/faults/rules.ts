@@ -1,4 +1,4 @@
-/** A rule of a fault: what it befalls, when, and which fault it is. */
+/** Fault rules: which requests they change, when, and how. */
 import * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../kernel/duration.ts'
@@ -11,9 +11,9 @@ import { FAULT_KINDS } from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
-/** The texts that are a moment, as the source of a pattern for JSON Schema. */
+/** The texts that are a valid time, as a pattern for JSON Schema. */
 export const TIME_INPUT_PATTERN = `${DURATION_PATTERN}|^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+([Zz]|[+-]\\d\\d:?\\d\\d)$`
-/** A moment: a duration from now, ISO 8601 with an offset, or a Date. */
+/** A time: a duration from now, ISO 8601 with an offset, or a Date. */
 const timeInput = z
   .custom<Duration | Date>(
     value =>
@@ -27,7 +27,7 @@ const timeInput = z
     description: "As in '10m', or ISO 8601 with an offset",
   })
 
-/** Most characters of a pattern, and most patterns in a list: more than any real name or rule needs. */
+/** The maximum length of a pattern, and the maximum number of patterns in a list. */
 const PATTERN_MAX_LENGTH = 1000
 const PATTERNS_MAX = 1000
 const pattern = z.string().min(1).max(PATTERN_MAX_LENGTH)
@@ -85,22 +85,22 @@ export const RuleSchema = z.strictObject({
 })
 
 /**
- * What goes wrong on the wire, and when.
+ * A rule that changes what a client sees.
  *
  * `on` names operations (`createLlmDeployment`), patterns of them (`create*`, `*`) or routes (`POST /deploy/llm`). At
- * most one of `times` (the first n), `nth`, `every` (each n-th) and `chance` says which of the matching requests it
- * befalls; all of them when none does. `after` arms it with an event of the journal, `from` and `until` bound it in time.
+ * most one of `times` (the first n), `nth`, `every` (each n-th) and `chance` selects among the matching requests. Default:
+ * all of them. `after` arms the rule with a journal entry, `from` and `until` limit it in time.
  *
  * @example { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }
  * @example { on: 'GET /deploy/*', model: 'acme/chat', chance: 0.1, fault: { kind: 'latency', delay: '2s', jitter: '3s' } }
  */
 export type FaultRule = z.input<typeof RuleSchema>
-/** A fault: its kind and what it takes. */
+/** A fault: its kind and its fields. */
 export type Fault = FaultRule['fault']
 
-/** A rule that can not be: the message says where, and what would do. */
+/** An invalid rule. The message names the field and a remedy. */
 export class FaultError extends RangeError {
-  /** Where in the rule, where it is at one place, and what is wrong there. */
+  /** The path of the invalid field, if it is one field, and the problem. */
   readonly path: readonly PropertyKey[]
   readonly reason: string
 
@@ -111,21 +111,21 @@ export class FaultError extends RangeError {
   }
 }
 
-/** A rule with what is settled when it is added. */
+/** A rule with the values that are computed when it is added. */
 export interface ParsedRule {
-  /** As it was given, with what it left out. */
+  /** The rule with its defaults. */
   readonly rule: z.output<typeof RuleSchema>
-  /** The operations that it is on, and can befall. */
+  /** The operations of the rule to which its fault applies. */
   readonly operations: ReadonlySet<string>
   readonly from: Micros
   readonly until: Micros
 }
 
-/** What a rule is read against. */
+/** What the parser of a rule needs. */
 export interface RuleContext {
   readonly operations: Operations
   operationOf(method: string, path: string): string | undefined
-  /** What the journal calls things. */
+  /** The kinds of journal entries. */
   readonly kinds: readonly string[]
   readonly clock: Clock
 }
@@ -136,7 +136,7 @@ export const MODEL_FIELDS = ['model_name', 'model', 'base_model'] as const
 const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
 
 /**
- * Reads a rule.
+ * Parses a rule.
  *
  * @throws FaultError before anything has changed
  */
@@ -146,9 +146,9 @@ export function parseRule(input: unknown, context: RuleContext): ParsedRule {
 }
 
 /**
- * The same without a world: everything of a rule but its window, which a clock has to judge.
+ * Parses a rule without its time window, for which a clock is necessary.
  *
- * @throws FaultError that says at which path
+ * @throws FaultError with the path of the invalid field
  */
 export function parseRuleWithoutWindow(
   input: unknown,
@@ -162,7 +162,7 @@ export function parseRuleWithoutWindow(
   const rule = parsed.data
   const triggers = TRIGGERS.filter(name => rule[name] !== undefined)
   if (triggers.length > 1) {
-    throw invalidRule(`${triggers.join(' and ')} contradict each other. Give one of ${TRIGGERS.join(', ')}, or none.`)
+    throw invalidRule(`${triggers.join(' and ')} contradict each other. Give at most one of ${TRIGGERS.join(', ')}.`)
   }
   assertKnownKind(rule.after?.kind, context.kinds)
   const selected = new Set([rule.on].flat().flatMap(one => selectOperations(one, context)))
@@ -171,7 +171,7 @@ export function parseRuleWithoutWindow(
   return { rule, operations: applicable }
 }
 
-/** A rule for requests that name a deployment or a model is on some that can. What they name may be made later. */
+/** Rejects a rule for a deployment or a model if no request of its operations names one. The named one need not exist yet. */
 function assertCanMatch(
   { deployment, model }: z.output<typeof RuleSchema>,
   applicable: ReadonlySet<string>,
@@ -180,9 +180,10 @@ function assertCanMatch(
   const endpoints = [...applicable].map(name => operations[name] as AnyEndpoint)
   const names = [...applicable].slice(0, 3).join(', ')
   const cannotMatch = (place: string, what: string) =>
-    invalidRule(`no request of ${names} names ${what}, so it would never act. Leave it out, or name others in 'on'.`, [
-      place,
-    ])
+    invalidRule(
+      `no request of ${names} names ${what}, so the rule would never act. Leave it out, or name others in 'on'.`,
+      [place],
+    )
   if (deployment !== undefined && !endpoints.some(({ path }) => routeParamNames(path).includes('deploy_id'))) {
     throw cannotMatch('deployment', 'a deployment in its path')
   }
@@ -205,10 +206,10 @@ function selectOperations(selector: string, { operations, operationOf }: Omit<Ru
   if (operation !== undefined) return [operation]
   const known = selector.includes(' ') ? allOperations.map(([, { route }]) => route) : Object.keys(operations)
   const advice = formatSuggestion(selector, known, "'modelhost-sim endpoints' lists them; '*' is all of them.")
-  throw invalidRule(`there is no operation '${selector}'. ${advice}`, ['on'])
+  throw invalidRule(`unknown operation '${selector}'. ${advice}`, ['on'])
 }
 
-/** The operations that the fault can befall; a pattern may take in others. */
+/** Returns the operations to which the fault applies. A pattern may match others too. */
 function applicableOperations(
   fault: z.output<typeof RuleSchema>['fault'],
   selected: ReadonlySet<string>,
@@ -224,19 +225,17 @@ function applicableOperations(
   )
   if (mismatch !== undefined) throw invalidRule(mismatch.reason, ['fault', ...mismatch.path])
   const firstNames = [...selected].slice(0, 3).join(', ')
-  throw invalidRule(`'${fault.kind}' befalls ${scope}, and ${firstNames} is none. Name others in 'on'.`, ['fault'])
+  throw invalidRule(`'${fault.kind}' applies only to ${scope}, not to ${firstNames}. Name others in 'on'.`, ['fault'])
 }
 
 function toWindow({ from, until }: z.output<typeof RuleSchema>, clock: Clock): { from: Micros; until: Micros } {
   const start = from === undefined ? 0 : toMicros(from, clock)
   const end = until === undefined ? Number.POSITIVE_INFINITY : toMicros(until, clock)
   if (end <= clock.now) {
-    throw invalidRule(`that window has ended, at ${clock.iso(end)}, and it is ${clock.iso()}. Give a later one.`, [
-      'until',
-    ])
+    throw invalidRule(`the window ended at ${clock.iso(end)}, and it is ${clock.iso()}. Give a later time.`, ['until'])
   }
   if (end <= start) {
-    throw invalidRule(`the window ends at ${clock.iso(end)}, before it begins. Give one after 'from'.`, ['until'])
+    throw invalidRule(`the window ends at ${clock.iso(end)}, before it begins. Give a time after 'from'.`, ['until'])
   }
   return { from: start, until: end }
 }
@@ -245,11 +244,11 @@ function toMicros(time: Duration | Date, clock: Clock): Micros {
   return isDuration(time) ? clock.now + micros(time) : clock.elapsedAt(time as string | Date)
 }
 
-/** What has not happened yet is no mistake; what the journal never calls anything would never come. */
+/** Rejects an unknown kind, for which a rule would wait without end. */
 function assertKnownKind(kind: string | undefined, kinds: readonly string[]): void {
   if (kind === undefined || kinds.includes(kind)) return
   const advice = formatSuggestion(kind, kinds, "Give one that the journal has, as in 'deployment.running'.")
-  throw invalidRule(`nothing is of the kind '${kind}'. ${advice}`, ['after', 'kind'])
+  throw invalidRule(`unknown kind '${kind}'. ${advice}`, ['after', 'kind'])
 }
 
 function invalidRule(reason: string, path?: readonly PropertyKey[]): FaultError {

@@ -3,10 +3,10 @@ import { SECOND } from '../kernel/duration.ts'
 import type { Fault, FaultRule } from './rules.ts'
 
 /**
- * The wire's part of a profile's weather, as rules of chance: `weather-lost-answers`, `weather-errors`,
- * `weather-rate-limits` and `weather-slow-answers`, each as far as the pack that blows has it.
+ * Returns the fault rules of a profile's weather: `weather-lost-answers`, `weather-errors`, `weather-rate-limits` and
+ * `weather-slow-answers`, each if its chance in the active pack is above 0.
  *
- * @example wireWeather(loadProfile({ weather: { pack: 'launch-day' } })).map(({ name }) => name)
+ * @example weatherFaultRules(loadProfile({ weather: { pack: 'launch-day' } })).map(({ name }) => name)
  */
 export function weatherFaultRules({ weather }: Profile): FaultRule[] {
   const { pack, packs, wireRetryAfter, wireSlowBy } = weather
@@ -14,7 +14,7 @@ export function weatherFaultRules({ weather }: Profile): FaultRule[] {
   if (activePack === undefined) return []
   const slowDelay = `${wireSlowBy / SECOND}s`
   const parts: readonly [name: string, on: string, chance: number, fault: Fault][] = [
-    // Only a write leaves somebody in doubt of what has become of it.
+    // Only for a write does a lost answer leave the client in doubt.
     ['lost-answers', 'POST *', activePack.wireLostAnswers, { kind: 'reset', effect: 'done' }],
     ['errors', '*', activePack.wireErrors, { kind: 'status', status: 503, message: 'the service is overloaded' }],
     ['rate-limits', '*', activePack.wireRateLimits, { kind: 'rateLimit', retryAfter: `${wireRetryAfter / SECOND}s` }],

@@ -1,26 +1,26 @@
 import type { Micros } from '../kernel/duration.ts'
 import type { FaultWorld } from './kinds/kind.ts'
 
-/** How many moments are kept at most; beyond, stale reads show what is a little less stale. */
+/** The maximum number of past worlds. Beyond it, stale reads return data that is less old. */
 const MAX_PAST_WORLDS = 256
 
-/** A world as it was at a moment; nobody moves it on. */
+/** A world as it was at a time. Its time does not move. */
 export interface PastWorld {
   readonly at: Micros
   readonly world: FaultWorld
 }
 
 /**
- * What a world was, for stale reads: a fork of it as it left each moment in which a request or a command touched it.
- * Between two of those it went its way by itself, so the fork before, run on, is what was.
+ * The past of a world, for stale reads: a fork for each time at which a request or a command changed the world. Between
+ * two forks only events changed it, so a run of the earlier fork gives the world at any time.
  */
 export class WorldHistory {
   readonly #world: FaultWorld
   #pastWorlds: readonly PastWorld[]
-  /** How far back anybody looks. */
+  /** The longest lag of a stale read. */
   #lookback: Micros
 
-  /** Keeps what will be from now on; of what was before there is `past` to be had, for a world that goes on from it. */
+  /** @param pastWorlds the past of a world that was restored */
   constructor(world: FaultWorld, lookback: Micros, pastWorlds: readonly PastWorld[] = []) {
     this.#world = world
     this.#lookback = lookback
@@ -32,12 +32,12 @@ export class WorldHistory {
     return this.#pastWorlds
   }
 
-  /** Looks back this far, too. */
+  /** Extends the lag to at least this one. */
   extend(lookback: Micros): void {
     this.#lookback = Math.max(this.#lookback, lookback)
   }
 
-  /** The world as it was at a moment; as it was at first, for a moment before that. */
+  /** Returns a fork of the world at a time, or of the oldest past world for an earlier time. */
   at(time: Micros): FaultWorld {
     const nearestFork = this.#pastWorlds.findLast(({ at }) => at <= time)
     const world = (nearestFork ?? this.#pastWorlds[0]!).world.fork()
@@ -46,7 +46,7 @@ export class WorldHistory {
     return world
   }
 
-  /** Ends it. */
+  /** Stops the recording. */
   close(): void {
     this.#world.onBeforeMove = undefined
   }
@@ -54,7 +54,7 @@ export class WorldHistory {
   #saveFork(): void {
     const { now } = this.#world.clock
     const distinct = this.#pastWorlds.filter(({ at }) => at !== now || at === this.#pastWorlds[0]!.at)
-    // The newest that lies as far back as anybody looks, and what came after it.
+    // The newest past world at the longest lag, and all later ones.
     const oldest = distinct.findLastIndex(({ at }) => at <= now - this.#lookback)
     const pastWorlds = [...distinct.slice(Math.max(0, oldest)), { at: now, world: this.#world.fork() }]
     this.#pastWorlds = pastWorlds.slice(-MAX_PAST_WORLDS)

@@ -1,4 +1,4 @@
-/** Timelines that play in a world beside its client: what goes wrong, and when, without a script that moves time. */
+/** Timelines of scenarios that play in a world: commands and fault rules at given times, beside the requests of a client. */
 
 import type { Faults } from '../faults/faults.ts'
 import type { FaultRule } from '../faults/rules.ts'
@@ -7,66 +7,66 @@ import type { Entry } from '../kernel/journal.ts'
 import type { Command, ScheduledCommand } from '../simulation/operations/commands.ts'
 import type { World } from '../simulation/world.ts'
 
-/** Something of a timeline: a command to the world, or a rule of faults of the wire. */
+/** A step of a timeline: a command, or a fault rule. */
 export type TimelineAct = {
-  /** How long after the start. */
+  /** The time since the start. */
   readonly at: Micros
 } & (
   | {
       readonly command: Command
-      /** Time between two; once unless given. */
+      /** The time between two repetitions. Default: no repetition. */
       readonly interval?: Micros | undefined
-      /** How often in all; for ever unless given. */
+      /** The number of repetitions. Default: without end. */
       readonly times?: number | undefined
     }
   | { readonly rule: FaultRule }
 )
 
-/** A timeline as it was read. */
+/** A parsed timeline. */
 export interface TimelinePlan {
   readonly name: string
   readonly title: string
   readonly acts: readonly TimelineAct[]
-  /** What of the scenario is not played, and why. */
+  /** The steps of the scenario that are not played, with their reasons. */
   readonly problems: readonly string[]
 }
 
-/** Timelines by their names; whoever serves worlds knows where they lie. */
+/** Timelines by name. The server decides where they are stored. */
 export interface TimelineLibrary {
-  /** Every name there is, sorted. */
+  /** Returns all names, sorted. */
   names(): readonly string[]
   /**
-   * The timeline of this name; rejects with a RangeError for a file that can not be read.
+   * Returns the timeline of this name. Rejects with a RangeError for an invalid file.
    */
   read(name: string): Promise<TimelinePlan>
 }
 
-/** How far a timeline has come in a world. */
+/** The progress of a timeline in a world. */
 export interface TimelineView {
   readonly state: 'playing' | 'done' | 'stopped'
-  /** Acts whose moment has come. */
+  /** Steps that are due or past. */
   readonly done: number
-  /** Acts in all; undefined when one is repeated for ever. */
+  /** All steps; undefined if one repeats without end. */
   readonly total: number | undefined
   readonly startedAt: Micros
-  /** When the next act comes; undefined when none does. */
+  /** The time of the next step; undefined if there is none. */
   readonly nextAt: Micros | undefined
   readonly title: string
   readonly problems: readonly string[]
 }
 
-/** The timelines that were started in a world, by their names. */
+/** The started timelines of a world, by name. */
 export type StartedTimelines = ReadonlyMap<string, StartedTimeline>
 
-/** A timeline that was started; replaced as a whole whenever something of it changes. */
+/** A started timeline. It is immutable: a change replaces it. */
 interface StartedTimeline {
   readonly plan: TimelinePlan
   readonly at: Micros
   readonly stoppedAt: Micros | undefined
   readonly waiting: readonly ScheduledCommand[]
-  /** Ids of the rules that it added. */
+  /** Ids of the fault rules that it added. */
   readonly rules: readonly string[]
-  /** Commands that could not be obeyed when their moment came. */
+  /** Reasons of commands that failed at their time. */
   readonly missed: readonly string[]
 }
 
@@ -75,7 +75,7 @@ export interface TimelinesHost {
   readonly faults: Faults
 }
 
-/** The timelines that were started in one world, by their names. */
+/** The started timelines of one world, by name. Their commands wait in the scheduler of the world. */
 export class Timelines {
   readonly #host: TimelinesHost
   readonly #initial: StartedTimelines
@@ -89,17 +89,17 @@ export class Timelines {
     this.#subscribe()
   }
 
-  /** The timelines as far as they have come, for a world that goes on from here. */
+  /** The state of the timelines, from which another simulator can continue. */
   get started(): StartedTimelines {
     return this.#started
   }
 
-  /** Back to what was playing at first, for a world that is back there. */
+  /** Returns to the initial timelines, for a world that was reset. */
   reset(): void {
     this.restore(this.#initial)
   }
 
-  /** Goes on with other timelines, for a world that goes on from where they were. */
+  /** Continues from other timelines, for a world that was restored with them. */
   restore(started: StartedTimelines): void {
     this.#started = started
     this.#subscribe()
@@ -109,16 +109,16 @@ export class Timelines {
     return this.get(name)?.state === 'playing'
   }
 
-  /** Undefined for one that was never started here. */
+  /** Returns the progress of a timeline; undefined if it was never started here. */
   get(name: string): TimelineView | undefined {
     const started = this.#started.get(name)
     return started && toTimelineView(started, this.#host.world.clock.now)
   }
 
   /**
-   * Starts a timeline now; one of that name that has come to its end goes.
+   * Starts a timeline now. It replaces a finished timeline of the same name.
    *
-   * @throws RangeError for a command or a rule that makes no sense in this world, before anything has changed
+   * @throws RangeError for a command or a rule that is invalid in this world, before anything has changed
    */
   start(plan: TimelinePlan): void {
     const { world, faults } = this.#host
@@ -128,7 +128,7 @@ export class Timelines {
     const names = rules.flatMap(({ name }) => name ?? [])
     for (const rule of rules) {
       const { name, ...nameless } = rule
-      // The rules of its last playing make room for these.
+      // The rules of its last run are replaced by these.
       faults.validate(name !== undefined && previousRules.includes(name) ? nameless : rule)
       if (name === undefined || names.indexOf(name) === names.lastIndexOf(name)) continue
       throw new RangeError(`Failed to start '${plan.name}': two of its rules are named '${name}'. Rename one.`)
@@ -153,7 +153,7 @@ export class Timelines {
     this.#set(plan.name, { plan, at: now, stoppedAt: undefined, waiting, rules: ids, missed })
   }
 
-  /** Takes back what is still to come, and its rules; what was done to the world stays. */
+  /** Cancels the scheduled commands and removes the fault rules. The effects of executed commands stay. */
   stop(name: string): void {
     const started = this.#started.get(name)
     if (started === undefined || started.stoppedAt !== undefined) return
@@ -161,14 +161,14 @@ export class Timelines {
     for (const planned of started.waiting) world.commands.cancel(planned)
     this.#removeRules(started.rules)
     world.journal.recordUndigested(world.clock.now, 'scenario.stopped', name)
-    // What has come to its end stays so.
+    // A finished timeline stays finished.
     const stoppedAt = this.isPlaying(name) ? world.clock.now : undefined
     this.#set(name, { ...started, stoppedAt, waiting: [], rules: [] })
   }
 
   #removeRules(ids: readonly string[]): void {
     const { faults } = this.#host
-    // Some may have been removed by hand.
+    // The user may have removed some.
     const existing = faults.list().map(({ id }) => id)
     for (const id of ids) if (existing.includes(id)) faults.remove(id)
   }
@@ -178,7 +178,7 @@ export class Timelines {
     this.#subscribe()
   }
 
-  /** Hears of commands that could not be obeyed, while any may come. */
+  /** Listens for failed commands while commands are scheduled. */
   #subscribe(): void {
     this.#unsubscribe?.()
     const hasWaiting = [...this.#started.values()].some(({ waiting }) => waiting.length > 0)
@@ -199,7 +199,7 @@ export class Timelines {
   }
 }
 
-/** A rule with its window counted from the moment of its act. */
+/** Returns the rule with its window counted from the time of its step. */
 function shiftWindow(rule: FaultRule, at: Micros): FaultRule {
   if (at === 0) return rule
   const { from, until } = rule
@@ -211,7 +211,7 @@ function shiftWindow(rule: FaultRule, at: Micros): FaultRule {
   }
 }
 
-/** Whether a moment counts from now; else it is a time of the world. */
+/** Returns whether a time is a duration from now, not a time of the world. */
 function isRelativeTime(moment: FaultRule['from']): moment is string | number {
   return typeof moment === 'number' || (typeof moment === 'string' && !/^\d{4}-/.test(moment))
 }
@@ -223,7 +223,7 @@ function isDueAt(act: RepeatableAct, elapsed: Micros): boolean {
   return since === 0 || (act.interval !== undefined && since > 0 && since % act.interval === 0)
 }
 
-/** How often an act comes in all. */
+/** Returns the number of repetitions of a step. */
 export function repetitionsOf({ interval, times }: RepeatableAct): number {
   return interval === undefined ? 1 : (times ?? Number.POSITIVE_INFINITY)
 }

@@ -34,9 +34,9 @@ import type { PendingRequest, Simulator } from './simulator.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 
-/** What a simulator goes on with beside the world. */
+/** The state of a simulator that a fork inherits, without its world. */
 export interface InheritedState {
-  /** What the world was made from, by name. */
+  /** The name of the fixture. */
   readonly fixtures: string
   readonly faults: FaultsState
   readonly answers: ScriptedState
@@ -66,13 +66,13 @@ export class WorldSimulator implements Simulator {
   readonly #initialWorld: World
   readonly #inherited: InheritedState | undefined
   #world: World
-  /** What the world was made from. */
+  /** The name of the fixture. */
   #fixtures: string
   #data: Promise<DataCollections> | undefined
   #activity = 0
   readonly #inFlight = new Map<Promise<Response>, Request>()
 
-  /** @param origin what the simulator has that this one goes on from */
+  /** @param origin the state of the simulator from which this one continues */
   constructor(initialWorld: World, options: SimulatorOptions, names: Names | undefined, origin?: InheritedState) {
     this.options = options
     this.#names = names
@@ -165,7 +165,7 @@ export class WorldSimulator implements Simulator {
   get unreadFields(): readonly UnreadField[] {
     if (!this.options.strictRequests) {
       throw new RangeError(
-        'Failed to tell what nothing reads: nobody looked for it. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
+        'Failed to list unread fields: strict requests are off. Start with --strict-requests, or createSimulator({ strictRequests: true }).',
       )
     }
     return this.#requests.unreadFields()
@@ -222,13 +222,13 @@ export class WorldSimulator implements Simulator {
     this.clock.restore(moment.clock, moment.pausedBy)
   }
 
-  /** The same world, which answers lines of batches as this simulator answers requests. */
+  /** Returns the world, after its batch lines get the answers of this simulator. */
   #withLineAnswers(world: World): World {
     world.lineAnswerer = this.#lineAnswers
     return world
   }
 
-  /** Whoever asks from now on asks another world. */
+  /** Replaces the world: further requests reach the new one. */
   #replaceWorld(world: World): void {
     this.#world = this.#withLineAnswers(world)
     this.#data?.then(data => data.dispose())
@@ -318,7 +318,7 @@ export class WorldSimulator implements Simulator {
     }
   }
 
-  /** The answer is made first; then a look at something unfinished moves an on-poll clock. */
+  /** Returns the response. If it shows a resource in progress, the on-poll clock moves after it. */
   async #moveAfterPoll(
     request: Request,
     pendingResponse: Response | Promise<Response>,
@@ -332,7 +332,7 @@ export class WorldSimulator implements Simulator {
     return response
   }
 
-  /** Back to the answers that are scripted from the start. */
+  /** Returns to the initial scripted answers. */
   #resetScriptedAnswers(): void {
     this.inference.restore(this.#inherited?.answers ?? NO_SCRIPTED_ANSWERS)
     if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)

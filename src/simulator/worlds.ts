@@ -1,4 +1,4 @@
-/** The worlds of one server: each an account of its own, found by its name or by the tokens that lead to it. */
+/** The worlds of one server. Each is an account, found by its name or its tokens. */
 
 import { formatDuration } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
@@ -7,56 +7,56 @@ import { optionsOutsideSnapshot } from './option-fields.ts'
 import { createSimulator, type ForkOptions, type Simulator, type SimulatorOptions } from './simulator.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 
-/** The name of the world that the server was started with. */
+/** The name of the world with which the server started. */
 export const DEFAULT_WORLD = 'default'
 export const MAX_WORLDS = 1_024
-/** How long nobody has to use a world until it goes, in real milliseconds: an hour. */
+/** The idle time after which a world is deleted, in real milliseconds: an hour. */
 export const WORLD_IDLE_MS = 3_600_000
 
 export interface WorldsOptions {
-  /** Worlds that a server holds beside its default one; 1,024 unless given. */
+  /** The maximum number of worlds in addition to the default one. Default: 1,024. */
   readonly maxWorlds?: number
-  /** Real milliseconds without a request after which a world goes; an hour unless given. The default world stays. */
+  /** Real milliseconds without a request after which a world is deleted. Default: an hour. The default world stays. */
   readonly worldIdleMs?: number
-  /** What a token leads to that no world knows: a refusal unless given, or a world of its own. */
+  /** What a request with an unknown token gets: a refusal, or a new world. Default: `refuse`. */
   readonly unknownTokens?: 'refuse' | 'fork'
 }
 
-/** How a world is asked for. */
+/** A description of a new world. */
 export interface WorldSpec {
-  /** Differs from what the server was started with; nothing given is a world as that one began. */
+  /** Options that differ from those of the server. Default: a copy of the default world at its start. */
   readonly options?: Partial<SimulatorOptions>
-  /** The world to go on from instead; with a snapshot the one that keeps it. */
+  /** The world to fork; with a snapshot, the world that has it. */
   readonly from?: ServedWorld
-  /** The snapshot to go on from instead. What differs then is about the doors of the new world, and of what it keeps. */
+  /** The snapshot to continue from. `options` then has only options that a snapshot does not always bring. */
   readonly snapshot?: Snapshot
   readonly clock?: ForkOptions['clock'] | undefined
-  /** A further word for the world's first token, at the root address. */
+  /** An alias of the first token of the world, at the root address. */
   readonly alias?: string | undefined
 }
 
-/** The server holds as many worlds as it may. */
+/** The server has the maximum number of worlds. */
 export class TooManyWorlds extends Error {
   override readonly name = 'TooManyWorlds'
 }
 
-/** Where a request with a token belongs. */
+/** The world of a request. */
 export interface Destination {
   readonly world: ServedWorld
-  /** Whether the token leads there by its routing word or an alias, so that its tokens are rewritten on the way. */
+  /** Whether the routing word or an alias selected the world, so that tokens in the request must be rewritten. */
   readonly isRouted: boolean
-  /** What is told when the world does not know the token either. */
+  /** The hint of the refusal if the world does not know the token. */
   readonly hint?: string
 }
 
-/** A world of a server. */
+/** A world of a server, with its usage and its snapshots. */
 export class ServedWorld {
   readonly name: string
   readonly sim: Simulator
   readonly alias: string | undefined
-  /** What is kept of it, by name. They outlive a reset, and go with it. */
+  /** The snapshots of the world, by name. A reset keeps them. */
   readonly snapshots = new Map<string, Snapshot>()
-  /** Requests that it was asked. */
+  /** The number of its requests. */
   requests = 0
   readonly #createdAtMs = monotonicMs()
   readonly #firstToken: string
@@ -70,17 +70,17 @@ export class ServedWorld {
     this.#firstToken = sim.token
   }
 
-  /** Real milliseconds since it was made. */
+  /** Real milliseconds since its creation. */
   get ageMs(): number {
     return monotonicMs() - this.#createdAtMs
   }
 
-  /** Real milliseconds since anybody asked it something; 0 while it answers. */
+  /** Real milliseconds since its last request; 0 during a request. */
   get idleMs(): number {
     return this.#openRequests > 0 ? 0 : monotonicMs() - this.#lastUsedMs
   }
 
-  /** Its first token as clients at the root address send it; undefined when it has none. */
+  /** The first token, as clients send it to the root address; undefined if it has no token. */
   get token(): string | undefined {
     const { token } = this.sim
     if (this.name === DEFAULT_WORLD || token === '') return token === '' ? undefined : token
@@ -89,19 +89,19 @@ export class ServedWorld {
       : this.toRoutedToken(token)
   }
 
-  /** A token of this world as the root address shows it. */
+  /** Returns a token with the routing word of this world, for the root address. */
   toRoutedToken(token: string): string {
     return `${token}.${this.name}`
   }
 
-  /** A token as this world knows it: without its routing word; the alias stands for the token that was the first. */
+  /** Returns the token without its routing word. For the alias, it returns the first token. */
   toWorldToken(token: string): string {
     if (token === this.alias) return this.#firstToken
     const word = `.${this.name}`
     return token.endsWith(word) ? token.slice(0, -word.length) : token
   }
 
-  /** Counts a request as a use for as long as it takes. */
+  /** Calls `answer`, and counts the world as used until the response. */
   trackUse<Answer>(answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
     this.requests++
     this.#lastUsedMs = monotonicMs()
@@ -121,8 +121,8 @@ export class ServedWorld {
 }
 
 /**
- * The worlds of a server. Nothing watches over them: a world that nobody used for long goes when somebody looks for it,
- * or makes another.
+ * The worlds of a server. There is no timer: an idle world is deleted at the next search for it, or when another world
+ * is created.
  *
  * @example
  * const worlds = new Worlds(createSimulator())
@@ -135,7 +135,7 @@ export class Worlds {
   readonly #forksUnknownTokens: boolean
   readonly #worlds = new Map<string, ServedWorld>()
   readonly #aliases = new Map<string, ServedWorld>()
-  /** Aliases of worlds that are gone, with the names of these. */
+  /** Aliases of deleted worlds, with the names of the worlds. */
   readonly #endedAliases = new Map<string, string>()
   #createdCount = 0
   #keyHeaders: readonly string[] | undefined
@@ -147,12 +147,12 @@ export class Worlds {
     this.#forksUnknownTokens = options.unknownTokens === 'fork'
   }
 
-  /** Whether every request belongs to the default world, whatever its token. */
+  /** Whether all requests belong to the default world, whatever their token. */
   get hasOnlyDefault(): boolean {
     return this.#createdCount === 0 && !this.#forksUnknownTokens
   }
 
-  /** The headers that take a token in one world or another, beside `Authorization`. */
+  /** The headers other than `Authorization` that have a token in any world. */
   get keyHeaders(): readonly string[] {
     this.#keyHeaders ??= [
       ...new Set([KEY_HEADER, ...[this.default, ...this.#worlds.values()].map(({ sim }) => sim.api.keyHeader)]),
@@ -160,13 +160,13 @@ export class Worlds {
     return this.#keyHeaders
   }
 
-  /** Every world there is, the default one first, then by age. */
+  /** Returns all worlds, the default one first, then the oldest. */
   all(): ServedWorld[] {
     this.#deleteExpired()
     return [this.default, ...this.#worlds.values()]
   }
 
-  /** The world of this name; undefined when there is none, or none any more. */
+  /** Returns the world of this name; undefined if it is unknown or deleted. */
   get(name: string): ServedWorld | undefined {
     if (name === DEFAULT_WORLD) return this.default
     const world = this.#worlds.get(name)
@@ -176,10 +176,10 @@ export class Worlds {
   }
 
   /**
-   * Makes a world.
+   * Creates a world.
    *
-   * @throws TooManyWorlds when there are enough, RangeError for an alias that is taken, and whatever
-   *   `createSimulator` throws at options that make no world
+   * @throws TooManyWorlds at the maximum number, RangeError for a duplicate alias, and the errors of `createSimulator` for
+   *   invalid options
    */
   make({ options, from, snapshot, clock, alias }: WorldSpec = {}): ServedWorld {
     this.#deleteExpired()
@@ -212,7 +212,7 @@ export class Worlds {
     return world
   }
 
-  /** Takes a world away; whoever waits in it is told. */
+  /** Deletes a world. Its pending requests and sleeps are rejected. */
   delete(world: ServedWorld): void {
     this.#worlds.delete(world.name)
     this.#keyHeaders = undefined
@@ -224,9 +224,9 @@ export class Worlds {
   }
 
   /**
-   * Where a request with this token belongs.
+   * Returns the world of a request with this token.
    *
-   * @throws TooManyWorlds when an unknown token would have to get a world of its own, and there are enough
+   * @throws TooManyWorlds if an unknown token needs a new world beyond the maximum number
    */
   route(token: string | undefined): Destination {
     const defaultDestination = { world: this.default, isRouted: false }
@@ -236,29 +236,29 @@ export class Worlds {
     const routingWord = /\.(w\d+)$/.exec(token)?.[1]
     if (routingWord !== undefined && Number(routingWord.slice(1)) <= this.#createdCount)
       return { ...defaultDestination, hint: this.explainMissing(routingWord) }
-    // What was taken away from an account is refused, and no stranger's.
+    // A revoked token of the account is refused; it is not unknown.
     if (this.default.sim.world.apiTokens.formerValues.includes(token)) return defaultDestination
     for (const { sim } of this.#worlds.values()) {
       if (sim.world.store.tokenByValue(token)) return { ...defaultDestination, hint: 'use base_url' }
     }
     if (this.#forksUnknownTokens) return { world: this.make({ alias: token }), isRouted: true }
-    // A command that was meant for a world that is gone must not strike another.
+    // A request for a deleted world must not reach another world.
     const endedWorld = this.#endedAliases.get(token)
     return endedWorld === undefined
       ? defaultDestination
       : { ...defaultDestination, hint: this.explainMissing(endedWorld) }
   }
 
-  /** Why there is no world of this name, in one sentence for people. */
+  /** Explains in one sentence why a world is missing. */
   explainMissing(name: string): string {
     const idle = formatDuration(this.worldIdleMs * 1000)
     return (
-      `there is no world '${name.slice(0, 100)}': it was deleted, or nobody used it for ${idle} (--world-idle), or it never was. ` +
-      'POST /_sim/worlds makes one'
+      `unknown world '${name.slice(0, 100)}': it never existed, was deleted, or was idle for ${idle} (--world-idle). ` +
+      'POST /_sim/worlds creates one'
     )
   }
 
-  /** Ends the long moves of every world where they are: their clients shall have an answer. */
+  /** Stops the long moves of all worlds, so that their clients get an answer. */
   interrupt(): void {
     for (const { sim } of [this.default, ...this.#worlds.values()]) sim.clock.interrupt()
   }
@@ -274,7 +274,7 @@ export class Worlds {
     return dot > 0 && name !== DEFAULT_WORLD ? this.get(name) : undefined
   }
 
-  /** The world of a simulator; undefined when it has been taken away. */
+  /** Returns the world of a simulator; undefined if it was deleted. */
   findBySimulator(sim: Simulator): ServedWorld | undefined {
     return [this.default, ...this.#worlds.values()].find(world => world.sim === sim)
   }
@@ -288,7 +288,7 @@ export class Worlds {
     if (from !== undefined) return from.sim.fork(clock === undefined ? {} : { clock })
     const setting = clock ?? template.options.clock ?? 'manual'
     if (options === undefined) return template.fork({ clock: setting, fresh: true })
-    // Records beside those of another fixture would be records of another world.
+    // The added records of the default world belong to its fixture.
     const { with: defaultPatch, ...base } = template.options
     const patch = options.fixtures === undefined && defaultPatch !== undefined ? { with: defaultPatch } : {}
     return createSimulator({ ...base, ...patch, ...options, clock: setting })
@@ -303,7 +303,7 @@ export class Worlds {
   }
 }
 
-/** A world that goes on from a snapshot: what is in it is the snapshot's, its doors are like those of whoever keeps that. */
+/** Creates a simulator from a snapshot. Options that a snapshot does not bring are those of the world that has it. */
 function createFromSnapshot(
   snapshot: Snapshot,
   { sim }: ServedWorld,
@@ -317,6 +317,6 @@ function createFromSnapshot(
 
 function dispose({ sim }: ServedWorld): void {
   sim.clock.interrupt()
-  // What else it holds goes with it; nobody is left to wait for that.
+  // Without await: the caller does not need the end of the disposal.
   sim[Symbol.asyncDispose]().catch(() => {})
 }

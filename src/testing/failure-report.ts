@@ -1,4 +1,4 @@
-/** What a failed test is told of its simulator: enough to see what happened, and one line that does it again. */
+/** Formats the report of a failed test: what happened in its simulator, and the command that repeats the test. */
 
 import type { FaultView } from '../faults/faults.ts'
 import { type Entry, formatSeconds, formatTraceLine } from '../kernel/journal.ts'
@@ -10,7 +10,7 @@ import type { Simulator } from '../simulator/simulator.ts'
 const LAST_REQUESTS = 10
 const LAST_EVENTS = 30
 
-/** Where a test stands. */
+/** The name and the file of a test. */
 export interface TestLocation {
   /** Its name, after those of the suites around it. */
   readonly test: string
@@ -53,12 +53,12 @@ function formatHits({ id, rule, hits }: FaultView): string {
   return `${id} (${rule.fault.kind}), ${hits === 1 ? 'once' : `${hits} times`}`
 }
 
-/** As a shell takes it, whatever is in it. */
+/** Returns the text as one argument of a shell. */
 function shellQuote(text: string): string {
   return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Wire ids of deployments and batches that requests made or named. */
+/** Returns the ids of deployments and batches that requests created or named. */
 function touchedSubjects(
   { world }: Simulator,
   received: readonly ReceivedRequest[],

@@ -1,4 +1,4 @@
-/** What a test can demand of a simulator. They look and change nothing; the world may go on after them. */
+/** Matchers for simulators. They read and change nothing. */
 
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
@@ -10,19 +10,19 @@ import { countsAgainstQuota } from '../simulation/rentals/rental-row.ts'
 import type { ReceivedRequest } from '../simulator/request-log.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
-/** Of a request that should have come: how often, answered how, with which fields in its body. */
+/** The expected requests: their number, status, and fields of the body. */
 export interface ReceivedPattern<Name extends OperationName = OperationName> {
-  /** At least once unless given. */
+  /** Default: at least once. */
   readonly times?: number
-  /** 0 where a fault of the wire left the client without an answer. */
+  /** 0 if a fault rule left the client without a response. */
   readonly status?: number
-  /** Fields that the body must have; others do not matter. Text may be given as a RegExp, anything as `expect.any(…)`. */
+  /** Fields that the body must have; other fields do not matter. A text may be a RegExp, any value an `expect.any(…)`. */
   readonly body?: BodyPattern<RequestOf<Name>> & { readonly [field: string]: unknown }
 }
 
 /**
- * What of a body is looked at: some of its fields, each as it should be or as a pattern of its text. Words that are known
- * are completed, and others taken: a client may send anything.
+ * The compared fields of a body, each a value or a pattern for its text. Editors complete known words; other words are
+ * accepted, because a client may send anything.
  */
 type BodyPattern<Body> = Body extends string
   ? Body | (string & {}) | RegExp
@@ -33,24 +33,24 @@ type BodyPattern<Body> = Body extends string
       : Body
 
 export interface CostPattern {
-  /** Dollars at least and at most, since the world began. */
+  /** Minimum and maximum in dollars since the start of the world. */
   readonly min?: number
   readonly max?: number
-  /** Wire id of what was billed; everything unless given. */
+  /** The id of the billed resource. Default: all resources. */
   readonly of?: string
 }
 
 export interface SimulatorMatchers<R = unknown> {
   /**
-   * The client has called an operation. When it has not, near misses are shown: the same operation with another body.
+   * Passes if the client has called an operation. The error shows near misses: the operation with another body.
    *
    * @example expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
    */
   toHaveReceived<Name extends OperationName>(operation: Name, pattern?: ReceivedPattern<Name>): R
-  /** Nothing runs on the account and nothing is billed: no instance, no batch under way, no hosted instance, no container. */
+  /** Passes if nothing runs on the account or is billed: no instance, batch in progress, hosted instance or container. */
   toBeQuiet(): R
   /**
-   * What has been spent, in dollars.
+   * Passes if the account has spent an amount in the range, in dollars.
    *
    * @example expect(sim).toHaveCost({ max: 5 })
    */
@@ -81,7 +81,7 @@ export const matchers = {
         const expectedTimes = times === undefined ? 'at least once' : formatTimes(times)
         const hasNoPattern = pattern.status === undefined && pattern.body === undefined
         const foundTimes = `it was called ${formatTimes(calls.length)}${hasNoPattern ? '' : `, ${matching.length} of them as expected`}`
-        // Too many of the right ones are as telling as the wrong ones.
+        // If there are too many matching requests, they are the interesting ones.
         const nearMisses = (
           matching.length > (times ?? 0) ? matching : calls.filter(one => !matching.includes(one))
         ).slice(-3)
@@ -133,7 +133,7 @@ export const matchers = {
   },
 }
 
-/** A matcher that passes because of a typo is worse than none. */
+/** Rejects a value that is no simulator: a matcher must not pass because of a typo. */
 function assertSimulator(sim: Simulator, example: string): void {
   if (typeof sim === 'object' && sim !== null && 'clock' in sim && 'ledger' in sim) return
   throw new TypeError(
@@ -147,7 +147,7 @@ function formatRange({ min, max }: CostPattern): string {
   return [...least, ...most].join(' and ')
 }
 
-/** What is not there costs nothing, and would cost nothing for ever. */
+/** Rejects an unknown id, whose cost would always be 0. */
 function assertBilled({ world, ledger }: Simulator, id: string | undefined): void {
   if (id === undefined || world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined) return
   const billed = [...new Set(ledger.entries().map(({ subject }) => subject))]
@@ -173,14 +173,14 @@ function formatTimes(count: number): string {
   return `${count} ${count === 1 ? 'time' : 'times'}`
 }
 
-/** What each thing has cost in micro-cents, the dearest first. */
+/** Returns the cost of each subject in micro-cents, highest first. */
 function costsBySubject(postings: readonly LedgerEntry[]): [subject: string, microcents: number][] {
   const bySubject = new Map<string, number>()
   for (const { subject, microcents } of postings) bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
   return [...bySubject].sort(([, one], [, other]) => other - one)
 }
 
-/** The model of what was billed, where it has one: ids alone say little. */
+/** Returns the id with its model, if it has one. */
 function formatSubject({ world }: Simulator, id: string): string {
   const deployment = world.deployments.get(id)
   return deployment === undefined ? id : `${id} (${deployment.model_name})`

@@ -1,5 +1,5 @@
 /**
- * Helpers for vitest: a simulator a test, told only when the test fails, and matchers for what a client did.
+ * Helpers for vitest: a simulator for each test, a report of it if the test fails, and matchers.
  *
  * @example
  * import { expect, test } from 'modelhost-sim/vitest'
@@ -16,9 +16,9 @@ import { handlers, listenOptions } from '../transports/msw/handlers.ts'
 import { formatFailureReport } from './failure-report.ts'
 import { matchers, type SimulatorMatchers } from './matchers.ts'
 
-/** How the simulator of each test is made: the options of `createSimulator`, and where MSW shall answer. */
+/** Options for the simulator of each test: those of `createSimulator`, and the address for MSW. */
 export interface TestOptions extends SimulatorOptions {
-  /** Address of the service: MSW answers what goes there while the test runs. Without it only `sim.fetch` does. */
+  /** The address of the service. MSW answers requests to it while the test runs. Default: only `sim.fetch` answers. */
   readonly baseUrl?: string
 }
 
@@ -30,8 +30,8 @@ export interface SimulatorFixtures {
 }
 
 /**
- * vitest's `test` with a simulator: made before each test, from `simOptions`, and gone after it. When the test fails,
- * what its client asked last, what became of the deployments and batches it touched, and the seed stand on stderr.
+ * vitest's `test` with a simulator, created from `simOptions` before each test and disposed after it. If the test fails,
+ * stderr gets the last requests, the events of the touched deployments and batches, and the seed.
  */
 export const test = base.extend<SimulatorFixtures>({
   simOptions: [{}, { injected: false }],
@@ -52,7 +52,7 @@ export const test = base.extend<SimulatorFixtures>({
   },
 })
 
-/** As `vitest -t` matches it. */
+/** Returns the full name of a test, which `vitest -t` matches. */
 function fullNameOf({ name, suite }: { readonly name: string; readonly suite?: Suite | undefined }): string {
   return suite === undefined ? name : `${fullNameOf(suite)} ${name}`
 }

@@ -191,18 +191,18 @@ const COMMANDS: Readonly<Record<string, Told>> = {
     good: [{ path: '/_sim/worlds' }, { path: '/_sim/worlds', body: { fixtures: 'empty', seed: 3 } }],
     bad: [
       { path: '/_sim/worlds', body: { fixtures: 'emty' }, status: 400, says: "Did you mean 'empty'?" },
-      { path: '/_sim/worlds', body: { from: 'nowhere' }, status: 404, says: "there is no world 'nowhere'" },
+      { path: '/_sim/worlds', body: { from: 'nowhere' }, status: 404, says: "unknown world 'nowhere'" },
     ],
   },
   listWorlds: { good: [{ path: '/_sim/worlds' }], bad: [] },
   getWorld: {
     good: [{ path: '/_sim/worlds/default' }],
-    bad: [{ path: '/_sim/worlds/w7', status: 404, says: "there is no world 'w7'" }],
+    bad: [{ path: '/_sim/worlds/w7', status: 404, says: "unknown world 'w7'" }],
   },
   deleteWorld: {
     good: [],
     bad: [
-      { path: '/_sim/worlds/w7', status: 404, says: "there is no world 'w7'" },
+      { path: '/_sim/worlds/w7', status: 404, says: "unknown world 'w7'" },
       { path: '/_sim/worlds/default', status: 409, says: 'POST /_sim/reset' },
     ],
   },
@@ -247,7 +247,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/faults', body: { name: 'mine', on: ['list*'], until: '1h', fault: { kind: 'empty' } } },
     ],
     bad: [
-      { path: '/_sim/faults', body: { on: 'lists', fault: { kind: 'hang' } }, status: 400, says: 'no operation' },
+      { path: '/_sim/faults', body: { on: 'lists', fault: { kind: 'hang' } }, status: 400, says: 'unknown operation' },
       { path: '/_sim/faults', body: { on: '*', fault: { kind: 'reste' } }, status: 400, says: "Did you mean 'reset'?" },
       { path: '/_sim/faults', body: { on: '*' }, status: 422, says: 'fault' },
     ],
@@ -258,7 +258,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   },
   removeFault: {
     good: [{ path: '/_sim/faults/known' }],
-    bad: [{ path: '/_sim/faults/none', status: 404, says: 'there is no such rule' }],
+    bad: [{ path: '/_sim/faults/none', status: 404, says: 'unknown rule' }],
   },
   listScenarios: { good: [{ path: '/_sim/scenarios' }], bad: [] },
   getScenario: {

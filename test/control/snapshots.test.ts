@@ -67,7 +67,7 @@ test('worlds are made from one, each by itself, whatever becomes of the world th
   expect((await world.command(SNAPSHOTS, undefined, 'GET')).body).toEqual([])
   expect(await world.command(at, undefined, 'GET')).toMatchObject({
     status: 404,
-    body: { error: expect.stringMatching(/there is no world 'w1': it was deleted/) },
+    body: { error: expect.stringMatching(/unknown world 'w1': it never existed, was deleted/) },
   })
 })
 

@@ -316,10 +316,10 @@ describe('coming and going', () => {
     })
     expect((await ask(server, '/_sim/worlds/w1', undefined, { method: 'DELETE' })).body).toEqual({ world: 'w1' })
     const gone = await ask(server, '/deploy/list', made.token)
-    expect(gone).toMatchObject({ status: 401, hint: expect.stringContaining("no world 'w1'") })
+    expect(gone).toMatchObject({ status: 401, hint: expect.stringContaining("unknown world 'w1'") })
     for (const path of ['/_sim/worlds/w1', '/_sim/worlds/w1/deploy/list', '/_sim/worlds/w1/_sim/clock']) {
       const { status, body } = await ask(server, path, 'x')
-      expect([path, status, body.error]).toEqual([path, 404, expect.stringContaining('POST /_sim/worlds makes one')])
+      expect([path, status, body.error]).toEqual([path, 404, expect.stringContaining('POST /_sim/worlds creates one')])
     }
     expect((await ask(server, '/_sim/reset', made.token, { method: 'POST' })).status).toBe(404)
     expect((await ask(server, '/_sim/worlds/default', undefined, { method: 'DELETE' })).status).toBe(409)
@@ -338,7 +338,7 @@ describe('coming and going', () => {
       expect((await ask(server, '/deploy/list', used.token)).status).toBe(200)
       expect((await ask(server, `/_sim/worlds/${idle.world}`)).body.idle_seconds).toBe(2400)
       passed(61)
-      expect((await ask(server, '/deploy/list', idle.token)).hint).toContain('nobody used it for 1h')
+      expect((await ask(server, '/deploy/list', idle.token)).hint).toContain('was idle for 1h')
       const left = (await server.command('/_sim/worlds', undefined, 'GET')).body as { world: string }[]
       expect(left.map(({ world }) => world)).toEqual(['default', used.world])
     } finally {
@@ -390,10 +390,10 @@ describe('coming and going', () => {
       wall.now += 2 * 60_000
       for (const path of ['snapshots', 'snapshots/mine/export']) {
         const { status, body } = await ask(server, `${idle.base_url}/_sim/${path}`)
-        expect([status, body.error]).toEqual([404, expect.stringContaining('nobody used it for 1h (--world-idle)')])
+        expect([status, body.error]).toEqual([404, expect.stringContaining('was idle for 1h (--world-idle)')])
       }
       const { status, body } = await server.command('/_sim/worlds', { from: idle.world, snapshot: 'mine' })
-      expect([status, body.error]).toEqual([404, expect.stringContaining(`no world '${idle.world}'`)])
+      expect([status, body.error]).toEqual([404, expect.stringContaining(`unknown world '${idle.world}'`)])
       expect((await ask(server, '/_sim/snapshots', 'worker-1')).status).toBe(404)
       expect((await ask(server, '/_sim/snapshots')).body).toEqual([])
 
@@ -467,7 +467,7 @@ describe('what makes no world', () => {
     names: [{ names: { fields: { hub: 'gpu' } } }, 400, "'gpu' is a field beside it in createLlmDeployment"],
     'an unknown field': [{ fixture: 'empty' }, 422, "Did you mean 'fixtures'?"],
     'a token with spaces': [{ token: 'a b' }, 422, 'token'],
-    'no origin': [{ from: 'w9' }, 404, "no world 'w9'"],
+    'no origin': [{ from: 'w9' }, 404, "unknown world 'w9'"],
     'a fork with a seed': [{ from: 'default', seed: 2 }, 400, 'a fork has the seed of its origin'],
     'a seed that is none': [{ seed: true }, 422, 'seed'],
   }

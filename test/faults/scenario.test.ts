@@ -74,7 +74,7 @@ describe('in a scenario', () => {
     const told = scenario('wrong', { fixtures: 'empty' }, async ({ faults }) => {
       await faults.add({ on: 'nothing', fault: { kind: 'hang' } })
     })
-    expect((await runScenario(told)).failure?.message).toContain("there is no operation 'nothing'")
+    expect((await runScenario(told)).failure?.message).toContain("unknown operation 'nothing'")
   })
 })
 
@@ -123,7 +123,7 @@ describe('on the command line', () => {
     ['{}', 'it holds no JSON array'],
     [
       '[{"on":"nothing","fault":{"kind":"hang"}}]',
-      "Failed to add faults[0] of 'FILE': $.on: there is no operation 'nothing'",
+      "Failed to add faults[0] of 'FILE': $.on: unknown operation 'nothing'",
     ],
   ])('serve --faults with %s', async (text, reason) => {
     const path = file(text)

@@ -136,7 +136,7 @@ export const importSnapshot = control({
 function requireServedWorld({ sim, worlds }: ControlScope): ServedWorld {
   return (
     worlds.findBySimulator(sim) ??
-    refuse(404, 'Failed to find the world: it was deleted during the request. POST /_sim/worlds makes one.')
+    refuse(404, 'Failed to find the world: it was deleted during the request. POST /_sim/worlds creates one.')
   )
 }
 

@@ -4,16 +4,16 @@ import { mapBody } from '../body-streams.ts'
 import { isEventStream } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** What a service may change without breaking its word. */
+/** Changes that are compatible with the interface document. */
 const COMPATIBLE_CHANGES = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
-/** What breaks it. */
+/** Changes that violate the interface document. */
 const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue'] as const
-/** How many fields an error names. */
+/** The maximum number of fields in an error. */
 const MAX_LISTED_PATHS = 8
 
 type Change = (typeof COMPATIBLE_CHANGES | typeof BREAKING_CHANGES)[number]
 
-/** A field of an answer as the declaration has it; entries of a list stand under `[]`. */
+/** A declared field of a response; `[]` in a path is any entry of a list. */
 interface SchemaField {
   /** As in `instances.running` or `data[].pricing.prompt`. */
   readonly path: string
@@ -21,11 +21,11 @@ interface SchemaField {
   readonly isNullable: boolean
   readonly isNumber: boolean
   readonly isEnum: boolean
-  /** The document leaves room for other values. */
+  /** Whether the document allows further values. */
   readonly isOpen: boolean
 }
 
-/** An answer that is not what the declaration says, or only just. What is changed is drawn unless `field` names it. */
+/** A response that differs from its declaration. The changed place is random, or `field`. */
 export const drift = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('drift'),
@@ -34,7 +34,7 @@ export const drift = defineFaultKind({
   }),
   appliesTo: ({ change, field }, { returns, produces }) =>
     produces === 'application/json' && changeablePaths(returns, change, field).length > 0,
-  scope: 'answers in which something can be changed so',
+  scope: 'operations whose response allows this change',
   explainMismatch({ change, field }, endpoints) {
     const jsonEndpoints = endpoints.filter(({ produces }) => produces === 'application/json')
     const allowed = [...new Set(jsonEndpoints.flatMap(({ returns }) => changeablePaths(returns, change, undefined)))]
@@ -46,13 +46,13 @@ export const drift = defineFaultKind({
     ])
     if (!fields.includes(field)) {
       const advice = formatSuggestion(field, fields, `Give one of ${listPaths(allowed)}.`)
-      return { path, reason: `there is no field '${field}' in the answer. ${advice}` }
+      return { path, reason: `unknown field '${field}' of the response. ${advice}` }
     }
-    return { path, reason: `${change} can not be done to '${field}'. Give one of ${listPaths(allowed)}.` }
+    return { path, reason: `${change} does not apply to '${field}'. Give one of ${listPaths(allowed)}.` }
   },
   async act({ change, field }, hit) {
     const answer = await hit.proceed()
-    // A refusal has another shape than the declared one.
+    // A refusal does not have the declared shape.
     if (answer.status !== 200) return answer
     const { passage } = hit
     const { endpoint } = passage
@@ -72,7 +72,7 @@ export const drift = defineFaultKind({
     }
     const places = changeablePaths(endpoint.streamEvent ?? endpoint.returns, change, field).map(pathSegments)
     const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
-    // Its pieces are whole events.
+    // Each chunk has whole events.
     const changedBody = mapBody(answer.body!, piece =>
       encoder.encode(
         decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${applyTo(data, places)}`),
@@ -82,13 +82,13 @@ export const drift = defineFaultKind({
   },
 })
 
-/** The first of them, for an error. */
+/** Returns the first paths as text for an error. */
 function listPaths(paths: readonly string[]): string {
   const nonEmpty = paths.filter(path => path !== '')
   return `${nonEmpty.slice(0, MAX_LISTED_PATHS).join(', ')}${nonEmpty.length > MAX_LISTED_PATHS ? ', …' : ''}`
 }
 
-/** The places of an answer that a change can be made at; `''` is the answer itself. */
+/** Returns the paths in a response to which a change applies; `''` is the response itself. */
 function changeablePaths(schema: z.ZodType, change: Change, field: string | undefined): string[] {
   const fields = schemaFields(schema)
   const paths =
@@ -107,7 +107,7 @@ const CAN_CHANGE: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (f
   unlistedValue: ({ isEnum, isOpen }) => isEnum && !isOpen,
 }
 
-/** Every field that a declaration names, however deep. */
+/** Returns all fields of a schema, nested ones included. */
 export function schemaFields(schema: z.ZodType, prefix = ''): SchemaField[] {
   const { bare: objects, place: base } = objectSchemas(schema, prefix)
   return objects.flatMap(object =>
@@ -118,7 +118,7 @@ export function schemaFields(schema: z.ZodType, prefix = ''): SchemaField[] {
   )
 }
 
-/** The places at which an object stands: the answer, the entries of a list, objects within. */
+/** Returns the paths of all objects: the response, entries of lists, nested objects. */
 function objectPaths(schema: z.ZodType, prefix = ''): string[] {
   const { bare: objects, place: base } = objectSchemas(schema, prefix)
   const inner = objects.flatMap(object =>
@@ -129,7 +129,7 @@ function objectPaths(schema: z.ZodType, prefix = ''): string[] {
   return objects.length > 0 ? [...new Set([base, ...inner])] : []
 }
 
-/** The objects that a schema stands for, and where: behind wrappers, in a list, one of several. */
+/** Returns the object schemas in a schema and their path: in wrappers, lists and unions. */
 function objectSchemas(schema: z.ZodType, place: string): { bare: z.ZodObject[]; place: string } {
   const inner = unwrapSchema(schema)
   if (inner instanceof z.ZodArray) return objectSchemas(inner.element as z.ZodType, `${place}[]`)
@@ -172,7 +172,7 @@ function hasPath(value: unknown, segments: readonly string[]): boolean {
   return isObject(value) && Object.hasOwn(value, segment) && hasPath(value[segment], rest)
 }
 
-/** The value with the change made, in every entry of a list that has the place. */
+/** Returns the value with the change, made in every entry of a list that has the path. */
 function applyChange(value: unknown, segments: readonly string[], change: Change): unknown {
   const [segment, ...rest] = segments
   if (segment === '[]') return Array.isArray(value) ? value.map(entry => applyChange(entry, rest, change)) : value
@@ -184,7 +184,7 @@ function applyChange(value: unknown, segments: readonly string[], change: Change
   }
   if (!Object.hasOwn(value, segment)) return value
   const current = value[segment]
-  // On the way, or at an object that gets a field or another order itself.
+  // Above the changed field, or at an object whose own fields change.
   if (rest.length > 0 || change === 'extraField' || change === 'keyOrder') {
     return { ...value, [segment]: applyChange(current, rest, change) }
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineFaultKind } from './kind.ts'
 
-/** The request is carried out twice; the client sees the first answer, or the second. */
+/** The request is executed twice; the client gets the first or the second response. */
 export const duplicate = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('duplicate'), answer: z.enum(['first', 'second']).default('first') }),
   async act({ answer }, hit) {

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { defineFaultKind } from './kind.ts'
 
-/** The answer with nothing in it, though its status and content type are as ever. */
+/** A response with an empty body, and with the usual status and content type. */
 export const empty = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('empty') }),
   async act(_, hit) {
     const answer = await hit.proceed()
     answer.body?.cancel()
     const headers = new Headers(answer.headers)
-    // As a server says it; in a process nobody would.
+    // A server adds the header itself; in a process it would be missing.
     headers.set('content-length', '0')
     return new Response('', { status: answer.status, headers })
   },

@@ -1,8 +1,8 @@
-/** The building blocks of rules. */
+/** Common fields of fault kinds. */
 import * as z from 'zod'
 import { DURATION_PATTERN, type Duration, micros } from '../../kernel/duration.ts'
 
-/** A length of time, never negative. */
+/** A duration of at least 0. */
 export const duration = z
   .custom<Duration>(isDuration, {
     abort: true,
@@ -13,10 +13,10 @@ export const duration = z
     description: "As in '500ms' or '10m'; a number is milliseconds",
   })
 
-/** Whether the request does its work before its answer is lost. */
+/** Whether the endpoint does its work before the response is lost. */
 export const effect = z.enum(['none', 'done']).default('none')
 
-/** A rule can go over the wire, so what is said in a header or a page has to be one line of it. */
+/** A text of one line: it may become part of a header or a page. */
 export const message = z
   .string()
   .max(500)

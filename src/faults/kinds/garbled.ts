@@ -3,10 +3,10 @@ import { mapBody } from '../body-streams.ts'
 import { isEventStream } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** How far garbled bytes are apart, at the most. */
+/** The maximum distance between garbled bytes. */
 const STRIDE = 16
 
-/** A complete answer of the right length and type whose bytes are not what they were. */
+/** A complete response of the right length and type with garbled bytes. */
 export const garbled = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('garbled') }),
   async act(_, hit) {
@@ -14,7 +14,7 @@ export const garbled = defineFaultKind({
     const { status, headers } = answer
     let offset = 0
     let drawIndex = 0
-    // 0xf8 to 0xff stand nowhere in UTF-8, so no reader takes it for text, and the first makes sure of a short one.
+    // The bytes 0xf8 to 0xff are invalid in UTF-8. The first byte is always garbled, for short bodies.
     const garble = (bytes: Uint8Array<ArrayBuffer>) => {
       for (; offset < bytes.length; offset += 1 + Math.floor(hit.draw(++drawIndex) * STRIDE))
         bytes[offset] = 0xf8 + (bytes[offset]! & 7)

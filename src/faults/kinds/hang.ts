@@ -3,7 +3,7 @@ import { WireFaultResponse } from '../broken-response.ts'
 import { effect } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
-/** No answer ever comes, and the connection stays until the client leaves. */
+/** The response never arrives, and the connection stays open until the client closes it. */
 export const hang = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('hang'), effect }),
   act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'hang' })),

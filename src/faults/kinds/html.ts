@@ -10,7 +10,7 @@ const TITLES: Readonly<Record<number, string>> = {
   504: 'Gateway Time-out',
 }
 
-/** The page of a proxy in between, where JSON should be. */
+/** The HTML page of a proxy in place of JSON. */
 export const html = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('html'),

@@ -7,7 +7,7 @@ import type { AnyEndpoint } from '../../service/endpoint.ts'
 import type { Next, RequestContext } from '../../service/http/request-context.ts'
 import { isEventStream } from '../broken-response.ts'
 
-/** What faults know of a world: its time, its chance, its journal, and that it can be gone back to. */
+/** What faults need of a world: its time, random numbers and journal, and forks for stale reads. */
 export interface FaultWorld {
   readonly clock: Clock
   readonly chance: Chance
@@ -19,43 +19,43 @@ export interface FaultWorld {
   runTo(target: Micros): number
 }
 
-/** A request that a fault befalls. */
+/** A request that a fault changes. */
 export interface FaultHit {
   readonly passage: RequestContext<FaultWorld>
-  /** Lets the request reach its endpoint; what it does there is caused by the fault's hit. */
+  /** Passes the request to its endpoint. The journal entry of the fault is the cause of its effects. */
   readonly proceed: Next<FaultWorld>
-  /** Puts a request that never reaches its endpoint into the journal. */
+  /** Records a request that does not reach its endpoint. */
   record(status: number): void
-  /** A number in [0, 1), drawn for this rule and this request; `nth` tells several from each other. */
+  /** Returns a random number in [0, 1) for this rule and request; `nth` distinguishes several draws. */
   draw(nth?: number): number
-  /** The world as it was so long ago. */
+  /** Returns the world as it was `lag` ago. */
   worldBefore(lag: Micros): FaultWorld
 }
 
-/** What is wrong with a fault for what it is on: where in it, and what would do. */
+/** Why a fault does not apply to its operations: the path in the fault, and the problem with a remedy. */
 export interface Mismatch {
   readonly path: readonly string[]
   readonly reason: string
 }
 
-/** A kind of fault: what it takes, what it can befall, what it does. */
+/** A fault kind: its fields, its operations and its effect. */
 export interface FaultKind<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema
-  /** Whether an operation can have it; every one can unless said. */
+  /** Returns whether the fault applies to an operation. Default: to all operations. */
   appliesTo?(fault: z.output<Schema>, endpoint: AnyEndpoint): boolean
-  /** What it befalls, for the error where an operation cannot have it. */
+  /** The operations to which it applies, for the error about others. */
   readonly scope?: string
-  /** Why none of these operations can have it, where more can be said than what it befalls. */
+  /** Explains why the fault applies to no operation of these, if `scope` is not enough. */
   explainMismatch?(fault: z.output<Schema>, endpoints: readonly AnyEndpoint[]): Mismatch | undefined
   act(fault: z.output<Schema>, hit: FaultHit): Response | Promise<Response>
 }
 
-/** Declares a kind of fault. */
+/** Declares a fault kind. */
 export function defineFaultKind<Schema extends z.ZodObject>(definition: FaultKind<Schema>): FaultKind<Schema> {
   return definition
 }
 
-/** Answers in the endpoint's place; with `effect: 'done'` when the endpoint has done its work, whatever it answered. */
+/** Answers instead of the endpoint; with `effect: 'done'` after the endpoint has done its work. */
 export function answerInstead(
   effect: 'none' | 'done',
   hit: FaultHit,
@@ -67,7 +67,7 @@ export function answerInstead(
     return answer()
   }
   const replace = (discarded: Response) => {
-    // Of a stream that nobody hears the rest is not made.
+    // The rest of a discarded stream need not be generated.
     if (isEventStream(discarded)) discarded.body?.cancel()
     return answer()
   }

@@ -4,7 +4,7 @@ import { WireFaultResponse } from '../broken-response.ts'
 import { duration } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** The work is done on arrival, the answer comes `delay` later, and up to `jitter` more, evenly drawn. */
+/** The work is done at once. The response arrives after `delay` and an evenly distributed part of `jitter`. */
 export const latency = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('latency'), delay: duration, jitter: duration.default(0) }),
   async act({ delay, jitter }, hit) {

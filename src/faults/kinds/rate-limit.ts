@@ -3,7 +3,7 @@ import { micros, SECOND } from '../../kernel/duration.ts'
 import { duration, message } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** A 429; `retryAfter` in whole seconds or as the HTTP date of that moment, or without it no such header. */
+/** A 429. The header `retry-after` has whole seconds or an HTTP date. Default: without the header. */
 export const rateLimit = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('rateLimit'),
@@ -15,7 +15,7 @@ export const rateLimit = defineFaultKind({
     hit.record(429)
     if (retryAfter === undefined) return hit.passage.refuse(429, message)
     const { clock } = hit.passage.backend
-    // Rounded up: a client that waits as long as it is told must not come too early.
+    // Rounded up, so that a client that waits for the header's time is not too early.
     const seconds = Math.ceil(micros(retryAfter) / SECOND)
     const value = as === 'seconds' ? String(seconds) : new Date((clock.unix() + seconds) * 1000).toUTCString()
     return hit.passage.refuse(429, message, { 'retry-after': value })

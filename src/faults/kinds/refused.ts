@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { WireFaultResponse } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** Nobody listens there. */
+/** The connection is refused, as without a server. */
 export const refused = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('refused') }),
   act(_, hit) {

@@ -3,7 +3,7 @@ import { WireFaultResponse } from '../broken-response.ts'
 import { effect } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
-/** The connection is reset: before the work, or, with `effect: 'done'`, when it is done and only the answer is lost. */
+/** The connection is reset: before the work, or with `effect: 'done'` after it, so that only the response is lost. */
 export const reset = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('reset'), effect }),
   act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'reset' })),

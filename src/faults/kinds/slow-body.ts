@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { WireFaultResponse } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** The head comes at once, the body at this rate. */
+/** The head arrives at once, the body at this rate. */
 export const slowBody = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('slowBody'), bytesPerSecond: z.number().min(0.001).max(1e9) }),
   async act({ bytesPerSecond }, hit) {

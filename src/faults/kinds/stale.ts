@@ -3,7 +3,7 @@ import { micros } from '../../kernel/duration.ts'
 import { duration } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** Lists, or with `reads: 'all'` every GET, answer what was so long ago. */
+/** Lists, or with `reads: 'all'` every GET, return the data of `lag` ago. */
 export const stale = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('stale'),
@@ -11,6 +11,6 @@ export const stale = defineFaultKind({
     reads: z.enum(['lists', 'all']).default('lists'),
   }),
   appliesTo: ({ reads }, { method, path }) => method === 'GET' && (reads === 'all' || !path.includes('{')),
-  scope: "lists; with reads: 'all' any GET",
+  scope: "lists, or with reads: 'all' to GETs",
   act: ({ lag }, hit) => hit.proceed({ handlerBackend: hit.worldBefore(micros(lag)) }),
 })

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { isEventStream, WireFaultResponse } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
-/** What comes of a stream unless said: nobody knows yet where its middle is. A handful of events. */
+/** The default length of a truncated stream, a few events: the length of the whole is not known yet. */
 const DEFAULT_STREAM_BYTES = 1_000
 
-/** The connection is cut in the middle of the body: after so many bytes, or half of them. */
+/** The connection closes in the middle of the body: after `bytes` bytes, or by default after half of it. */
 export const truncated = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('truncated'),
@@ -18,7 +18,7 @@ export const truncated = defineFaultKind({
     if (isEventStream(answer))
       return new WireFaultResponse({ kind: 'cut', after: bytes ?? DEFAULT_STREAM_BYTES, chunked }, answer)
     const body = await answer.arrayBuffer()
-    // Less than all of it, or nothing would be missing.
+    // At least one byte is missing.
     const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
     const { status, headers } = answer
     return new WireFaultResponse({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))

@@ -1,9 +1,9 @@
-/** What a simulator is asked to be that begins with a snapshot, which settles most of it. */
+/** Checks the options of a simulator that begins with a snapshot. The snapshot brings most of them. */
 import type { Profile } from '../../data/profiles/load.ts'
 import { SnapshotError } from './envelope.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** What was asked for beside the snapshot; undefined where nothing was. */
+/** The options given in addition to the snapshot; undefined if missing. */
 export interface SnapshotOptions {
   readonly seed: string | undefined
   readonly epochMs: number | undefined
@@ -13,7 +13,7 @@ export interface SnapshotOptions {
   readonly answers: unknown
 }
 
-/** @throws SnapshotError where that is something else than the snapshot has */
+/** @throws SnapshotError for an option that differs from the snapshot */
 export function assertCompatible(snapshot: Snapshot, options: SnapshotOptions): void {
   const { seed, epoch, state: moment } = snapshot
   const { world } = moment

@@ -1,25 +1,25 @@
-/** What stands around the content of a snapshot: what it is of, whether it is whole, and who can read it. */
+/** The envelope of a snapshot: its description, its checksum, and the versions that can read it. */
 
 import { ByteHash } from '../../kernel/random.ts'
 import { VERSION } from '../../version.ts'
 import { byteLengthOf, concatBytes } from './codec/bytes.ts'
 
-/** The form in which snapshots are written. */
+/** The version of the file format. */
 export const FORMAT_VERSION = 3
 
 const MAGIC = 'modelhost-sim snapshot '
 const LINE_END = 10
 
-/** A snapshot that can not be read, be written, or be restored here. Nothing has changed then. */
+/** A snapshot can not be read, written or restored. Nothing has changed then. */
 export class SnapshotError extends RangeError {
   override readonly name = 'SnapshotError'
 }
 
-/** What a snapshot is of. */
+/** The description of a snapshot. */
 export interface SnapshotInfo {
   /** The version of modelhost-sim that it was taken with. */
   readonly version: string
-  /** What the world was made from: a name or a path, or `given`. */
+  /** The fixture of the world: a name or a path, or `given`. */
   readonly fixtures: string
   readonly seed: string
   /** The name of the profile. */
@@ -31,8 +31,8 @@ export interface SnapshotInfo {
 }
 
 /**
- * Two lines of text (the form; the checksum), a line of JSON (what it is of, how long it is), and the content. The
- * checksum is of all that follows it.
+ * Returns two lines of text (format and checksum), a line of JSON (description and length), and the content. The checksum
+ * covers everything after it.
  */
 export function writeEnvelope(info: SnapshotInfo, content: readonly Uint8Array[]): Uint8Array {
   const header = encode(`${JSON.stringify({ ...info, bytes: byteLengthOf(content) })}\n`)
@@ -42,7 +42,7 @@ export function writeEnvelope(info: SnapshotInfo, content: readonly Uint8Array[]
 
 /**
  * @param what names the snapshot in errors
- * @throws SnapshotError for what is no snapshot, a damaged one, and one of another form or version
+ * @throws SnapshotError for bytes that are no snapshot, are damaged, or have another format or version
  */
 export function readEnvelope(bytes: Uint8Array, what: string): { about: SnapshotInfo; content: Uint8Array } {
   const refuse = (reason: string): never => {
@@ -80,7 +80,7 @@ export function readEnvelope(bytes: Uint8Array, what: string): { about: Snapshot
   return { about, content: bytes.subarray(afterHeader) }
 }
 
-/** A line of text and where the next begins. */
+/** Returns a line of text and the offset of the next line. */
 function readLine(bytes: Uint8Array, start: number): [line: string, next: number] {
   const end = bytes.indexOf(LINE_END, start)
   const stop = end < 0 ? bytes.length : end

@@ -1,13 +1,13 @@
-/** Snapshots on disk. A browser build gets `snapshot-files.browser.ts` in its place. */
+/** Snapshot files. A browser build uses `files.browser.ts` instead. */
 import { readFileSync } from 'node:fs'
 import { removeStaleDrafts, writeFileAtomically } from '../../lib/atomic-write.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { SnapshotError } from './envelope.ts'
 
 /**
- * The bytes of a snapshot's file. What a killed process left beside it is removed.
+ * Returns the bytes of a snapshot file. It removes drafts that a killed process left behind.
  *
- * @throws SnapshotError when it can not be read
+ * @throws SnapshotError if the file can not be read
  */
 export function readSnapshotFile(path: string): Uint8Array {
   try {
@@ -20,7 +20,7 @@ export function readSnapshotFile(path: string): Uint8Array {
   }
 }
 
-/** @throws SnapshotError when it can not be written; what was there before is as it was */
+/** @throws SnapshotError if the file can not be written; an existing file is unchanged then */
 export function writeSnapshotFile(path: string, bytes: Uint8Array): void {
   try {
     writeFileAtomically(path, bytes)

@@ -1,4 +1,4 @@
-/** Snapshots: a simulator as it was at a moment, to come back to as often as one likes, here or elsewhere. */
+/** Snapshots: the state of a simulator at a time, which any simulator can restore any number of times. */
 import { readSnapshotFile, writeSnapshotFile } from '#snapshot-files'
 import { type ClockSetting, followsFakeTimers } from '../../clock/settings.ts'
 import type { FaultsState } from '../../faults/faults.ts'
@@ -11,11 +11,11 @@ import type { StartedTimelines } from '../timelines.ts'
 import { decodeGraph, encodeGraph, type SerializableClasses } from './codec/graph.ts'
 import { readEnvelope, SnapshotError, type SnapshotInfo, writeEnvelope } from './envelope.ts'
 
-/** What a simulator is at a moment: its world, and what stands around it. */
+/** The state of a simulator: its world and the parts around it. */
 export interface SimulatorState<W = World> {
-  /** What its world was made from, by name. */
+  /** The name of the fixture. */
   readonly fixtures: string
-  /** Nobody moves it on. */
+  /** A world whose time does not move. */
   readonly world: W
   readonly faults: Omit<FaultsState, 'past'> & {
     readonly past: readonly { readonly at: number; readonly world: W extends World ? FaultWorld : W }[]
@@ -32,11 +32,10 @@ const SERIALIZABLE_CLASSES: SerializableClasses = {
 }
 
 /**
- * A simulator at a moment: its world with everything in it, the rules of faults and of answers and how far they have
- * come, the timelines that play, how its clock moves and who holds it. As in a fork the journal is empty, and the requests that
- * were received are not in it.
+ * The state of a simulator: its world, its fault rules and scripted answers with their counts, its timelines, and its clock
+ * with its holds. As in a fork, the journal is empty and the received requests are missing.
  *
- * It costs what a fork costs, as long as nobody asks for its bytes.
+ * It costs as much as a fork, until a call of `toBytes()`.
  *
  * @example
  * const before = sim.snapshot()
@@ -51,7 +50,7 @@ export class Snapshot implements SnapshotInfo {
   readonly epoch: string
   readonly now: string
   readonly digest: string
-  /** For doors of this package. */
+  /** @internal */
   readonly state: SimulatorState
 
   constructor(moment: SimulatorState) {
@@ -69,7 +68,7 @@ export class Snapshot implements SnapshotInfo {
    * Reads the bytes of a snapshot.
    *
    * @param what names it in errors
-   * @throws SnapshotError for bytes that are none, are damaged, or come from another version
+   * @throws SnapshotError for bytes that are no snapshot, are damaged, or have another version
    */
   static from(bytes: Uint8Array, what = 'the snapshot'): Snapshot {
     const { about, content } = readEnvelope(bytes, what)
@@ -79,7 +78,7 @@ export class Snapshot implements SnapshotInfo {
       const past = decoded.faults.past.map(({ at, world }) => ({ at, world: World.fromArchive(world) }))
       return new Snapshot({ ...decoded, world: World.fromArchive(decoded.world), faults: { ...decoded.faults, past } })
     } catch (error) {
-      // Whole, and of this version: another build of it, or nobody's.
+      // The checksum and the version are right, so another build wrote it.
       throw new SnapshotError(
         `Failed to read ${what}: its content makes no world of modelhost-sim ${about.version} (${(error as Error).message}). ` +
           'Take another with this build.',
@@ -87,13 +86,13 @@ export class Snapshot implements SnapshotInfo {
     }
   }
 
-  /** Another copy of the package makes snapshots of its own; as bytes they are everybody's. */
+  /** Returns whether a value is a snapshot, of this or of another copy of the package. */
   static isSnapshot(value: unknown): value is Snapshot {
     return value instanceof Snapshot || typeof (value as Snapshot | null | undefined)?.toBytes === 'function'
   }
 
   /**
-   * A snapshot as `snapshot()` returned it, here or in another copy of the package, or as its bytes.
+   * Returns the snapshot of a value: a snapshot of this or of another copy of the package, or bytes.
    *
    * @throws SnapshotError for anything else
    */
@@ -106,12 +105,12 @@ export class Snapshot implements SnapshotInfo {
     )
   }
 
-  /** For a server, which has no fake timers that a clock could follow: there time moves as `clock` says. */
+  /** Returns the snapshot for a server, which has no fake timers. If the snapshot follows them, its clock becomes `clock`. */
   forServer(clock: ClockSetting): Snapshot {
     return followsFakeTimers(this.state.clock) ? new Snapshot({ ...this.state, clock }) : this
   }
 
-  /** Its bytes, checksummed, for a file or another process; `saveSnapshot` writes them so that no crash can spoil them. */
+  /** Returns the snapshot as bytes with a checksum, for a file or another process. `saveSnapshot` writes them safely. */
   toBytes(): Uint8Array {
     const { version, fixtures, seed, profile, epoch, now, digest, state: moment } = this
     const { world, faults, clock } = moment
@@ -119,7 +118,7 @@ export class Snapshot implements SnapshotInfo {
       ...moment,
       world: world.toArchive(),
       faults: { ...faults, past: faults.past.map(({ at, world }) => ({ at, world: (world as World).toArchive() })) },
-      // A clock of this process can be followed nowhere else: there the fake timers are, if there are any.
+      // Another process can not follow a clock of this one; it follows its own fake timers.
       clock: typeof clock === 'object' && clock.mode === 'follow' ? 'follow' : clock,
     }
     return writeEnvelope(
@@ -130,10 +129,10 @@ export class Snapshot implements SnapshotInfo {
 }
 
 /**
- * Writes a snapshot to a file, which a crash at any moment leaves as it was or has written whole. Only its owner may read
- * it: it holds the tokens of its world.
+ * Writes a snapshot to a file atomically: a crash leaves the old file or the new one. Only its owner can read it, because
+ * it has the tokens of its world.
  *
- * @throws SnapshotError when it can not be written
+ * @throws SnapshotError if the file can not be written
  * @example saveSnapshot('before-the-storm.snapshot', sim.snapshot())
  */
 export function saveSnapshot(path: string, snapshot: Snapshot): void {
@@ -143,7 +142,7 @@ export function saveSnapshot(path: string, snapshot: Snapshot): void {
 /**
  * Reads a snapshot from a file, for `restore` or as `fixtures` of any number of simulators.
  *
- * @throws SnapshotError when there is none, it is damaged, or it comes from another version
+ * @throws SnapshotError if the file is missing, damaged, or of another version
  * @example createSimulator({ fixtures: loadSnapshot('before-the-storm.snapshot') })
  */
 export function loadSnapshot(path: string): Snapshot {

@@ -82,7 +82,7 @@ steps:
     "11:20: invalid value 'node.crsh'. Did you mean 'node.crash'?",
     `11:37: no earlier step saves \${maed.deploy_id}. Did you mean 'made'?`,
     "13:11: one step has both 'advance' and 'fault'. Split it into two steps.",
-    "14:14: there is no operation 'createLlmDeploymnt'. Did you mean 'createLlmDeployment'?",
+    "14:14: unknown operation 'createLlmDeploymnt'. Did you mean 'createLlmDeployment'?",
   ])
 })
 
@@ -157,7 +157,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `${STEP}  - fault: { on: listDeploymnts, fault: { kind: hang } }\n`,
-      "story.yaml:3:14: there is no operation 'listDeploymnts'. Did you mean 'listDeployments'?",
+      "story.yaml:3:14: unknown operation 'listDeploymnts'. Did you mean 'listDeployments'?",
     ],
     [
       `${STEP}  - fault: { on: '*', evry: 2, fault: { kind: hang } }\n`,
@@ -173,7 +173,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `${STEP}  - fault: { on: '*', nth: 2, every: 2, fault: { kind: hang } }\n`,
-      'story.yaml:3:5: nth and every contradict each other. Give one of times, nth, every, chance, or none.',
+      'story.yaml:3:5: nth and every contradict each other. Give at most one of times, nth, every, chance.',
     ],
     [
       `${STEP}  - fault: { on: '*', until: later, fault: { kind: hang } }\n`,
@@ -181,7 +181,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `${STEP}  - fault: { on: '*', after: { kind: deployment.runing }, fault: { kind: hang } }\n`,
-      "story.yaml:3:32: nothing is of the kind 'deployment.runing'. Did you mean 'deployment.running'?",
+      "story.yaml:3:32: unknown kind 'deployment.runing'. Did you mean 'deployment.running'?",
     ],
     [
       `title: a story\ngiven:\n  faults:\n    - { on: '*', fault: { kind: latency, dely: 2s } }\nsteps:\n  - advance: 1m\n`,
@@ -189,7 +189,7 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [
       `title: a story\ngiven:\n  faults:\n    - { on: lst*, fault: { kind: hang } }\nsteps:\n  - advance: 1m\n`,
-      /^story\.yaml:4:9: there is no operation 'lst\*'\./,
+      /^story\.yaml:4:9: unknown operation 'lst\*'\./,
     ],
     [
       `${STEP}  - countOf: { event: instance.lst, range: 1 }\n`,

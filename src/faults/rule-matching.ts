@@ -1,0 +1,69 @@
+/** Decides which requests a fault rule matches, and for which of them its trigger fires. */
+import type { Micros } from '../kernel/duration.ts'
+import { type EntityKey, purpose } from '../kernel/random.ts'
+import { globOf } from '../lib/glob.ts'
+import type { RequestContext } from '../service/http/request-context.ts'
+import type { FaultWorld } from './kinds/kind.ts'
+import { MODEL_FIELDS, type ParsedRule } from './rules.ts'
+
+const TRIGGER = purpose('fault.trigger')
+
+/** A rule and its counts. It is immutable: a change replaces it. */
+export interface ArmedRule extends ParsedRule {
+  readonly id: string
+  readonly key: EntityKey
+  readonly isArmed: boolean
+  readonly matches: number
+  readonly hits: number
+}
+
+/** The fields of a body that rules compare. A body is read only if a rule needs it. */
+export type RequestFields = Readonly<Record<string, unknown>>
+
+/** Returns whether a rule is armed and in its time window. */
+export function isActive({ isArmed, from, until }: ArmedRule, now: Micros): boolean {
+  return isArmed && now >= from && now < until
+}
+
+/** Returns whether the trigger of a rule fires for the request that it just counted. */
+export function isTriggered(
+  { rule: { times, nth, every, chance }, hits, matches, key }: ArmedRule,
+  world: FaultWorld,
+): boolean {
+  if (times !== undefined) return hits < times
+  if (nth !== undefined) return matches === nth
+  if (every !== undefined) return matches % every === 0
+  return chance === undefined || world.chance.unit(key, TRIGGER, matches) < chance
+}
+
+/** Returns whether a request has the token, deployment and model of a rule. */
+export function matches({ rule }: ArmedRule, context: RequestContext<FaultWorld>, body: RequestFields): boolean {
+  const { token, model, deployment } = rule
+  const { params, search } = context
+  if (token !== undefined) {
+    const bearer = context.header('authorization')?.replace(/^Bearer\s+/i, '')
+    if (bearer !== token && context.header('alt-api-key') !== token) return false
+  }
+  if (deployment !== undefined && !matchesName(deployment, params.deploy_id)) return false
+  if (model === undefined) return true
+  const query = new URLSearchParams(search)
+  const given = [params.model_name, query.get('model'), ...MODEL_FIELDS.map(field => body[field])]
+  return given.some(one => matchesName(model, one))
+}
+
+/** Returns whether a name matches the pattern of a rule. A model may lack its owner, as in the service. */
+function matchesName(pattern: string, name: unknown): boolean {
+  if (typeof name !== 'string' || name === '') return false
+  return globOf(pattern)(name) || (!name.includes('/') && pattern.endsWith(`/${name}`))
+}
+
+/** Returns the fields of a JSON body; none for another body. */
+export async function readFields(request: Request): Promise<RequestFields> {
+  try {
+    const body: unknown = await request.clone().json()
+    return typeof body === 'object' && body !== null ? (body as RequestFields) : {}
+  } catch {
+    // An invalid body names no model. Its endpoint rejects it.
+    return {}
+  }
+}
