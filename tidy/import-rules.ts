@@ -24,12 +24,14 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [
     simulation(
       'context',
-      ...['context.ts', 'part.ts', 'ports/', 'events.ts'],
+      ...['context.ts', 'part.ts', 'ports/', 'event-names.ts', 'command-error.ts', 'step-observer.ts'],
       // Ports that a lower part declares, and a higher part implements.
-      ...['account/observer.ts', 'account/chaos-draws.ts', 'fleet/tenants.ts', 'deployments/work.ts'],
+      ...['account/observer.ts', 'account/chaos-draws.ts', 'fleet/tenants.ts'],
     ),
   ],
   [simulation('load')],
+  // Every part records into it.
+  [simulation('recording')],
   [simulation('account')],
   [simulation('fleet')],
   [simulation('deployments')],
@@ -37,10 +39,8 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [simulation('inference')],
   [simulation('batches')],
   [simulation('operations')],
-  // Sinks: they record what the parts report, and are below the world that has them.
-  [simulation('recording', 'recording/', 'reporting/history.ts', 'reporting/deployment-logs.ts')],
-  [simulation('world', 'world.ts', 'archived-classes.ts', 'journal-kinds.ts')],
-  [simulation('reporting'), simulation('invariants'), simulation('start-from-fixture', 'start-from-fixture.ts')],
+  [simulation('world', 'world.ts', 'events.ts', 'start-from-fixture.ts', 'archived-classes.ts', 'journal-kinds.ts')],
+  [simulation('reporting'), simulation('invariants')],
   [folder('service/media')],
   [folder('service')],
   [folder('faults'), folder('clock')],
