@@ -1,6 +1,6 @@
 /** What every request that asks for GPUs is held to, in the order of its refusals. */
 
-import type { GpuType } from '../data/records/records.ts'
+import type { GpuType } from '../data/records/gpu-config.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './endpoint.ts'
 

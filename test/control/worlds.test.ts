@@ -450,7 +450,11 @@ describe('what makes no world', () => {
   const bad: Record<string, [body: unknown, status: number, says: string]> = {
     'an unknown fixture': [{ fixtures: 'two-node' }, 400, "Did you mean 'two-nodes'?"],
     'a path': [{ fixtures: './fixtures/empty' }, 400, 'paths are unsupported over HTTP'],
-    'a profile that extends a path': [{ profile: { extends: '../secret.json' } }, 400, 'paths are unsupported over HTTP'],
+    'a profile that extends a path': [
+      { profile: { extends: '../secret.json' } },
+      400,
+      'paths are unsupported over HTTP',
+    ],
     'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'paths are unsupported over HTTP'],
     'a fixture that is none': [{ fixtures: { account: 7 } }, 400, 'account'],
     'records that cannot be': [{ with: { deployments: [{ model_name: 'x', gpu: 'T4' }] } }, 400, 'with.deployments'],

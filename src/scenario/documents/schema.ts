@@ -152,9 +152,7 @@ export type StepKind = keyof typeof STEP_SCHEMAS
 
 const Step: z.ZodType = z.union(Object.values<z.ZodType>(STEP_SCHEMAS))
 
-export const GivenWorld = z
-  .strictObject(OPTION_SCENARIO_KEYS)
-  .describe('The initial world: options of createSimulator')
+export const GivenWorld = z.strictObject(OPTION_SCENARIO_KEYS).describe('The initial world: options of createSimulator')
 
 /** A whole file. */
 export const ScenarioDocument = z

@@ -5,7 +5,7 @@
 
 import * as z from 'zod'
 import { openNames } from '#fixture-files'
-import { VARIANT_KEYS } from '../../data/records/records.ts'
+import { VARIANT_KEYS } from '../../data/records/enums.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { nounPhrase, singular } from '../../lib/english.ts'
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
