@@ -1,7 +1,7 @@
 /** What happens in a cloud, without HTTP: deployments start, stop, and lose their nodes for days. */
 
 import { loadFixture } from '../src/data/fixtures/load.ts'
-import type { FixtureInput } from '../src/data/records/records.ts'
+import type { FixtureInput } from '../src/data/records/fixture.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
 import { World } from '../src/simulation/world.ts'
 import { atLeast, type Bench, type Group, type Measured } from './figure.ts'

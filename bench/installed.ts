@@ -1,7 +1,7 @@
 /** The package as somebody has it who installed it, or cloned it. */
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Fixture } from '../src/data/records/records.ts'
+import type { Fixture } from '../src/data/records/fixture.ts'
 import type { Bench } from './figure.ts'
 
 /** As npm installs it: no source, the bundle. As cloned: no bundle, the source. */

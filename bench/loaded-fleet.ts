@@ -1,6 +1,6 @@
 /** A fleet whose deployments follow loads of their own, as data: what the fleet's figures and their baseline live on. */
 
-import type { FixtureInput } from '../src/data/records/records.ts'
+import type { FixtureInput } from '../src/data/records/fixture.ts'
 import { instanceSpeed, maxRateFor } from '../src/simulation/load/throughput.ts'
 import { boundless } from './stage.ts'
 

@@ -6,7 +6,7 @@
  */
 
 import { loadProfile } from '../src/data/profiles/load.ts'
-import type { Fixture } from '../src/data/records/records.ts'
+import type { Fixture } from '../src/data/records/fixture.ts'
 import { HOUR } from '../src/kernel/duration.ts'
 import { Chance } from '../src/kernel/random.ts'
 import { estimateWeights } from '../src/simulation/fleet/weights.ts'

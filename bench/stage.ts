@@ -1,7 +1,7 @@
 /** The worlds that the figures are taken in. */
 import { fillDeployments } from '../src/data/bulk-records.ts'
 import { loadFixture } from '../src/data/fixtures/load.ts'
-import type { Fixture, FixtureInput } from '../src/data/records/records.ts'
+import type { Fixture, FixtureInput } from '../src/data/records/fixture.ts'
 
 /** An account that runs into no limit: what is refused costs less than what is done. */
 const BOUNDLESS = {

@@ -4,14 +4,9 @@ export type { MoveResult, Transition } from './clock/move-result.ts'
 export type { ClockMode, ClockSetting } from './clock/settings.ts'
 export { UntilError } from './clock/until-error.ts'
 export { FixtureError } from './data/fixtures/load.ts'
-export type {
-  BatchStatus,
-  ContainerState,
-  DeploymentStatus,
-  FixtureInput,
-  GpuType,
-  HostedState,
-} from './data/records/records.ts'
+export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
+export type { FixtureInput } from './data/records/fixture.ts'
+export type { GpuType } from './data/records/gpu-config.ts'
 export type { FaultControls, FaultHandle, FaultView } from './faults/faults.ts'
 export { type Fault, FaultError, type FaultRule } from './faults/rules.ts'
 export type { Duration } from './kernel/duration.ts'

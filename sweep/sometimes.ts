@@ -1,6 +1,6 @@
 /** What a sweep must have met, or it is not testing much: rare things, counted as they happen. */
 
-import type { GpuType } from '../src/data/records/records.ts'
+import type { GpuType } from '../src/data/records/gpu-config.ts'
 import type { Entry } from '../src/kernel/journal.ts'
 import type { Simulator } from '../src/simulator/simulator.ts'
 

@@ -2,7 +2,9 @@
 
 import { loadFixture } from '../src/data/fixtures/load.ts'
 import type { ProfileInput } from '../src/data/profiles/load.ts'
-import type { DeploymentSeed, FixtureInput, GpuType } from '../src/data/records/records.ts'
+import type { FixtureInput } from '../src/data/records/fixture.ts'
+import type { GpuType } from '../src/data/records/gpu-config.ts'
+import type { DeploymentSeed } from '../src/data/records/seeds.ts'
 import { Chance, purpose } from '../src/kernel/random.ts'
 import type { SimulatorOptions } from '../src/simulator/simulator.ts'
 

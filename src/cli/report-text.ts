@@ -1,6 +1,6 @@
 /** Formats a report for people: money in dollars, GPU time in hours, aligned columns. */
 
-import { DEPLOYMENT_STATUSES } from '../data/records/records.ts'
+import { DEPLOYMENT_STATUSES } from '../data/records/enums.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
 import { COLD_START_PHASES, type DeploymentReport, type GpuHours, type Report } from '../simulation/reporting/report.ts'
 

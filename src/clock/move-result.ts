@@ -1,6 +1,6 @@
 /** The result of a move of time. */
 
-import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/records.ts'
+import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/enums.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entry } from '../kernel/journal.ts'
 import type { World } from '../simulation/world.ts'

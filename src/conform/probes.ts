@@ -1,6 +1,6 @@
 /** Requests beside the example of an operation that lead to its refusals. */
 
-import { GPU_TYPES } from '../data/records/records.ts'
+import { GPU_TYPES } from '../data/records/gpu-config.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../service/endpoint.ts'
 import { inputShape } from '../service/naming/schema-shape.ts'
 import type { Simulator } from '../simulator/simulator.ts'

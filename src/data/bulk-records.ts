@@ -9,15 +9,11 @@ import { Chance, type EntityKey, purpose } from '../kernel/random.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
 import { GPUS, type GpuSpec } from './gpu-specs.ts'
 import { loadProfile } from './profiles/load.ts'
-import type {
-  CatalogModel,
-  DeploymentSeed,
-  Fixture,
-  GpuType,
-  HubRepository,
-  ModelHardware,
-  ModelTask,
-} from './records/records.ts'
+import type { CatalogModel, HubRepository, ModelHardware } from './records/catalog.ts'
+import type { ModelTask } from './records/enums.ts'
+import type { Fixture } from './records/fixture.ts'
+import type { GpuType } from './records/gpu-config.ts'
+import type { DeploymentSeed } from './records/seeds.ts'
 
 type RealGpu = Exclude<GpuType, 'other'>
 

@@ -1,4 +1,4 @@
-import type { GpuType } from './records/records.ts'
+import type { GpuType } from './records/gpu-config.ts'
 
 /** The properties of a GPU type, independent of the provider. */
 export interface GpuSpec {

@@ -7,15 +7,8 @@
  */
 import type { Collection } from '@msw/data'
 import * as z from 'zod'
-import {
-  AggregatorModel,
-  ApiToken,
-  CatalogModel,
-  HubRepository,
-  ModelHardware,
-  ModelSchema,
-  Voice,
-} from './records/records.ts'
+import { ApiToken, Voice } from './records/account.ts'
+import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from './records/catalog.ts'
 import type { Index, Store } from './store.ts'
 
 /** A catalog model with what it runs on. */

@@ -6,19 +6,10 @@ import type * as z from 'zod'
 import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
-import {
-  type Account,
-  AggregatorModel,
-  ApiToken,
-  CatalogModel,
-  type Fixture,
-  HubRepository,
-  ModelHardware,
-  ModelSchema,
-  type ModelTask,
-  type VariantKey,
-  Voice,
-} from './records/records.ts'
+import { type Account, ApiToken, Voice } from './records/account.ts'
+import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from './records/catalog.ts'
+import type { ModelTask, VariantKey } from './records/enums.ts'
+import type { Fixture } from './records/fixture.ts'
 
 /** A change of an index, reported after the change. `record` is the new record; undefined after a delete. */
 export interface IndexWrite<R> {

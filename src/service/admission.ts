@@ -1,6 +1,6 @@
 /** Checks of every request for GPUs, in the order of their refusals. */
 
-import type { GpuType } from '../data/records/records.ts'
+import type { GpuType } from '../data/records/gpu-config.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './endpoint.ts'
 

@@ -5,7 +5,7 @@
  * journal are derived from it and from nothing else.
  */
 import type * as z from 'zod'
-import type { ApiToken } from '../data/records/records.ts'
+import type { ApiToken } from '../data/records/account.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 import type { PolledResource } from '../simulation/reporting/progress.ts'

@@ -1,15 +1,15 @@
 /** The records that the service answers with, field by field as part 2 of the interface document has them. */
 import * as z from 'zod'
+import { FieldDescription } from '../data/records/catalog.ts'
 import {
   BATCH_STATUSES,
   CONTAINER_STATES,
   DEPLOYMENT_STATUSES,
   DEPLOYMENT_TYPES,
-  FieldDescription,
-  GPU_TYPES,
   HOSTED_STATES,
   VARIANT_KEYS,
-} from '../data/records/records.ts'
+} from '../data/records/enums.ts'
+import { GPU_TYPES } from '../data/records/gpu-config.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN_ENUM = { 'x-open': true } as const

@@ -1,5 +1,5 @@
 import type { Profile } from '../data/profiles/load.ts'
-import type { Fixture } from '../data/records/records.ts'
+import type { Fixture } from '../data/records/fixture.ts'
 import { Store } from '../data/store.ts'
 import { Agenda, type EntryHandle, type Priority } from '../kernel/agenda.ts'
 import type { Archive } from '../kernel/archive.ts'

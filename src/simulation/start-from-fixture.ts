@@ -1,13 +1,7 @@
 import { FixtureError } from '../data/fixtures/load.ts'
-import {
-  type BatchSeed,
-  type ContainerSeed,
-  type DeploymentSeed,
-  type Fixture,
-  type GpuType,
-  type HostedSeed,
-  parseGpuConfig,
-} from '../data/records/records.ts'
+import type { Fixture } from '../data/records/fixture.ts'
+import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
+import type { BatchSeed, ContainerSeed, DeploymentSeed, HostedSeed } from '../data/records/seeds.ts'
 import type { Store } from '../data/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { GpuQuotas } from './account/gpu-quotas.ts'

@@ -1,5 +1,5 @@
 import { loadProfile, type Profile } from '../data/profiles/load.ts'
-import { Fixture } from '../data/records/records.ts'
+import { Fixture } from '../data/records/fixture.ts'
 import type { Store } from '../data/store.ts'
 import type { Agenda } from '../kernel/agenda.ts'
 import { type Archive, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'

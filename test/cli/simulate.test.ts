@@ -252,7 +252,10 @@ test('report asks a server, and prints what the world of it would say itself', a
     expect.stringMatching(/Failed to report to '2030-01-01T00:00:00\.000000\+00:00': .*what is to come is not known/),
   ])
   const none = await commanded(['report', '--url', server.url, '--from', 'monday'])
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Failed to report from 'monday': invalid time.")])
+  expect([none.code, none.stderr]).toEqual([
+    2,
+    expect.stringContaining("Failed to report from 'monday': invalid time."),
+  ])
   const rows = await fetch(`${server.url}/_sim/report?step=1h`)
   expect(((await rows.json()) as Report).series).toHaveLength(5 * sim.report().deployments.length)
 })

@@ -444,7 +444,7 @@ describe('what goes wrong with the world', () => {
       'POST',
       '/_sim/commands',
       400,
-      'Give an integer of at least 0',
+      'Give an integer from 0 to',
       { verb: 'limit.set', target: 'H100-80GB', args: { limit: 1.5 } },
     ],
     [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fillDeployments, fillModels } from '../../src/data/bulk-records.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import type { Fixture } from '../../src/data/records/records.ts'
+import type { Fixture } from '../../src/data/records/fixture.ts'
 import { DEFAULT_EPOCH_MS } from '../../src/kernel/clock.ts'
 
 const world = loadFixture('default')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { MODEL_TASKS, VARIANT_KEYS } from '../../src/data/records/records.ts'
+import { MODEL_TASKS, VARIANT_KEYS } from '../../src/data/records/enums.ts'
 import { DEFAULT_EPOCH_MS } from '../../src/kernel/clock.ts'
 
 const world = loadFixture('default')

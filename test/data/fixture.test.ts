@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openFixture as openInBrowser } from '../../src/data/fixtures/files.browser.ts'
 import { FixtureError, type FixturePatch, loadFixture } from '../../src/data/fixtures/load.ts'
-import type { FixtureInput } from '../../src/data/records/records.ts'
+import type { FixtureInput } from '../../src/data/records/fixture.ts'
 import { parseJsonText } from '../../src/lib/json-text.ts'
 
 const account = { uid: 'user_1', email: 'a@acme.example', display_name: 'acme', funds_cents: 100 }

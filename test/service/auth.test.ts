@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiToken } from '../../src/data/records/records.ts'
+import type { ApiToken } from '../../src/data/records/account.ts'
 import { type AuthRule, RefusalError } from '../../src/service/endpoint.ts'
 import { authenticate } from '../../src/service/http/authentication.ts'
 

@@ -1,7 +1,7 @@
 /** Containers and hosted instances, from creation to deletion by a client. */
 import { describe, expect, test } from 'vitest'
 import { loadProfile } from '../../src/data/profiles/load.ts'
-import type { GpuType } from '../../src/data/records/records.ts'
+import type { GpuType } from '../../src/data/records/gpu-config.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { issues, refused, SECOND, service } from './service-world.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ProfileInput } from '../../src/data/profiles/load.ts'
-import type { NodePool } from '../../src/data/records/records.ts'
+import type { NodePool } from '../../src/data/records/fleet.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 type Group = Partial<NodePool['nodes'][number]> & { zone?: string }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GPU_TYPES } from '../../src/data/records/records.ts'
+import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import {
   advanceFlow,

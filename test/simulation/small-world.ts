@@ -1,5 +1,6 @@
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import type { FixtureInput, GpuType } from '../../src/data/records/records.ts'
+import type { FixtureInput } from '../../src/data/records/fixture.ts'
+import type { GpuType } from '../../src/data/records/gpu-config.ts'
 import { type Duration, micros } from '../../src/kernel/duration.ts'
 import type { LlmSpec } from '../../src/simulation/deployments/deployment-row.ts'
 import { findViolations } from '../../src/simulation/invariants/check-world.ts'

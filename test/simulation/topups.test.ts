@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ProfileInput } from '../../src/data/profiles/load.ts'
-import type { FixtureInput } from '../../src/data/records/records.ts'
+import type { FixtureInput } from '../../src/data/records/fixture.ts'
 import { declinesTopup } from '../../src/simulation/account/chaos-draws.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 

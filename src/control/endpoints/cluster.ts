@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { GPU_TYPES } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { micros } from '../../kernel/duration.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import type { Simulator } from '../../simulator/simulator.ts'

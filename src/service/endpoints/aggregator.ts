@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AggregatorModel } from '../../data/records/records.ts'
+import type { AggregatorModel } from '../../data/records/catalog.ts'
 import { endpoint, JsonText } from '../endpoint.ts'
 import { AggregatorEntry } from '../records.ts'
 

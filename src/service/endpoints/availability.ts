@@ -1,6 +1,6 @@
 /** Queries before a deployment is created: available GPUs, and a free name. */
 import * as z from 'zod'
-import { formatGpuConfig, GPU_TYPES } from '../../data/records/records.ts'
+import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint, refuse } from '../endpoint.ts'

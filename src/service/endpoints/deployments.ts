@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { DEPLOYMENT_STATUSES, type DeploymentStatus, GPU_TYPES } from '../../data/records/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFunds, requireGpuQuota } from '../admission.ts'
 import { endpoint, JsonText, refuse, rejectInput } from '../endpoint.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import { endpoint, refuse } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { EmptyRecord } from '../records.ts'

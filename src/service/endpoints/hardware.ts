@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint, refuse } from '../endpoint.ts'
 import { qualifyModelName } from '../model-names.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { GPU_TYPES } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { endpoint, refuse } from '../endpoint.ts'

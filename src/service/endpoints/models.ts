@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type CatalogModel, type ModelTask, VARIANT_KEYS } from '../../data/records/records.ts'
+import type { CatalogModel } from '../../data/records/catalog.ts'
+import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'

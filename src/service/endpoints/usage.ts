@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { GPU_TYPES } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { formatMonth, monthlyUsage, monthOf, startOfMonth } from '../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../simulation/world.ts'

@@ -1,6 +1,6 @@
 /** Authentication: API tokens in `Authorization` or `alt-api-key`, and the addresses that a token may be used from. */
 
-import type { ApiToken } from '../../data/records/records.ts'
+import type { ApiToken } from '../../data/records/account.ts'
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
 import { type AuthRule, RefusalError } from '../endpoint.ts'
 

@@ -4,7 +4,7 @@
 
 import * as z from 'zod'
 import { openNames } from '#fixture-files'
-import { VARIANT_KEYS } from '../../data/records/records.ts'
+import { VARIANT_KEYS } from '../../data/records/enums.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 

@@ -1,6 +1,7 @@
 /** Lifecycle of an inference request, for chat, completions and embeddings: submit, wait, answer. */
 
-import type { ApiToken, ModelTask } from '../../data/records/records.ts'
+import type { ApiToken } from '../../data/records/account.ts'
+import type { ModelTask } from '../../data/records/enums.ts'
 import { hash32 } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'

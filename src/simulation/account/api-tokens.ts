@@ -1,4 +1,4 @@
-import type { ApiToken } from '../../data/records/records.ts'
+import type { ApiToken } from '../../data/records/account.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import { purpose } from '../../kernel/random.ts'

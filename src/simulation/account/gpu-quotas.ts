@@ -1,4 +1,4 @@
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Generation, Row, Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'

@@ -1,6 +1,6 @@
 /** What the ledger keeps of each thing that is billed, and of the account. */
 
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
 import { Accrual } from './accrual.ts'

@@ -1,4 +1,4 @@
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'

@@ -1,4 +1,4 @@
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 
 /** Acts on what happens to the account. The world implements it, so the order of its actions is written in one place. */
 export interface AccountObserver {

@@ -1,4 +1,4 @@
-import type { Voice } from '../../data/records/records.ts'
+import type { Voice } from '../../data/records/account.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Ledger } from './ledger.ts'

@@ -1,4 +1,4 @@
-import type { BatchStatus } from '../../data/records/records.ts'
+import type { BatchStatus } from '../../data/records/enums.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'

@@ -1,4 +1,4 @@
-import type { BatchStatus } from '../../data/records/records.ts'
+import type { BatchStatus } from '../../data/records/enums.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'

@@ -1,6 +1,6 @@
 /** The files of a fixture: what they say is the same in every world that begins with it, so it is read once. */
 
-import type { FileSeed } from '../../data/records/records.ts'
+import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
 import { decodeLines, type FileContent } from './files.ts'
 import { type BatchEndpoint, type InputSummary, type LineRequest, type OnLine, readBatchLines } from './input-lines.ts'

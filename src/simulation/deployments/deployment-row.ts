@@ -1,4 +1,5 @@
-import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../../data/records/records.ts'
+import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'

@@ -1,4 +1,5 @@
-import type { DeploymentStatus, DeploymentType, GpuType, ModelTask } from '../../data/records/records.ts'
+import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { DeploymentRecord, DeploymentRow } from './deployment-row.ts'
 
 /** What the handle of a deployment reads and does. */

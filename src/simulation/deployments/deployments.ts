@@ -1,5 +1,6 @@
 import type { OfferedLoad } from '../../data/offered-load.ts'
-import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../../data/records/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'

@@ -1,5 +1,5 @@
 import type { Profile } from '../../data/profiles/load.ts'
-import type { ModelTask } from '../../data/records/records.ts'
+import type { ModelTask } from '../../data/records/enums.ts'
 import type { Store } from '../../data/store.ts'
 import type { Deployments } from './deployments.ts'
 

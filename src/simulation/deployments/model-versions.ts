@@ -1,4 +1,4 @@
-import type { DeploymentType, ModelTask } from '../../data/records/records.ts'
+import type { DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'

@@ -1,4 +1,4 @@
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'
 

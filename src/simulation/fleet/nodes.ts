@@ -1,4 +1,5 @@
-import { GPU_TYPES, type GpuType, type NodePool } from '../../data/records/records.ts'
+import type { NodePool } from '../../data/records/fleet.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'

@@ -1,4 +1,5 @@
-import type { CatalogModel, GpuType, Hub, HubRepository } from '../../data/records/records.ts'
+import type { CatalogModel, Hub, HubRepository } from '../../data/records/catalog.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import { gpuSpec } from '../load/gpu-throughput.ts'
 import type { RepositoryState } from './environment.ts'
 

@@ -1,4 +1,4 @@
-import type { CatalogModel } from '../../data/records/records.ts'
+import type { CatalogModel } from '../../data/records/catalog.ts'
 import { type Chance, hash32, purpose } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 

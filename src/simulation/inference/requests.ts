@@ -1,4 +1,4 @@
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'

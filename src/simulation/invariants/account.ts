@@ -1,4 +1,4 @@
-import { GPU_TYPES } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Ledger, LedgerEntry } from '../account/ledger.ts'
 import type { MeterRow } from '../account/ledger-row.ts'

@@ -1,4 +1,4 @@
-import type { BatchStatus } from '../../data/records/records.ts'
+import type { BatchStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'

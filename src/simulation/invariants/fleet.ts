@@ -1,4 +1,4 @@
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { InstanceRow, InstanceState, ResidentAdapter } from '../deployments/instances.ts'
 import { bitCount, freeGpus, type NodeRow } from '../fleet/nodes.ts'
 import { toRentalOrdinal } from '../fleet/tenants.ts'

@@ -1,5 +1,5 @@
 import { GPUS, type GpuSpec } from '../../data/gpu-specs.ts'
-import { GPU_TYPES, type GpuType } from '../../data/records/records.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 
 /** Position of a type in tables by type. */
 export function gpuIndex(gpu: GpuType): number {

@@ -6,7 +6,7 @@
  * exceeds what the instances can do), a token time that grows with the batch, mixtures of experts (sizes count as dense).
  */
 
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { tokensPerSecond } from './gpu-throughput.ts'
 import type { LoadCurve } from './load-curve.ts'

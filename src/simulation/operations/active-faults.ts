@@ -1,4 +1,4 @@
-import { GPU_TYPES } from '../../data/records/records.ts'
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { ApiTokens } from '../account/api-tokens.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { Environment } from '../fleet/environment.ts'

@@ -1,4 +1,4 @@
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Instances } from '../deployments/instances.ts'

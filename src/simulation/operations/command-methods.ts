@@ -1,6 +1,6 @@
 /** The table of commands as methods of a cluster: `hub.down` is `cluster.hub.down()`, `zone.down` is `cluster.zone(name).down()`. */
 
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { type ArgumentKind, COMMANDS, type Command, type CommandArguments, CommandError } from './commands.ts'
 

@@ -1,6 +1,6 @@
 import { GPUS } from '../../data/gpu-specs.ts'
 import type { Profile } from '../../data/profiles/load.ts'
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'

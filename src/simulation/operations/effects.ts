@@ -1,4 +1,4 @@
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { EntryFields } from '../../kernel/journal.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'

@@ -1,4 +1,4 @@
-import { DEPLOYMENT_STATUSES } from '../../data/records/records.ts'
+import { DEPLOYMENT_STATUSES } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntryFields } from '../../kernel/journal.ts'

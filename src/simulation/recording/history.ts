@@ -1,4 +1,5 @@
-import { DEPLOYMENT_STATUSES, type DeploymentStatus, type GpuType } from '../../data/records/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'

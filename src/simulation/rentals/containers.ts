@@ -1,4 +1,5 @@
-import { type ContainerState, formatGpuConfig, type GpuType } from '../../data/records/records.ts'
+import type { ContainerState } from '../../data/records/enums.ts'
+import { formatGpuConfig, type GpuType } from '../../data/records/gpu-config.ts'
 import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
 import type { RentalState } from './rental-row.ts'

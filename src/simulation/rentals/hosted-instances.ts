@@ -1,4 +1,5 @@
-import type { GpuType, HostedState } from '../../data/records/records.ts'
+import type { HostedState } from '../../data/records/enums.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
 import type { Rentals } from './rentals.ts'

@@ -1,5 +1,6 @@
 import { draw } from '../../data/profiles/figures.ts'
-import { CONTAINER_STATES, type GpuType, HOSTED_STATES } from '../../data/records/records.ts'
+import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { formatDuration, type Micros } from '../../kernel/duration.ts'

@@ -1,4 +1,4 @@
-import type { GpuType } from '../../data/records/records.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Microcents } from '../account/money.ts'

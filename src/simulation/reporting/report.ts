@@ -1,10 +1,5 @@
-import {
-  DEPLOYMENT_STATUSES,
-  type DeploymentStatus,
-  type DeploymentType,
-  GPU_TYPES,
-  type GpuType,
-} from '../../data/records/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus, type DeploymentType } from '../../data/records/enums.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import { HOUR, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { MeteredUsage } from '../account/ledger.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'

@@ -1,4 +1,4 @@
-import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/records.ts'
+import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type BilledInterval, gpuTimeCost, gpuTimeWeight } from '../account/money.ts'
 import type { Deployment } from '../deployments/deployment.ts'

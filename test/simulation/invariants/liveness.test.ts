@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GPUS } from '../../../src/data/gpu-specs.ts'
-import type { GpuType } from '../../../src/data/records/records.ts'
+import type { GpuType } from '../../../src/data/records/gpu-config.ts'
 import { isTerminal } from '../../../src/simulation/deployments/deployment-row.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { type Action, action, perform } from './actions.ts'

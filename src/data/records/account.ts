@@ -1,0 +1,51 @@
+/** The records of an account: the account itself, its API tokens and its voices. */
+import * as z from 'zod'
+import { isIpRange } from '../../lib/ip-ranges.ts'
+import { realGpu } from './gpu-config.ts'
+
+const cents = z.int()
+const unixSeconds = z.int()
+
+export const Account = z.strictObject({
+  uid: z.string().min(1),
+  email: z.string().min(3),
+  /** The owner prefix of every model the account deploys: `acme` in `acme/chat`. */
+  display_name: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+      'text of letters, digits, dots, dashes and underscores that begins with a letter or digit',
+    ),
+  /** Prepaid funds at the world's epoch, in cents. */
+  funds_cents: cents,
+  topup: z
+    .strictObject({ amount: cents.min(0), threshold: cents.min(0), enabled: z.boolean() })
+    .default({ amount: 0, threshold: 0, enabled: false }),
+  /** Whether a charge goes through: `good` or `declined`. */
+  card: z.enum(['good', 'declined']).default('good'),
+  /** GPU quota by type. `null`: unlimited. Default of a missing type: that of the profile. */
+  gpu_limits: z.partialRecord(realGpu, z.int().min(0).nullable()).default({}),
+})
+export type Account = z.infer<typeof Account>
+
+export const ApiToken = z.strictObject({
+  token: z.string().regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores'),
+  token_id: z.string().min(1),
+  name: z.string().min(1),
+  created_at: unixSeconds,
+  /** Addresses and CIDR ranges, IPv4 or IPv6, that may use the token. An empty list allows every address. */
+  allowed_ips: z
+    .array(z.string().refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"))
+    .default([]),
+})
+export type ApiToken = z.infer<typeof ApiToken>
+
+export const Voice = z.strictObject({
+  user_id: z.string(),
+  voice_id: z.string(),
+  name: z.string(),
+  description: z.string().default(''),
+  created_at: unixSeconds,
+  updated_at: unixSeconds,
+})
+export type Voice = z.infer<typeof Voice>

@@ -1,0 +1,145 @@
+/** The records of the models that the cloud offers: the catalog, hardware, schemas, the aggregator's list and the hub. */
+import * as z from 'zod'
+import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
+import { realGpu } from './gpu-config.ts'
+
+const unixSeconds = z.int()
+
+export const TimePricing = z.strictObject({
+  type: z.literal('time'),
+  cents_per_sec: z.number().min(0),
+  short: z.string(),
+  full: z.string(),
+  table: z.strictObject({ columns: z.array(z.string()), rows: z.array(z.array(z.string())) }),
+})
+
+/** A public model of the catalog (2.9), with fields for the simulation. */
+export const CatalogModel = z.strictObject({
+  model_name: z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name'),
+  type: z.enum(MODEL_TASKS),
+  reported_type: z.string(),
+  description: z.string().default(''),
+  cover_img_url: z.string().default(''),
+  tags: z.array(z.string()).default([]),
+  pricing: TimePricing,
+  max_tokens: z.int().min(1).nullable().default(null),
+  replaced_by: z.string().nullable().default(null),
+  /** Unix seconds of the deprecation, or null while the model is current. */
+  deprecated: unixSeconds.nullable().default(null),
+  quantization: z.string().nullable().default(null),
+  mmlu: z.number().nullable().default(null),
+  expected: z.string().nullable().default(null),
+  is_partner: z.boolean().default(false),
+  /** Newest last; 64 hex characters each. */
+  versions: z.array(z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')).min(1),
+  /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */
+  parameters_b: z.number().positive(),
+})
+export type CatalogModel = z.infer<typeof CatalogModel>
+
+/** The hardware and prices of a model (2.7). The price of dedicated hardware follows the GPU prices. */
+export const ModelHardware = z.strictObject({
+  model_name: z.string(),
+  hardware: z
+    .array(
+      z.discriminatedUnion('type', [
+        z.strictObject({
+          type: z.literal('serverless'),
+          id: z.string(),
+          name: z.string(),
+          pricing: z.strictObject({
+            cents_per_million_input_tokens: z.number().min(0),
+            cents_per_million_output_tokens: z.number().min(0),
+          }),
+        }),
+        z.strictObject({
+          type: z.literal('dedicated'),
+          id: z.string(),
+          name: z.string(),
+          gpu: realGpu,
+          num_gpus: z.int().min(1).max(8),
+        }),
+      ]),
+    )
+    .min(1),
+})
+export type ModelHardware = z.infer<typeof ModelHardware>
+
+const json: z.ZodType<unknown> = z.json()
+const jsonSchema = z.record(z.string(), json)
+
+export const FieldDescription = z.strictObject({
+  name: z.string(),
+  ftype: z.string(),
+  parent: z.string().optional(),
+  description: z.string().optional(),
+  allowed: z.array(json).optional(),
+  default: json.optional(),
+  examples: z.array(json).optional(),
+  minimum: z.number().optional(),
+  exclusiveMinimum: z.number().optional(),
+  maximum: z.number().optional(),
+  exclusiveMaximum: z.number().optional(),
+})
+
+/** The input and output of one variant (2.11) for every model of a type. `{model_name}` in `url` is filled in. */
+export const ModelSchema = z.strictObject({
+  type: z.enum(MODEL_TASKS),
+  variant: z.enum(VARIANT_KEYS),
+  url: z.string().startsWith('/'),
+  fields_in: z.array(FieldDescription),
+  schema_in: jsonSchema.optional(),
+  schema_out: jsonSchema.optional(),
+  schema_stream: jsonSchema.optional(),
+})
+export type ModelSchema = z.infer<typeof ModelSchema>
+
+/** An entry of the aggregator's list (2.10). Prices are decimal strings in USD per token. */
+export const AggregatorModel = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  created: unixSeconds,
+  input_modalities: z.array(z.string()),
+  output_modalities: z.array(z.string()),
+  quantization: z.string(),
+  context_length: z.int().min(1),
+  max_output_length: z.int().min(1),
+  pricing: z.strictObject({
+    prompt: z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"),
+    completion: z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"),
+    input_cache_read: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'")
+      .default('0'),
+  }),
+  supported_sampling_parameters: z.array(z.string()),
+  supported_features: z.array(z.string()),
+  datacenters: z.array(z.strictObject({ country_code: z.string().length(2) })),
+  hub_id: z.string().default(''),
+  description: z.string(),
+  deprecation_date: z.string().default(''),
+  aggregator: z.record(z.string(), z.string()).default({}),
+})
+export type AggregatorModel = z.infer<typeof AggregatorModel>
+
+export const HubRepository = z.strictObject({
+  repo: z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name'),
+  revision: z.string().default('main'),
+  /** Size of the weights in bytes. */
+  bytes: z.int().positive(),
+  parameters_b: z.number().positive(),
+  quantization: z.string().default('bf16'),
+  /** Longest context in tokens. */
+  context: z.int().min(1).default(8192),
+  /** A gated repository requires a token. If `tokens` is not empty, it requires one of these. */
+  gated: z.boolean().default(false),
+  tokens: z.array(z.string()).default([]),
+})
+export type HubRepository = z.infer<typeof HubRepository>
+
+export const Hub = z.strictObject({
+  /** For a repository that is not listed: `estimate` gives it a size from its name, `refuse` answers 404. */
+  policy: z.enum(['estimate', 'refuse']).default('estimate'),
+  repositories: z.array(HubRepository),
+})
+export type Hub = z.infer<typeof Hub>

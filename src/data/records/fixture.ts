@@ -1,0 +1,35 @@
+/**
+ * The records that a fixture has: one zod schema a resource, which is the only definition of the JSON files.
+ *
+ * Wire fields keep the names and types of the interface document, so a fixture reads like an answer of the API.
+ * Further fields, which no response has, are for the simulation only: sizes, placement, prices.
+ */
+import * as z from 'zod'
+import { Account, ApiToken, Voice } from './account.ts'
+import { AggregatorModel, CatalogModel, Hub, ModelHardware, ModelSchema } from './catalog.ts'
+import { Fleet } from './fleet.ts'
+import { BatchSeed, ContainerSeed, DeploymentSeed, FileSeed, HostedSeed } from './seeds.ts'
+
+/**
+ * A fixture as data: every file of a fixture folder, checked. Each key is a file `<key>.json`. A missing file is empty;
+ * only `account` is required.
+ */
+export const Fixture = z.strictObject({
+  account: Account,
+  api_tokens: z.array(ApiToken).default([]),
+  models: z.array(CatalogModel).default([]),
+  hardware: z.array(ModelHardware).default([]),
+  schemas: z.array(ModelSchema).default([]),
+  aggregator: z.array(AggregatorModel).default([]),
+  hub: Hub.default({ policy: 'estimate', repositories: [] }),
+  voices: z.array(Voice).default([]),
+  nodes: Fleet.default({ pools: [] }),
+  deployments: z.array(DeploymentSeed).default([]),
+  files: z.array(FileSeed).default([]),
+  batches: z.array(BatchSeed).default([]),
+  hosted: z.array(HostedSeed).default([]),
+  containers: z.array(ContainerSeed).default([]),
+})
+export type Fixture = z.infer<typeof Fixture>
+/** A fixture as a user writes it: defaults may be left out. */
+export type FixtureInput = z.input<typeof Fixture>
