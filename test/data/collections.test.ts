@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
+import { DataError, type UserWrite } from '../../src/data/collection-sync.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { createData, DataError, type UserWrite } from '../../src/data/msw-collections.ts'
+import { createData } from '../../src/data/msw-collections.ts'
 import { IndexError, Store } from '../../src/data/store.ts'
 
 const NEW_VOICE = {
@@ -62,7 +63,7 @@ test('a key that is taken is refused, also by two creates at once', async () => 
   const taken = store.voices.all()[0]!
   await expect(data.voices.create({ ...NEW_VOICE, voice_id: taken.voice_id })).rejects.toThrow(
     new DataError(
-      `Failed to create voice '${taken.voice_id}': that key is taken. Update the record, or give another key.`,
+      `Failed to create voice '${taken.voice_id}': the key is already in use. Update the record, or choose another key.`,
     ),
   )
   const both = await Promise.allSettled([

@@ -1,16 +1,6 @@
 /** `modelhost-sim profile`: every setting of a provider profile, with its meaning and its source. */
 import type { Argv } from 'yargs'
-import {
-  bytes,
-  duration,
-  durations,
-  NO_CAP,
-  period,
-  rate,
-  rateDistribution,
-  timeDistribution,
-  warmUp,
-} from '../../data/profiles/figures.ts'
+import { NO_CAP } from '../../data/profiles/distribution.ts'
 import { loadProfile } from '../../data/profiles/load.ts'
 import { PROFILE_SECTIONS } from '../../data/profiles/schema.ts'
 import {
@@ -20,6 +10,16 @@ import {
   toCamelCase,
   toSnakeCase,
 } from '../../data/profiles/setting.ts'
+import {
+  bytes,
+  duration,
+  durations,
+  period,
+  rate,
+  rateDistribution,
+  timeDistribution,
+  warmUp,
+} from '../../data/profiles/setting-kinds.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import { EXIT_CODES } from '../command.ts'
 import { tableRow } from '../markdown.ts'

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { DEFAULT_PROFILE } from './chain.ts'
-import type { SettingKind } from './figures.ts'
 import { PROFILE_SECTIONS } from './schema.ts'
 import { NamedSections, type ProfileSection, ProfileSetting } from './setting.ts'
+import type { SettingKind } from './setting-kinds.ts'
 
 /** Returns the JSON Schema (2020-12) of a profile's file, for completion and checks in an editor. */
 export function profileJsonSchema(): Record<string, unknown> {

@@ -1,4 +1,6 @@
 /** The settings of a provider profile by section, each with its kind and its meaning. */
+
+import { type ProfileSection, type SectionInput, type SectionOutput, setting } from './setting.ts'
 import {
   amount,
   amountAboveZero,
@@ -18,8 +20,7 @@ import {
   timeDistribution,
   warmUp,
   yesOrNo,
-} from './figures.ts'
-import { type ProfileSection, type SectionInput, type SectionOutput, setting } from './setting.ts'
+} from './setting-kinds.ts'
 import { type packSettings, weather } from './weather-settings.ts'
 
 const timings = {

@@ -1,4 +1,4 @@
-import type { SettingKind } from './figures.ts'
+import type { SettingKind } from './setting-kinds.ts'
 
 /** One setting of a profile: a leaf of its file. */
 export class ProfileSetting<In, Out> {

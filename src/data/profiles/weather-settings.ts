@@ -1,4 +1,6 @@
 /** The settings of the weather: random failures of the fleet and of responses. */
+
+import { NamedSections, setting } from './setting.ts'
 import {
   amount,
   amountAboveZero,
@@ -10,8 +12,7 @@ import {
   shares,
   timeDistribution,
   word,
-} from './figures.ts'
-import { NamedSections, setting } from './setting.ts'
+} from './setting-kinds.ts'
 
 /** The rates of a pack. A rate that a pack does not name is 0. */
 export const packSettings = {

@@ -1,5 +1,5 @@
 /** Delays and failures of payments and shared capacity that the weather brings: functions of the seed, without state. */
-import { draw } from '../../data/profiles/figures.ts'
+import { draw } from '../../data/profiles/distribution.ts'
 import type { WeatherPack } from '../../data/profiles/load.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'

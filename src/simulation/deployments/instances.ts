@@ -1,4 +1,4 @@
-import { draw } from '../../data/profiles/figures.ts'
+import { draw } from '../../data/profiles/distribution.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'

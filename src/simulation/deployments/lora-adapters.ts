@@ -1,4 +1,4 @@
-import { draw } from '../../data/profiles/figures.ts'
+import { draw } from '../../data/profiles/distribution.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'

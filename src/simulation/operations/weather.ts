@@ -1,5 +1,5 @@
 import { GPUS } from '../../data/gpu-specs.ts'
-import { type Distribution, draw } from '../../data/profiles/figures.ts'
+import { type Distribution, draw } from '../../data/profiles/distribution.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'

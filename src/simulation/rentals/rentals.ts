@@ -1,4 +1,4 @@
-import { draw } from '../../data/profiles/figures.ts'
+import { draw } from '../../data/profiles/distribution.ts'
 import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
