@@ -10,6 +10,7 @@ import { INVARIANTS } from '../../src/simulation/invariants/invariant.ts'
 import { COMMANDS } from '../../src/simulation/operations/commands.ts'
 import { STEP_COLUMNS } from '../../src/simulation/reporting/time-series.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { runSource } from './page-blocks.ts'
 
 const run = promisify(execFile)
 const ROOT = resolve('.')
@@ -37,32 +38,27 @@ function namesBelow(name: string, heading: string, columns = 1): string[] {
   return cells.flatMap(cell => [...cell.matchAll(/`([\w.]+)`/g)].map(found => found[1]!))
 }
 
-async function runScript(name: string, code: string): Promise<string> {
-  const file = join(SCRATCH, `${name}.mts`)
-  writeFileSync(file, code)
-  const { stdout } = await run(process.execPath, ['--conditions=modelhost-sim-source', '--import', 'tsx', file])
-  return stdout
-}
-
 test('the blocks of inference.md answer a chat, and script an answer', async () => {
   const blocks = blocksOf('inference', 'ts')
   expect(blocks).toHaveLength(2)
   const question = "{ model: 'acme/assistant', messages: [{ role: 'user', content: 'What WEATHER is it?' }] }"
-  const stdout = await runScript(
+  const stdout = await runSource(
     'inference',
     `${blocks.join('\n')}
     const scripted = await client.chat.completions.create(${question})
     console.log(scripted.choices[0].message.content)
+    console.log(sim.inference.list().length, weather.hits)
+    weather.remove()
     console.log(sim.inference.list().length)`,
   )
   expect(stdout).toContain('completion_tokens')
-  expect(stdout).toContain('Sunny, 21 degrees.\n5\n')
+  expect(stdout).toContain('Sunny, 21 degrees.\n5 1\n4\n')
 })
 
 test('the blocks of faults.md and model.md run', async () => {
   const [blocks, weather] = [blocksOf('faults', 'ts'), blocksOf('model', 'ts')]
   expect([blocks.length, weather.length]).toEqual([1, 1])
-  expect(await runScript('faults', `${blocks[0]}\n${weather[0]}`)).toBe('0\n')
+  expect(await runSource('faults', `${blocks[0]}\n${weather[0]}`)).toBe('0\n')
 })
 
 test('the scenarios of scenarios.md pass', async () => {
