@@ -3,12 +3,12 @@ import * as z from 'zod'
 import {
   CONTAINER_STATES,
   DEPLOYMENT_STATUSES,
-  Fixture,
-  GPU_TYPES,
   HOSTED_STATES,
   MODEL_TASKS,
   VARIANT_KEYS,
-} from '../../src/data/records/records.ts'
+} from '../../src/data/records/enums.ts'
+import { Fixture } from '../../src/data/records/fixture.ts'
+import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
 
 export interface FieldRow {
   /** The path of the field below a record of the file, as in `topup.amount` or `pools[].nodes[].gpu`. */
