@@ -37,7 +37,7 @@ export function checkDocument(
   const found: DocumentFindings = { longSentences: [], longLines: [], doubledSentences: [], brokenLinks: [] }
   lines.forEach((line, i) => {
     // Markdown cannot break a row of a table, nor a link.
-    const canBreak = !line.startsWith('|') && /\s/.test(line.slice(0, MAX_LINE).trim())
+    const canBreak = !isTableRow(line) && /\s/.test(line.slice(0, MAX_LINE).trim())
     if (line.length > MAX_LINE && canBreak) found.longLines.push(`${path}:${i + 1}: ${line.length} characters`)
     for (const [, link] of line.replaceAll(/`[^`]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g))
       if (!leadsSomewhere(link!)) found.brokenLinks.push(`${path}:${i + 1}: broken link ${link}`)
@@ -73,14 +73,24 @@ interface Block {
   readonly isCell: boolean
 }
 
+/** A table in an item of a list is indented. */
+function isTableRow(line: string): boolean {
+  return /^\s*\|/.test(line)
+}
+
 /** Returns the sentences, each with the line on which its paragraph, list item or cell of a table begins. */
 function sentencesOf(lines: readonly string[]): { sentence: string; line: number; isCell: boolean }[] {
   const blocks: Block[] = []
   lines.forEach((text, i) => {
     const line = i + 1
     const last = blocks.at(-1)
-    if (text.startsWith('|')) {
-      blocks.push(...text.split(/(?<!\\)\|/).map(cell => ({ text: cell.trim(), line, isCell: true })))
+    if (isTableRow(text)) {
+      blocks.push(
+        ...text
+          .trim()
+          .split(/(?<!\\)\|/)
+          .map(cell => ({ text: cell.trim(), line, isCell: true })),
+      )
     } else if (last === undefined || last.isCell || /^\s*(?:$|[-*+#>]+\s|\d+\.\s)/.test(text)) {
       blocks.push({ text: text.replace(/^\s*(?:[-*+#>]+|\d+\.)\s+/, ''), line, isCell: false })
     } else last.text += ` ${text.trim()}`

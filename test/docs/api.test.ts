@@ -12,7 +12,7 @@ const entries = Object.entries(exports).flatMap(([entry, { 'modelhost-sim-source
   source === undefined ? [] : [[entry.replace('.', 'modelhost-sim'), source] as const],
 )
 
-/** Returns what stands below a heading, up to the next heading of its level or above. */
+/** Returns the text below a heading, up to the next heading of its level or above. */
 function sectionOf(heading: string): string {
   const level = /^#+/.exec(heading)![0].length
   return page.split(`\n${heading}\n`)[1]!.split(new RegExp(`\n#{1,${level}} `))[0]!

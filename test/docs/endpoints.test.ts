@@ -24,14 +24,14 @@ function printed(args: { control: boolean }): string {
 
 test('docs/endpoints.md is what the declarations say', () => {
   const page = readFileSync('docs/endpoints.md', 'utf8')
-  expect(page.slice(page.indexOf('| Endpoint')), 'make it anew: modelhost-sim endpoints --markdown').toBe(
+  expect(page.slice(page.indexOf('| Endpoint')), 'write it again: modelhost-sim endpoints --markdown').toBe(
     printed({ control: false }),
   )
 })
 
 test('docs/control.md is what the declarations say', () => {
   const page = readFileSync('docs/control.md', 'utf8')
-  expect(page.slice(page.indexOf('\n## ') + 1), 'make it anew: modelhost-sim endpoints --control --markdown').toBe(
+  expect(page.slice(page.indexOf('\n## ') + 1), 'write it again: modelhost-sim endpoints --control --markdown').toBe(
     printed({ control: true }),
   )
 })
@@ -41,7 +41,7 @@ test('every line of docs/control.md works on the default world as printed', asyn
   // The lines about a rule of a fault are for one that another line adds.
   const faults: FaultRule[] = [{ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }]
   const answers = [{ name: 'script-1', answer: { text: 'Yes.' } }]
-  // What nothing reads is told where it is looked for.
+  // GET /_sim/unread lists unread fields only with strict requests.
   const sim = createSimulator({ seed: 1, faults, answers, strictRequests: true })
   const server = await serve(sim, { port: 0, scenarios: new ScenarioLibrary(['scenarios']) })
   onTestFinished(() => server.close())
@@ -79,7 +79,7 @@ test('docs/profile.md is what the default profile says', () => {
     spy.mockRestore()
   }
   const page = readFileSync('docs/profile.md', 'utf8')
-  expect(page.slice(page.indexOf('## timings')), 'make it anew: modelhost-sim profile --markdown').toBe(
+  expect(page.slice(page.indexOf('## timings')), 'write it again: modelhost-sim profile --markdown').toBe(
     written.join(''),
   )
   // Every figure has a source.
