@@ -3,8 +3,8 @@
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { HoldOptions } from './host.ts'
+import { PendingRequests, type PendingRequestView } from './pending-requests.ts'
 import type { Sleeper } from './sleepers.ts'
-import { PendingRequests, type PendingRequestView } from './waiting-requests.ts'
 import type { WorldTime } from './world-time.ts'
 
 interface WaitHooks {

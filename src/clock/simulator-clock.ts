@@ -4,13 +4,11 @@ import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { eventsToNextChange, inProgress, type PolledResource } from '../simulation/reporting/progress.ts'
-import { ClientMoves } from './client-moves.ts'
 import { ClientWaits } from './client-waits.ts'
 import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
 import { IdleJumps } from './idle-jumps.ts'
-import { assertPredicate, requireWithinMaxAge, toFutureTime } from './move-arguments.ts'
-import type { BoundedMoveResult, MoveResult } from './move-result.ts'
-import { MoveRunner } from './move-runner.ts'
+import { assertPredicate, requireWithinMaxAge, toFutureTime } from './moves/arguments.ts'
+import { ClientMoves } from './moves/client-moves.ts'
 import {
   type Move,
   type MovingClients,
@@ -20,12 +18,14 @@ import {
   NO_LIMIT,
   type Predicate,
   performMove,
-} from './moves.ts'
-import { PredicateWait } from './predicate-wait.ts'
+} from './moves/moves.ts'
+import { PredicateWait } from './moves/predicate-wait.ts'
+import type { BoundedMoveResult, MoveResult } from './moves/result.ts'
+import { MoveRunner } from './moves/runner.ts'
+import { SlicedMoves } from './moves/sliced-moves.ts'
+import { UntilError } from './moves/until-error.ts'
+import type { PendingRequestView } from './pending-requests.ts'
 import { type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
-import { SlicedMoves } from './time-slices.ts'
-import { UntilError } from './until-error.ts'
-import type { PendingRequestView } from './waiting-requests.ts'
 import { WorldTime } from './world-time.ts'
 
 interface WithinOption {

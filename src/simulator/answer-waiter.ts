@@ -1,7 +1,7 @@
 /** How the client of a simulator waits for answers of models, where it has no way of its own: on the clock of its world. */
 
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
-import type { RequestWait } from '../clock/waiting-requests.ts'
+import type { RequestWait } from '../clock/pending-requests.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
 import type { AnswerPart, ResponseWaiter } from '../service/endpoint.ts'

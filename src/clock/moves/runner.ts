@@ -1,9 +1,9 @@
 /** Runs the moves of one world in their turn, and collects the errors that user code throws meanwhile. */
 
-import { MoveQueue } from './move-queue.ts'
-import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } from './move-result.ts'
+import type { WorldTime } from '../world-time.ts'
 import { type Move, type MoveStep, type MovingClients, performMove } from './moves.ts'
-import type { WorldTime } from './world-time.ts'
+import { MoveQueue } from './queue.ts'
+import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } from './result.ts'
 
 /** Performs the steps of moves on a world. */
 export interface MoveDriver {

@@ -1,6 +1,6 @@
-import { formatDuration, type Micros } from '../kernel/duration.ts'
-import { formatTraceLine } from '../kernel/journal.ts'
-import type { World } from '../simulation/world.ts'
+import { formatDuration, type Micros } from '../../kernel/duration.ts'
+import { formatTraceLine } from '../../kernel/journal.ts'
+import type { World } from '../../simulation/world.ts'
 
 /** `until` gave up: its condition did not come true in the time that it was given. */
 export class UntilError extends Error {

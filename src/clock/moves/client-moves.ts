@@ -1,8 +1,8 @@
 /** Performs moves on a world whose clients run in this process: each move waits for them, and drives their fake timers. */
 
-import type { Micros } from '../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { WorldTime } from '../world-time.ts'
 import type { MoveStep, MovingClients } from './moves.ts'
-import type { WorldTime } from './world-time.ts'
 
 export class ClientMoves {
   readonly clients: MovingClients

@@ -1,9 +1,9 @@
 /** Performs moves for a server: in time slices, so that its other worlds and its health go on in between. */
 
-import type { Micros } from '../kernel/duration.ts'
-import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
+import type { WorldTime } from '../world-time.ts'
 import { type MoveStep, type MovingClients, NO_LIMIT } from './moves.ts'
-import type { WorldTime } from './world-time.ts'
 
 /** Longest real time in milliseconds for which one slice holds the process. */
 const SLICE_MS = 20

@@ -1,9 +1,9 @@
 /** The result of a move of time. */
 
-import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/enums.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Entry } from '../kernel/journal.ts'
-import type { World } from '../simulation/world.ts'
+import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../../data/records/enums.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import type { World } from '../../simulation/world.ts'
 
 /** What happened during a move of time. */
 export interface MoveResult {

@@ -1,6 +1,6 @@
 /** Validates the arguments of moves, before anything has moved. */
-import { type Clock, MAX_WORLD_AGE } from '../kernel/clock.ts'
-import type { Micros } from '../kernel/duration.ts'
+import { type Clock, MAX_WORLD_AGE } from '../../kernel/clock.ts'
+import type { Micros } from '../../kernel/duration.ts'
 
 /**
  * Returns the time to move to in microseconds since the epoch of the world.

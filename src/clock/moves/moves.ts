@@ -3,7 +3,7 @@
  * A driver performs the steps: on a world with clients, on a world in time slices, or on a world of a remote server.
  */
 
-import type { Micros } from '../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 
 /** One piece of a move. The driver answers each step with a boolean. */
 export type MoveStep =
