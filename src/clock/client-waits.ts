@@ -8,7 +8,7 @@ import type { Sleeper } from './sleepers.ts'
 import type { WorldTime } from './world-time.ts'
 
 interface WaitHooks {
-  /** Brings the world to where its clock says. */
+  /** Moves the world to the present time of its clock. */
   catchUp(): void
   /** Reports the begin of a wait. */
   onBegan(): void

@@ -33,7 +33,7 @@ export function requireWithinMaxAge(target: Micros): Micros {
   )
 }
 
-/** Throws TypeError if `predicate` is no function. */
+/** Throws TypeError if `predicate` is not a function. */
 export function assertPredicate(predicate: unknown): void {
   if (typeof predicate === 'function') return
   throw new TypeError(
