@@ -1,8 +1,8 @@
 /** What a user may import from `modelhost-sim`. */
 
-export type { MoveResult, Transition } from './clock/move-result.ts'
+export type { MoveResult, Transition } from './clock/moves/result.ts'
+export { UntilError } from './clock/moves/until-error.ts'
 export type { ClockMode, ClockSetting } from './clock/settings.ts'
-export { UntilError } from './clock/until-error.ts'
 export { FixtureError } from './data/fixtures/load.ts'
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'

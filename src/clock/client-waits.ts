@@ -3,12 +3,12 @@
 import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { HoldOptions } from './host.ts'
+import { PendingRequests, type PendingRequestView } from './pending-requests.ts'
 import type { Sleeper } from './sleepers.ts'
-import { PendingRequests, type PendingRequestView } from './waiting-requests.ts'
 import type { WorldTime } from './world-time.ts'
 
 interface WaitHooks {
-  /** Brings the world to where its clock says. */
+  /** Moves the world to the present time of its clock. */
   catchUp(): void
   /** Reports the begin of a wait. */
   onBegan(): void

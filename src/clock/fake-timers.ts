@@ -137,7 +137,7 @@ function findFakeClock(): FakeClock | undefined {
   return fakeClockOf(setTimeout) ?? fakeClockOf(clearTimeout) ?? fakeClockOf(setInterval) ?? fakeClockOf(clearInterval)
 }
 
-/** Returns why a client may wait for ever although no fake timers were found that can be driven; undefined if it will not. */
+/** Returns why a client may wait for ever if the fake timers cannot be driven. Undefined: it will not. */
 function undrivableReason(): string | undefined {
   if (fakeClockOf(globalThis.Date) !== undefined) {
     return (
@@ -147,7 +147,7 @@ function undrivableReason(): string | undefined {
   }
   if (globalThis.setTimeout?.name === 'bound #createTimer') {
     return (
-      'The timers are those of mock.timers of node:test, which nothing outside can move in step, so a client that waits ' +
+      'The timers are those of mock.timers of node:test, which the simulator cannot move, so a client that waits ' +
       'with them waits until you tick them. Use install() of @sinonjs/fake-timers, or give the client sim.clock.sleep.'
     )
   }

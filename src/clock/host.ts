@@ -1,6 +1,6 @@
 /** The simulator as its clock sees it. */
 import type { World } from '../simulation/world.ts'
-import type { RequestWait } from './waiting-requests.ts'
+import type { RequestWait } from './pending-requests.ts'
 
 /** Options of a clock in the process of a test runner. */
 export interface ClockOptions {

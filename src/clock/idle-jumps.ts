@@ -4,7 +4,7 @@ import type { Micros } from '../kernel/duration.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import { EVENTS, HOUSEKEEPING_EVENTS } from '../simulation/events.ts'
 import { warn } from './fake-timers.ts'
-import type { Move } from './moves.ts'
+import type { Move } from './moves/moves.ts'
 import type { WorldTime } from './world-time.ts'
 
 export class IdleJumps {

@@ -1,10 +1,10 @@
-/** Detects when clients have nothing left to do but wait, so that time may move. */
+/** Detects when every client waits for time, so that time may move. */
 import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
 import type { FakeTimers } from './fake-timers.ts'
 import { InFlightMonitor } from './fetch-tracker.ts'
 import type { ClockHost } from './host.ts'
 
-/** Turns of the event loop without activity of a client after which it counts as waiting. */
+/** Turns of the event loop without activity after which a client counts as waiting. */
 const QUIET_TURNS = 3
 /** The same when calls may be in flight that began before tracking. */
 const UNOBSERVED_TURNS = 100
@@ -67,10 +67,10 @@ export class Quiescence {
       const inFlight = this.#inFlight()
       idleTurns = activity === lastActivity && inFlight.length === 0 ? idleTurns + 1 : 0
       if (activity !== lastActivity) activeAt = monotonicMs()
-      // A process that got no processor time for a while is no stuck client.
+      // Not at once: the process may have had no processor time for a while.
       else if (inFlight.length > 0 && monotonicMs() - activeAt > STUCK_MS) {
         throw new Error(
-          `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without a sign of life. ` +
+          `Failed to move time: ${inFlight.join(', ')} has been in flight for ${STUCK_MS / 1000} s without activity. ` +
             'End its body, or await its answer before you move time. An address that no handler answers is a real one, and takes real time.',
         )
       }

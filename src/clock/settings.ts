@@ -6,7 +6,7 @@ import { assertKnownKeys } from '../lib/known-keys.ts'
 
 export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
 /**
- * How time moves. `manual`: by moves of the user alone. `scaled`: with the real clock times a speed. `on-poll`: with each
+ * How time moves. `manual`: only by moves of the user. `scaled`: with the real clock times a speed. `on-poll`: with each
  * request about something in progress. `idle`: to the next work whenever no request comes. `follow`: with another clock.
  */
 export type ClockMode = (typeof CLOCK_MODES)[number]
@@ -44,7 +44,7 @@ const MODE_OF_FIELD = { speed: 'scaled', step: 'on-poll', after: 'idle', now: 'f
 /**
  * Reads a setting.
  *
- * @param elapsed the present time of the world in microseconds: a clock is switched without a jump
+ * @param elapsed the present time of the world in microseconds, from which the clock goes on
  * @throws RangeError for an unknown mode, an option out of range, or an option of another mode
  */
 export function readSetting(setting: ClockSetting, elapsed: Micros): ClockDrive {
@@ -115,6 +115,6 @@ function requireIdleMs(after: number): number {
 function requireFollowedClock(now: (() => number) | undefined): (() => number) | undefined {
   if (now === undefined || (typeof now === 'function' && Number.isFinite(now()))) return now
   throw new RangeError(
-    "Failed to set the clock: 'now' is no function that returns milliseconds. Give one, as in { mode: 'follow', now: () => fake.now }.",
+    "Failed to set the clock: 'now' is not a function that returns milliseconds. Give one, as in { mode: 'follow', now: () => fake.now }.",
   )
 }

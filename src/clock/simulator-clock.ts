@@ -4,13 +4,11 @@ import { type Duration, type Micros, micros } from '../kernel/duration.ts'
 import { WorldReplaced } from '../kernel/world-replaced.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { eventsToNextChange, inProgress, type PolledResource } from '../simulation/reporting/progress.ts'
-import { ClientMoves } from './client-moves.ts'
 import { ClientWaits } from './client-waits.ts'
 import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
 import { IdleJumps } from './idle-jumps.ts'
-import { assertPredicate, requireWithinMaxAge, toFutureTime } from './move-arguments.ts'
-import type { BoundedMoveResult, MoveResult } from './move-result.ts'
-import { MoveRunner } from './move-runner.ts'
+import { assertPredicate, requireWithinMaxAge, toFutureTime } from './moves/arguments.ts'
+import { ClientMoves } from './moves/client-moves.ts'
 import {
   type Move,
   type MovingClients,
@@ -20,12 +18,14 @@ import {
   NO_LIMIT,
   type Predicate,
   performMove,
-} from './moves.ts'
-import { PredicateWait } from './predicate-wait.ts'
+} from './moves/moves.ts'
+import { PredicateWait } from './moves/predicate-wait.ts'
+import type { BoundedMoveResult, MoveResult } from './moves/result.ts'
+import { MoveRunner } from './moves/runner.ts'
+import { SlicedMoves } from './moves/sliced-moves.ts'
+import { UntilError } from './moves/until-error.ts'
+import type { PendingRequestView } from './pending-requests.ts'
 import { type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
-import { SlicedMoves } from './time-slices.ts'
-import { UntilError } from './until-error.ts'
-import type { PendingRequestView } from './waiting-requests.ts'
 import { WorldTime } from './world-time.ts'
 
 interface WithinOption {
@@ -81,7 +81,7 @@ export class SimulatorClock {
     return this.#time.drive.mode
   }
 
-  /** How time moves, as `set` takes it. */
+  /** The setting, in the form that `set` accepts. */
   get setting(): ClockSetting {
     return toSetting(this.#time.drive)
   }
@@ -92,7 +92,7 @@ export class SimulatorClock {
     return drive.mode === 'scaled' ? drive.pacer.speed : undefined
   }
 
-  /** Names of the owners that hold the clock. Empty: it moves as its mode says. */
+  /** Names of the owners that hold the clock. Empty: it moves by its mode. */
   get pausedBy(): readonly string[] {
     return this.#time.holds.owners
   }
@@ -103,7 +103,7 @@ export class SimulatorClock {
     return new Date(clock.epochMs + Math.floor(clock.now / 1000))
   }
 
-  /** The world's time as the wire writes it: ISO 8601 with microseconds and offset. */
+  /** The world's time in the format of the wire: ISO 8601 with microseconds and offset. */
   get iso(): string {
     return this.#time.world.clock.iso()
   }
@@ -128,31 +128,31 @@ export class SimulatorClock {
     return this.#moves.queue.isMoving
   }
 
-  /** Microseconds until the next event is due; undefined when nothing is planned. */
+  /** Microseconds until the next event is due; undefined if the agenda is empty. */
   get nextIn(): Micros | undefined {
     const { agenda, clock } = this.#time.world
     return agenda.size > 0 ? Math.max(0, agenda.nextTime - clock.now) : undefined
   }
 
   /**
-   * Moves time on. Everything due on the way happens, in order, and sleeping clients wake in between.
+   * Moves time by a duration. The events on the way fire in order, and sleeping clients wake in between.
    *
-   * Rejects with RangeError for an invalid duration, and with EventCapError when too much happens.
+   * Rejects with RangeError for an invalid duration, and with EventCapError for too many events.
    */
   async advance(duration: Duration): Promise<MoveResult> {
     const delta = micros(duration)
     return this.#moves.run(this.#clientMoves, clients => moveTo(clients, this.#endAfter(delta)))
   }
 
-  /** Moves time to a moment: ISO 8601 with offset, or a Date. Rejects with RangeError for a moment in the past. */
+  /** Moves time to a time: ISO 8601 with offset, or a Date. Rejects with RangeError for a time in the past. */
   async advanceTo(time: string | Date): Promise<MoveResult> {
     const target = toFutureTime(this.#time.world.clock, time)
     return this.#moves.run(this.#clientMoves, clients => moveTo(clients, target))
   }
 
   /**
-   * Moves time to the next thing that happens, or to the next sleeping client; with `visible` to the next change that a
-   * client could see. `events` is 0 when nothing is planned. With `within`, time stops there if nothing comes before.
+   * Moves time to the next journal entry or the next sleeping client. With `visible`, an entry counts only if a client can
+   * see its change. If the agenda is empty, `events` of the result is 0. `within` limits the move.
    */
   async next(options: NextOptions = {}): Promise<MoveResult> {
     assertKnownKeys(options, ['visible', 'within'], 'Failed to call clock.next')
@@ -160,10 +160,10 @@ export class SimulatorClock {
   }
 
   /**
-   * Moves time until `predicate` holds. It is evaluated now, and after every event that changes something a client could
-   * see. The predicate may await answers and moves of this clock.
+   * Moves time until `predicate` holds. It is evaluated now, and after every event with a change that a client can see.
+   * The predicate may await answers and moves of this clock.
    *
-   * @throws UntilError when it does not hold `within` that time, with what happened last. Default: 24h.
+   * @throws UntilError with the last journal entries, if it does not hold `within` that time. Default: 24h.
    */
   async until(predicate: Predicate, options: WithinOption = {}): Promise<MoveResult> {
     assertPredicate(predicate)
@@ -191,12 +191,12 @@ export class SimulatorClock {
     return this.#moves.run(this.#slicedMoves, clients => moveTo(clients, target))
   }
 
-  /** The same as `next` for a server. The result says whether something came in time. */
+  /** The same as `next` for a server. `reached` of the result is false if `within` ends first. */
   async nextInSlices(options: NextOptions = {}): Promise<BoundedMoveResult> {
     return this.#moves.run(this.#slicedMoves, this.#planNext(options), outcome => outcome)
   }
 
-  /** The same as `until` for a server. A predicate that does not hold in time is a result and no error. */
+  /** The same as `until` for a server. If the predicate does not hold in time, `reached` of the result is false. */
   async untilInSlices(predicate: Predicate, options: WithinOption = {}): Promise<BoundedMoveResult> {
     const within = micros(options.within ?? '24h')
     return this.#moves.run(
@@ -221,14 +221,14 @@ export class SimulatorClock {
   }
 
   /**
-   * Waits as the client of a delayed answer does: until time has come that far, its signal is aborted, or the world is
-   * replaced. A scaled clock comes that far by itself. An infinite delay never ends by time.
+   * Waits for time as the client of a delayed answer: until `delay` has passed, its signal is aborted, or the world is
+   * replaced. An infinite delay never ends by time.
    */
   hold(delay: Micros, options: HoldOptions): Promise<void> {
     return this.#waits.hold(delay, options)
   }
 
-  /** Switches how time moves, without a jump: the world first comes to where the old mode has it by now. */
+  /** Changes the mode without a jump: the world first moves to the present time of the old mode. */
   set(setting: ClockSetting): void {
     const drive = readSetting(setting, this.due)
     if (!this.#time.world.needsTokenizer) this.#time.catchUp()
@@ -238,7 +238,7 @@ export class SimulatorClock {
   }
 
   /**
-   * Holds the time where it is, whatever the mode. Moves by hand still move it. Returns a function that lets it go.
+   * Holds the time in every mode. Manual moves still move it. Returns a function that ends the hold.
    *
    * @param owner the name that the clock shows for the hold
    * @example const resume = sim.clock.pause('debugger')
@@ -252,7 +252,7 @@ export class SimulatorClock {
     }
   }
 
-  /** Lets go of a hold of `owner`. Throws RangeError if there is none; warns if another owner still holds the clock. */
+  /** Ends a hold of `owner`. Throws RangeError if it has no hold. Warns if another owner still holds the clock. */
   resume(owner: string): void {
     if (this.#time.holds.release(owner)) this.#resumeDrive()
   }
@@ -260,13 +260,13 @@ export class SimulatorClock {
   #resumeDrive(): void {
     this.#time.rebase()
     this.#idleJumps.schedule()
-    // Such a clock is moved by its pollers, which could not move it while it was held.
+    // Pollers move an on-poll clock, and they could not move it during the hold.
     if (this.mode === 'on-poll') this.#time.sleepers.wakePollers()
   }
 
   /**
-   * Moves an on-poll clock, after an answer about something in progress: to its next change of status, or by the step of
-   * the mode. Nothing moves where nothing is planned.
+   * Moves an on-poll clock after an answer about a resource in progress: to its next change of status, or by the step of
+   * the mode. Without such a change the time stays.
    */
   async onPolled(polled: PolledResource): Promise<void> {
     const { drive, holds, host } = this.#time
@@ -283,12 +283,12 @@ export class SimulatorClock {
     })
   }
 
-  /** Reports the end of a request: an idle clock waits for the next one, and jumps when none comes. */
+  /** Reports the end of a request. An idle clock jumps if the next request does not come soon. */
   onAnswered(): void {
     this.#idleJumps.schedule()
   }
 
-  /** Brings a world to where its clock says: at once, unless a sliced move or the loading of a tokenizer is in the way. */
+  /** Moves a world to the present time of its clock: at once, or after a sliced move or the loading of a tokenizer. */
   catchUp(): void | Promise<void> {
     const { currentMove } = this.#slicedMoves
     if (currentMove) return currentMove.then(() => this.catchUp())
@@ -302,12 +302,12 @@ export class SimulatorClock {
     this.#time.fire(due)
   }
 
-  /** Ends a sliced move early, where it is: the server is closing, and its client receives an answer. */
+  /** Ends a sliced move early, at its present time. A server that closes calls it, so that the client gets an answer. */
   interrupt(): void {
     this.#slicedMoves.interrupt()
   }
 
-  /** Rejects the sleeps and the moves in progress: their world is gone. */
+  /** Rejects the sleeps and moves in progress, because their world was replaced. */
   reset(): void {
     const message = 'Failed to sleep on: the simulator was reset. Start clients after reset().'
     this.#time.sleepers.reject(() => new WorldReplaced(message))
@@ -325,7 +325,7 @@ export class SimulatorClock {
     this.#idleJumps.schedule()
   }
 
-  /** Rejects the current move by hand with an error, once it is complete. Without such a move the error is uncaught. */
+  /** Rejects the current manual move with an error when the move is complete. Without such a move the error is uncaught. */
   fail(error: unknown): void {
     this.#moves.fail(error)
   }

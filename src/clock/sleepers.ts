@@ -5,7 +5,7 @@ export interface Sleeper {
   readonly at: Micros
   readonly wake: () => void
   readonly reject: (error: Error) => void
-  /** Whether it may wake early: it checks the time itself. */
+  /** Whether it may wake early, because it checks the time itself. */
   readonly isPoller?: boolean
 }
 
@@ -13,12 +13,12 @@ export interface Sleeper {
 export class Sleepers<S extends Sleeper = Sleeper> {
   #list: readonly S[] = []
 
-  /** The sleeper that is to be woken first. */
+  /** The sleeper that wakes first. */
   get first(): S | undefined {
     return this.#list[0]
   }
 
-  /** The time of the first sleeper; Infinity if there is none. */
+  /** The time of the first sleeper. Infinity: the list is empty. */
   get next(): Micros {
     return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
   }
@@ -45,7 +45,7 @@ export class Sleepers<S extends Sleeper = Sleeper> {
     }
   }
 
-  /** Wakes the sleepers that check the time themselves: time may move in another way now. */
+  /** Wakes the sleepers that check the time themselves, after a change of the clock. */
   wakePollers(): void {
     const pollers = this.#list.filter(({ isPoller }) => isPoller)
     this.#list = this.#list.filter(({ isPoller }) => !isPoller)

@@ -1,4 +1,4 @@
-/** The time of one world: where the mode of its clock has it by now, who sleeps in it, and how it is moved at once. */
+/** The time of one world: the present time by the mode of its clock, the sleepers, and moves without waiting for clients. */
 
 import { MAX_WORLD_AGE } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
@@ -38,7 +38,7 @@ export class WorldTime {
     return this.host.world.clock.now
   }
 
-  /** Returns the time at which the mode has the world by now. For a manual clock that is its present time. */
+  /** Returns the present time by the mode. For a manual clock that is the time of the world. */
   get due(): Micros {
     return Math.max(this.elapsed, Math.min(MAX_WORLD_AGE, this.#driveTarget()))
   }
@@ -60,7 +60,7 @@ export class WorldTime {
     if (drive.mode === 'follow' && !this.#hasWarnedNothingToFollow) {
       this.#hasWarnedNothingToFollow = true
       warn(
-        'The clock follows fake timers, and none are installed, so time does not move. ' +
+        'The clock follows fake timers, but no fake timers are installed, so time does not move. ' +
           "Install them (vi.useFakeTimers()), or give a clock: { mode: 'follow', now: () => … }.",
       )
     }
@@ -72,7 +72,7 @@ export class WorldTime {
     return this.drivesTimers && this.timers.detect(this.elapsed)
   }
 
-  /** Makes the mode go on from the present time of the world, after a move by hand. */
+  /** Makes the mode go on from the present time of the world, after a manual move. */
   rebase(): void {
     const { drive } = this
     if (drive.mode === 'scaled') drive.pacer.rebase(this.elapsed)
@@ -94,7 +94,7 @@ export class WorldTime {
     this.sleepers.wake(() => this.elapsed)
   }
 
-  /** Moves the world to where its mode has it by now. */
+  /** Moves the world to the present time of its mode. */
   catchUp(): void {
     const { due } = this
     if (due > this.elapsed) this.fire(due)

@@ -1,7 +1,7 @@
 /** What a scenario, and a test that plays scenarios, may import from `modelhost-sim/scenario`. */
 
-export type { MoveResult } from '../clock/move-result.ts'
-export { UntilError } from '../clock/until-error.ts'
+export type { MoveResult } from '../clock/moves/result.ts'
+export { UntilError } from '../clock/moves/until-error.ts'
 export type { FaultView } from '../faults/faults.ts'
 export type { Fault, FaultRule } from '../faults/rules.ts'
 export type { Duration } from '../kernel/duration.ts'

@@ -1,5 +1,5 @@
 import type { SimulatorClock } from '../clock/simulator-clock.ts'
-import type { PendingRequestView } from '../clock/waiting-requests.ts'
+import type { PendingRequestView } from '../clock/pending-requests.ts'
 import { loadFixture } from '../data/fixtures/load.ts'
 import type { DataCollections } from '../data/msw-collections.ts'
 import { loadProfile, withWeather } from '../data/profiles/load.ts'

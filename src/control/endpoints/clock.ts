@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { toFutureTime } from '../../clock/move-arguments.ts'
-import type { MoveResult } from '../../clock/move-result.ts'
+import { toFutureTime } from '../../clock/moves/arguments.ts'
+import type { MoveResult } from '../../clock/moves/result.ts'
 import type { ClockMode } from '../../clock/settings.ts'
 import { matchesJsonSubset } from '../../lib/json-subset.ts'
 import { parseJsonOrText } from '../../lib/json-text.ts'

@@ -1,6 +1,6 @@
 /** Plays a scenario in YAML or JSON with the same API that scripts have. */
 
-import { UntilError } from '../../clock/until-error.ts'
+import { UntilError } from '../../clock/moves/until-error.ts'
 import { formatDuration, micros } from '../../kernel/duration.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { CheckError, differences } from '../check.ts'

@@ -3,7 +3,7 @@
  * this process or on a server.
  */
 
-import type { MoveResult } from '../../clock/move-result.ts'
+import type { MoveResult } from '../../clock/moves/result.ts'
 import type { FaultView } from '../../faults/faults.ts'
 import type { FaultRule } from '../../faults/rules.ts'
 import type { Duration, Micros } from '../../kernel/duration.ts'

@@ -1,7 +1,5 @@
 /** The clock of a world of a running server. It performs the same moves as the clock of this process. */
 
-import { MoveQueue } from '../../clock/move-queue.ts'
-import { type MoveResult, type Transition, toTransition } from '../../clock/move-result.ts'
 import {
   type Move,
   type MoveStep,
@@ -12,10 +10,12 @@ import {
   NO_LIMIT,
   type Predicate,
   performMove,
-} from '../../clock/moves.ts'
-import { PredicateWait } from '../../clock/predicate-wait.ts'
+} from '../../clock/moves/moves.ts'
+import { PredicateWait } from '../../clock/moves/predicate-wait.ts'
+import { MoveQueue } from '../../clock/moves/queue.ts'
+import { type MoveResult, type Transition, toTransition } from '../../clock/moves/result.ts'
+import { UntilError } from '../../clock/moves/until-error.ts'
 import { type Sleeper, Sleepers } from '../../clock/sleepers.ts'
-import { UntilError } from '../../clock/until-error.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { eventLoopTurn } from '../../lib/real-time.ts'
 import type { ScenarioClock } from './environment.ts'

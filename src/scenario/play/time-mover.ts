@@ -1,8 +1,8 @@
 /** The moves of a scenario's clock: they stop for the timeline and for the temporal assertions. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { MoveResult } from '../../clock/move-result.ts'
-import { type Move, type MoveStep, type Predicate, performMove } from '../../clock/moves.ts'
-import { UntilError } from '../../clock/until-error.ts'
+import { type Move, type MoveStep, type Predicate, performMove } from '../../clock/moves/moves.ts'
+import type { MoveResult } from '../../clock/moves/result.ts'
+import { UntilError } from '../../clock/moves/until-error.ts'
 import { type Duration, formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import type { ScenarioEnvironment } from './environment.ts'
 import type { TemporalAssertions } from './temporal-assertions.ts'

@@ -1,11 +1,11 @@
-/** Performs moves for a server: in time slices, so that its other worlds and its health go on in between. */
+/** Performs moves for a server: in time slices, so that other worlds and the health endpoint go on in between. */
 
-import type { Micros } from '../kernel/duration.ts'
-import { eventLoopTurn, monotonicMs } from '../lib/real-time.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { eventLoopTurn, monotonicMs } from '../../lib/real-time.ts'
+import type { WorldTime } from '../world-time.ts'
 import { type MoveStep, type MovingClients, NO_LIMIT } from './moves.ts'
-import type { WorldTime } from './world-time.ts'
 
-/** Longest real time in milliseconds for which one slice holds the process. */
+/** Longest real time of a slice in milliseconds. */
 const SLICE_MS = 20
 
 export class SlicedMoves {
@@ -26,19 +26,19 @@ export class SlicedMoves {
     }
   }
 
-  /** Resolves when the move in progress has ended. Undefined: there is none. */
+  /** Resolves when the move in progress has ended. Undefined: no move is in progress. */
   get currentMove(): Promise<void> | undefined {
     return this.#currentMove
   }
 
-  /** Ends moves early, at the time that they have reached. */
+  /** Ends moves early, at their present time. */
   interrupt(): void {
     this.#isInterrupted = true
   }
 
   readonly isStopped = () => this.#isInterrupted
 
-  /** Runs a move, for which every other request to this world waits. */
+  /** Runs a move. Every other request to this world waits for it. */
   async run<T>(move: () => Promise<T>): Promise<T> {
     await this.#time.host.prepare()
     let release = () => {}

@@ -10,7 +10,7 @@ import type { ClockMode } from './settings.ts'
 /** Real milliseconds without a move of time after which a notice reports a waiting request. */
 const NOTICE_MS = 1000
 
-/** A request whose answer waits for time. It stays one wait however often it checks the time. */
+/** A request whose answer waits for time. It remains one wait when it checks the time again. */
 export interface RequestWait {
   /** Method and path. */
   readonly request: string
@@ -28,7 +28,7 @@ export interface RequestWait {
   isReported: boolean
 }
 
-/** A waiting request as users see it. */
+/** A waiting request, in the form for users. */
 export interface PendingRequestView extends Forecast {
   readonly operation: string | undefined
   readonly request: string
@@ -47,13 +47,13 @@ interface ClockStatus {
   readonly world: World
   readonly mode: ClockMode
   readonly pausedBy: readonly string[]
-  /** The time by now, also if its events have not fired yet. */
+  /** The present time. Its events may not have fired yet. */
   readonly currentTime: Micros
 }
 
 interface PausedWait {
   readonly wait: RequestWait
-  /** When it checks the time again, or its answer comes. */
+  /** Time at which it checks the time again, or its answer comes. */
   readonly at: Micros
 }
 

@@ -1,8 +1,8 @@
-/** Evaluates the predicate of a move, and moves time where the predicate itself waits for time. */
+/** Evaluates the predicate of a move. If the predicate waits for time, it moves time. */
 
-import type { Micros } from '../kernel/duration.ts'
-import type { MoveQueue } from './move-queue.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import type { Move, MovingClients, Predicate } from './moves.ts'
+import type { MoveQueue } from './queue.ts'
 
 export class PredicateWait {
   readonly #clients: MovingClients

@@ -1,6 +1,6 @@
 /** Validates the arguments of moves, before anything has moved. */
-import { type Clock, MAX_WORLD_AGE } from '../kernel/clock.ts'
-import type { Micros } from '../kernel/duration.ts'
+import { type Clock, MAX_WORLD_AGE } from '../../kernel/clock.ts'
+import type { Micros } from '../../kernel/duration.ts'
 
 /**
  * Returns the time to move to in microseconds since the epoch of the world.
@@ -33,7 +33,7 @@ export function requireWithinMaxAge(target: Micros): Micros {
   )
 }
 
-/** Throws TypeError if `predicate` is no function. */
+/** Throws TypeError if `predicate` is not a function. */
 export function assertPredicate(predicate: unknown): void {
   if (typeof predicate === 'function') return
   throw new TypeError(

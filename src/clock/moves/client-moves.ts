@@ -1,8 +1,8 @@
 /** Performs moves on a world whose clients run in this process: each move waits for them, and drives their fake timers. */
 
-import type { Micros } from '../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { WorldTime } from '../world-time.ts'
 import type { MoveStep, MovingClients } from './moves.ts'
-import type { WorldTime } from './world-time.ts'
 
 export class ClientMoves {
   readonly clients: MovingClients
@@ -20,7 +20,7 @@ export class ClientMoves {
     }
   }
 
-  /** Runs a move by hand. Afterwards the mode of the clock goes on from where the world is. */
+  /** Runs a manual move. Afterwards the mode of the clock goes on from the present time of the world. */
   async run<T>(move: () => Promise<T>): Promise<T> {
     try {
       return await move()
@@ -42,7 +42,7 @@ export class ClientMoves {
     }
   }
 
-  /** Waits until clients have nothing left to do but wait. */
+  /** Resolves when every client waits for time. */
   async #whenIdle(): Promise<true> {
     const { host, timers, quiescence, drivesTimers } = this.#time
     await host.prepare()
@@ -66,7 +66,7 @@ export class ClientMoves {
     const { host, world } = time
     const position = () => (visible ? world.visibleChanges : world.journal.last)
     const start = position()
-    // Some checks of the simulation find nothing to do and leave no entry. They are no events for a user.
+    // Some events of the simulation change nothing and leave no entry. A user does not count them.
     while (position() === start) {
       if (await this.#stepTimers(Math.min(world.agenda.nextTime, limit))) break
       if (world.needsTokenizer) await host.prepare()

@@ -1,14 +1,14 @@
 /** Runs the moves of one world in their turn, and collects the errors that user code throws meanwhile. */
 
-import { MoveQueue } from './move-queue.ts'
-import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } from './move-result.ts'
+import type { WorldTime } from '../world-time.ts'
 import { type Move, type MoveStep, type MovingClients, performMove } from './moves.ts'
-import type { WorldTime } from './world-time.ts'
+import { MoveQueue } from './queue.ts'
+import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } from './result.ts'
 
 /** Performs the steps of moves on a world. */
 export interface MoveDriver {
   readonly clients: MovingClients
-  /** Runs what moves time, and prepares and cleans up around it. */
+  /** Prepares the world, runs a move, and cleans up after it. */
   run<T>(move: () => Promise<T>): Promise<T>
   perform(step: MoveStep): boolean | Promise<boolean>
   /** Whether moves have to end where they are. */
@@ -18,14 +18,14 @@ export interface MoveDriver {
 export class MoveRunner {
   readonly queue = new MoveQueue()
   readonly #time: WorldTime
-  /** The first error that `fail` received during the current move by hand. Undefined: there is no such move. */
+  /** The first error that `fail` received during the current manual move. Undefined: no manual move is in progress. */
   #errors: unknown[] | undefined
 
   constructor(time: WorldTime) {
     this.#time = time
   }
 
-  /** Runs a move by hand in its turn. Rejects with the first error that `fail` received meanwhile. */
+  /** Runs a manual move in its turn. Rejects with the first error that `fail` received meanwhile. */
   run<T = MoveResult>(
     driver: MoveDriver,
     plan: (clients: MovingClients) => Move,
@@ -47,7 +47,7 @@ export class MoveRunner {
     })
   }
 
-  /** Runs something that moves time in its turn. Rejects if the world was replaced before. */
+  /** Runs a move of any kind in its turn. Rejects if the world was replaced before. */
   enqueue<T>(move: () => Promise<T>): Promise<T> {
     const { world } = this.#time
     return this.queue.enqueue(async () => {
@@ -57,8 +57,8 @@ export class MoveRunner {
   }
 
   /**
-   * Rejects the current move by hand with an error, once it is complete. The first error counts. Without such a move the
-   * error is an uncaught exception.
+   * Rejects the current manual move with an error when the move is complete. The first error counts. If no manual move is
+   * in progress, the error is an uncaught exception.
    */
   fail(error: unknown): void {
     if (this.#errors?.length === 0) this.#errors.push(error)

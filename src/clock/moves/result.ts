@@ -1,20 +1,20 @@
 /** The result of a move of time. */
 
-import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/enums.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Entry } from '../kernel/journal.ts'
-import type { World } from '../simulation/world.ts'
+import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../../data/records/enums.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Entry } from '../../kernel/journal.ts'
+import type { World } from '../../simulation/world.ts'
 
-/** What happened during a move of time. */
+/** The events and changes of status during a move of time. */
 export interface MoveResult {
   /** Time before and after, ISO 8601. */
   readonly from: string
   readonly to: string
   /** Number of events. */
   readonly events: number
-  /** The same by kind, as in `{ 'instance.ready': 1 }`. */
+  /** Number of events by kind, as in `{ 'instance.ready': 1 }`. */
   readonly counts: Readonly<Record<string, number>>
-  /** The changes of status that a client could see, in order, as far as the journal still has them. */
+  /** The changes of status that a client can see, in order. Entries that the journal has dropped are missing. */
   readonly transitions: readonly Transition[]
 }
 
@@ -27,7 +27,7 @@ export interface BoundedMoveResult {
 
 /** A change of status. */
 export interface Transition {
-  /** When, ISO 8601. */
+  /** Time of the change, ISO 8601. */
   readonly at: string
   /** Wire id of the subject. */
   readonly subject: string
@@ -65,7 +65,7 @@ export function startMove(world: World): MoveStart {
   return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last }
 }
 
-/** Returns what has happened since a move began. */
+/** Returns the result of a move from its begin to the present time. */
 export function moveResultSince({ world, from, counts: countsBefore, last }: MoveStart): MoveResult {
   const { clock, journal } = world
   const counts: Record<string, number> = {}

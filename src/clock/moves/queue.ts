@@ -1,11 +1,11 @@
-/** Runs one move of time after the other, in the order of the requests. */
+/** Runs moves of time one after another, in the order of the requests. */
 
-/** The moves that are requested from some point on. */
+/** The moves that are requested after a point in time. */
 export interface MoveRequests {
   readonly hasNext: boolean
-  /** Runs the first of them before its turn. Returns true when it has ended, also with an error. */
+  /** Runs the first of them before its turn. Resolves to true when it has ended, also with an error. */
   runNext(): Promise<boolean>
-  /** Ends the observation. What has not run keeps its turn. */
+  /** Ends the observation. The other moves keep their turns. */
   stop(): void
 }
 
@@ -36,7 +36,7 @@ export class MoveQueue {
     })
   }
 
-  /** Observes the requests from now on, while a move is in progress that they would wait for. */
+  /** Observes the requests from now on, during a move for which they would wait. */
   observe(onRequest: () => void): MoveRequests {
     const outerListener = this.#onRequest
     this.#onRequest = onRequest

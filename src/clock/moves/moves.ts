@@ -3,7 +3,7 @@
  * A driver performs the steps: on a world with clients, on a world in time slices, or on a world of a remote server.
  */
 
-import type { Micros } from '../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 
 /** One piece of a move. The driver answers each step with a boolean. */
 export type MoveStep =
@@ -11,19 +11,19 @@ export type MoveStep =
   | { readonly kind: 'idle' }
   /** Fires everything up to `target`. False: a client acted before, so the move has to look again. */
   | { readonly kind: 'to'; readonly target: Micros }
-  /** Fires up to the next journal entry, or the next visible change. False: there is none up to `limit`. */
+  /** Fires up to the next journal entry, or the next visible change. False: `limit` comes first. */
   | { readonly kind: 'next'; readonly visible: boolean; readonly limit: Micros }
   /** Awaits a promise and answers with its value. */
   | { readonly kind: 'await'; readonly promise: Promise<boolean> }
 
-/** A move of time. Its value says whether it reached what it was for. */
+/** A move of time. Its value is true if it reached its goal. */
 export type Move = Generator<MoveStep, boolean, boolean>
 
-/** The clients in a world, as far as a move has to stop for them. */
+/** The clients of a world, for which a move has to stop. */
 export interface MovingClients {
   /** World time in microseconds. */
   readonly now: Micros
-  /** When the first sleeping client has to be woken. Infinity: no client sleeps. */
+  /** Time at which the first sleeping client wakes. Infinity: no client sleeps. */
   readonly nextWake: Micros
 }
 
@@ -45,11 +45,11 @@ export function* moveTo(clients: MovingClients, target: Micros): Move {
   }
 }
 
-/** Moves time to the next journal entry or visible change, or to the first sleeping client. False: none up to `limit`. */
+/** Moves time to the next journal entry or visible change, or to the first sleeping client. False: `limit` comes first. */
 export function* moveToNext(clients: MovingClients, visible: boolean, limit: Micros): Move {
   const wake = clients.nextWake
   if (wake === NO_LIMIT || wake > limit) return yield { kind: 'next', visible, limit }
-  // A client wakes before anything else of its time is looked at.
+  // A client wakes before any event of the same time.
   if (wake > clients.now && (yield { kind: 'next', visible, limit: wake - 1 })) return true
   yield { kind: 'to', target: wake }
   yield IDLE
@@ -64,7 +64,7 @@ export function* moveToNextOnce(clients: MovingClients, visible: boolean, limit:
   return reached
 }
 
-/** Moves time until a predicate holds. It is evaluated now and after each visible change. False: not up to `limit`. */
+/** Moves time until a predicate holds. It is evaluated now and after each visible change. False: `limit` comes first. */
 export function* moveUntil(clients: MovingClients, evaluate: (limit: Micros) => Move, limit: Micros): Move {
   yield IDLE
   for (;;) {

@@ -1,12 +1,12 @@
-import { formatDuration, type Micros } from '../kernel/duration.ts'
-import { formatTraceLine } from '../kernel/journal.ts'
-import type { World } from '../simulation/world.ts'
+import { formatDuration, type Micros } from '../../kernel/duration.ts'
+import { formatTraceLine } from '../../kernel/journal.ts'
+import type { World } from '../../simulation/world.ts'
 
-/** `until` gave up: its condition did not come true in the time that it was given. */
+/** The condition of `until` was not true within its limit of time. */
 export class UntilError extends Error {
   override readonly name = 'UntilError'
 
-  /** With what happened last in the world, where time has come to the limit. */
+  /** Creates the error at the end of the limit, with the last journal entries of the world. */
   static after(within: Micros, world: World): UntilError {
     const recentEntries = world
       .journalEntries()
