@@ -21,7 +21,12 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [folder('lib')],
   [folder('kernel')],
   [{ ...folder('data'), data: /^profiles\/[\w-]+\.json$/ }],
-  [simulation('context', ...['context.ts', 'part.ts', 'event-names.ts', 'step-observer.ts', 'command-error.ts'])],
+  [
+    simulation(
+      'context',
+      ...['context.ts', 'part.ts', 'event-names.ts', 'lifecycle.ts', 'step-observer.ts', 'command-error.ts'],
+    ),
+  ],
   [simulation('load')],
   // Sinks: the parts write to them what a report or a log needs.
   [simulation('recording')],

@@ -19,6 +19,7 @@ import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } f
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
+import { BATCH_LIFECYCLE } from './batch-lifecycle.ts'
 import {
   type BatchRecord,
   BatchRow,
@@ -38,7 +39,6 @@ const ID = purpose('batch.id')
 const REQUEST_ID = purpose('batch.requestId')
 /** Progress is told in steps of a hundredth of the lines. */
 const PROGRESS_STEPS = 100
-const TERMINAL_STATUSES: ReadonlySet<BatchStatus> = new Set(['failed', 'completed', 'expired', 'cancelled'])
 
 /** A batch to read and to cancel. */
 export interface Batch {
@@ -341,7 +341,7 @@ export class Batches implements BatchWork {
 
   #cancel(ordinal: number): boolean {
     const row = this.#table.writable(ordinal)
-    if (TERMINAL_STATUSES.has(row.status)) return false
+    if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
     // Too late: it is being written already and ends completed.
     if (row.status === 'finalizing' || row.status === 'cancelling') return true
     this.#stopLines(row)

@@ -6,12 +6,11 @@ import { type Generation, Row } from '../../kernel/table.ts'
 import type { ModelWeights } from '../fleet/weights.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
 import { type DeploymentLoad, EMPTY_FLOW, type RequestFlow } from '../load/throughput.ts'
-
-const TERMINAL_STATUSES: ReadonlySet<DeploymentStatus> = new Set(['stopped', 'failed', 'deleted'])
+import { DEPLOYMENT_LIFECYCLE } from './deployment-lifecycle.ts'
 
 /** Whether a deployment of this status is neither there nor coming. */
 export function isTerminal(status: DeploymentStatus): boolean {
-  return TERMINAL_STATUSES.has(status)
+  return DEPLOYMENT_LIFECYCLE.terminal.has(status)
 }
 
 /** The weights of a deployment: of a hub repository, or of a model of the catalog (`source: 'catalog'`). */

@@ -1,26 +1,11 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { BATCH_LIFECYCLE } from '../batches/batch-lifecycle.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
-const TRANSITIONS: Readonly<Record<BatchStatus, readonly BatchStatus[]>> = {
-  validating: ['failed', 'in_progress', 'cancelling', 'expired'],
-  in_progress: ['finalizing', 'cancelling', 'expired'],
-  finalizing: ['completed'],
-  cancelling: ['cancelled'],
-  completed: [],
-  failed: [],
-  expired: [],
-  cancelled: [],
-}
-const TERMINAL_STATUSES: ReadonlySet<BatchStatus> = new Set([
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-] satisfies BatchStatus[])
 /** The order in which the moments of a batch may come. */
 const TIMESTAMPS = ['in_progress', 'finalizing', 'cancelling', 'completed', 'failed', 'expired', 'cancelled'] as const
 
@@ -49,7 +34,7 @@ export class BatchInvariants {
     this.#checkTimes(row, before, report)
     const maxCost = this.#maxCost(row, before)
     this.#checkLines(row, before, maxCost, report)
-    if (TERMINAL_STATUSES.has(row.status) && row.status !== before?.status && row.filesWritten)
+    if (BATCH_LIFECYCLE.terminal.has(row.status) && row.status !== before?.status && row.filesWritten)
       this.#checkFiles(row, report)
     const { status, statusTimes, doneLines, chargedMicrocents } = row
     const failed = failedLines(row)
@@ -74,7 +59,7 @@ export class BatchInvariants {
         report('I7', `${moment}_at of batch ${id} changed from ${before.at[moment]} to ${statusTimes[moment]}`, id)
       }
     }
-    if (status !== before.status && !TRANSITIONS[before.status].includes(status)) {
+    if (status !== before.status && !BATCH_LIFECYCLE.next(before.status).includes(status)) {
       report('I7', `batch ${id} went from ${before.status} to ${status}`, id)
     }
     const window = profile.timings.batchWindow

@@ -1,6 +1,7 @@
 import type { DeploymentStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
+import { DEPLOYMENT_LIFECYCLE } from '../deployments/deployment-lifecycle.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
 import { type RequestFlow, toWholeRequests } from '../load/throughput.ts'
@@ -8,15 +9,6 @@ import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
 /** Where a status may go. An adapter that is stopped fails when its base fails or is deleted. */
-const TRANSITIONS: Readonly<Record<DeploymentStatus, readonly DeploymentStatus[]>> = {
-  initializing: ['downloading', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
-  downloading: ['initializing', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
-  deploying: ['initializing', 'downloading', 'running', 'stopped', 'failed', 'deleted'],
-  running: ['stopped', 'failed', 'deleted'],
-  stopped: ['initializing', 'deleted'],
-  failed: ['deleted'],
-  deleted: [],
-}
 
 /** Requests of which sums of a curve may be off: they are rounded, and differently where they are cut. */
 const ROUNDING = 1e-6
@@ -132,7 +124,7 @@ export class DeploymentInvariants {
     const { policies } = this.#world.profile
     if (before !== undefined && before !== status) {
       const isAllowed = (from: DeploymentStatus, to: DeploymentStatus) =>
-        TRANSITIONS[from].includes(to) ||
+        DEPLOYMENT_LIFECYCLE.next(from).includes(to) ||
         (from === 'stopped' && to === 'failed' && plan.type === 'lora') ||
         (from === 'failed' && to === 'initializing' && policies.failedMayStart)
       if (!isAllowed(before, status) && !this.#movedByTransitions(id, before, status, isAllowed))
@@ -157,7 +149,7 @@ export class DeploymentInvariants {
     this.#stepEntries ??= this.#world.journal.entries(this.#checkedTo)
     for (const { subject, kind } of this.#stepEntries) {
       const next = kind.slice('deployment.'.length) as DeploymentStatus
-      if (subject !== id || !kind.startsWith('deployment.') || TRANSITIONS[next] === undefined) continue
+      if (subject !== id || !kind.startsWith('deployment.') || !DEPLOYMENT_LIFECYCLE.has(next)) continue
       if (!isAllowed(status, next)) return false
       status = next
     }

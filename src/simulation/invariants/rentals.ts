@@ -1,25 +1,8 @@
 import type { Micros } from '../../kernel/duration.ts'
-import { countsAgainstQuota, type RentalRow, type RentalState } from '../rentals/rental-row.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import { countsAgainstQuota, RENTAL_LIFECYCLES, type RentalRow, type RentalState } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
-
-/** Where a state may go. A hosted instance starts again from `running` where its provider moves it to another machine. */
-const HOSTED_TRANSITIONS: Readonly<Partial<Record<RentalState, readonly RentalState[]>>> = {
-  creating: ['starting', 'stopped', 'failed', 'deleted'],
-  starting: ['running', 'stopped', 'failed', 'deleted'],
-  running: ['starting', 'stopping', 'failed'],
-  // From `stopping` at once where funds have come back meanwhile, and the provider starts what lacked them.
-  stopping: ['stopped', 'deleted', 'starting'],
-  stopped: ['starting', 'deleted'],
-  failed: ['starting', 'deleted'],
-}
-const CONTAINER_TRANSITIONS: typeof HOSTED_TRANSITIONS = {
-  creating: ['starting', 'failed', 'deleted'],
-  starting: ['running', 'failed', 'deleted'],
-  running: ['shutting_down', 'failed'],
-  shutting_down: ['deleted'],
-  failed: ['deleted'],
-}
 
 /** What a rental was when it was looked at last. */
 interface CheckedRental {
@@ -61,10 +44,10 @@ export class RentalInvariants {
   }
 
   #checkTransition(row: Readonly<RentalRow>, before: CheckedRental, subject: string, report: ReportViolation): void {
-    const transitions = row.kind === 'hosted' ? HOSTED_TRANSITIONS : CONTAINER_TRANSITIONS
+    const lifecycle: Pick<Lifecycle<RentalState>, 'has' | 'next'> = RENTAL_LIFECYCLES[row.kind]
     if (row.updatedAt < before.updatedAt) report('I7', `${subject} was changed before it was`, row.id)
     if (row.state === before.state) return
-    if (!transitions[before.state]?.includes(row.state)) {
+    if (!lifecycle.has(before.state) || !lifecycle.next(before.state).includes(row.state)) {
       report('I6', `${subject} went from ${before.state} to ${row.state}`, row.id)
     }
     if (row.state === 'failed' && row.failReason === '')

@@ -8,13 +8,7 @@ import { gpuIndex } from '../load/gpu-throughput.ts'
 import { addRequest, NO_REQUESTS, type RequestOutcome, type RequestTotals } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
-import {
-  INSTANCE_STAGES,
-  type InstanceStage,
-  type InstanceTimeline,
-  LOSS_CAUSES,
-  type LossCause,
-} from './instance-timeline.ts'
+import { type InstanceStage, type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
 
 /** Events whose number a report tells. */
 export const COUNTED_EVENTS = [
@@ -78,6 +72,56 @@ export interface ServingSegment extends ServingTotals {
 /** Requests that are over within so long are told as one: what is kept grows with time, not with them. */
 const REQUEST_TOTALS_INTERVAL: Micros = 10 * SECOND
 
+/** Numbers the columns of a log by their names. `previous` is the line before of the same thing; -1 for none. */
+function columns<Name extends string>(...names: Name[]): Readonly<Record<Name | 'width', number>> {
+  return { ...Object.fromEntries(names.map((name, i) => [name, i])), width: names.length } as Record<
+    Name | 'width',
+    number
+  >
+}
+
+const STATUS = columns('previous', 'at', 'status')
+/** `encodedLoad` is twice the position of the load, plus 1 while batches run. */
+const SEGMENT = columns(
+  'previous',
+  'at',
+  'effectiveInstances',
+  'encodedLoad',
+  'served',
+  'refused',
+  'backlog',
+  'capacityTime',
+  'usedTime',
+)
+const TIMELINE = columns(
+  'previous',
+  'pending',
+  'placed',
+  'pulling',
+  'pulled',
+  'loading',
+  'warming',
+  'ready',
+  'draining',
+  'end',
+  'cause',
+)
+const TOTALS = columns(
+  'previous',
+  'at',
+  'arrived',
+  'served',
+  'refused',
+  'failed',
+  'left',
+  'promptTokens',
+  'answerTokens',
+)
+const LINES = columns('at', 'done', 'failed')
+const EVENT = columns('at', 'event')
+const CAPACITY = columns('at', 'gpuType', 'gpus')
+const PERIOD = columns('previous', 'from', 'to')
+
 const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
 
 /**
@@ -89,33 +133,27 @@ const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedT
  */
 export class UsageHistory {
   readonly #context: SimulationContext
-  /** The line before of the same deployment, at, status. */
   readonly #statuses: NumberLog
-  /** The line before, at, share, twice the load's position and one more when busy, served, refused, backlog, able, used. */
   readonly #servingSegments: NumberLog
-  /** The line before, each stage, the end, what it was lost to. */
   readonly #instanceTimelines: NumberLog
-  /** The line before of the same deployment, at, and the totals then: arrived, served, refused, failed, left, prompt and answer tokens. */
   readonly #requestTotals: NumberLog
-  /** At, lines that were over then, those that failed. */
+  /** Lines of batches that were over. */
   readonly #batchLines: NumberLog
-  /** At, which. */
   readonly #countedEvents: NumberLog
-  /** At, GPU type, how many of it are up from then on. */
+  /** How many GPUs of a type are up from then on. */
   readonly #capacities: NumberLog
-  /** The line before of the same rental, from, to. */
   readonly #rentalPeriods: NumberLog
 
   constructor(context: SimulationContext, origin?: UsageHistory) {
     this.#context = context
-    this.#statuses = origin ? origin.#statuses.fork() : new NumberLog(3)
-    this.#servingSegments = origin ? origin.#servingSegments.fork() : new NumberLog(9)
-    this.#instanceTimelines = origin ? origin.#instanceTimelines.fork() : new NumberLog(INSTANCE_STAGES.length + 3)
-    this.#requestTotals = origin ? origin.#requestTotals.fork() : new NumberLog(9)
-    this.#batchLines = origin ? origin.#batchLines.fork() : new NumberLog(3)
-    this.#countedEvents = origin ? origin.#countedEvents.fork() : new NumberLog(2)
-    this.#capacities = origin ? origin.#capacities.fork() : new NumberLog(3)
-    this.#rentalPeriods = origin ? origin.#rentalPeriods.fork() : new NumberLog(3)
+    this.#statuses = origin ? origin.#statuses.fork() : new NumberLog(STATUS.width)
+    this.#servingSegments = origin ? origin.#servingSegments.fork() : new NumberLog(SEGMENT.width)
+    this.#instanceTimelines = origin ? origin.#instanceTimelines.fork() : new NumberLog(TIMELINE.width)
+    this.#requestTotals = origin ? origin.#requestTotals.fork() : new NumberLog(TOTALS.width)
+    this.#batchLines = origin ? origin.#batchLines.fork() : new NumberLog(LINES.width)
+    this.#countedEvents = origin ? origin.#countedEvents.fork() : new NumberLog(EVENT.width)
+    this.#capacities = origin ? origin.#capacities.fork() : new NumberLog(CAPACITY.width)
+    this.#rentalPeriods = origin ? origin.#rentalPeriods.fork() : new NumberLog(PERIOD.width)
   }
 
   archive(archive: Archive): void {
@@ -147,7 +185,10 @@ export class UsageHistory {
     const line = row.lastServingLine
     if (line < 0) return row.effectiveInstances !== 0 || isBusy
     const log = this.#servingSegments
-    return log.at(line, 2) !== row.effectiveInstances || isOdd(log.at(line, 3)) !== isBusy
+    return (
+      log.at(line, SEGMENT.effectiveInstances) !== row.effectiveInstances ||
+      isOdd(log.at(line, SEGMENT.encodedLoad)) !== isBusy
+    )
   }
 
   /** An instance has left; with a cause if it was lost. */
@@ -199,17 +240,17 @@ export class UsageHistory {
   requestTotalsAt(row: Readonly<RecordedDeployment>, at: Micros): RequestTotals {
     if (row.requests.at <= at) return row.requests
     const log = this.#requestTotals
-    for (let line = row.lastRequestsLine; line >= 0; line = log.at(line, 0)) {
-      if (log.at(line, 1) > at) continue
+    for (let line = row.lastRequestsLine; line >= 0; line = log.at(line, TOTALS.previous)) {
+      if (log.at(line, TOTALS.at) > at) continue
       return {
-        at: log.at(line, 1),
-        arrived: log.at(line, 2),
-        served: log.at(line, 3),
-        refused: log.at(line, 4),
-        failed: log.at(line, 5),
-        left: log.at(line, 6),
-        promptTokens: log.at(line, 7),
-        answerTokens: log.at(line, 8),
+        at: log.at(line, TOTALS.at),
+        arrived: log.at(line, TOTALS.arrived),
+        served: log.at(line, TOTALS.served),
+        refused: log.at(line, TOTALS.refused),
+        failed: log.at(line, TOTALS.failed),
+        left: log.at(line, TOTALS.left),
+        promptTokens: log.at(line, TOTALS.promptTokens),
+        answerTokens: log.at(line, TOTALS.answerTokens),
       }
     }
     return NO_REQUESTS
@@ -240,16 +281,19 @@ export class UsageHistory {
   rentalTimeBetween(row: Readonly<RecordedRental>, from: Micros, to: Micros): Micros {
     const within = (start: Micros, end: Micros) => Math.max(0, Math.min(end, to) - Math.max(start, from))
     let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.#context.clock.now)
-    for (let line = row.lastHeldLine; line >= 0; line = this.#rentalPeriods.at(line, 0)) {
-      sum += within(this.#rentalPeriods.at(line, 1), this.#rentalPeriods.at(line, 2))
+    for (let line = row.lastHeldLine; line >= 0; line = this.#rentalPeriods.at(line, PERIOD.previous)) {
+      sum += within(this.#rentalPeriods.at(line, PERIOD.from), this.#rentalPeriods.at(line, PERIOD.to))
     }
     return sum
   }
 
   /** The statuses of a deployment and since when it had each, newest first. */
   *statuses(row: Readonly<RecordedDeployment>): Generator<{ readonly at: Micros; readonly status: DeploymentStatus }> {
-    for (let line = row.lastStatusLine; line >= 0; line = this.#statuses.at(line, 0)) {
-      yield { at: this.#statuses.at(line, 1), status: DEPLOYMENT_STATUSES[this.#statuses.at(line, 2)]! }
+    for (let line = row.lastStatusLine; line >= 0; line = this.#statuses.at(line, STATUS.previous)) {
+      yield {
+        at: this.#statuses.at(line, STATUS.at),
+        status: DEPLOYMENT_STATUSES[this.#statuses.at(line, STATUS.status)]!,
+      }
     }
   }
 
@@ -261,24 +305,24 @@ export class UsageHistory {
 
   /** How a deployment served, newest first. */
   *servingSegments(row: Readonly<RecordedDeployment>): Generator<ServingSegment> {
-    for (let line = row.lastServingLine; line >= 0; line = this.#servingSegments.at(line, 0))
+    for (let line = row.lastServingLine; line >= 0; line = this.#servingSegments.at(line, SEGMENT.previous))
       yield this.#readSegment(row, line)
   }
 
   #readSegment(row: Readonly<RecordedDeployment>, line: number): ServingSegment {
     const log = this.#servingSegments
-    const served = log.at(line, 4)
-    const refused = log.at(line, 5)
-    const backlog = log.at(line, 6)
-    const encodedLoad = log.at(line, 3)
+    const served = log.at(line, SEGMENT.served)
+    const refused = log.at(line, SEGMENT.refused)
+    const backlog = log.at(line, SEGMENT.backlog)
+    const encodedLoad = log.at(line, SEGMENT.encodedLoad)
     return {
-      at: log.at(line, 1),
-      effectiveInstances: log.at(line, 2),
+      at: log.at(line, SEGMENT.at),
+      effectiveInstances: log.at(line, SEGMENT.effectiveInstances),
       isBusy: isOdd(encodedLoad),
       load: row.recordedLoads[Math.floor(encodedLoad / 2)],
       served: { arrived: served + refused + backlog, served, refused, backlog },
-      capacityTime: log.at(line, 7),
-      usedTime: log.at(line, 8),
+      capacityTime: log.at(line, SEGMENT.capacityTime),
+      usedTime: log.at(line, SEGMENT.usedTime),
     }
   }
 
@@ -304,18 +348,18 @@ export class UsageHistory {
   /** The timelines of a deployment's instances that are gone, the last to end first. */
   *endedTimelines(row: Readonly<RecordedDeployment>): Generator<RecordedTimeline> {
     const log = this.#instanceTimelines
-    for (let line = row.lastTimelineLine; line >= 0; line = log.at(line, 0)) {
+    for (let line = row.lastTimelineLine; line >= 0; line = log.at(line, TIMELINE.previous)) {
       yield {
-        pending: log.at(line, 1),
-        placed: log.at(line, 2),
-        pulling: log.at(line, 3),
-        pulled: log.at(line, 4),
-        loading: log.at(line, 5),
-        warming: log.at(line, 6),
-        ready: log.at(line, 7),
-        draining: log.at(line, 8),
-        end: log.at(line, 9),
-        lossCause: LOSS_CAUSES[log.at(line, 10)],
+        pending: log.at(line, TIMELINE.pending),
+        placed: log.at(line, TIMELINE.placed),
+        pulling: log.at(line, TIMELINE.pulling),
+        pulled: log.at(line, TIMELINE.pulled),
+        loading: log.at(line, TIMELINE.loading),
+        warming: log.at(line, TIMELINE.warming),
+        ready: log.at(line, TIMELINE.ready),
+        draining: log.at(line, TIMELINE.draining),
+        end: log.at(line, TIMELINE.end),
+        lossCause: LOSS_CAUSES[log.at(line, TIMELINE.cause)],
       }
     }
   }
@@ -324,9 +368,9 @@ export class UsageHistory {
   batchLinesAt(at: Micros): { readonly done: number; readonly failed: number } {
     let done = 0
     let failed = 0
-    for (let line = 0; line < this.#batchLines.length && this.#batchLines.at(line, 0) <= at; line++) {
-      done += this.#batchLines.at(line, 1)
-      failed += this.#batchLines.at(line, 2)
+    for (let line = 0; line < this.#batchLines.length && this.#batchLines.at(line, LINES.at) <= at; line++) {
+      done += this.#batchLines.at(line, LINES.done)
+      failed += this.#batchLines.at(line, LINES.failed)
     }
     return { done, failed }
   }
@@ -334,8 +378,8 @@ export class UsageHistory {
   /** How often each of these had happened by a moment. */
   eventCountsAt(at: Micros): Record<CountedEvent, number> {
     const counts = Object.fromEntries(COUNTED_EVENTS.map(kind => [kind, 0])) as Record<CountedEvent, number>
-    for (let line = 0; line < this.#countedEvents.length && this.#countedEvents.at(line, 0) <= at; line++) {
-      counts[COUNTED_EVENTS[this.#countedEvents.at(line, 1)]!]++
+    for (let line = 0; line < this.#countedEvents.length && this.#countedEvents.at(line, EVENT.at) <= at; line++) {
+      counts[COUNTED_EVENTS[this.#countedEvents.at(line, EVENT.event)]!]++
     }
     return counts
   }
@@ -347,12 +391,12 @@ export class UsageHistory {
     let since = 0
     let gpus = 0
     for (let line = 0; line < this.#capacities.length; line++) {
-      const time = this.#capacities.at(line, 0)
+      const time = this.#capacities.at(line, CAPACITY.at)
       if (time > at) break
-      if (this.#capacities.at(line, 1) !== type) continue
+      if (this.#capacities.at(line, CAPACITY.gpuType) !== type) continue
       sum += gpus * (time - since)
       since = time
-      gpus = this.#capacities.at(line, 2)
+      gpus = this.#capacities.at(line, CAPACITY.gpus)
     }
     return sum + gpus * (at - since)
   }

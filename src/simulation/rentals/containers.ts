@@ -2,7 +2,7 @@ import type { ContainerState } from '../../data/records/enums.ts'
 import { formatGpuConfig, type GpuType } from '../../data/records/gpu-config.ts'
 import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
-import type { RentalState } from './rental-row.ts'
+import { countsAgainstQuota } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
 
 /** A container as the API asks for it, checked. */
@@ -27,8 +27,6 @@ export interface ContainerRecord {
 
 /** `active` is whatever has GPUs or waits for some, `inactive` what is over. */
 export type ContainerActivity = 'active' | 'inactive'
-
-const INACTIVE_STATES: ReadonlySet<RentalState> = new Set(['failed', 'deleted'])
 
 /** A container of the account. */
 export class Container extends Rental<ContainerState> {
@@ -79,7 +77,7 @@ export class Containers {
   /** Those that are active or are not, by creation, then id. Without a word: all but the deleted. */
   list(activity?: ContainerActivity): Container[] {
     const ordinals = this.#parts.rentals.list('container', state =>
-      activity === undefined ? state !== 'deleted' : INACTIVE_STATES.has(state) === (activity === 'inactive'),
+      activity === undefined ? state !== 'deleted' : !countsAgainstQuota(state) === (activity === 'inactive'),
     )
     return ordinals.map(ordinal => new Container(this.#context, this.#parts.rentals, ordinal))
   }

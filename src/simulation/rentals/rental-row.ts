@@ -3,22 +3,26 @@ import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
+import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from './rental-lifecycles.ts'
 
 /** What is rented: a machine with storage of its own that can be stopped, or a container that lives once. */
 export type RentalKind = 'hosted' | 'container'
 export type RentalState = HostedState | ContainerState
 
-/** The states in which a rental has GPUs, or has asked for some: those that count against the account's limit. */
-const STATES_WITH_GPUS: ReadonlySet<RentalState> = new Set([
-  'creating',
-  'starting',
-  'running',
-  'stopping',
-  'shutting_down',
+/** The lifecycle of each kind. */
+export const RENTAL_LIFECYCLES = { hosted: HOSTED_LIFECYCLE, container: CONTAINER_LIFECYCLE } as const satisfies Record<
+  RentalKind,
+  unknown
+>
+
+const TERMINAL_STATES: ReadonlySet<RentalState> = new Set([
+  ...HOSTED_LIFECYCLE.terminal,
+  ...CONTAINER_LIFECYCLE.terminal,
 ])
 
+/** Tells whether a rental in this state has GPUs, or waits for some: then they count against the account's quota. */
 export function countsAgainstQuota(state: RentalState): boolean {
-  return STATES_WITH_GPUS.has(state)
+  return !TERMINAL_STATES.has(state)
 }
 
 /** What a rental is made of and never changes. */

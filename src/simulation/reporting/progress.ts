@@ -1,6 +1,9 @@
 import { DAY, type Micros } from '../../kernel/duration.ts'
+import { BATCH_LIFECYCLE } from '../batches/batch-lifecycle.ts'
+import { DEPLOYMENT_LIFECYCLE } from '../deployments/deployment-lifecycle.ts'
 import type { EventName } from '../event-names.ts'
 import { EVENTS } from '../events.ts'
+import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from '../rentals/rental-lifecycles.ts'
 import type { RentalRow } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 
@@ -16,9 +19,12 @@ const HORIZON: Micros = 2 * DAY
 const MAX_FORECAST_EVENTS = 1_000_000
 
 const IN_PROGRESS_STATUSES: ReadonlySet<string> = new Set([
-  ...['initializing', 'downloading', 'deploying'],
-  ...['validating', 'in_progress', 'finalizing', 'cancelling'],
-  ...['creating', 'starting', 'stopping', 'shutting_down', 'expanding'],
+  ...DEPLOYMENT_LIFECYCLE.inProgress,
+  ...BATCH_LIFECYCLE.inProgress,
+  ...HOSTED_LIFECYCLE.inProgress,
+  ...CONTAINER_LIFECYCLE.inProgress,
+  // The storage of a hosted instance, and a request for a quota.
+  'expanding',
   'pending',
 ])
 
