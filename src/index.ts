@@ -36,7 +36,7 @@ export type {
   Report,
   RequestCounts,
   TokenCounts,
-} from './simulation/reporting/report.ts'
+} from './simulation/reporting/report-types.ts'
 export type { ReportOptions, TimeInput } from './simulation/reporting/report-window.ts'
 export type { ReportStep } from './simulation/reporting/time-series.ts'
 export type { ReceivedRequest, UnreadField } from './simulator/request-log.ts'

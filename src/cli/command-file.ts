@@ -35,7 +35,7 @@ export function scheduleCommands(sim: Simulator, path: string, duration: Micros)
         continue
       }
     } catch (error) {
-      throw readError(path, `$[${i}]: ${(error as Error).message.replace(/^Failed to obey '.*?': /, '')}`)
+      throw readError(path, `$[${i}]: ${(error as Error).message.replace(/^Failed to execute '.*?': /, '')}`)
     }
     const end = formatDuration(duration)
     throw readError(path, `$[${i}].at: '${at}' is after the end, ${end}. Simulate for longer, or leave it out.`)

@@ -2,7 +2,12 @@
 
 import { DEPLOYMENT_STATUSES } from '../data/records/enums.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
-import { COLD_START_PHASES, type DeploymentReport, type GpuHours, type Report } from '../simulation/reporting/report.ts'
+import {
+  COLD_START_PHASES,
+  type DeploymentReport,
+  type GpuHours,
+  type Report,
+} from '../simulation/reporting/report-types.ts'
 
 const MICROCENTS_PER_DOLLAR = 100_000_000
 

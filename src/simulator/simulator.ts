@@ -15,7 +15,7 @@ import { type InferenceControls, ScriptedAnswers } from '../service/openai/scrip
 import type { LedgerEntry } from '../simulation/account/ledger.ts'
 import { checkInvariants } from '../simulation/invariants/checker.ts'
 import type { ClusterControls } from '../simulation/operations/cluster-api.ts'
-import type { Report } from '../simulation/reporting/report.ts'
+import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import { World } from '../simulation/world.ts'
 import {

@@ -8,7 +8,7 @@ import { type SimulateArguments, simulate } from '../../src/cli/commands/simulat
 import { Progress } from '../../src/cli/progress.ts'
 import { formatReport } from '../../src/cli/report-text.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
-import type { Report } from '../../src/simulation/reporting/report.ts'
+import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
 import { commanded } from './commanded.ts'
@@ -216,7 +216,7 @@ test.each(MISTAKES)('simulate %j is refused before anything runs', async (args, 
 })
 
 test.each([
-  ['[{"verb":"node.crsh"}]', "$[0]: there is no such verb. Did you mean 'node.crash'?"],
+  ['[{"verb":"node.crsh"}]', "$[0]: the command is unknown. Did you mean 'node.crash'?"],
   ['[{"verb":"node.crash","target":"h100-a-0","at":"9h"}]', "$[0].at: '9h' is after the end, 1h."],
   ['[{"verb":"zone.down","target":"east-c"}]', 'east-a'],
   ['[{"verb":"zone.down","when":"1h"}]', '$[0].when'],

@@ -183,10 +183,10 @@ describe('an engine that crashes while it serves', () => {
   test('by hand needs a deployment whose engine runs', () => {
     const { sim, chat } = running()
     expect(() => sim.cluster.deployment('nobody').crash()).toThrow(
-      "Failed to find the deployment 'nobody': there is none of that id. GET /deploy/list lists them.",
+      "Failed to find the deployment 'nobody': its id is unknown. GET /deploy/list lists them.",
     )
     expect(() => sim.cluster.deployment(chat.deploy_id).crash(0)).toThrow(
-      "Failed to obey 'deployment.crash': times is 0. Give an integer from 1 to 1,000.",
+      "Failed to execute 'deployment.crash': times is 0. Give an integer from 1 to 1,000.",
     )
     chat.stop()
     const { digest } = sim.world

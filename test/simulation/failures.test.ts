@@ -424,7 +424,7 @@ describe('commands', () => {
     const before = sim.digest
     const crash = () => sim.cluster.node('node-0').crash({ at: '-1h' })
     expect(crash).toThrow(CommandError)
-    expect(crash).toThrow('Failed to obey \'node.crash\': at is "-1h": time does not run backwards. Forms that work')
+    expect(crash).toThrow('Failed to execute \'node.crash\': at is "-1h": time does not run backwards. Forms that work')
     expect(sim.digest).toBe(before)
   })
 
@@ -432,7 +432,7 @@ describe('commands', () => {
     const sim = stage()
     for (const decide of ['approve', 'deny'] as const) {
       expect(() => sim.cluster.limit[decide]('H100-80GB')).toThrow(
-        `Failed to obey 'limit.${decide}': no request for H100-80GB is pending. File one with POST /`,
+        `Failed to execute 'limit.${decide}': no request for H100-80GB is pending. File one with POST /`,
       )
     }
     expect(sim.world.journal.counts.has('limit.approved')).toBe(false)
@@ -445,7 +445,7 @@ describe('commands', () => {
   })
 
   test.each([
-    [{ verb: 'node.crahs', target: 'node-0' }, "there is no such verb. Did you mean 'node.crash'?"],
+    [{ verb: 'node.crahs', target: 'node-0' }, "the command is unknown. Did you mean 'node.crash'?"],
     [
       { verb: 'node.crash', target: 'nod-0' },
       "Failed to find the node 'nod-0': the fleet has none of that name. Did you mean 'node-0'?",

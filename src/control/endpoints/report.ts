@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { DAY, type Micros } from '../../kernel/duration.ts'
-import type { Report } from '../../simulation/reporting/report.ts'
+import type { Report } from '../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'

@@ -144,6 +144,6 @@ function toDelay(verb: string, at: Duration): Micros {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     const reason = error.message.replace(/^Failed to read the duration /, '')
-    throw new CommandError(`Failed to obey '${verb}': at is ${reason}`)
+    throw new CommandError(`Failed to execute '${verb}': at is ${reason}`)
   }
 }

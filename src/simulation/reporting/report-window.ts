@@ -1,6 +1,6 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import type { World } from '../world.ts'
-import type { ReportWindow } from './report.ts'
+import type { ReportWindow } from './report-types.ts'
 
 /** A moment: microseconds since the epoch of the world, ISO 8601 with an offset, or a Date. */
 export type TimeInput = Micros | string | Date

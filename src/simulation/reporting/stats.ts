@@ -1,6 +1,7 @@
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { World } from '../world.ts'
-import { deploymentReport, type RequestCounts, type TokenCounts } from './report.ts'
+import { deploymentReport } from './deployment-report.ts'
+import type { RequestCounts, TokenCounts } from './report-types.ts'
 import { type ReportStep, reportSeries, type ServingFigures } from './time-series.ts'
 
 /** Points of a series at most: it shows a course, and shorter windows have the detail. */

@@ -1,0 +1,86 @@
+import { micros } from '../../kernel/duration.ts'
+import { CommandError } from '../command-error.ts'
+import type { SUSPENSION_REASONS } from './command-arguments.ts'
+import type { CommandTable, CommandTargets } from './command-definition.ts'
+import { requireGpuType } from './command-targets.ts'
+
+/** Commands to the account: card, top-ups, prices, GPU quotas, suspension. */
+export const ACCOUNT_COMMANDS = {
+  'card.decline': {
+    target: 'none',
+    undo: 'card.accept',
+    description: 'charges to the card fail',
+    apply: world => world.ledger.setCardAccepted(false),
+  },
+  'card.accept': {
+    target: 'none',
+    undo: 'card.decline',
+    description: 'charges to the card go through; a failed top-up is made up for',
+    apply: world => world.ledger.setCardAccepted(true),
+  },
+  'topup.delay': {
+    target: 'none',
+    undo: 'topup.normal',
+    description: 'automatic top-ups come this much later, one under way included',
+    args: { by: { kind: 'duration' } },
+    apply: (world, _, { by }) => world.ledger.setTopupDelay(micros(by as string)),
+  },
+  'topup.normal': {
+    target: 'none',
+    undo: 'topup.delay',
+    description: 'they come as soon as ever; one that is late comes now',
+    apply: world => world.ledger.setTopupDelay(0),
+  },
+  'price.set': {
+    target: 'gpuType',
+    undo: undefined,
+    description: 'a GPU of a type costs this much an hour from now on',
+    args: { cents: { kind: 'cents' } },
+    apply: (world, gpu, { cents }) => world.ledger.setPrice(requireGpuType(gpu), Number(cents)),
+  },
+  'limit.set': {
+    target: 'gpuType',
+    undo: undefined,
+    description: 'the account may hold this many GPUs of a type; null for no limit',
+    args: { limit: { kind: 'countOrNone' } },
+    apply: (world, gpu, { limit }) => world.gpuQuotas.setByCommand(requireGpuType(gpu), limit as number | null),
+  },
+  'limit.approve': {
+    target: 'gpuType',
+    undo: 'limit.deny',
+    description: 'the pending request for a type is approved now',
+    apply: (world, gpu) => decideQuotaRequest(world, gpu, 'approved'),
+  },
+  'limit.deny': {
+    target: 'gpuType',
+    undo: 'limit.approve',
+    description: 'the pending request for a type is denied now',
+    apply: (world, gpu) => decideQuotaRequest(world, gpu, 'denied'),
+  },
+  'account.suspend': {
+    target: 'none',
+    undo: 'account.resume',
+    description: 'creates answer 402, and what runs stops after the grace',
+    args: { reason: { kind: 'reason', optional: true } },
+    apply: (world, _, { reason }) => world.ledger.suspend((reason ?? 'admin') as (typeof SUSPENSION_REASONS)[number]),
+  },
+  'account.resume': {
+    target: 'none',
+    undo: 'account.suspend',
+    description: 'the account may spend again, unless it has no funds',
+    apply: world => {
+      if (world.ledger.resume()) return
+      throw new CommandError(
+        "Failed to execute 'account.resume': the account is out of funds. Add some with POST /payment/funds.",
+      )
+    },
+  },
+} as const satisfies CommandTable
+
+function decideQuotaRequest(world: CommandTargets, gpu: string, decision: 'approved' | 'denied'): void {
+  if (world.gpuQuotas.decideByCommand(requireGpuType(gpu), decision)) return
+  const commandName = decision === 'approved' ? 'limit.approve' : 'limit.deny'
+  throw new CommandError(
+    `Failed to execute '${commandName}': no request for ${gpu} is pending. File one with POST /v1/me/gpu_limit/request first.`,
+  )
+}

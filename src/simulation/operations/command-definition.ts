@@ -1,0 +1,73 @@
+/** The form of a command, and of an entry in a table of commands. */
+
+import type { Profile } from '../../data/profiles/load.ts'
+import type { ApiTokens } from '../account/api-tokens.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { Nodes } from '../fleet/nodes.ts'
+import type { OperationEffects } from './effects.ts'
+
+/** The parts below that it uses. */
+export interface CommandsParts {
+  readonly operationEffects: OperationEffects
+  readonly nodes: Nodes
+  readonly deployments: Deployments
+  readonly ledger: Ledger
+  readonly gpuQuotas: GpuQuotas
+  readonly apiTokens: ApiTokens
+}
+
+/**
+ * The kind of thing that a command acts on. A target is written as a name or an id; a GPU as `h100-0/3`, node and index.
+ * A command of the kind `none` has the target ''.
+ */
+export type CommandTarget =
+  | 'node'
+  | 'gpu'
+  | 'pool'
+  | 'zone'
+  | 'gpuType'
+  | 'repository'
+  | 'token'
+  | 'deployment'
+  | 'limitRequest'
+  | 'none'
+
+export type ArgumentKind =
+  | 'duration'
+  | 'factor'
+  | 'share'
+  | 'xid'
+  | 'times'
+  | 'cents'
+  | 'countOrNone'
+  | 'reason'
+  | 'addresses'
+export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
+
+/** An action of the user on the world, as data. */
+export interface Command {
+  /** `node.crash`, `hub.throttle`, … */
+  readonly verb: string
+  readonly target?: string
+  readonly args?: CommandArguments
+}
+
+/** The parts that commands act on, and the profile. */
+export interface CommandTargets extends CommandsParts {
+  readonly profile: Profile
+}
+
+/** An entry of a command table. */
+export interface CommandDefinition {
+  readonly target: CommandTarget
+  /** The command that reverses this one. */
+  readonly undo: string | undefined
+  readonly description: string
+  readonly args?: Readonly<Record<string, { readonly kind: ArgumentKind; readonly optional?: true }>>
+  apply(world: CommandTargets, target: string, args: CommandArguments): void
+}
+
+/** A command table: command names and their entries. */
+export type CommandTable = Readonly<Record<string, CommandDefinition>>

@@ -1,0 +1,67 @@
+/** Finds the target of a command. Every function throws a CommandError if the target is unknown. */
+
+import { GPUS } from '../../data/gpu-specs.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { CommandError } from '../command-error.ts'
+import type { CommandTargets } from './command-definition.ts'
+
+/** Returns the ordinal of a node. Rejects an unknown name with the nearest known one. */
+export function requireNode(world: CommandTargets, name: string): number {
+  const ordinal = world.nodes.ordinalOf(name)
+  if (ordinal !== undefined) return ordinal
+  throw unknownTargetError(
+    'node',
+    name,
+    world.nodes.list().map(node => node.name),
+    'cluster.nodes() lists them',
+  )
+}
+
+/** Returns the ordinal of a node and the index of its GPU, for a name as `h100-0/3`. */
+export function requireGpu(world: CommandTargets, name: string): [node: number, gpu: number] {
+  const slash = name.lastIndexOf('/')
+  const node = requireNode(world, slash < 0 ? name : name.slice(0, slash))
+  const gpu = slash < 0 ? Number.NaN : Number(name.slice(slash + 1))
+  const { gpus } = world.nodes.read(node).group
+  if (Number.isInteger(gpu) && gpu >= 0 && gpu < gpus) return [node, gpu]
+  throw new CommandError(
+    `Failed to find the GPU '${name}': the node has GPUs 0 to ${gpus - 1}. Write it 'node/number'.`,
+  )
+}
+
+/** Returns the ordinal of a deployment that has instances. */
+export function requireDeployment(world: CommandTargets, deploy_id: string): number {
+  const ordinal = world.deployments.ordinalOf(deploy_id)
+  if (ordinal !== undefined && world.deployments.read(ordinal).plan.type === 'llm') return ordinal
+  const problem = ordinal === undefined ? 'its id is unknown' : 'it has no instances of its own'
+  throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
+}
+
+/** Rejects an unknown pool. */
+export function requirePool(world: CommandTargets, name: string): string {
+  const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
+  if (pools.includes(name)) return name
+  throw unknownTargetError('pool', name, pools, `pools are ${pools.join(', ')}`)
+}
+
+/** Rejects an unknown zone. */
+export function requireZone(world: CommandTargets, name: string): string {
+  const zones = [...new Set(world.nodes.groups.map(({ group }) => group.zone))]
+  if (zones.includes(name)) return name
+  throw unknownTargetError('zone', name, zones, `zones are ${zones.join(', ')}`)
+}
+
+/** Rejects an unknown GPU type. */
+export function requireGpuType(name: string): GpuType {
+  if (Object.hasOwn(GPUS, name)) return name as GpuType
+  const types = Object.keys(GPUS)
+  const advice = formatSuggestion(name, types, `Types are ${types.join(', ')}.`)
+  throw new CommandError(`Failed to find the GPU type '${name}': no pool has it. ${advice}`)
+}
+
+function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {
+  const fallback = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`
+  const hint = formatSuggestion(name, known, fallback)
+  return new CommandError(`Failed to find the ${targetKind} '${name}': the fleet has none of that name. ${hint}`)
+}

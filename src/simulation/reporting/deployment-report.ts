@@ -1,0 +1,103 @@
+import { DEPLOYMENT_STATUSES } from '../../data/records/enums.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { MeteredUsage } from '../account/ledger.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import type { LossCause } from '../recording/instance-timeline.ts'
+import type { World } from '../world.ts'
+import { type CountedWindow, exclusiveStart } from './counted-window.ts'
+import { type ColdStart, instanceTimes, statusTimes } from './deployment-times.ts'
+import { gpuHours, ratio, summarizeDurations } from './figures.ts'
+import type { DeploymentReport, ReportWindow } from './report-types.ts'
+import { clientRequestsBetween, loadRequestsBetween, sumRequests, tokensBetween } from './request-counts.ts'
+import { type ServingFigures, servingFigures } from './time-series.ts'
+
+/** The report of a deployment, and the integers from which it is computed. */
+export interface DeploymentFigures {
+  readonly report: DeploymentReport
+  /** GPU-microseconds. */
+  readonly heldTime: number
+  readonly billedTime: number
+  readonly usedTime: number
+  readonly capacityTime: number
+  readonly coldStarts: readonly ColdStart[]
+  readonly losses: readonly LossCause[]
+  readonly failures: number
+}
+
+/** Returns the figures of every deployment that existed in the window. */
+export function allDeploymentFigures(
+  world: World,
+  window: CountedWindow,
+  metered: ReadonlyMap<string, MeteredUsage>,
+): readonly DeploymentFigures[] {
+  const all = world.deployments.list(new Set(DEPLOYMENT_STATUSES))
+  return all.flatMap(({ ordinal }) => {
+    const row = world.deployments.read(ordinal)
+    const figures = deploymentFigures(world, window, row, metered.get(row.id))
+    return figures ? [figures] : []
+  })
+}
+
+/** Returns the report of one deployment; undefined if it did not exist in the window. */
+export function deploymentReport(
+  world: World,
+  deployment: number,
+  { from, to }: Pick<ReportWindow, 'from' | 'to'>,
+): DeploymentReport | undefined {
+  const row = world.deployments.read(deployment)
+  const meter = world.ledger.meteredUsage(from, to).find(({ id }) => id === row.id)
+  return deploymentFigures(world, { from, to, after: exclusiveStart(from) }, row, meter)?.report
+}
+
+/** Returns undefined if the deployment did not exist in the window. */
+function deploymentFigures(
+  world: World,
+  window: CountedWindow,
+  row: Readonly<DeploymentRow>,
+  meter: MeteredUsage | undefined,
+): DeploymentFigures | undefined {
+  const { from, to } = window
+  const statuses = statusTimes(world, window, row)
+  const instances = instanceTimes(world, window, row)
+  const rent = meter?.microcents ?? 0
+  const { status } = statuses
+  if (status === undefined) return undefined
+  if (status === 'deleted' && statuses.present === 0 && instances.heldMicros === 0 && rent === 0) return undefined
+  const [before, after] = [world.history.totalsAt(row, from), world.history.totalsAt(row, to)]
+  const heldTime = instances.heldMicros * row.numGpus
+  const billedTime = meter?.gpuMicros ?? 0
+  const usedTime = Math.floor(after.usedTime * row.numGpus) - Math.floor(before.usedTime * row.numGpus)
+  const capacityTime = Math.floor(after.capacityTime * row.numGpus) - Math.floor(before.capacityTime * row.numGpus)
+  const startTimes = instances.coldStarts.map(start => start.total)
+  const report: DeploymentReport = {
+    deploy_id: row.id,
+    model_name: row.plan.modelName,
+    type: row.plan.type,
+    gpu: row.plan.type === 'llm' ? row.gpu : null,
+    num_gpus: row.plan.type === 'llm' ? row.numGpus : 0,
+    status,
+    rent_microcents: rent,
+    ...gpuHours(heldTime, billedTime, usedTime),
+    seconds_in_status: statuses.seconds,
+    instance_seconds_in_state: instances.seconds,
+    requests: sumRequests([
+      loadRequestsBetween(before.served, after.served),
+      clientRequestsBetween(world, row, from, to),
+    ]),
+    tokens: tokensBetween(world, row, from, to),
+    mean_utilisation: ratio(usedTime, capacityTime),
+    serving: servingAt(world, row, to),
+    cold_starts: startTimes.length,
+    median_cold_start_seconds: startTimes.length === 0 ? null : summarizeDurations(startTimes).median_seconds,
+    instances_lost: instances.losses.length,
+  }
+  const { coldStarts, losses } = instances
+  return { report, heldTime, billedTime, usedTime, capacityTime, coldStarts, losses, failures: statuses.failures }
+}
+
+function servingAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {
+  for (const segment of history.servingSegments(row)) {
+    if (segment.at <= at) return servingFigures(segment, history.totalsWithin(segment, at).served, at) ?? null
+  }
+  return null
+}

@@ -1,0 +1,55 @@
+import { GPU_TYPES } from '../../data/records/gpu-config.ts'
+import { HOUR } from '../../kernel/duration.ts'
+import type { MeteredUsage } from '../account/ledger.ts'
+import type { RentalKind } from '../rentals/rental-row.ts'
+import type { World } from '../world.ts'
+import type { CountedWindow } from './counted-window.ts'
+import type { DeploymentFigures } from './deployment-report.ts'
+import { gpuHours, ratio, sumBy } from './figures.ts'
+import type { GpuReport } from './report-types.ts'
+
+/** The report of a GPU type, and the integers from which it is computed, in GPU-microseconds. */
+export interface GpuFigures {
+  readonly report: GpuReport
+  readonly capacity: number
+  readonly hosted: number
+  readonly containers: number
+}
+
+/** Returns the figures of every GPU type that had capacity or was held in the window. */
+export function allGpuFigures(
+  world: World,
+  { from, to }: CountedWindow,
+  deployments: readonly DeploymentFigures[],
+  metered: ReadonlyMap<string, MeteredUsage>,
+): readonly GpuFigures[] {
+  const rentals = [...world.rentals.entries()].map(([, row]) => {
+    const held = world.history.rentalTimeBetween(row, from, to) * row.numGpus
+    return { kind: row.kind, gpu: row.gpu, held }
+  })
+  return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
+    const ofType = deployments.filter(({ report }) => report.gpu === gpu)
+    const meters = [...metered.values()].filter(meter => meter.gpu === gpu)
+    const capacity = world.history.capacityAt(gpu, to) - world.history.capacityAt(gpu, from)
+    const heldAs = (kind: RentalKind) =>
+      sumBy(
+        rentals.filter(rental => rental.kind === kind && rental.gpu === gpu),
+        rental => rental.held,
+      )
+    const [hosted, containers] = [heldAs('hosted'), heldAs('container')]
+    const held = sumBy(ofType, figures => figures.heldTime)
+    if (capacity === 0 && held === 0 && hosted === 0 && containers === 0) return []
+    const billed = sumBy(ofType, figures => figures.billedTime)
+    const used = sumBy(ofType, figures => figures.usedTime)
+    const report: GpuReport = {
+      gpu,
+      capacity_gpu_hours: capacity / HOUR,
+      ...gpuHours(held, billed, used),
+      hosted_gpu_hours: hosted / HOUR,
+      container_gpu_hours: containers / HOUR,
+      utilisation: ratio(held + hosted + containers, capacity),
+      rent_microcents: sumBy(meters, meter => meter.microcents),
+    }
+    return [{ report, capacity, hosted, containers }]
+  })
+}

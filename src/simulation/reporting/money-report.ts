@@ -1,0 +1,68 @@
+import { HOUR } from '../../kernel/duration.ts'
+import type { MeteredUsage } from '../account/ledger.ts'
+import type { World } from '../world.ts'
+import { type CountedWindow, isWithin } from './counted-window.ts'
+import type { EventCounts } from './event-counts.ts'
+import { compareTexts, sumBy } from './figures.ts'
+import type { Report } from './report-types.ts'
+
+/** Returns the money of the account in a window: balances, postings and rent. */
+export function moneyReport(
+  world: World,
+  window: CountedWindow,
+  metered: ReadonlyMap<string, MeteredUsage>,
+  counts: EventCounts,
+): Report['money'] {
+  const { ledger } = world
+  let opening = ledger.openingFunds - sumBy(ledger.meteredUsage(0, window.from), usage => usage.microcents)
+  const sums = { funds: 0, topup: 0, tokens: 0 }
+  let topups = 0
+  const bySubject = new Map<string, number>()
+  for (const { kind, time, subject, microcents } of ledger.entries()) {
+    if (kind === 'rent' || time > window.to) continue
+    if (!isWithin(window, time)) {
+      opening += microcents
+      continue
+    }
+    sums[kind] += microcents
+    if (kind === 'topup') topups++
+    if (kind === 'tokens') bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
+  }
+  const rent = sumBy([...metered.values()], usage => usage.microcents)
+  const tokens = [...bySubject]
+    .map(([subject, tokens_microcents]) => {
+      const batched = world.batches.modelOf(subject)
+      // A subject is a batch, or the model of requests outside batches.
+      return { subject, batch_id: batched === undefined ? null : subject, model: batched ?? subject, tokens_microcents }
+    })
+    .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.subject, b.subject))
+    .map(({ subject: _, ...charge }) => charge)
+  const byModel = new Map<string, number>()
+  for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
+  const rentals = [...world.rentals.entries()].flatMap(([, { id, kind, name, gpu }]) => {
+    const meter = metered.get(id)
+    if (!meter || meter.gpuMicros === 0) return []
+    const rental = { name, gpu, rent_microcents: meter.microcents, billed_gpu_hours: meter.gpuMicros / HOUR }
+    return [{ id, kind, rental }]
+  })
+  rentals.sort((a, b) => compareTexts(a.id, b.id))
+  return {
+    opening_balance_microcents: opening,
+    funds_microcents: sums.funds,
+    topups_microcents: sums.topup,
+    rent_microcents: rent,
+    tokens_microcents: -sums.tokens || 0,
+    closing_balance_microcents: opening + sums.funds + sums.topup + sums.tokens - rent,
+    topups,
+    topups_declined: counts['topup.declined'],
+    suspensions: counts['account.suspended'],
+    hosted: rentals.flatMap(({ id, kind, rental }) => (kind === 'hosted' ? [{ instance_id: id, ...rental }] : [])),
+    containers: rentals.flatMap(({ id, kind, rental }) =>
+      kind === 'container' ? [{ container_id: id, ...rental }] : [],
+    ),
+    tokens,
+    tokens_by_model: [...byModel]
+      .map(([model, tokens_microcents]) => ({ model, tokens_microcents }))
+      .sort((a, b) => b.tokens_microcents - a.tokens_microcents || compareTexts(a.model, b.model)),
+  }
+}
