@@ -1,4 +1,4 @@
-import type { BatchStatus } from '../../data/records/records.ts'
+import type { BatchStatus } from '../../data/records/enums.ts'
 import { Lifecycle } from '../lifecycle.ts'
 
 /** The statuses of a batch. */

@@ -1,4 +1,4 @@
-import type { DeploymentStatus } from '../../data/records/records.ts'
+import type { DeploymentStatus } from '../../data/records/enums.ts'
 import { Lifecycle } from '../lifecycle.ts'
 
 /** The statuses of a deployment. One that failed may start again only if the profile allows it. */

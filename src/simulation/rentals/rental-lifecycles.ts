@@ -1,4 +1,4 @@
-import type { ContainerState, HostedState } from '../../data/records/records.ts'
+import type { ContainerState, HostedState } from '../../data/records/enums.ts'
 import { Lifecycle } from '../lifecycle.ts'
 
 /** The states of a hosted instance. One that runs starts again if its provider moves it to another machine. */
