@@ -39,7 +39,7 @@ test('gives up after an hour by its own clock, and leaves nothing behind', async
   expect(sim).toHaveCost({ max: 0 })
 })
 
-test('is told what it forgot to fake', async () => {
+test('a test that fakes nextTick gets an error that says what to do', async () => {
   jest.useFakeTimers()
   await expect(sim.clock.advance('1m')).rejects.toThrow("doNotFake: ['nextTick', 'queueMicrotask']")
 })

@@ -15,7 +15,7 @@ export class BatchClient {
     this.#headers = { authorization: `Bearer ${token}` }
   }
 
-  /** Asks the model every question; answers in their order, undefined where there is none. */
+  /** Asks the model every question. Resolves with the answers in order; a missing answer is undefined. */
   async ask(model, questions) {
     const lines = questions.map((content, i) =>
       JSON.stringify({

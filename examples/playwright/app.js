@@ -1,4 +1,4 @@
-/** A page that shows what is deployed, and deploys more. It acts for whoever is signed in: their token is in a cookie. */
+/** A page that lists deployments and creates them. It uses the token of the user who is signed in, from a cookie. */
 import { createServer } from 'node:http'
 
 const { APP_PORT = '3000', MODELHOST_URL = 'https://api.example.test' } = process.env

@@ -1,9 +1,9 @@
 import { test as base, expect } from '@playwright/test'
 
 const test = base.extend({
-  /** Who is signed in: somebody the simulator has never seen, who gets a world of their own. */
+  /** The token of the user. The simulator does not know it yet, so it gets a world of its own. */
   token: async ({}, use, { testId, retry }) => use(`test-${testId}-${retry}`),
-  /** The application, for them. */
+  /** The application, for this user. */
   app: async ({ playwright, baseURL, token }, use) => {
     const app = await playwright.request.newContext({ baseURL, extraHTTPHeaders: { cookie: `token=${token}` } })
     await use(app)
