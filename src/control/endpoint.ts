@@ -1,4 +1,5 @@
-import { createEndpointFactory, type Operations, RefusalError, refuse } from '../service/endpoint.ts'
+import { createEndpointFactory, type Operations } from '../service/endpoint.ts'
+import { RefusalError, refuse } from '../service/refusals.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import type { TimelineLibrary } from '../simulator/timelines.ts'
 import type { Worlds } from '../simulator/worlds.ts'

@@ -1,7 +1,7 @@
 /** The named snapshots of the worlds of a server. */
 
 import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { refuse } from '../service/endpoint.ts'
+import { refuse } from '../service/refusals.ts'
 import type { Snapshot } from '../simulator/snapshot/snapshot.ts'
 import type { ServedWorld } from '../simulator/worlds.ts'
 

@@ -1,5 +1,5 @@
 import type { Micros } from '../kernel/duration.ts'
-import { refuse } from '../service/endpoint.ts'
+import { refuse } from '../service/refusals.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 
 /**

@@ -20,7 +20,7 @@ export type { Failure } from './play/failures.ts'
 export type { Result, RunOptions } from './play/run-scenario.ts'
 export type { Always, Condition, LeadsTo, TemporalAssertion } from './play/temporal-assertions.ts'
 export type { At, Every, ScheduledStep } from './play/timeline.ts'
-export type { FileResult, RunFilesOptions } from './runner/runner.ts'
+export type { FileResult, RunFilesOptions } from './runner/jobs.ts'
 export type { TraceDifference } from './runner/trace.ts'
 export {
   type CountOf,

@@ -2,7 +2,7 @@
 
 import type { GpuType } from '../data/records/gpu-config.ts'
 import type { World } from '../simulation/world.ts'
-import { refuse } from './endpoint.ts'
+import { refuse } from './refusals.ts'
 
 /** Limit of rentals in a world; far above the quota of any account. */
 const MAX_RENTALS = 100_000

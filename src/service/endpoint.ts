@@ -5,13 +5,10 @@
  * journal are derived from it and from nothing else.
  */
 import type * as z from 'zod'
-import type { ApiToken } from '../data/records/account.ts'
-import type { Micros } from '../kernel/duration.ts'
-import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 import type { PolledResource } from '../simulation/reporting/progress.ts'
-import type { World } from '../simulation/world.ts'
+import type { ApiScope } from './api-scope.ts'
 import type { TextProtocol } from './openai/generation.ts'
-import type { ScriptedAnswer } from './openai/scripted-answers.ts'
+import type { DeferredResult, HandlerResult } from './results.ts'
 
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
 export type Provenance = 'documented' | 'neighbour' | 'assumed'
@@ -87,118 +84,6 @@ export interface EndpointInput<Route extends string, Params, Query, Body, Form> 
     : undefined
   /** The request itself; its body is read already. */
   request: Request
-}
-
-/** An answer whose JSON text exists already, so that lists of unchanged things are joined, not serialised. */
-export class JsonText {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
-
-  /** A JSON array of texts. */
-  static list(texts: readonly string[]): JsonText {
-    return new JsonText(`[${texts.join(',')}]`)
-  }
-}
-
-/** An answer of raw bytes, in pieces. */
-export class Bytes {
-  readonly chunks: readonly Uint8Array[]
-  constructor(chunks: readonly Uint8Array[]) {
-    this.chunks = chunks
-  }
-}
-
-/** An answer of server-sent events, sent as they come. */
-export class ServerSentEvents {
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
-  constructor(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
-    this.body = body
-  }
-}
-
-/** How a client waits for a response that takes time. */
-export interface ResponseWaiter {
-  /** Whether responses come as soon as an instance works on them. Otherwise they take their simulated time. */
-  readonly isInstant: boolean
-  /** Returns the simulated microseconds on the client's clock. */
-  now(): Micros
-  /**
-   * Waits on that clock. Rejects if `signal` is aborted or the world is replaced.
-   *
-   * @param part of the answer: its turn with an instance, for which it looks again when `delay` is over; its head,
-   *   without which the request is in flight; or its body
-   * @param call the inference request, for messages about pending requests
-   */
-  wait(delay: Micros, signal: AbortSignal, part: AnswerPart, call: InferenceHandle): Promise<void>
-}
-
-/** A part of an answer that its client may have to wait for. */
-export type AnswerPart = 'turn' | 'head' | 'body'
-
-/**
- * A result that may have to be waited for. The request has already entered its world in one step. The result is known once
- * simulated time has passed, or at once with an instant waiter.
- */
-export class DeferredResult<Value> {
-  readonly resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>
-  /** @param resolve returns what the client gets, or throws RefusalError */
-  constructor(resolve: (patience: ResponseWaiter) => HandlerResult<Value> | Promise<HandlerResult<Value>>) {
-    this.resolve = resolve
-  }
-}
-
-export type HandlerResult<Value> = Value | JsonText | Bytes | ServerSentEvents
-
-/** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
-export class RefusalError extends Error {
-  override readonly name = 'RefusalError'
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>> | undefined
-  /** The whole body, where the endpoint's error shape does not apply. */
-  readonly body: unknown
-  /** Whether the message is the user's own text, which is never translated. */
-  readonly isQuoted: boolean
-  constructor(
-    status: number,
-    message: string,
-    headers?: Readonly<Record<string, string>>,
-    body?: unknown,
-    isQuoted = false,
-  ) {
-    super(message)
-    this.isQuoted = isQuoted
-    this.status = status
-    this.headers = headers
-    this.body = body
-  }
-}
-
-/**
- * Ends the request with a refusal in the endpoint's error shape. Nothing may have been changed before.
- *
- * @example world.deployments.get(id) ?? refuse(404, `no deployment ${id}`)
- */
-export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
-  throw new RefusalError(status, message, headers)
-}
-
-/** Ends the request with a 422 about one field, for rules that need more than the body to judge. */
-export class InvalidInputError extends Error {
-  override readonly name = 'InvalidInputError'
-  readonly loc: readonly string[]
-  readonly type: string
-  constructor(loc: readonly string[], message: string, type: string) {
-    super(message)
-    this.loc = loc
-    this.type = type
-  }
-}
-
-/** @example invalid(['body', 'hub'], 'no weights for acme/x: name a repository', 'value_error') */
-export function rejectInput(loc: readonly string[], message: string, type = 'value_error'): never {
-  throw new InvalidInputError(loc, message, type)
 }
 
 /**
@@ -364,15 +249,6 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       handle: declaration.handle,
     }
   }
-}
-
-/** What handlers of the service's API get besides their input. */
-export interface ApiScope {
-  world: World
-  /** The caller's token; undefined where the endpoint asks for none. */
-  token: ApiToken | undefined
-  /** What is answered in place of a model; undefined where nothing is scripted. */
-  findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
 }
 
 /** Declares an endpoint of the service's API; its export name is its operation id. */

@@ -1,6 +1,7 @@
 /** Every operation by its id, which is the name its declaration is exported under. */
 
-import { type ApiScope, type Operations, sortByPath } from './endpoint.ts'
+import type { ApiScope } from './api-scope.ts'
+import { type Operations, sortByPath } from './endpoint.ts'
 import * as aggregator from './endpoints/aggregator.ts'
 import * as tokens from './endpoints/api-tokens.ts'
 import * as offers from './endpoints/availability.ts'

@@ -1,5 +1,5 @@
 /** Lists that are read a page at a time. */
-import { refuse } from './endpoint.ts'
+import { refuse } from './refusals.ts'
 
 /** A page of a list, as `listOf` describes it. */
 export interface Page<Entry> {

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DAY, HOUR, MINUTE, type Micros, SECOND } from '../kernel/duration.ts'
 import type { World } from '../simulation/world.ts'
-import { rejectInput } from './endpoint.ts'
+import { rejectInput } from './refusals.ts'
 
 const TIME_PATTERN = /^(?:\d{1,12}|now(?:-\d{1,9}[smhdwM])?)$/
 const UNITS: Readonly<Record<string, Micros>> = {

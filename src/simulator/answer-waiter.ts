@@ -4,8 +4,8 @@ import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { RequestWait } from '../clock/pending-requests.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
-import type { AnswerPart } from '../service/endpoint.ts'
 import type { HoldingWaiter } from '../service/http/request-context.ts'
+import type { AnswerPart } from '../service/results.ts'
 import type { InferenceHandle } from '../simulation/inference/request-row.ts'
 
 /** Whether a response of a model takes simulated time. */

@@ -1,8 +1,8 @@
 /** Responses that wait for simulated time, for clients that move that time themselves and poll. */
 
 import type { Micros } from '../kernel/duration.ts'
-import type { ResponseWaiter } from '../service/endpoint.ts'
 import type { HoldingWaiter, IncomingRequest, WaiterClock } from '../service/http/request-context.ts'
+import type { ResponseWaiter } from '../service/results.ts'
 
 /** The number of a response that a scenario on a server has to poll for. */
 export const POLLED_RESPONSE_HEADER = 'x-sim-awaited'

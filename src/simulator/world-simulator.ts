@@ -6,7 +6,6 @@ import { type FaultControls, Faults, type FaultsState } from '../faults/faults.t
 import { weatherFaultRules } from '../faults/weather-rules.ts'
 import type { Entry } from '../kernel/journal.ts'
 import { monotonicMs } from '../lib/real-time.ts'
-import type { ResponseWaiter } from '../service/endpoint.ts'
 import {
   type IncomingRequest,
   type Middleware,
@@ -20,6 +19,7 @@ import type { Names } from '../service/naming/names-profile.ts'
 import { BatchLineAnswerer } from '../service/openai/batch-answers.ts'
 import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
 import { loadTokenizer } from '../service/openai/tokenizer.ts'
+import type { ResponseWaiter } from '../service/results.ts'
 import { checkInvariants } from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
@@ -31,7 +31,7 @@ import { ClockResponseWaiter, type PendingRequestInfo } from './answer-waiter.ts
 import { JournalListeners } from './journal-listeners.ts'
 import { assertForkOptions, type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import { type ReceivedRequest, RequestLog, type UnreadField } from './request-log.ts'
-import type { PendingRequest, Simulator } from './simulator.ts'
+import type { PendingRequest, Simulator } from './simulator-interface.ts'
 import { Snapshot } from './snapshot/snapshot.ts'
 import { type StartedTimelines, Timelines } from './timelines.ts'
 

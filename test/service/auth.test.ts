@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { ApiToken } from '../../src/data/records/account.ts'
-import { type AuthRule, RefusalError } from '../../src/service/endpoint.ts'
+import type { AuthRule } from '../../src/service/endpoint.ts'
 import { authenticate } from '../../src/service/http/authentication.ts'
+import { RefusalError } from '../../src/service/refusals.ts'
 
 const token = (value: string, allowed_ips: string[] = []): ApiToken => ({
   token: value,

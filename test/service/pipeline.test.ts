@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  Bytes,
-  createEndpointFactory,
-  JsonText,
-  refuse,
-  rejectInput,
-  ServerSentEvents,
-} from '../../src/service/endpoint.ts'
+import { createEndpointFactory } from '../../src/service/endpoint.ts'
 import { Pipeline } from '../../src/service/http/pipeline.ts'
 import { type IncomingRequest, type Middleware, toPathAndQuery } from '../../src/service/http/request-context.ts'
+import { refuse, rejectInput } from '../../src/service/refusals.ts'
+import { Bytes, JsonText, ServerSentEvents } from '../../src/service/results.ts'
 
 interface Context {
   now: number

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Bytes } from '../../service/endpoint.ts'
+import { Bytes } from '../../service/results.ts'
 import { VERSION } from '../../version.ts'
 import { exampleRequest, parametersOf } from '../describe.ts'
 import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'

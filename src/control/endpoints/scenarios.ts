@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { refuse } from '../../service/endpoint.ts'
+import { refuse } from '../../service/refusals.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../../simulator/timelines.ts'
 import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'

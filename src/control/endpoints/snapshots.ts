@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { Bytes, refuse } from '../../service/endpoint.ts'
+import { refuse } from '../../service/refusals.ts'
+import { Bytes } from '../../service/results.ts'
 import { concatBytes } from '../../simulator/snapshot/codec/bytes.ts'
 import { Snapshot } from '../../simulator/snapshot/snapshot.ts'
 import type { ServedWorld } from '../../simulator/worlds.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { refuse } from '../../service/endpoint.ts'
+import { refuse } from '../../service/refusals.ts'
 import { fromHttpFields, httpFieldsBesideSnapshot, OPTION_HTTP_FIELDS } from '../../simulator/option-fields.ts'
 import type { SimulatorOptions } from '../../simulator/options.ts'
 import { DEFAULT_WORLD, type ServedWorld, TooManyWorlds, type WorldSpec, type Worlds } from '../../simulator/worlds.ts'

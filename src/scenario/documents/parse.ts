@@ -8,22 +8,16 @@ import { micros } from '../../kernel/duration.ts'
 import { formatSuggestion, nearestWord } from '../../lib/did-you-mean.ts'
 import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
 import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
-import { isRule, narrowStepSchema, ScenarioDocument, STEP_SCHEMAS, type StepKind } from './schema.ts'
+import {
+  type DocumentStep,
+  isRule,
+  narrowStepSchema,
+  type ScenarioData,
+  ScenarioDocument,
+  STEP_SCHEMAS,
+  type StepKind,
+} from './schema.ts'
 import { isMap, WorldChecks } from './world-checks.ts'
-
-/** A step of the file and its position. */
-export interface DocumentStep {
-  readonly kind: StepKind
-  readonly body: Readonly<Record<string, unknown>>
-  /** `line:column` */
-  readonly position: string
-  /** Of `at` and `every`: the steps by their time. */
-  readonly nestedSteps: Readonly<Record<string, readonly DocumentStep[]>>
-}
-
-export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 'steps'> {
-  readonly steps: readonly DocumentStep[]
-}
 
 /** Far more than a scenario needs, and few enough for the YAML parser to stay fast. */
 const MAX_FILE_BYTES = 256 * 1024

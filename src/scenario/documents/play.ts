@@ -5,7 +5,7 @@ import { formatDuration, micros } from '../../kernel/duration.ts'
 import { COMMANDS } from '../../simulation/operations/commands.ts'
 import { CheckError, differences } from '../check.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
-import type { DocumentStep, ScenarioData } from './parse.ts'
+import type { DocumentStep, ScenarioData } from './schema.ts'
 
 type SavedValues = Map<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: the names in a file are known only when it is played

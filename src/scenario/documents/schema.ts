@@ -168,6 +168,20 @@ export const ScenarioDocument = z
   })
   .describe('A scenario of modelhost-sim')
 
+/** A step of the file and its position. */
+export interface DocumentStep {
+  readonly kind: StepKind
+  readonly body: Readonly<Record<string, unknown>>
+  /** `line:column` */
+  readonly position: string
+  /** Of `at` and `every`: the steps by their time. */
+  readonly nestedSteps: Readonly<Record<string, readonly DocumentStep[]>>
+}
+
+export interface ScenarioData extends Omit<z.output<typeof ScenarioDocument>, 'steps'> {
+  readonly steps: readonly DocumentStep[]
+}
+
 /** Returns the JSON Schema for editors, with the input of each operation. */
 export function scenarioJsonSchema(): unknown {
   const named = (names: Readonly<Record<string, unknown>>) => ({

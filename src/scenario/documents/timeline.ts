@@ -4,7 +4,7 @@ import type { FaultRule } from '../../faults/rules.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import type { Command } from '../../simulation/operations/commands.ts'
 import type { TimelineAct, TimelinePlan } from '../../simulator/timelines.ts'
-import type { DocumentStep, ScenarioData } from './parse.ts'
+import type { DocumentStep, ScenarioData } from './schema.ts'
 import { isRule } from './schema.ts'
 
 /** The most copies that a repeated fault rule is expanded to. */

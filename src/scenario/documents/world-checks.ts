@@ -7,8 +7,8 @@ import { documentedOperations, operations } from '../../service/index.ts'
 import { type NamesProfile, readNames } from '../../service/naming/names-profile.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import { resolveRelative } from '../runner/beside.ts'
-import type { ScenarioData } from './parse.ts'
 import type { MistakeList, Path } from './problems.ts'
+import type { ScenarioData } from './schema.ts'
 import { GivenWorld } from './schema.ts'
 
 export class WorldChecks {

@@ -3,8 +3,9 @@ import { dirname, relative } from 'node:path'
 import { formatJsonValue } from '../check.ts'
 import { formatVirtualTime } from '../play/failures.ts'
 import { runScenario } from '../play/run-scenario.ts'
+import type { RunFilesOptions } from './jobs.ts'
 import { guardProcess, withStrayFailure } from './process-guard.ts'
-import { loadFiles, type RunFilesOptions, withResolvedPaths } from './runner.ts'
+import { loadFiles, withResolvedPaths } from './runner.ts'
 
 /**
  * Plays scenarios in this process and prints their options and numbered steps with virtual times. Traces are neither

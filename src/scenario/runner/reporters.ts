@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../kernel/duration.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
-import type { FileResult } from './runner.ts'
+import type { FileResult } from './jobs.ts'
 
 export const REPORTERS = ['pretty', 'json', 'junit', 'tap'] as const
 export type ReporterName = (typeof REPORTERS)[number]

@@ -4,69 +4,20 @@ import { basename, dirname, relative, resolve } from 'node:path'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { isSnapshotFixture } from '../../simulator/options.ts'
-import { type Result, type RunOptions, runScenario } from '../play/run-scenario.ts'
+import { runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
 import { resolveRelative } from './beside.ts'
 import { describeNoScenarios, findScenarioFiles, LoadError, loadScenarios } from './files.ts'
+import type { FileResult, PlayJob, RunFilesOptions } from './jobs.ts'
 import { guardProcess, withStrayFailure } from './process-guard.ts'
 import { TraceFile } from './trace.ts'
 import { defaultWorkerCount, Workers } from './workers.ts'
-
-export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'patienceMs' | 'against' | 'check'> {
-  /** Plays each scenario with each of these seeds. Traces are compared only with the scenario's own seed. */
-  readonly seeds?: readonly string[] | undefined
-  /** Writes the traces instead of comparing with them. */
-  readonly update?: boolean | undefined
-  /** Only scenarios whose title, file name or tag contains this word. */
-  readonly filter?: string | undefined
-  /** Only scenarios with one of these tags. */
-  readonly tags?: readonly string[] | undefined
-  /** Stops at the first failure. */
-  readonly bail?: boolean | undefined
-  /** Number of processes. Default: 1, or one for each core if there are many plays and an `entry`. */
-  readonly workers?: number | undefined
-  /** The script of the command line, which starts workers. */
-  readonly entry?: string | undefined
-  /** Folder that patterns and file names are relative to. Default: the folder of the process. */
-  readonly folder?: string | undefined
-  /** Called for each file that cannot be loaded; the others are played. Default: the first such file ends the run. */
-  readonly onLoadError?: ((error: LoadError) => void) | undefined
-  /** Called for each scenario when it ends, in the order of the files. */
-  readonly onResult?: ((result: FileResult) => void) | undefined
-  /** Called with the number of finished plays and the number of all. */
-  readonly onProgress?: ((done: number, of: number) => void) | undefined
-}
-
-/** The result of a scenario in a file. */
-export interface FileResult extends Result {
-  /** Path of the script, relative to the folder of the run. */
-  readonly file: string
-  /** Outcome for its trace. Traces are not compared after a failure, or with another seed than its own. */
-  readonly traceOutcome: 'equal' | 'different' | 'missing' | 'written' | 'not compared'
-  /** Whether its file contains other scenarios. */
-  readonly isOneOfMany?: boolean | undefined
-  /** URL of the server it was played on. */
-  readonly against?: string | undefined
-  /** File of the names profile it was played with. */
-  readonly names?: string | undefined
-}
 
 /** A file and its selected scenarios. */
 export interface ScenarioFile {
   readonly file: string
   readonly allScenarios: readonly Scenario[]
   readonly scenarios: readonly Scenario[]
-}
-
-/** One scenario to play with some seeds, the job of a worker. */
-export interface PlayJob extends Pick<RunFilesOptions, 'names' | 'patienceMs' | 'against' | 'check' | 'update'> {
-  readonly file: string
-  readonly title: string
-  readonly folder: string
-  /** Undefined for the scenario's own seed. */
-  readonly seeds: readonly (string | undefined)[]
-  /** Stop at the first failure. */
-  readonly bail: boolean
 }
 
 /** Few enough seeds in a job that the workers finish at about the same time. */

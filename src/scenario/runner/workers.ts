@@ -1,7 +1,7 @@
 /** Plays scenarios in other processes. Each is a command line that takes jobs instead of flags. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import type { FileResult, PlayJob } from './runner.ts'
+import type { FileResult, PlayJob } from './jobs.ts'
 
 /** A message of a worker. */
 export type WorkerMessage =

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { AggregatorModel } from '../../data/records/catalog.ts'
-import { endpoint, JsonText } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { AggregatorEntry } from '../records.ts'
+import { JsonText } from '../results.ts'
 
 export const listAggregatorModels = endpoint({
   route: 'GET /aggregator/models',

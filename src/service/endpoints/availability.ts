@@ -3,8 +3,9 @@ import * as z from 'zod'
 import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
+import { refuse } from '../refusals.ts'
 
 const INSTANCE_GPU_COUNTS = [1, 2, 4, 8] as const
 const DEFAULT_BATCH_SIZE = 96

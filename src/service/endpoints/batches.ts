@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { requireFunds } from '../admission.ts'
-import { endpoint, JsonText, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { queryInteger, stringMap, text } from '../fields.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
+import { refuse } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 import { FUNDS_REFUSAL } from './lookups.ts'
 
 export const createBatch = endpoint({

@@ -2,9 +2,10 @@ import * as z from 'zod'
 import { GPU_TYPES, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { ContainerRecord } from '../records.ts'
+import { refuse } from '../refusals.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from './lookups.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */

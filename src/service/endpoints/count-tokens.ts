@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { qualifyModelName } from '../model-names.ts'
 import { countTokens as countTextTokens } from '../openai/tokenizer.ts'
+import { refuse } from '../refusals.ts'
 import { isKnownModel } from './lookups.ts'
 
 const Block = z.looseObject({ type: text() })

@@ -3,10 +3,12 @@ import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/e
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFunds, requireGpuQuota } from '../admission.ts'
-import { endpoint, JsonText, refuse, rejectInput } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { integer, text, words } from '../fields.ts'
 import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
+import { refuse, rejectInput } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireDeployment } from './lookups.ts'
 
 /** Limits of the simulation, far above the limits of any account. */

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import type { FileHandle } from '../../simulation/batches/files.ts'
 import type { World } from '../../simulation/world.ts'
-import { Bytes, endpoint, refuse, type SizeLimit } from '../endpoint.ts'
+import { endpoint, type SizeLimit } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
 import { paginate } from '../pagination.ts'
 import { FileRecord, listSchema } from '../records.ts'
+import { refuse } from '../refusals.ts'
+import { Bytes } from '../results.ts'
 
 const MIB = 1_048_576
 const FILE_SIZE_LIMIT: SizeLimit = { bytes: 512 * MIB, refusal: 'file is larger than 512 MB' }

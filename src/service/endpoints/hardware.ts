@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { qualifyModelName } from '../model-names.ts'
 import { HardwareRecord } from '../records.ts'
+import { refuse } from '../refusals.ts'
 
 export const getHardware = endpoint({
   route: 'GET /v2/hardware',

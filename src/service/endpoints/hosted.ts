@@ -2,9 +2,10 @@ import * as z from 'zod'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
-import { endpoint, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
+import { refuse } from '../refusals.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from './lookups.ts'
 
 const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })

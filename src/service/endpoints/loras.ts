@@ -2,10 +2,12 @@ import * as z from 'zod'
 import type { Deployment } from '../../simulation/deployments/deployment.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
-import { endpoint, JsonText, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
+import { refuse } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 import { FUNDS_REFUSAL, isKnownModel } from './lookups.ts'
 
 export const createLora = endpoint({

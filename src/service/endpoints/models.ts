@@ -4,10 +4,12 @@ import { type ModelTask, VARIANT_KEYS } from '../../data/records/enums.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint, JsonText, refuse } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { isForeignModelName, qualifyModelName } from '../model-names.ts'
 import { findContextLength } from '../openai/request-lifecycle.ts'
 import { EmptyRecord, ModelDetail, ModelEntry, ModelSchemaRecord, ModelVersion } from '../records.ts'
+import { refuse } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 
 export const listModels = endpoint({
   route: 'GET /models/deployment/list',

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import type { World } from '../../simulation/world.ts'
-import { endpoint, refuse, rejectInput, type SizeLimit } from '../endpoint.ts'
+import { endpoint, type SizeLimit } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { EmptyRecord, VoiceRecord } from '../records.ts'
+import { refuse, rejectInput } from '../refusals.ts'
 
 const SAMPLES_SIZE_LIMIT: SizeLimit = { bytes: 25 * 1_048_576, refusal: 'files are larger than 25 MB' }
 const Name = text({ min: 1, max: 100 })

@@ -2,7 +2,8 @@
 
 import type { ApiToken } from '../../data/records/account.ts'
 import { isAddressAllowed } from '../../lib/ip-ranges.ts'
-import { type AuthRule, RefusalError } from '../endpoint.ts'
+import type { AuthRule } from '../endpoint.ts'
+import { RefusalError } from '../refusals.ts'
 
 /** Returns the value of a header, or null. A transport that rewrites headers has its own reader. */
 export type HeaderReader = (name: string) => string | null

@@ -1,6 +1,7 @@
 /** Reads the body of a request without parsing it. */
 
-import { type FieldSchemas, RefusalError } from '../endpoint.ts'
+import type { FieldSchemas } from '../endpoint.ts'
+import { RefusalError } from '../refusals.ts'
 import { createUnsupportedMediaType, readForm, readUpload, type UploadResult } from './multipart.ts'
 import type { RequestContext } from './request-context.ts'
 

@@ -1,6 +1,7 @@
 /** Reading forms: uploads, streamed at a constant cost in memory beside the files themselves, and forms of texts alone. */
 import { ByteHash } from '../../kernel/random.ts'
-import { RefusalError, type SizeLimit, type UploadedFile } from '../endpoint.ts'
+import type { SizeLimit, UploadedFile } from '../endpoint.ts'
+import { RefusalError } from '../refusals.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 
 /** Upper bound on the parts of a form, file and fields together; real clients send fewer. */

@@ -5,9 +5,11 @@
  * without a promise.
  */
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
-import { DeferredResult, type Operations, RefusalError } from '../endpoint.ts'
+import type { Operations } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import { loadTokenizer } from '../openai/tokenizer.ts'
+import { RefusalError } from '../refusals.ts'
+import { DeferredResult } from '../results.ts'
 import { type RawBody, readBody } from './body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
 import {

@@ -1,8 +1,8 @@
 /** The two types of a request: what a transport knows of it, and its context after routing. */
 import type { Micros } from '../../kernel/duration.ts'
-import type { AnswerPart, ResponseWaiter } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
 import type { ScriptedAnswer } from '../openai/scripted-answers.ts'
+import type { AnswerPart, ResponseWaiter } from '../results.ts'
 import type { HeaderReader } from './authentication.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 

@@ -1,6 +1,8 @@
 /** Creates the responses of a pipeline: at the time of the world and with its vendor names. */
 
-import { Bytes, type ErrorShape, InvalidInputError, JsonText, RefusalError, ServerSentEvents } from '../endpoint.ts'
+import type { ErrorShape } from '../endpoint.ts'
+import { InvalidInputError, RefusalError } from '../refusals.ts'
+import { Bytes, JsonText, ServerSentEvents } from '../results.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ValidationDetail } from './validation-errors.ts'
 

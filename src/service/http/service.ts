@@ -1,7 +1,8 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
-import type { ApiScope, Operations } from '../endpoint.ts'
+import type { ApiScope } from '../api-scope.ts'
+import type { Operations } from '../endpoint.ts'
 import { documentedOperations, operations } from '../index.ts'
 import type { Names } from '../naming/names-profile.ts'
 import { translateDocument } from '../naming/openapi-naming.ts'

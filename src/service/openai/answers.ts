@@ -10,7 +10,7 @@ import {
   type ValueDraws,
 } from '../../lib/json-schema/generate.ts'
 import { answerKey, drawAnswerLength, generateText } from '../../simulation/inference/text-generator.ts'
-import { refuse } from '../endpoint.ts'
+import { refuse } from '../refusals.ts'
 import { type ScriptedAnswer, throwScriptedError } from './scripted-answers.ts'
 import { countTokens, splitTokens } from './tokenizer.ts'
 

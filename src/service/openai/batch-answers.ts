@@ -11,13 +11,13 @@ import type {
 } from '../../simulation/batches/line-answering.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
-import { InvalidInputError, RefusalError } from '../endpoint.ts'
 import { type CompiledOperation, getRouter } from '../http/compiled-operation.ts'
 import { MAX_NESTING } from '../http/json-body.ts'
 import { addUnknownBodyFields } from '../http/unknown-fields.ts'
 import { parseBodyValue } from '../http/validate-input.ts'
 import { Details, type ValidationDetail } from '../http/validation-errors.ts'
 import { operations } from '../index.ts'
+import { InvalidInputError, RefusalError } from '../refusals.ts'
 import { DrawnReply } from './answers.ts'
 import {
   createReplies,

@@ -2,7 +2,7 @@
 import type { EntityKey } from '../../kernel/random.ts'
 import type { JsonSchema } from '../../lib/json-schema/generate.ts'
 import type { World } from '../../simulation/world.ts'
-import { refuse, rejectInput } from '../endpoint.ts'
+import { refuse, rejectInput } from '../refusals.ts'
 import { chooseTool, type Tool } from './answers.ts'
 import type { ChatBody, Message, NamedTool, ToolSpec } from './chat-schema.ts'
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { endpoint, rejectInput } from '../endpoint.ts'
+import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
+import { rejectInput } from '../refusals.ts'
 import { createDrawnReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
 import { generateText, type TextProtocol, Usage } from './generation.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'

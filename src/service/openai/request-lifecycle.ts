@@ -9,7 +9,8 @@ import type { InferenceHandle, InferenceSpec } from '../../simulation/inference/
 import { RETRY_AFTER } from '../../simulation/inference/requests.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
-import { type AnswerPart, type HandlerResult, RefusalError, type ResponseWaiter, refuse } from '../endpoint.ts'
+import { RefusalError, refuse } from '../refusals.ts'
+import type { AnswerPart, HandlerResult, ResponseWaiter } from '../results.ts'
 
 /** Declared refusals of inference requests. */
 export const INFERENCE_REFUSALS = {

@@ -2,8 +2,8 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { RETRY_AFTER } from '../../simulation/inference/requests.ts'
-import { RefusalError } from '../endpoint.ts'
 import { text } from '../fields.ts'
+import { RefusalError } from '../refusals.ts'
 
 const Json = z.json()
 

@@ -4,7 +4,7 @@ import { type EntityKey, normalQuantile, purpose } from '../../kernel/random.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
-import { type ResponseWaiter, ServerSentEvents } from '../endpoint.ts'
+import { type ResponseWaiter, ServerSentEvents } from '../results.ts'
 import { type AbortSource, waitForChange } from './request-lifecycle.ts'
 
 const JITTER_DRAW = purpose('answer.jitter')

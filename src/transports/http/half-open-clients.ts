@@ -7,7 +7,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Micros } from '../../kernel/duration.ts'
-import type { ResponseWaiter } from '../../service/endpoint.ts'
+import type { ResponseWaiter } from '../../service/results.ts'
 
 export class HalfOpenConnections {
   /** Number of waits by connection. */

@@ -1,0 +1,12 @@
+import type { ApiToken } from '../data/records/account.ts'
+import type { World } from '../simulation/world.ts'
+import type { ScriptedAnswer } from './openai/scripted-answers.ts'
+
+/** What handlers of the service's API get besides their input. */
+export interface ApiScope {
+  world: World
+  /** The caller's token; undefined where the endpoint asks for none. */
+  token: ApiToken | undefined
+  /** What is answered in place of a model; undefined where nothing is scripted. */
+  findScriptedAnswer: (model: string, words: string) => ScriptedAnswer | undefined
+}
