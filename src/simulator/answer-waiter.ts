@@ -1,7 +1,7 @@
 /** The default waiter for responses of models. */
 
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { RequestWait } from '../clock/pending-requests.ts'
+import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { monotonicMs } from '../lib/real-time.ts'
 import type { HoldingWaiter } from '../service/http/request-context.ts'

@@ -1,5 +1,5 @@
-import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { PendingRequestView } from '../clock/pending-requests.ts'
+import type { SimulatorClock } from '../clock/simulator-clock.ts'
 import type { DataCollections } from '../data/msw-collections.ts'
 import type { WireFaultResponse } from '../faults/broken-response.ts'
 import type { FaultControls } from '../faults/faults.ts'

@@ -10,7 +10,7 @@ const WORDS =
   )
 
 /** An answer of a model that does not exist: as long as one, and the same whenever the same is asked. */
-export interface GeneratedAnswer {
+interface GeneratedAnswer {
   readonly text: string
   /** Tokens of `text`, exactly. */
   readonly tokens: number
