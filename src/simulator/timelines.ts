@@ -49,7 +49,7 @@ export interface TimelineView {
   /** All steps; undefined if one repeats without end. */
   readonly total: number | undefined
   readonly startedAt: Micros
-  /** The time of the next step; undefined if there is none. */
+  /** The time of the next step; undefined without a next step. */
   readonly nextAt: Micros | undefined
   readonly title: string
   readonly problems: readonly string[]

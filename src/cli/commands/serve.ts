@@ -84,74 +84,71 @@ export function builder(argv: Argv): Argv<Arguments> {
 function flags() {
   return {
     port: {
-      ...flag('port', 'Port to listen on; 0 takes a free one', String(DEFAULT_PORT)),
+      ...flag('port', 'Port to listen on; 0 selects a free port', String(DEFAULT_PORT)),
       coerce: integer('port', { min: 0, max: 65_535 }, DEFAULT_PORT),
     },
     host: {
-      ...flag('host', 'Address to listen on; beyond loopback a control token is asked for', DEFAULT_HOST),
+      ...flag('host', 'Address to listen on; an address other than loopback requires a control token', DEFAULT_HOST),
       coerce: text('host'),
     },
     ...optionFlags(),
     speed: {
-      ...flag('speed', `Simulated seconds in a second of a scaled clock; ${DEFAULT_SPEED} unless given`),
+      ...flag('speed', `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}.`),
       coerce: positive('speed', 1e6, DEFAULT_SPEED),
     },
     'poll-step': {
-      ...flag(
-        'poll-step',
-        'How far each look moves an on-poll clock, as in 5m; to the next visible change unless given',
-      ),
+      ...flag('poll-step', 'How far each poll moves an on-poll clock, as in 5m. Default: to the next visible change.'),
       coerce: duration('poll-step', '5m'),
     },
     'idle-after': {
       ...flag(
         'idle-after',
-        `Real milliseconds without a request after which an idle clock jumps; ${DEFAULT_IDLE_MS} unless given`,
+        `Real milliseconds without a request after which an idle clock jumps. Default: ${DEFAULT_IDLE_MS}.`,
       ),
       coerce: integer('idle-after', { min: 0, max: 3_600_000 }, DEFAULT_IDLE_MS),
     },
     latency: {
-      ...flag('latency', 'How long a delayed answer takes: real, scaled or instant; unless given, as the clock moves'),
+      ...flag('latency', 'How long a delayed answer takes: real, scaled or instant. Default: as the clock moves.'),
       coerce: word('latency', ['real', 'scaled', 'instant']),
     },
     scenarios: {
       ...flag(
         'scenarios',
-        'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start; ./scenarios unless given, and those of the package',
+        'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available.',
       ),
       coerce: text('scenarios'),
     },
     models: {
-      ...flag('models', 'Fill the catalog up to so many models'),
+      ...flag('models', 'Fill the catalog up to this number of models'),
       coerce: integer('models', { min: 0, max: 100_000 }, 1_000),
     },
     deployments: {
-      ...flag('deployments', 'Fill the world up to so many deployments'),
+      ...flag('deployments', 'Fill the world up to this number of deployments'),
       coerce: integer('deployments', { min: 0, max: 100_000 }, 1_000),
     },
     'max-worlds': {
-      ...flag('max-worlds', `Worlds that it holds beside its own; ${MAX_WORLDS} unless given`),
+      ...flag('max-worlds', `Maximum number of further worlds. Default: ${MAX_WORLDS}.`),
       coerce: integer('max-worlds', { min: 0, max: 100_000 }, MAX_WORLDS),
     },
     'world-idle': {
-      ...flag('world-idle', 'Real time that nobody uses a world until it goes; 1h unless given'),
+      ...flag('world-idle', 'Real time after which an unused world is removed. Default: 1h.'),
       coerce: duration('world-idle', '30m'),
     },
     'unknown-tokens': {
       ...flag(
         'unknown-tokens',
-        'What a token leads to that no world knows: refuse, or fork a world of its own',
+        'What happens for a token that no world knows: refuse, or fork a separate world',
         'refuse',
       ),
       coerce: word('unknown-tokens', ['refuse', 'fork']),
     },
     'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
     'allow-host': {
-      ...flag('allow-host', 'A further host name to answer to; may be given more than once'),
+      ...flag('allow-host', 'A further host name to answer to; repeatable'),
       coerce: texts,
     },
     'control-token': {
-      ...flag('control-token', 'Token of the control plane beyond loopback; drawn unless given'),
+      ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),
       coerce: secret('control-token'),
     },
   }

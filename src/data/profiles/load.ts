@@ -8,14 +8,8 @@ import { ProfileReader } from './reader.ts'
 import { PROFILE_SECTIONS, type Profile, type ProfileInput } from './schema.ts'
 
 export type {
-  Limits,
-  Policies,
-  Prices,
   Profile,
   ProfileInput,
-  Reviews,
-  Timings,
-  Weather,
   WeatherPack,
 } from './schema.ts'
 

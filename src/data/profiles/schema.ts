@@ -245,13 +245,6 @@ export interface Profile extends Sections {
   readonly sources: Readonly<Record<string, string>>
 }
 
-/** The times (in microseconds) and rates (in bytes/s) of the simulation. */
-export type Timings = Profile['timings']
-export type Prices = Profile['prices']
-export type Limits = Profile['limits']
-export type Reviews = Profile['reviews']
-export type Policies = Profile['policies']
-export type Weather = Profile['weather']
 /** The rates of random failures under one name. */
 export type WeatherPack = SectionOutput<typeof packSettings>
 

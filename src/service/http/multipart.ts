@@ -27,7 +27,7 @@ export type UploadResult = { form: UploadForm } | { refused: RefusalError } | { 
 export interface UploadLimits {
   /** Name of the part that is the file. Default: `file`. */
   part?: string | undefined
-  /** Text fields that have to be there, for what is told of a body that is no form. */
+  /** Required text fields, for the errors of a body that is not a form. */
   required?: readonly string[] | undefined
   limit: SizeLimit
   limitFor?: ((fields: Readonly<Record<string, string>>) => SizeLimit | undefined) | undefined
@@ -191,7 +191,7 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
   } finally {
     if (failure !== undefined) {
       parser.destroy()
-      // The rest of the body is of no use; a client that does not take the hint is the door's business.
+      // The rest of the body is not needed. The transport handles a client that keeps sending.
       reader?.cancel().catch(() => {})
     }
   }

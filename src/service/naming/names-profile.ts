@@ -242,7 +242,7 @@ function findProblems(name: string, section: Section, words: Readonly<Record<str
     const otherWord = wordsByTarget.get(key)
     wordsByTarget.set(key, word)
     if (otherWord !== undefined)
-      return [`${location}: '${target}' stands for ${name}.${otherWord} already. Give it another.`]
+      return [`${location}: '${target}' is already the name of ${name}.${otherWord}. Give it another.`]
     if (target !== word && section.words.includes(target)) {
       return [`${location}: '${target}' is a neutral word itself, which keeps its meaning. Give it another.`]
     }

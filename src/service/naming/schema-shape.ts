@@ -1,6 +1,6 @@
 /**
- * What a schema declares, as a tree of places: which fields an object has, where a list goes on, which words a text may
- * be. Whoever walks a body by its declaration walks this; what a declaration leaves free stays free.
+ * The shape of a schema, as a tree: the fields of an object, the items of a list, the words of an enumeration. Code that
+ * walks a body by its schema walks this tree. Parts that the schema leaves open are not in it.
  */
 import * as z from 'zod'
 

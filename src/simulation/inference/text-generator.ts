@@ -9,15 +9,6 @@ const WORDS =
     ' ',
   )
 
-/** An answer of a model that does not exist: as long as one, and the same whenever the same is asked. */
-export interface GeneratedAnswer {
-  readonly text: string
-  /** Tokens of `text`, exactly. */
-  readonly tokens: number
-  /** `length` when the request's limit cut it short. */
-  readonly finish_reason: 'stop' | 'length'
-}
-
 /** The key of an answer: the same model and prompt give the same text. */
 export function answerKey(chance: Chance, model: string, prompt: string): EntityKey {
   return chance.key('answer', `${model}\u0000${prompt}`)

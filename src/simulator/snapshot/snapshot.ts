@@ -8,7 +8,9 @@ import { CLASSES_ARCHIVED_BY_FIELDS, CLASSES_ARCHIVED_BY_PARTS } from '../../sim
 import { type ArchivedWorld, World } from '../../simulation/world.ts'
 import { VERSION } from '../../version.ts'
 import type { StartedTimelines } from '../timelines.ts'
-import { decodeGraph, encodeGraph, type SerializableClasses } from './codec/graph.ts'
+import type { SerializableClasses } from './codec/graph-forms.ts'
+import { decodeGraph } from './codec/graph-reader.ts'
+import { encodeGraph } from './codec/graph-writer.ts'
 import { readEnvelope, SnapshotError, type SnapshotInfo, writeEnvelope } from './envelope.ts'
 
 /** The state of a simulator: its world and the parts around it. */

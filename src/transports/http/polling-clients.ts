@@ -48,7 +48,7 @@ export class PollingClients {
     const number = responseNumber ?? String(++this.#lastNumber)
     const polled = responseNumber === null ? this.#send(world, request, incoming) : responses.get(responseNumber)
     if (polled === undefined)
-      return serverResponse(world, 404, `Failed to find the answer ${number}: nobody waits for it.`)
+      return serverResponse(world, 404, `Failed to find the answer ${number}: no request waits for it.`)
     responses.delete(number)
     if (responseNumber !== null && request.method === 'DELETE') {
       await world.trackUse(() => polled.leave(new Error('its client has given up')))
@@ -97,7 +97,8 @@ async function nextChunk(
   method: string,
 ): Promise<Response> {
   const polledBody = bodies.get(number)
-  if (polledBody === undefined) return serverResponse(world, 404, `Failed to find the body ${number}: nobody reads it.`)
+  if (polledBody === undefined)
+    return serverResponse(world, 404, `Failed to find the body ${number}: no client reads it.`)
   const { response, body } = polledBody
   const noChunk = (reason: 'over' | 'broken') => {
     bodies.delete(number)

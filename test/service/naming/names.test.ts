@@ -393,7 +393,7 @@ describe('names that make no sense', () => {
     'an unknown section': [{ field: {} }, /there is no section 'field'\. Did you mean 'fields'\?/],
     'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: there is no such word\. Did you mean 'hub'\?/],
     'a word of another section': [{ values: { hub: 'x' } }, /values\.hub: there is no such word/],
-    'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' stands for fields\.hub already/],
+    'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' is already the name of fields\.hub/],
     'two headers in other letters': [{ headers: { 'alt-api-key': 'Authorization' } }, /is a header in use/],
     'a neutral word': [{ fields: { hub: 'hub_id' } }, /'hub_id' is a neutral word itself/],
     'a path of two segments': [{ paths: { hosted: 'a/b' } }, /'a\/b' cannot stand for it\. Give one segment/],

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ByteWriter, concatBytes } from '../../../src/simulator/snapshot/codec/bytes.ts'
-import { decodeGraph, encodeGraph, type SerializableClasses } from '../../../src/simulator/snapshot/codec/graph.ts'
+import type { SerializableClasses } from '../../../src/simulator/snapshot/codec/graph-forms.ts'
+import { decodeGraph } from '../../../src/simulator/snapshot/codec/graph-reader.ts'
+import { encodeGraph } from '../../../src/simulator/snapshot/codec/graph-writer.ts'
 
 class Point {
   x = 0
@@ -79,7 +81,7 @@ test('texts are whole, few or many of them', () => {
   }
 })
 
-test('what was one thing is one again, and empty lists are nobody else’s', () => {
+test('shared references stay shared, and empty lists are separate', () => {
   const shared = { deep: [1] }
   const points = Array.from({ length: 3 }, () => new Point())
   const read = again({ a: shared, b: [shared, shared], points, sums: [new Sum(3), new Sum(-0)] })
@@ -110,10 +112,10 @@ test('a field may be called __proto__', () => {
   expect(Object.getPrototypeOf(read[0])).toBe(Object.prototype)
 })
 
-test('what nobody has named is refused', () => {
-  class Stranger {}
-  expect(() => encodeGraph({ one: new Stranger() }, CLASSES)).toThrow('Stranger is no class that one keeps')
-  expect(() => encodeGraph({ one: () => 1 }, CLASSES)).toThrow('a function can not be in one')
+test('encodeGraph throws when a class or a value is not serializable', () => {
+  class Unlisted {}
+  expect(() => encodeGraph({ one: new Unlisted() }, CLASSES)).toThrow('Unlisted is not a serializable class')
+  expect(() => encodeGraph({ one: () => 1 }, CLASSES)).toThrow('it cannot contain a function')
   const bytes = concatBytes(encodeGraph({ one: new Point() }, CLASSES))
   expect(() => decodeGraph(bytes, {})).toThrow("there is no class 'Point'")
 })

@@ -1,9 +1,9 @@
-/** Bytes that grow, and a look through them: numbers little-endian, counts in as few bytes as they take. */
+/** Writes and reads bytes: numbers in little-endian order, counts with a variable length. */
 
-/** From how many bytes on a piece is taken as it is instead of being copied. */
+/** Minimum size of a piece that is used without a copy. */
 const MIN_UNCOPIED_BYTES = 1024
 
-/** Pieces of bytes, joined by whoever wants them in one: large ones are written once. */
+/** Collects pieces of bytes. Large pieces are not copied. */
 export class ByteWriter {
   readonly #pieces: Uint8Array[] = []
   #bytes = new Uint8Array(16_384)
@@ -16,7 +16,7 @@ export class ByteWriter {
     this.#bytes[this.#end++] = value
   }
 
-  /** An integer of at least 0. */
+  /** Writes an integer of at least 0. */
   count(value: number): void {
     this.#reserve(8)
     let remaining = value
@@ -33,7 +33,7 @@ export class ByteWriter {
     this.#end += 8
   }
 
-  /** The piece itself, where it is large: it must not be written before all of it has been joined. */
+  /** Writes bytes. A large piece is not copied, so the caller must not change it before the result is used. */
   raw({ buffer, byteOffset, byteLength }: ArrayBufferView): void {
     const piece = new Uint8Array(buffer, byteOffset, byteLength)
     if (byteLength >= MIN_UNCOPIED_BYTES) {
@@ -47,7 +47,7 @@ export class ByteWriter {
   }
 
   text(value: string): void {
-    // UTF-8 has no halves of surrogate pairs, and a user's JSON may.
+    // UTF-8 cannot encode lone surrogates, which a user's JSON may have.
     const isWellFormed = value.isWellFormed()
     this.u8(isWellFormed ? 1 : 0)
     const bytes = isWellFormed
@@ -91,7 +91,7 @@ export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
   return joined
 }
 
-/** Throws RangeError where the bytes end too early. */
+/** Reads bytes. Throws RangeError if the bytes end too early. */
 export class ByteReader {
   readonly #bytes: Uint8Array
   readonly #view: DataView
@@ -102,7 +102,7 @@ export class ByteReader {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
-  /** How many bytes there are, read or not. */
+  /** Number of bytes, including those already read. */
   get length(): number {
     return this.#bytes.length
   }
@@ -115,7 +115,7 @@ export class ByteReader {
     return this.#view.getUint8(this.#position++)
   }
 
-  /** An integer of at least 0: it says nothing of how many bytes follow. */
+  /** Reads an integer of at least 0. It may be larger than the number of bytes that follow. */
   count(): number {
     let value = 0
     let scale = 1
@@ -143,13 +143,13 @@ export class ByteReader {
     return text
   }
 
-  /** A copy, so that whoever gets it may write it. */
+  /** Returns a copy of the next bytes, which the caller may change. */
   raw(length: number): Uint8Array<ArrayBuffer> {
     const end = this.#position + length
     if (end > this.#bytes.length) throw new RangeError(`the bytes end before ${end}`)
     const piece = this.#bytes.slice(this.#position, end)
     this.#position = end
-    // A slice of a buffer of Node's is a view of the same bytes.
+    // A slice of a Node.js Buffer is a view of the same bytes.
     return new Uint8Array(piece.buffer === this.#bytes.buffer ? new Uint8Array(piece) : piece)
   }
 }

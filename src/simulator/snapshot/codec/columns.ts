@@ -1,13 +1,13 @@
-/** Values of one field of many things, side by side: most are equal, or small numbers, and take few bytes. */
+/** Columns: the values of one field of many objects. Most are equal or small numbers, and take few bytes. */
 import type { ByteReader, ByteWriter } from './bytes.ts'
 
-/** By how many bytes a number takes. */
+/** Array types by the width of their numbers. */
 const WIDTHS = [Int8Array, Int16Array, Int32Array, Float64Array] as const
 
-/** Added to a width where one number stands for all. */
+/** Added to a width if all numbers are equal and only one is written. */
 const SAME_FLAG = 4
 
-/** Numbers in a row. As long as they are equal only how many there are is kept. */
+/** A sequence of numbers. While all are equal, it keeps one number and the count. */
 export class NumberSequence {
   #count = 0
   #first = 0
@@ -40,14 +40,14 @@ export class NumberSequence {
   }
 }
 
-/** The same numbers with room for twice as many as there are at least. */
+/** Returns a copy with room for twice the minimum length. */
 function grow<Items extends Int32Array | Float64Array>(items: Items, minLength: number): Items {
   const grown = new (items.constructor as new (length: number) => Items)(Math.max(64, minLength * 2))
   grown.set(items)
   return grown
 }
 
-/** 0 and -0 differ, and only one of them is an integer here. */
+/** Returns whether a number fits an Int32Array. -0 does not, because it would become 0. */
 function isInt32(value: number): boolean {
   return (value | 0) === value && !Object.is(value, -0)
 }
@@ -64,10 +64,10 @@ function widthOf(values: ArrayLike<number>): number {
   return min >= -128 && max < 128 ? 0 : min >= -32_768 && max < 32_768 ? 1 : 2
 }
 
-/** Numbers as they are read; where they are all one, that one. */
+/** A sequence of numbers that was read. */
 export interface DecodedNumbers {
   readonly length: number
-  /** The one that they all are. */
+  /** The number, if all are equal. */
   readonly same: number | undefined
   readonly at: (index: number) => number
 }
@@ -84,7 +84,7 @@ export function readNumbers(reader: ByteReader): DecodedNumbers {
   return { length, same, at: () => same }
 }
 
-/** Texts in a row: a few that come again and again by their numbers, many as they are. */
+/** A sequence of texts. Up to `MAX_NUMBERED_TEXTS` different texts are written once and numbered. */
 class TextSequence {
   readonly #numbers = new NumberSequence()
   readonly #numberOfText = new Map<string, number>()
@@ -118,30 +118,30 @@ class TextSequence {
 
 const MAX_NUMBERED_TEXTS = 64
 
-/** In the place of a number or a text: it is the next of those beside. */
+/** Ids of values that are numbers or texts. The value is the next item of the sequence of numbers or texts. */
 const NUMBER = 0
 const TEXT = 1
 
-/** Values that are no things, by their numbers; an empty list is `EMPTY_LIST`, for one is as good as another. */
+/** Constant values by their ids. `EMPTY_LIST` is the id of every empty list. */
 const CONSTANTS: readonly unknown[] = [undefined, undefined, undefined, null, false, true]
 const EMPTY_LIST = CONSTANTS.length
 
-/** The number of the first thing. */
+/** The id of the first object. */
 export const FIRST_OBJECT_ID = EMPTY_LIST + 1
 
-/** Numbers things, from `FIRST_THING`. */
+/** Numbers objects, from `FIRST_OBJECT_ID`. */
 export interface ObjectRegistry {
   register(object: object | bigint, column: Column): number
 }
 
-/** Stands for what no value is. */
+/** A placeholder that differs from every value. */
 const NO_VALUE = Symbol('nothing')
 
-/** The values of a field, as they are found. Most often one is what the one before was, and costs a comparison. */
+/** The values of a field in writing order. A value that equals the previous value costs one comparison. */
 export class Column {
-  /** The value that was put in last. */
+  /** The value that was added last. */
   last: unknown = NO_VALUE
-  /** The form of its things, as far as they are of one: whoever sees the next one keeps it here. */
+  /** Index of the form of its last object, which the next object probably has too. */
   formIndex = -1
   #lastId = NUMBER
   #since = 0
@@ -149,7 +149,7 @@ export class Column {
   readonly #numbers = new NumberSequence()
   readonly #texts = new TextSequence()
 
-  /** Puts in another value than the last, which has been there up to this place. */
+  /** Adds a value that differs from the last. The last value applies to all rows before `place`. */
   put(place: number, value: unknown, registry: ObjectRegistry): void {
     this.#flush(place)
     if (typeof value === 'number') this.#lastId = NUMBER
@@ -182,19 +182,19 @@ export class Column {
       return Array.isArray(value) && value.length === 0 ? EMPTY_LIST : registry.register(value, this)
     }
     if (typeof value === 'bigint') return registry.register(value, this)
-    throw new Error(`Failed to write a snapshot: a ${typeof value} can not be in one.`)
+    throw new Error(`Failed to write a snapshot: it cannot contain a ${typeof value}.`)
   }
 }
 
-/** Whether a value is the last of its column; 0 and -0 differ. */
+/** Returns whether a value equals the last of its column. 0 and -0 differ. */
 export function isSameAsLast(value: unknown, last: unknown): boolean {
   return value === last && !(value === 0 && Object.is(value, -0) !== Object.is(last, -0))
 }
 
-/** Values by their places. */
+/** Values by index. */
 interface DecodedValues {
   readonly length: number
-  /** Whether they are all one. */
+  /** Whether all values are equal. */
   readonly isSame: boolean
   readonly at: (index: number) => unknown
 }
@@ -202,7 +202,7 @@ interface DecodedValues {
 function readTexts(reader: ByteReader): DecodedValues {
   const lengths = readNumbers(reader)
   const joined = reader.text()
-  // Equal lengths take a few bytes however many there are. Only one text can be the empty text.
+  // Equal lengths take a few bytes, whatever their count. Only one text can be empty.
   const { same: each } = lengths
   if (each !== undefined && lengths.length > 1 && (each < 1 || each * lengths.length !== joined.length)) {
     throw new RangeError(`${lengths.length} texts of ${each} characters are not there`)
@@ -218,10 +218,10 @@ function readTexts(reader: ByteReader): DecodedValues {
   return { length, isSame: same !== undefined, at: index => texts[at(index)] }
 }
 
-/** A column as it is read. */
+/** A column that was read. */
 export type DecodedColumn = Omit<DecodedValues, 'length'>
 
-/** @param objectOf makes the thing of a number */
+/** @param objectOf returns the object with an id */
 export function readColumn(reader: ByteReader, count: number, objectOf: (id: number) => unknown): DecodedColumn {
   const ids = readNumbers(reader)
   const numbers = readNumbers(reader)
@@ -231,11 +231,11 @@ export function readColumn(reader: ByteReader, count: number, objectOf: (id: num
   if (ids.same === TEXT && texts.length === count) return texts
   const getValue = (id: number) => (id >= FIRST_OBJECT_ID ? objectOf(id) : id === EMPTY_LIST ? [] : CONSTANTS[id])
   if (numbers.length + texts.length === 0) {
-    // An empty list is one's own: it may be written.
+    // Each empty list is a new array, because its owner may change it.
     return { isSame: ids.same !== undefined && ids.same !== EMPTY_LIST, at: index => getValue(ids.at(index)) }
   }
   if (ids.same !== undefined) throw new RangeError('a column has other values')
-  // Which of the numbers or texts a place has depends on how many there are before it.
+  // The index of a number or text is the count of those before it.
   const places = new Int32Array(count)
   const next = [0, 0]
   for (let i = 0; i < count; i++) if (ids.at(i) <= TEXT) places[i] = next[ids.at(i)]!++

@@ -1,0 +1,215 @@
+/**
+ * Writes an object graph as bytes. It keeps values, classes and shared references.
+ *
+ * Objects of one form (a class, or the names of their fields) are written together, field by field. A world of ten
+ * thousand deployments has a few dozen forms, and most fields of most objects are equal.
+ */
+import { ByteWriter } from './bytes.ts'
+import { Column, FIRST_OBJECT_ID, isSameAsLast, NumberSequence, type ObjectRegistry } from './columns.ts'
+import { type FormHeader, type FormKind, type SerializableClasses, TYPED_ARRAYS } from './graph-forms.ts'
+
+type GraphObject = object | bigint
+
+/** Objects of one form. */
+interface ObjectForm extends Pick<FormHeader, 'sort' | 'name' | 'keys'> {
+  /** Prototype of the objects, for the kinds `fields` and `parts`. */
+  readonly prototype: object | null | undefined
+  readonly things: GraphObject[]
+  /** How many of the objects are in the columns, and how many values each column has. */
+  writtenCount: number
+  valueCount: number
+  readonly columns: Column[]
+  /** Length of each list, set or map in items, or of each array in bytes. */
+  readonly lengths: NumberSequence
+}
+
+/**
+ * Returns a value and everything that it references as bytes.
+ *
+ * @throws Error for an object of a class that is missing in `classes`, which is a bug of the simulator
+ */
+export function encodeGraph(root: object, classes: SerializableClasses): readonly Uint8Array[] {
+  const { forms, formOf } = new GraphWalker(classes, root)
+  const out = new ByteWriter()
+  const headers: FormHeader[] = forms.map(({ sort, name, keys, things, columns }) => {
+    return { sort, name, keys, count: things.length, columns: columns.length }
+  })
+  out.text(JSON.stringify(headers))
+  formOf.write(out)
+  for (const { sort, things, valueCount: values, columns, lengths } of forms) {
+    lengths.write(out)
+    for (const column of columns) column.write(out, values)
+    if (sort === 'bytes') for (const thing of things) out.raw(thing as ArrayBufferView)
+  }
+  return out.finish()
+}
+
+/** Finds everything that a value references, and numbers each object. */
+class GraphWalker implements ObjectRegistry {
+  readonly forms: ObjectForm[] = []
+  /** The form of each object, in the order of their numbers. */
+  readonly formOf = new NumberSequence()
+  readonly #names: ReadonlyMap<object, string>
+  readonly #classes: SerializableClasses
+  readonly #ids = new Map<GraphObject, number>()
+
+  constructor(classes: SerializableClasses, root: object) {
+    this.#classes = classes
+    this.#names = new Map(Object.entries(classes).map(([name, kept]) => [kept.of.prototype as object, name]))
+    this.register(root, new Column())
+    // Each round may find more objects of forms that are already written.
+    for (let hasMore = true; hasMore; ) {
+      hasMore = false
+      for (let i = 0; i < this.forms.length; i++) {
+        const form = this.forms[i]!
+        if (form.writtenCount === form.things.length) continue
+        hasMore = true
+        this.#writeForm(form)
+      }
+    }
+  }
+
+  register(object: GraphObject, column: Column): number {
+    const known = this.#ids.get(object)
+    if (known !== undefined) return known
+    const lastForm = this.forms[column.formIndex]
+    if (lastForm === undefined || !hasForm(object, lastForm)) column.formIndex = this.#formOf(object)
+    this.forms[column.formIndex]!.things.push(object)
+    this.formOf.push(column.formIndex)
+    const id = FIRST_OBJECT_ID + this.#ids.size
+    this.#ids.set(object, id)
+    return id
+  }
+
+  /** Writes the new objects of a form into its columns: object by object, because objects are far apart in memory. */
+  #writeForm(form: ObjectForm): void {
+    const { sort, name, things, columns, lengths } = form
+    const end = things.length
+    const take = this.#classes[name]?.take
+    for (; form.writtenCount < end; form.writtenCount++) {
+      const thing = things[form.writtenCount]!
+      if (sort === 'fields') this.#putValues(form, Object.values(thing))
+      else if (sort === 'parts') {
+        const parts = take!(thing as object)
+        while (columns.length < parts.length) columns.push(new Column())
+        this.#putValues(form, parts)
+      } else if (sort === 'bytes') lengths.push((thing as ArrayBufferView).byteLength)
+      else if (sort === 'date') this.#putValues(form, [(thing as Date).getTime()])
+      else if (sort === 'bigint') this.#putValues(form, [String(thing)])
+      else {
+        const before = form.valueCount
+        if (sort === 'map') this.#putEntries(form, thing as ReadonlyMap<unknown, unknown>)
+        else if (sort === 'set') for (const item of thing as ReadonlySet<unknown>) this.#putValues(form, [item])
+        // A hole in a list reads as undefined, and is written as undefined.
+        else this.#putItems(form, thing as readonly unknown[])
+        lengths.push(form.valueCount - before)
+      }
+    }
+  }
+
+  /** Adds a value to each column. */
+  #putValues(form: ObjectForm, values: readonly unknown[]): void {
+    const { columns } = form
+    const place = form.valueCount++
+    for (let k = 0; k < values.length; k++) {
+      const column = columns[k]!
+      if (!isSameAsLast(values[k], column.last)) column.put(place, values[k], this)
+    }
+  }
+
+  #putItems(form: ObjectForm, items: readonly unknown[]): void {
+    const column = form.columns[0]!
+    for (let i = 0; i < items.length; i++) {
+      const place = form.valueCount++
+      if (!isSameAsLast(items[i], column.last)) column.put(place, items[i], this)
+    }
+  }
+
+  #putEntries(form: ObjectForm, entries: ReadonlyMap<unknown, unknown>): void {
+    const [keys, values] = form.columns as [Column, Column]
+    // An iterator would create an array for each entry.
+    entries.forEach((value, key) => {
+      const place = form.valueCount++
+      if (!isSameAsLast(key, keys.last)) keys.put(place, key, this)
+      if (!isSameAsLast(value, values.last)) values.put(place, value, this)
+    })
+  }
+
+  #formOf(thing: GraphObject): number {
+    const known = this.forms.findIndex(form => hasForm(thing, form))
+    return known < 0 ? this.forms.push(this.#newForm(thing)) - 1 : known
+  }
+
+  #newForm(thing: GraphObject): ObjectForm {
+    if (typeof thing === 'bigint') return newForm('bigint', '', 1)
+    if (Array.isArray(thing)) return newForm('list', typeof thing[0], 1)
+    const prototype: object | null = Object.getPrototypeOf(thing)
+    const name = prototype === Object.prototype || prototype === null ? '' : this.#names.get(prototype)
+    if (name !== undefined) {
+      if (this.#classes[name]?.take) return { ...newForm('parts', name, 0), prototype }
+      const keys = Object.keys(thing)
+      return { ...newForm('fields', name, keys.length), keys, prototype }
+    }
+    if (thing instanceof Map) return newForm('map', typeof firstOf(thing), 2)
+    if (thing instanceof Set) return newForm('set', typeof firstOf(thing), 1)
+    if (thing instanceof Date) return newForm('date', '', 1)
+    const array = typedArrayName(thing)
+    if (array !== undefined) return newForm('bytes', array, 0)
+    throw new Error(
+      `Failed to write a snapshot: ${prototype!.constructor.name} is not a serializable class. Add it to the classes of the snapshot.`,
+    )
+  }
+}
+
+function newForm(sort: FormKind, name: string, width: number): ObjectForm {
+  const columns = Array.from({ length: width }, () => new Column())
+  return {
+    sort,
+    name,
+    keys: [],
+    prototype: undefined,
+    things: [],
+    writtenCount: 0,
+    valueCount: 0,
+    columns,
+    lengths: new NumberSequence(),
+  }
+}
+
+/** Returns whether an object has a form. Objects of one class may differ in fields: a field that was never set is missing. */
+function hasForm(thing: GraphObject, { sort, name, keys, prototype }: ObjectForm): boolean {
+  switch (sort) {
+    case 'fields':
+      return typeof thing === 'object' && Object.getPrototypeOf(thing) === prototype && hasFields(thing, keys)
+    case 'parts':
+      return Object.getPrototypeOf(thing) === prototype
+    case 'list':
+      return Array.isArray(thing) && typeof thing[0] === name
+    case 'map':
+      return thing instanceof Map && typeof firstOf(thing) === name
+    case 'set':
+      return thing instanceof Set && typeof firstOf(thing) === name
+    case 'bytes':
+      return typedArrayName(thing) === name
+    case 'date':
+      return thing instanceof Date
+    case 'bigint':
+      return typeof thing === 'bigint'
+  }
+}
+
+/** Returns whether an object has exactly these fields, in this order. */
+function hasFields(thing: object, keys: readonly string[]): boolean {
+  let at = 0
+  // Inherited properties are not enumerable: members of Object, and accessors and methods of a class.
+  for (const key in thing) if (keys[at++] !== key) return false
+  return at === keys.length
+}
+
+function firstOf(items: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>): unknown {
+  return items.values().next().value
+}
+
+function typedArrayName(thing: GraphObject): string | undefined {
+  return Object.entries(TYPED_ARRAYS).find(([, Numbers]) => thing instanceof Numbers)?.[0]
+}
