@@ -1,0 +1,117 @@
+import type { NodePool } from '../../data/records/fleet.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
+import { type Generation, Row } from '../../kernel/table.ts'
+
+/**
+ * The state of a node. `provisioning`: not yet available. `ready`: accepts instances. `cordoned`: keeps its instances and
+ * accepts no others. `down`: lost its tenants and can be repaired. `gone`: released for good.
+ */
+export type NodeState = 'provisioning' | 'ready' | 'cordoned' | 'down' | 'gone'
+
+/** The common properties of the nodes of a group. */
+export interface NodeGroup {
+  readonly pool: string
+  readonly zone: string
+  readonly market: NodePool['market']
+  readonly prefix: string
+  readonly gpu: GpuType
+  readonly gpus: number
+  /** GPUs that other customers hold permanently, as bits. */
+  readonly occupied: number
+  readonly min: number
+  readonly max: number
+  /** Whether the number of nodes varies. A group without `min` and `max` only replaces preempted nodes. */
+  readonly isElastic: boolean
+}
+
+/** Weights on a node's disk. */
+export interface CachedWeights {
+  readonly repo: string
+  readonly bytes: number
+  /** When an instance last read them. The least recently read are evicted first. */
+  readonly usedAt: number
+}
+
+/** A container image in a node's image cache. */
+export interface CachedImage {
+  /** The name in the deployment; '' is the serving image of the provider. */
+  readonly image: string
+  readonly bytes: number
+  /** When an instance last started from it. The least recently used are evicted first. */
+  readonly usedAt: number
+}
+
+/** A machine with up to 16 GPUs of one type. Sets of GPUs are bits, one per GPU. */
+export class NodeRow extends Row {
+  readonly group: NodeGroup
+  state: NodeState = 'ready'
+  /** GPUs that instances and rentals of this account hold, as bits. */
+  allocated = 0
+  /** Broken GPUs, as bits. */
+  broken = 0
+  /** Broken GPUs that need a repair of the node; a reset has no effect on them. */
+  needService = 0
+  /** The factor by which its GPUs are slower than normal; 1 is full speed. */
+  slowdown = 1
+  images: readonly CachedImage[] = []
+  weights: readonly CachedWeights[] = []
+  diskFull = false
+  /** Whether it went down with its zone and returns with it. */
+  downWithZone = false
+  /** Its tenants: ordinals of instances, and negative numbers for rentals (`tenantOf`). */
+  tenants: readonly number[] = []
+  /** The event that ends its provisioning, preempts it, or releases it after a time without tenants. */
+  next = 0
+  /** The event at the end of a drain that stops the remaining tenants. */
+  drainEvent = 0
+
+  constructor(generation: Generation, id: string, group: NodeGroup) {
+    super(generation, id)
+    this.group = group
+  }
+
+  copy(generation: Generation): NodeRow {
+    const copy = new NodeRow(generation, this.id, this.group)
+    copy.state = this.state
+    copy.allocated = this.allocated
+    copy.broken = this.broken
+    copy.needService = this.needService
+    copy.slowdown = this.slowdown
+    copy.images = this.images
+    copy.weights = this.weights
+    copy.diskFull = this.diskFull
+    copy.downWithZone = this.downWithZone
+    copy.tenants = this.tenants
+    copy.next = this.next
+    copy.drainEvent = this.drainEvent
+    return copy.takeHash(this)
+  }
+}
+
+/** Returns the number of GPUs that a placement can use. */
+export function freeGpus(row: Readonly<NodeRow>): number {
+  return row.state === 'ready' ? row.group.gpus - bitCount(row.allocated | row.group.occupied | row.broken) : 0
+}
+
+/** Returns the number of working GPUs, held or free, without those of other customers. */
+export function workingGpus(row: Readonly<NodeRow>): number {
+  const isUp = row.state === 'ready' || row.state === 'cordoned'
+  return isUp ? row.group.gpus - bitCount(row.group.occupied | row.broken) : 0
+}
+
+/** Whether the weights of a repository are on the disk of a node. */
+export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {
+  return row.weights.some(weights => weights.repo === repo)
+}
+
+/** Whether an image is in the image cache of a node. */
+export function hasImage(row: Readonly<NodeRow>, image: string): boolean {
+  return row.images.some(cached => cached.image === image)
+}
+
+/** Returns the number of bits that are set. */
+export function bitCount(bits: number): number {
+  let count = 0
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++
+  return count
+}

@@ -1,0 +1,202 @@
+import type { Micros } from '../../kernel/duration.ts'
+import { isOnSide, type RateFunction, type Side } from './rate-function.ts'
+
+/** A straight line from one rate to another. It ends at the start of the next piece. */
+export interface LinearPiece {
+  readonly at: Micros
+  readonly from: number
+  readonly to: number
+}
+
+/** The layout of a piece in the table: how many numbers, and the offset of each. The start of the piece has offset 0. */
+const PIECE_WIDTH = 4
+const RATE_OFFSET = 1
+const SLOPE_OFFSET = 2
+const AREA_OFFSET = 3
+
+/**
+ * A table of straight pieces from 0 to `period`, which then repeats. Its 0 is at `origin`. If the period is Infinity, the
+ * rate of the last piece continues.
+ *
+ * Two trees hold the highest and the lowest rates of the pieces. They find the first piece that crosses a level.
+ */
+export class PiecewiseRate implements RateFunction {
+  readonly #period: Micros
+  readonly #origin: Micros
+  readonly #count: number
+  /**
+   * For each piece: its start, rate, slope in requests/s per µs, and the area from 0 to its start. The curves of a fleet
+   * exceed the cache of a core, so numbers that are read together are adjacent. The last row is the period and its area.
+   */
+  readonly #table: Float64Array
+  /** Leaves from #leaves on; the parent of node n is n >> 1. */
+  readonly #highest: Float64Array
+  readonly #lowest: Float64Array
+  readonly #leaves: number
+
+  constructor(pieces: readonly LinearPiece[], period: Micros, origin: Micros) {
+    const count = pieces.length
+    this.#period = period
+    this.#origin = origin
+    this.#count = count
+    const table = new Float64Array((count + 1) * PIECE_WIDTH)
+    this.#table = table
+    for (const [i, { at, from }] of pieces.entries()) table.set([at, from], i * PIECE_WIDTH)
+    table[count * PIECE_WIDTH] = period
+    let leaves = 1
+    while (leaves < count) leaves *= 2
+    this.#leaves = leaves
+    this.#highest = new Float64Array(2 * leaves).fill(Number.NEGATIVE_INFINITY)
+    this.#lowest = new Float64Array(2 * leaves).fill(Number.POSITIVE_INFINITY)
+    for (const [i, { from, to }] of pieces.entries()) {
+      const end = this.#startOf(i + 1)
+      if (from !== to) table[i * PIECE_WIDTH + SLOPE_OFFSET] = (to - from) / (end - this.#startOf(i))
+      table[(i + 1) * PIECE_WIDTH + AREA_OFFSET] = this.#areaBefore(i) + this.#areaIn(i, this.#startOf(i), end)
+      const last = from === to ? from : this.#rateIn(i, end - 1)
+      this.#highest[leaves + i] = Math.max(from, last)
+      this.#lowest[leaves + i] = Math.min(from, last)
+    }
+    for (let node = leaves - 1; node > 0; node--) {
+      this.#highest[node] = Math.max(this.#highest[2 * node]!, this.#highest[2 * node + 1]!)
+      this.#lowest[node] = Math.min(this.#lowest[2 * node]!, this.#lowest[2 * node + 1]!)
+    }
+  }
+
+  rateAt(t: Micros): number {
+    const phase = this.#phaseOf(t)
+    return this.#rateIn(this.#pieceAt(phase), phase)
+  }
+
+  area(from: Micros, to: Micros): number {
+    const start = this.#phaseOf(from)
+    const end = start + (to - from)
+    if (end <= this.#period) return this.#areaBetween(start, end)
+    const excess = end - this.#period
+    const remainder = excess % this.#period
+    const periods = Math.round((excess - remainder) / this.#period)
+    return (
+      this.#areaBetween(start, this.#period) + periods * this.#areaBefore(this.#count) + this.#areaBetween(0, remainder)
+    )
+  }
+
+  nextBreakpoint(t: Micros): Micros {
+    const phase = this.#phaseOf(t)
+    return t + (this.#startOf(this.#pieceAt(phase) + 1) - phase)
+  }
+
+  first(side: Side, level: number, from: Micros, until: Micros): Micros {
+    const phase = this.#phaseOf(from)
+    const latest = phase + (until - from)
+    const piece = this.#pieceAt(phase)
+    const inThisPiece = this.#firstIn(piece, side, level, phase, latest)
+    if (inThisPiece >= 0) return from + (inThisPiece - phase)
+    // Most searches end in the first piece.
+    if (latest < this.#startOf(piece + 1)) return Number.POSITIVE_INFINITY
+    const laterPiece = this.#pieceFrom(piece + 1, side, level)
+    if (laterPiece >= 0) return from + (this.#firstIn(laterPiece, side, level, this.#startOf(laterPiece)) - phase)
+    if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
+    const wrappedPiece = this.#pieceFrom(0, side, level)
+    if (wrappedPiece < 0) return Number.POSITIVE_INFINITY
+    return from + (this.#period - phase) + this.#firstIn(wrappedPiece, side, level, this.#startOf(wrappedPiece))
+  }
+
+  #phaseOf(t: Micros): Micros {
+    const period = this.#period
+    if (period === Number.POSITIVE_INFINITY) return t
+    const since = t - this.#origin
+    // Exact below 2^53. It costs a tenth of `%`, which is slow for large numbers.
+    return since - Math.floor(since / period) * period
+  }
+
+  #pieceAt(phase: Micros): number {
+    // The guess is right if all pieces have the same length, as in a wave.
+    const guess = Math.floor((phase / this.#period) * this.#count)
+    if (guess < this.#count && this.#startOf(guess) <= phase && phase < this.#startOf(guess + 1)) return guess
+    let low = 0
+    let high = this.#count
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (this.#startOf(middle) <= phase) low = middle
+      else high = middle
+    }
+    return low
+  }
+
+  /** The start of a piece, which is the end of the previous one. */
+  #startOf(piece: number): Micros {
+    return this.#table[piece * PIECE_WIDTH]!
+  }
+
+  #areaBefore(piece: number): number {
+    return this.#table[piece * PIECE_WIDTH + AREA_OFFSET]!
+  }
+
+  #rateIn(piece: number, phase: Micros): number {
+    const at = piece * PIECE_WIDTH
+    const table = this.#table
+    return table[at + RATE_OFFSET]! + table[at + SLOPE_OFFSET]! * (phase - table[at]!)
+  }
+
+  #areaIn(piece: number, from: Micros, to: Micros): number {
+    const at = piece * PIECE_WIDTH
+    const table = this.#table
+    const start = table[at]!
+    const rate = table[at + RATE_OFFSET]!
+    const slope = table[at + SLOPE_OFFSET]!
+    if (slope === 0) return rate * (to - from)
+    return ((rate + slope * (from - start) + (rate + slope * (to - start))) / 2) * (to - from)
+  }
+
+  #areaBetween(from: Micros, to: Micros): number {
+    const first = this.#pieceAt(from)
+    const end = this.#startOf(first + 1)
+    if (to < end) return this.#areaIn(first, from, to)
+    const last = this.#pieceAt(to)
+    if (first === last) return this.#areaIn(first, from, to)
+    return (
+      this.#areaIn(first, from, end) +
+      (this.#areaBefore(last) - this.#areaBefore(first + 1)) +
+      this.#areaIn(last, this.#startOf(last), to)
+    )
+  }
+
+  /** Returns the first phase of a piece, from `from` to `until`, on this side of the level; -1 if it is missing. */
+  #firstIn(piece: number, side: Side, level: number, from: Micros, until: Micros = Number.POSITIVE_INFINITY): Micros {
+    if (isOnSide(side, level, this.#rateIn(piece, from))) return from
+    const slope = this.#table[piece * PIECE_WIDTH + SLOPE_OFFSET]!
+    if (slope === 0) return -1
+    const start = this.#startOf(piece)
+    let before = from
+    let upper = Math.min(this.#startOf(piece + 1) - 1, until)
+    if (!isOnSide(side, level, this.#rateIn(piece, upper))) return -1
+    // The division can have a rounding error, so it only narrows the search.
+    const guess = start + Math.floor((level - this.#table[piece * PIECE_WIDTH + RATE_OFFSET]!) / slope)
+    if (guess - 1 > before && !isOnSide(side, level, this.#rateIn(piece, guess - 1))) before = guess - 1
+    if (guess + 2 < upper && isOnSide(side, level, this.#rateIn(piece, guess + 2))) upper = guess + 2
+    while (upper - before > 1) {
+      const middle = Math.floor((before + upper) / 2)
+      if (isOnSide(side, level, this.#rateIn(piece, middle))) upper = middle
+      else before = middle
+    }
+    return upper
+  }
+
+  /** Returns the first piece at or after this one that reaches this side of the level; -1 if it is missing. */
+  #pieceFrom(piece: number, side: Side, level: number): number {
+    if (piece >= this.#count) return -1
+    const extremes = side === 'above' ? this.#highest : this.#lowest
+    let node = this.#leaves + piece
+    while (!isOnSide(side, level, extremes[node]!)) {
+      while ((node & 1) === 1) {
+        if (node === 1) return -1
+        node >>= 1
+      }
+      node++
+    }
+    while (node < this.#leaves) {
+      node *= 2
+      if (!isOnSide(side, level, extremes[node]!)) node++
+    }
+    return node - this.#leaves
+  }
+}
