@@ -316,6 +316,13 @@ export class SimulatorClock {
     this.#time.rebase()
   }
 
+  /** Rejects waits, and makes the clock manual: a disposed simulator does not move by itself. */
+  dispose(): void {
+    this.#time.drive = { mode: 'manual' }
+    this.#idleJumps.cancel()
+    this.reset()
+  }
+
   /** Applies a setting and holds to a replaced world. Waits in the old world are rejected. */
   restore(setting: ClockSetting, pausedBy: readonly string[]): void {
     this.#time.drive = readSetting(setting, this.elapsed)

@@ -253,7 +253,7 @@ export class WorldSimulator implements Simulator {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.clock.reset()
+    this.clock.dispose()
     ;(await this.#data)?.dispose()
   }
 

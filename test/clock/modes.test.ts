@@ -157,6 +157,17 @@ describe('an idle clock', () => {
     expect(sim.clock.elapsed).toBeLessThan(15 * 60e6)
   })
 
+  test('stops when its simulator is disposed', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
+    await deploy(sim)
+    await sim[Symbol.asyncDispose]()
+    for (let turn = 0; turn < 3; turn++) {
+      await new Promise(resolve => setTimeout(resolve, 1))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    expect(sim.clock.elapsed).toBe(0)
+  })
+
   test('does not move while it is held', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
     const resume = sim.clock.pause('a look around')

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type FaultRule, type Simulator, type SimulatorOptions, Snapshot } from '../../../src/index.ts'
 import { readEnvelope, writeEnvelope } from '../../../src/simulator/snapshot/envelope.ts'
 
@@ -188,6 +188,8 @@ test.each([
   sim.clock.pause('debugger')
   const { clock } = sim
   const back = createSimulator({ fixtures: 'empty' })
+  // An idle clock moves in real time, also during the tests of other files.
+  onTestFinished(() => back[Symbol.asyncDispose]())
   back.restore(sim.snapshot().toBytes())
   expect([back.clock.setting, back.clock.pausedBy]).toEqual([clock.setting, ['debugger']])
   expect(sim.fork().clock.setting).toEqual(clock.setting)
