@@ -2,19 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './test/setup/long-files-first.ts'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const tests = readdirSync(source('test'), { recursive: true, encoding: 'utf8' })
-  .map(path => join('test', path))
+  .map(path => join('test', path).replaceAll('\\', '/'))
   .filter(path => path.endsWith('.test.ts'))
-/** Those that put a module of their own in the place of one of ours. */
-const mocking = tests.filter(path => readFileSync(source(path), 'utf8').includes('vi.mock('))
+const e2e = 'test/e2e/**/*.test.ts'
+/** Files that replace a module of `src`. */
+const mocked = tests.filter(path => readFileSync(source(path), 'utf8').includes('vi.mock('))
 const conditions = ['modelhost-sim-source', 'module', 'node', 'development|production']
 
 export default defineConfig({
   resolve: {
     conditions,
-    // Vite does not resolve a package's own name through its exports, which scenarios and examples import by.
+    // Scenarios and examples import the package by its name, which Vite does not resolve through the package's exports.
     alias: [
       { find: /^modelhost-sim$/, replacement: source('src/index.ts') },
       { find: /^modelhost-sim\/matchers$/, replacement: source('src/testing/matchers.ts') },
@@ -25,15 +27,24 @@ export default defineConfig({
   },
   ssr: { resolve: { conditions } },
   test: {
-    // A process that a test starts shares two cores with the other workers.
+    // Processes that a test starts compete with the workers for the processor.
     testTimeout: 30_000,
-    setupFiles: ['test/restore-fetch.setup.ts'],
+    setupFiles: ['test/setup/restore-fetch.ts'],
+    reporters: ['default', './test/setup/slowest-files.ts'],
+    sequence: { sequencer: LongFilesFirst },
     pool: 'forks',
     maxWorkers: '100%',
     projects: [
-      // No module holds anything that changes, so the files of a worker share them: loaded once, and warm.
-      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: mocking, isolate: false } },
-      { extends: true, test: { name: 'isolated', include: mocking } },
+      // Modules of `src` keep no state, so the files of a worker share them without isolation.
+      {
+        extends: true,
+        test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [...mocked, e2e], isolate: false },
+      },
+      { extends: true, test: { name: 'in-process-mocked', include: mocked } },
+      {
+        extends: true,
+        test: { name: 'e2e', include: [e2e], globalSetup: 'test/e2e/build-package.setup.ts', isolate: false },
+      },
     ],
   },
 })

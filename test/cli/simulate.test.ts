@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +10,6 @@ import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
 import { commanded } from './commanded.ts'
-import { BIN } from './process.ts'
 
 /** The real clock, in the hands of a test. */
 const wall = vi.hoisted(() => ({ now: undefined as number | undefined }))
@@ -162,22 +159,6 @@ test('a signal ends it early: the report so far, and the code of the signal', as
   expect(out).toMatch(/^2026-01-01T00:00:00Z to 20/)
   expect(out).not.toContain('(3650d)')
 }, 30_000)
-
-test('Ctrl-C, passed on twice as npm does, prints the report so far and exits with 130', async () => {
-  const child = spawn(process.execPath, [BIN, 'simulate', '--for', '3650d'], { stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let out = ''
-  child.stdout.on('data', data => {
-    out += data
-  })
-  // By its first line of progress it is well under way.
-  await once(child.stderr, 'data')
-  child.kill('SIGINT')
-  child.kill('SIGINT')
-  const [code] = await once(child, 'close')
-  expect(code).toBe(130)
-  expect(out).toContain('closing balance')
-}, 60_000)
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
   [[], 'Failed to simulate: --for is missing. Give it, as in --for 7d.'],

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import manifest from '../../package.json' with { type: 'json' }
 import { commanded } from './commanded.ts'
-import { run } from './process.ts'
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
   [['--prot', '4011'], 'Failed to read --prot: there is no such flag. Did you mean --port?'],
@@ -78,23 +76,6 @@ describe('a mistake on the command line is one line on stderr and exit code 2', 
     expect(code).toBe(2)
     expect(stderr).toMatch(/\n\s+at /)
   })
-
-  test('for the program itself as well', async () => {
-    const { code, stdout, stderr } = await run(['--prot', '4011'])
-    expect([code, stdout, stderr]).toEqual([
-      2,
-      '',
-      'Failed to read --prot: there is no such flag. Did you mean --port?\n',
-    ])
-  })
-})
-
-test('--version and --help end well', async () => {
-  const [version, help] = await Promise.all([run(['--version']), run(['--help'])])
-  expect(version).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
-  expect(help.code).toBe(0)
-  for (const word of ['serve', 'run', 'endpoints', 'env', '--allow-host', 'Examples:', 'Exit codes:'])
-    expect(help.stdout).toContain(word)
 })
 
 test('env prints what points clients at the server', async () => {

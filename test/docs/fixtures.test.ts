@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { blocksOf, blockWith } from '../e2e/docs/page-blocks.ts'
 import { fixtureFields, VALUE_LISTS } from './fixture-fields.ts'
 import { rowsWithoutMeaning, withTables } from './kept-cells.ts'
-import { blocksOf, blockWith } from './page-blocks.ts'
 
 const page = readFileSync('docs/fixtures.md', 'utf8')
 const blocks = blocksOf('docs/fixtures.md')

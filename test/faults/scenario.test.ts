@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Play, runScenario, type ScenarioOptions, scenario } from '../../src/scenario/index.ts'
-import { run } from '../cli/process.ts'
+import { commanded } from '../cli/commanded.ts'
 import { running } from '../transports/http/running-server.ts'
 
 const CHAT = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
@@ -127,12 +127,12 @@ describe('on the command line', () => {
     ],
   ])('serve --faults with %s', async (text, reason) => {
     const path = file(text)
-    const { code, stderr } = await run(['serve', '--port', '0', '--faults', path])
+    const { code, stderr } = await commanded(['serve', '--port', '0', '--faults', path])
     expect([code, stderr]).toEqual([2, expect.stringContaining(reason.replace('FILE', path))])
   })
 
   test('a scaled latency needs a scaled clock', async () => {
-    const { code, stderr } = await run(['serve', '--port', '0', '--clock', 'manual', '--latency', 'scaled'])
+    const { code, stderr } = await commanded(['serve', '--port', '0', '--clock', 'manual', '--latency', 'scaled'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--latency scaled is for a scaled clock')])
   })
 })

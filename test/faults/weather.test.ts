@@ -1,4 +1,4 @@
-/** Weather of the world and of the wire together: each pack does what its name says, and the same every time. */
+/** Weather of the world and of the wire together: each pack does what its name says. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { Refusal } from '../../src/service/client/refusal.ts'
@@ -94,11 +94,15 @@ const SAYS: Record<Pack, (week: Week) => Record<string, boolean>> = {
   }),
 }
 
-test.each(PACKS)('a week of %s is what its name says, and the same every time', async pack => {
+test.each(PACKS)('a week of %s is what its name says', async pack => {
   const one = await week(pack)
   const said = SAYS[pack](one)
   expect(said).toEqual(Object.fromEntries(Object.keys(said).map(what => [what, true])))
-  expect((await week(pack)).digest).toBe(one.digest)
+})
+
+test('a week of bad weather has the same digest each time', async () => {
+  const one = await week('bad-week')
+  expect((await week('bad-week')).digest).toBe(one.digest)
 })
 
 test('hardware fails about ten times as often in a bad week as on an office day', () => {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -6,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/commands/run.ts'
 import { createSimulator, saveSnapshot } from '../../src/index.ts'
 import { runScenario, scenario } from '../../src/scenario/index.ts'
-import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
 
@@ -392,91 +390,4 @@ test('what the package has is told where it is not found', async () => {
       "Failed to find scenarios: 'scenarios/**/*' contains no scenario file. " +
       `Give .ts, .js or .yaml files, folders of them, or globs; those of the package are in '${SHIPPED}'.\n`,
   })
-})
-
-describe('npx modelhost-sim run', () => {
-  const spawn = (...args: string[]) =>
-    spawnSync(process.execPath, [BIN, 'run', ...args], { encoding: 'utf8', cwd: PROJECT })
-
-  test('plays, tells and ends with its code', () => {
-    const passed = spawn('scenarios/deploy/cold-start.ts', '--reporter', 'json')
-    expect({ status: passed.status, stderr: passed.stderr }).toEqual({ status: 0, stderr: '' })
-    expect(JSON.parse(passed.stdout)).toMatchObject({ passed: 1, failed: 0, scenarios: [{ trace: 'equal' }] })
-    const missing = spawn('scenarios/deploy/cold-strat.ts')
-    expect(missing).toMatchObject({ status: 2, stdout: '' })
-    expect(missing.stderr).toContain("Did you mean 'scenarios/deploy/cold-start.ts'?")
-  })
-
-  test('says where a failure is, where a syntax error is, and leaves no script hanging', () => {
-    // In a project that has the package, so that its name leads to it.
-    const home = mkdtempSync(join(PROJECT, 'scenarios-'))
-    try {
-      const file = (name: string, text: string) => {
-        writeFileSync(join(home, name), text)
-        return join(home, name)
-      }
-      const failed = spawn(file('broken.ts', BROKEN))
-      expect(failed.status).toBe(1)
-      expect(failed.stdout).toMatch(
-        /broken\.ts:6:3 at 20s \(20\.000000\), seed 7\n {4}> check\(await api\.getDeployment/,
-      )
-      const ts = spawn(file('syntax.ts', 'const a = 1\nconst b = = 2\n'))
-      expect(ts).toMatchObject({ status: 2 })
-      expect(ts.stderr).toMatch(/syntax\.ts:2:10: syntax error: Unexpected "="\. Fix that line\.\n$/)
-      const js = spawn(file('syntax.js', 'const a = 1\nexport const b = = 2\n'))
-      expect(js).toMatchObject({ status: 2 })
-      expect(js.stderr).toMatch(/syntax\.js:2:18: syntax error: Unexpected .*=.*\. Fix that line\.\n$/)
-      const astray = (title: string, play: string) =>
-        `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${title}', {}, ${play})\n`
-      const hanging = spawn(
-        file('a.ts', astray('hangs', '() => new Promise(() => {})')),
-        file('b.ts', astray('floats', "() => { Promise.reject(new Error('unheard')) }")),
-        file('c.ts', astray('sleeps', "({ clock }) => clock.sleep('1h')")),
-      )
-      expect(hanging.status).toBe(1)
-      expect(hanging.stdout).toContain('nothing is left that could happen, and the script has not ended')
-      expect(hanging.stdout).toContain('a promise that nobody awaits failed: unheard')
-      expect(hanging.stdout).toContain('clock.sleep("1h") ends in 1h')
-      expect(hanging.stdout).toContain('3 of 3 scenarios failed')
-    } finally {
-      rmSync(home, { recursive: true })
-    }
-  })
-
-  test.each([['1'], ['2']])(
-    'plays every scenario to its report when scripts try to end the process, workers: %s',
-    workers => {
-      const home = mkdtempSync(join(PROJECT, 'scenarios-'))
-      try {
-        const script = (name: string, play: string) => {
-          const text = `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${name}', {},\n${play})\n`
-          writeFileSync(join(home, `${name}.ts`), text)
-        }
-        script('a-exits', '() => process.exit(0)')
-        script('b-exits-and-goes-on', '() => { try { process.exit() } catch {} }')
-        script(
-          'c-throws-late',
-          "() => new Promise(resolve => setTimeout(() => { resolve(); throw new Error('too late') }))",
-        )
-        script('d-leaves-a-timer', "() => { setInterval(() => {}, 1000); throw new Error('left a timer') }")
-        script('e-fails-plainly', "() => { throw new Error('plain') }")
-        // Ended only if the process does not end by itself.
-        const options = { encoding: 'utf8', cwd: PROJECT, timeout: 30_000, killSignal: 'SIGKILL' } as const
-        const args = [BIN, 'run', home, '--reporter', 'json', '--workers', workers]
-        const { status, stdout, stderr } = spawnSync(process.execPath, args, options)
-        expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
-        const { scenarios } = JSON.parse(stdout) as { scenarios: { title: string; failure: unknown }[] }
-        const exit = 'Throw an error, or return from the script.'
-        expect(scenarios.map(({ title, failure }) => [title, failure])).toMatchObject([
-          ['a-exits', { message: `Failed to play: the script called process.exit(0). ${exit}`, where: { line: 3 } }],
-          ['b-exits-and-goes-on', { message: `Failed to play: the script called process.exit(). ${exit}` }],
-          ['c-throws-late', { message: 'an error that nothing caught: too late.', where: { line: 3 } }],
-          ['d-leaves-a-timer', { message: 'left a timer' }],
-          ['e-fails-plainly', { message: 'plain' }],
-        ])
-      } finally {
-        rmSync(home, { recursive: true })
-      }
-    },
-  )
 })

@@ -44,7 +44,9 @@ test.each(files)('%s passes and equals its trace', async file => {
   expect(results.map(({ traceOutcome: traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))
 })
 
-test.each(files)('%s is the same twice, and another world with another seed', async file => {
+const sample = files.filter((_, i) => i % Math.ceil(files.length / 10) === 0)
+
+test.each(sample)('%s has the same digest when it is played twice, and another with another seed', async file => {
   for (const scenario of await loadScenarios(resolve(file))) {
     const first = await runScenario(scenario)
     const second = await runScenario(scenario)

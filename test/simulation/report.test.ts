@@ -9,7 +9,7 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 import { action, perform } from './invariants/actions.ts'
 import { pass, passUntil, spec, stage } from './small-world.ts'
 
-const RUNS = Number(process.env.LAW_RUNS ?? 8)
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 4)
 const PRICE = 220 * 1_000_000
 
 /** A fixture's deployment that runs from the first moment on, offered a load. */

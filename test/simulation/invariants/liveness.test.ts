@@ -10,7 +10,7 @@ import { type Action, action, perform } from './actions.ts'
  * In two phases: a world is hurt, then healed, and from then on it must come to its ends in time. Healed is what verbs
  * can mend, and money, limits and prices with it.
  */
-const RUNS = Number(process.env.LAW_RUNS ?? 15)
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 6)
 
 async function hurt(actions: readonly Action[]): Promise<Simulator> {
   const sim = createSimulator({

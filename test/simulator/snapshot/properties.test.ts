@@ -7,7 +7,7 @@ import { createSimulator, type Simulator } from '../../../src/simulator/simulato
 import { Snapshot } from '../../../src/simulator/snapshot/snapshot.ts'
 import { type Action, action, perform } from '../../simulation/invariants/actions.ts'
 
-const RUNS = Number(process.env.LAW_RUNS ?? 3)
+const RUNS = Number(process.env.INVARIANT_RUNS ?? 3)
 
 await loadTokenizer()
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { JOURNAL_KINDS } from '../../src/simulation/journal-kinds.ts'
+import { JOURNAL_KINDS } from '../../../src/simulation/journal-kinds.ts'
 import { blocksOf, blockWith, runSource } from './page-blocks.ts'
 
 const page = readFileSync('docs/journal.md', 'utf8')

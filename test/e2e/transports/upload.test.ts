@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { started } from '../../cli/process.ts'
+import { started } from '../cli/process.ts'
 
 const MIB = 1_048_576
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
-import { installed, packageIn } from '../e2e/installed-package.ts'
+import { installed, packageIn } from '../installed-package.ts'
 
 const run = promisify(execFile)
 

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import manifest from '../../package.json' with { type: 'json' }
+import manifest from '../../../package.json' with { type: 'json' }
 import { run, shell, started } from './process.ts'
 
 test('the banner says everything, and both of its curl lines work as printed', async () => {

@@ -7,7 +7,14 @@ import { InProcessEnvironment } from '../../../src/scenario/play/local.ts'
 import { findScenarioFiles, loadScenarios } from '../../../src/scenario/runner/files.ts'
 import { tracePath } from '../../../src/scenario/runner/runner.ts'
 import { TraceFile } from '../../../src/scenario/runner/trace.ts'
-import { namedBody, namedHeaders, namedTarget, neutralText, neutralWords, PROFILE } from './renamed-words.ts'
+import {
+  namedBody,
+  namedHeaders,
+  namedTarget,
+  neutralText,
+  neutralWords,
+  PROFILE,
+} from '../../service/naming/renamed-words.ts'
 
 const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))
 const answers: string[] = []

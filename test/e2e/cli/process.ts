@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { installed, packageIn } from '../e2e/installed-package.ts'
+import { installed, packageIn } from '../installed-package.ts'
 
 /** A project that has the package. */
 export const PROJECT = installed()

@@ -7,5 +7,5 @@ test('the whole of what is printed', async () => {
   // How long it took is another every time.
   const said = `${stderr}\n${stdout}`.replaceAll(/, [\d.]+ ms$/gm, '').replaceAll(/ in [\d.]+ s$/gm, '')
   expect(code).toBe(2)
-  await expect(said).toMatchFileSnapshot('broken/said.txt')
+  await expect(said).toMatchFileSnapshot('../../scenario/broken/said.txt')
 }, 60_000)

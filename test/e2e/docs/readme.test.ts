@@ -42,9 +42,12 @@ describe('the README', () => {
 
   test('starts and tests a fresh clone with scripts that the package has', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
-    expect([scripts.start, scripts.test]).toEqual(['node bin/modelhost-sim.js serve', 'vitest run'])
+    expect(scripts.start).toBe('node bin/modelhost-sim.js serve')
+    expect(scripts.test).toBe('vitest run --project "in-process*"')
+    expect(scripts['test:e2e']).toBe('vitest run --project e2e')
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm ci')
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm test')
+    expect(readFileSync('.ci/run', 'utf8')).toContain('npm run test:e2e')
   })
 
   test('bills the deployment that was created for two hours and its start, and moves the clock of a server', async () => {

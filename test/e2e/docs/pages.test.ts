@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSimulator } from '../../src/simulator/simulator.ts'
+import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { type Block, blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const SCRATCH = resolve('.tmp/pages')

@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { BIN, PROJECT } from '../cli/process.ts'
+
+const STORY = `
+import { scenario } from 'modelhost-sim/scenario'
+export default scenario('a deployment starts', { fixtures: 'two-nodes', seed: 7, tags: ['quick'] }, async ({ api, clock, check }) => {
+  const { deploy_id } = await api.createLlmDeployment({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await clock.advance('20m')
+  check(await api.getDeployment({ deploy_id }), { status: 'running' })
+})
+`
+const BROKEN = STORY.replace("'20m'", "'20s'").replace('a deployment starts', 'a deployment starts too fast')
+
+describe('npx modelhost-sim run', () => {
+  const spawn = (...args: string[]) =>
+    spawnSync(process.execPath, [BIN, 'run', ...args], { encoding: 'utf8', cwd: PROJECT })
+
+  test('plays, tells and ends with its code', () => {
+    const passed = spawn('scenarios/deploy/cold-start.ts', '--reporter', 'json')
+    expect({ status: passed.status, stderr: passed.stderr }).toEqual({ status: 0, stderr: '' })
+    expect(JSON.parse(passed.stdout)).toMatchObject({ passed: 1, failed: 0, scenarios: [{ trace: 'equal' }] })
+    const missing = spawn('scenarios/deploy/cold-strat.ts')
+    expect(missing).toMatchObject({ status: 2, stdout: '' })
+    expect(missing.stderr).toContain("Did you mean 'scenarios/deploy/cold-start.ts'?")
+  })
+
+  test('says where a failure is, where a syntax error is, and leaves no script hanging', () => {
+    // In a project that has the package, so that its name leads to it.
+    const home = mkdtempSync(join(PROJECT, 'scenarios-'))
+    try {
+      const file = (name: string, text: string) => {
+        writeFileSync(join(home, name), text)
+        return join(home, name)
+      }
+      const failed = spawn(file('broken.ts', BROKEN))
+      expect(failed.status).toBe(1)
+      expect(failed.stdout).toMatch(
+        /broken\.ts:6:3 at 20s \(20\.000000\), seed 7\n {4}> check\(await api\.getDeployment/,
+      )
+      const ts = spawn(file('syntax.ts', 'const a = 1\nconst b = = 2\n'))
+      expect(ts).toMatchObject({ status: 2 })
+      expect(ts.stderr).toMatch(/syntax\.ts:2:10: syntax error: Unexpected "="\. Fix that line\.\n$/)
+      const js = spawn(file('syntax.js', 'const a = 1\nexport const b = = 2\n'))
+      expect(js).toMatchObject({ status: 2 })
+      expect(js.stderr).toMatch(/syntax\.js:2:18: syntax error: Unexpected .*=.*\. Fix that line\.\n$/)
+      const astray = (title: string, play: string) =>
+        `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${title}', {}, ${play})\n`
+      const hanging = spawn(
+        file('a.ts', astray('hangs', '() => new Promise(() => {})')),
+        file('b.ts', astray('floats', "() => { Promise.reject(new Error('unheard')) }")),
+        file('c.ts', astray('sleeps', "({ clock }) => clock.sleep('1h')")),
+      )
+      expect(hanging.status).toBe(1)
+      expect(hanging.stdout).toContain('nothing is left that could happen, and the script has not ended')
+      expect(hanging.stdout).toContain('a promise that nobody awaits failed: unheard')
+      expect(hanging.stdout).toContain('clock.sleep("1h") ends in 1h')
+      expect(hanging.stdout).toContain('3 of 3 scenarios failed')
+    } finally {
+      rmSync(home, { recursive: true })
+    }
+  })
+
+  test.each([['1'], ['2']])(
+    'plays every scenario to its report when scripts try to end the process, workers: %s',
+    workers => {
+      const home = mkdtempSync(join(PROJECT, 'scenarios-'))
+      try {
+        const script = (name: string, play: string) => {
+          const text = `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${name}', {},\n${play})\n`
+          writeFileSync(join(home, `${name}.ts`), text)
+        }
+        script('a-exits', '() => process.exit(0)')
+        script('b-exits-and-goes-on', '() => { try { process.exit() } catch {} }')
+        script(
+          'c-throws-late',
+          "() => new Promise(resolve => setTimeout(() => { resolve(); throw new Error('too late') }))",
+        )
+        script('d-leaves-a-timer', "() => { setInterval(() => {}, 1000); throw new Error('left a timer') }")
+        script('e-fails-plainly', "() => { throw new Error('plain') }")
+        // Ended only if the process does not end by itself.
+        const options = { encoding: 'utf8', cwd: PROJECT, timeout: 30_000, killSignal: 'SIGKILL' } as const
+        const args = [BIN, 'run', home, '--reporter', 'json', '--workers', workers]
+        const { status, stdout, stderr } = spawnSync(process.execPath, args, options)
+        expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
+        const { scenarios } = JSON.parse(stdout) as { scenarios: { title: string; failure: unknown }[] }
+        const exit = 'Throw an error, or return from the script.'
+        expect(scenarios.map(({ title, failure }) => [title, failure])).toMatchObject([
+          ['a-exits', { message: `Failed to play: the script called process.exit(0). ${exit}`, where: { line: 3 } }],
+          ['b-exits-and-goes-on', { message: `Failed to play: the script called process.exit(). ${exit}` }],
+          ['c-throws-late', { message: 'an error that nothing caught: too late.', where: { line: 3 } }],
+          ['d-leaves-a-timer', { message: 'left a timer' }],
+          ['e-fails-plainly', { message: 'plain' }],
+        ])
+      } finally {
+        rmSync(home, { recursive: true })
+      }
+    },
+  )
+})

@@ -1,0 +1,30 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Files that take longest, in this order. A long file that starts last keeps one worker busy alone. */
+const LONG_FILES = [
+  'e2e/examples/examples',
+  'e2e/scenario/remote',
+  'e2e/docs/tutorial',
+  'e2e/docs/pages',
+  'e2e/sweep/sweep',
+  'scenario/shipped',
+  'service/fuzz',
+  'faults/weather',
+  'control/worlds',
+  'service/robustness',
+  'transports/three-transports',
+  'simulation/invariants/random-clients',
+]
+
+/** Runs the long files of each project first, and the others in the order of vitest. */
+export class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return sorted.sort((a, b) => a.project.name.localeCompare(b.project.name) || rank(a) - rank(b))
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  const found = LONG_FILES.findIndex(name => moduleId.endsWith(`/test/${name}.test.ts`))
+  return found < 0 ? LONG_FILES.length : found
+}
