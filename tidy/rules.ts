@@ -7,7 +7,20 @@ import { checkDocument, findBannedWords } from './prose.ts'
 import { findFullFolders, findLongFiles } from './sizes.ts'
 
 /** Folders and files with code. */
-const CODE = ['src', 'test', 'tidy', 'bench', 'sweep', 'soak', 'examples', 'scenarios', 'bin', 'build.js', 'compat.js']
+const CODE = [
+  'src',
+  'test',
+  'tidy',
+  'scaffold',
+  'bench',
+  'sweep',
+  'soak',
+  'examples',
+  'scenarios',
+  'bin',
+  'build.js',
+  'compat.js',
+]
 const TEXTS = ['README.md', 'CHANGELOG.md', 'docs', 'bench', 'examples', 'profiles', 'schemas', '.ci']
 
 /** Applies every rule to the repository. Returns the findings by the name of their count. */
