@@ -55,7 +55,8 @@ ${modules.map(path => `export * from '${path}'\n`).join('')}`
 }
 
 function filesWith(root: string, folder: string, pattern: RegExp): string[] {
-  return readdirSync(join(root, folder))
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map(name => name.replaceAll('\\', '/'))
     .filter(name => name.endsWith('.ts') && pattern.test(readFileSync(join(root, folder, name), 'utf8')))
     .sort()
 }

@@ -29,8 +29,10 @@ export function planEndpoint([name, route]: readonly string[], flags: { summary?
     throw new InputError(
       `Failed to create ${file}: it exists. Add 'export const ${operation}' to it: no list needs a change.`,
     )
-  if (readdirSync(join(ROOT, FOLDER)).length >= MAX_FILES)
-    throw new InputError(`Failed to create ${file}: ${FOLDER} has ${MAX_FILES} files. Add the endpoint to one of them.`)
+  if (readdirSync(join(ROOT, FOLDER)).filter(name => name.endsWith('.ts')).length >= MAX_FILES)
+    throw new InputError(
+      `Failed to create ${file}: ${FOLDER} has ${MAX_FILES} files. Add the endpoint to one of them, or move some to a folder.`,
+    )
 
   const params = Array.from(path.matchAll(/\{(\w+)\}/g), ([, param]) => param!)
   const hasBody = ['POST', 'PUT', 'PATCH'].includes(method)
