@@ -21,7 +21,18 @@ const CODE = [
   'build.js',
   'compat.js',
 ]
-const TEXTS = ['README.md', 'CHANGELOG.md', 'docs', 'bench', 'examples', 'profiles', 'schemas', '.ci']
+const TEXTS = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'docs',
+  'bench',
+  'examples',
+  'profiles',
+  'schemas',
+  '.ci',
+]
 
 /** Applies every rule to the repository. Returns the findings by the name of their count. */
 export function applyRules(): Record<string, Finding[]> {
@@ -35,9 +46,10 @@ export function applyRules(): Record<string, Finding[]> {
     ...readFiles(CODE, ['.ts', '.js', '.mjs', '.yaml', '.html']),
     ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
   ]
-  const documents = readFiles(['README.md', 'CHANGELOG.md', 'docs', 'bench/README.md'], ['.md']).map(file =>
-    checkDocument(file),
-  )
+  const documents = readFiles(
+    ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'bench/README.md'],
+    ['.md'],
+  ).map(file => checkDocument(file))
   return {
     'files in import cycles': cyclic,
     'files without an import rule': unruled,
