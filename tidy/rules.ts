@@ -7,8 +7,32 @@ import { checkDocument, findBannedWords } from './prose.ts'
 import { findFullFolders, findLongFiles } from './sizes.ts'
 
 /** Folders and files with code. */
-const CODE = ['src', 'test', 'tidy', 'bench', 'sweep', 'soak', 'examples', 'scenarios', 'bin', 'build.js', 'compat.js']
-const TEXTS = ['README.md', 'CHANGELOG.md', 'docs', 'bench', 'examples', 'profiles', 'schemas', '.ci']
+const CODE = [
+  'src',
+  'test',
+  'tidy',
+  'scaffold',
+  'bench',
+  'sweep',
+  'soak',
+  'examples',
+  'scenarios',
+  'bin',
+  'build.js',
+  'compat.js',
+]
+const TEXTS = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'docs',
+  'bench',
+  'examples',
+  'profiles',
+  'schemas',
+  '.ci',
+]
 
 /** Applies every rule to the repository. Returns the findings by the name of their count. */
 export function applyRules(): Record<string, Finding[]> {
@@ -22,9 +46,10 @@ export function applyRules(): Record<string, Finding[]> {
     ...readFiles(CODE, ['.ts', '.js', '.mjs', '.yaml', '.html']),
     ...readFiles(TEXTS, ['.md', '.json', '.sh', 'run']),
   ]
-  const documents = readFiles(['README.md', 'CHANGELOG.md', 'docs', 'bench/README.md'], ['.md']).map(file =>
-    checkDocument(file),
-  )
+  const documents = readFiles(
+    ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'bench/README.md'],
+    ['.md'],
+  ).map(file => checkDocument(file))
   return {
     'files in import cycles': cyclic,
     'files without an import rule': unruled,

@@ -1,6 +1,6 @@
 /**
  * IP addresses and CIDR ranges, IPv4 and IPv6, as in `allowed_ips` of a token. Runs in a browser, so without `node:net`.
- * Decision 0015 compares libraries.
+ * Decision 0017 compares libraries.
  */
 
 /** An address as its eight 16-bit groups. An IPv4 address is its IPv4-mapped IPv6 address. */

@@ -1,40 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { handler } from '../../src/cli/commands/endpoints.ts'
-import { handler as profile } from '../../src/cli/commands/profile.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { controlOperations } from '../../src/control/index.ts'
 import type { FaultRule } from '../../src/faults/rules.ts'
 import { ScenarioLibrary } from '../../src/scenario/runner/library.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
-
-function printed(args: { control: boolean }): string {
-  const written: string[] = []
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation(text => {
-    written.push(String(text))
-    return true
-  })
-  try {
-    handler({ json: false, markdown: true, ...args })
-  } finally {
-    spy.mockRestore()
-  }
-  return written.join('')
-}
-
-test('docs/endpoints.md is what the declarations say', () => {
-  const page = readFileSync('docs/endpoints.md', 'utf8')
-  expect(page.slice(page.indexOf('| Endpoint')), 'write it again: modelhost-sim endpoints --markdown').toBe(
-    printed({ control: false }),
-  )
-})
-
-test('docs/control.md is what the declarations say', () => {
-  const page = readFileSync('docs/control.md', 'utf8')
-  expect(page.slice(page.indexOf('\n## ') + 1), 'write it again: modelhost-sim endpoints --control --markdown').toBe(
-    printed({ control: true }),
-  )
-})
 
 test('every line of docs/control.md works on the default world as printed', async () => {
   const page = readFileSync('docs/control.md', 'utf8')
@@ -67,21 +37,6 @@ test('every line of docs/control.md works on the default world as printed', asyn
   }
 })
 
-test('docs/profile.md is what the default profile says', () => {
-  const written: string[] = []
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation(text => {
-    written.push(String(text))
-    return true
-  })
-  try {
-    profile({ name: 'realistic', markdown: true })
-  } finally {
-    spy.mockRestore()
-  }
-  const page = readFileSync('docs/profile.md', 'utf8')
-  expect(page.slice(page.indexOf('## timings')), 'write it again: modelhost-sim profile --markdown').toBe(
-    written.join(''),
-  )
-  // Every figure has a source.
-  expect(page).not.toContain('without a source')
+test('docs/profile.md has a source for every setting', () => {
+  expect(readFileSync('docs/profile.md', 'utf8')).not.toContain('without a source')
 })

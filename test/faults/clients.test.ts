@@ -402,10 +402,7 @@ describe('in time', () => {
   })
 })
 
-test('no kind and no change is left out', () => {
-  const shown = new Set<string>(ROWS.map(({ fault }) => fault.kind))
-  for (const kind of ['drift', 'latency', 'slowBody', 'hang', 'stale']) shown.add(kind)
-  expect([...shown].sort()).toEqual(Object.keys(FAULT_KINDS).sort())
+test('the rows have every change of drift', () => {
   const changes = FAULT_KINDS.drift.schema.shape.change.options
   expect([...LEGAL, ...ILLEGAL].map(({ change }) => change)).toEqual(changes)
 })

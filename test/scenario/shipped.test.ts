@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { expect, test } from 'vitest'
-import { list } from '../../src/cli/commands/scenarios.ts'
 import { runFiles, runScenario } from '../../src/scenario/index.ts'
 import { findScenarioFiles, loadScenarios } from '../../src/scenario/runner/files.ts'
 import { tracePath } from '../../src/scenario/runner/runner.ts'
@@ -26,16 +25,6 @@ test.each(files)('%s says what it teaches and what a good client does, and impor
   if (!file.endsWith('.ts')) return
   const imported = [...readFileSync(file, 'utf8').matchAll(/from '(.*)'/g)].map(([, from]) => from)
   expect(imported).toEqual(['modelhost-sim/scenario'])
-})
-
-test('docs/incidents.md is what the scenarios say', async () => {
-  const written: string[] = []
-  const code = await list({ markdown: true }, { out: text => written.push(text), error: text => written.push(text) })
-  expect(code).toBe(0)
-  const page = readFileSync('docs/incidents.md', 'utf8')
-  expect(page.slice(page.indexOf('\n## ') + 1), 'make it anew: modelhost-sim scenarios --markdown').toBe(
-    written.join(''),
-  )
 })
 
 test.each(files)('%s passes and equals its trace', async file => {

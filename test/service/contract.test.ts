@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AnyEndpoint } from '../../src/service/endpoint.ts'
-import { documentedOperations, neighbourOperations, operations } from '../../src/service/index.ts'
+import { documentedOperations, operations } from '../../src/service/index.ts'
 import { endpointTable } from '../../src/service/openapi/endpoint-table.ts'
 import { listAssumptions } from '../../src/service/openapi/openapi.ts'
 
@@ -198,65 +198,6 @@ describe('a row of the interface document', () => {
     if (row.required) expect(body?.required).toEqual(row.required)
     expect(fieldsOf(described(endpoint.returns, 'output')).sort()).toEqual([...row.returns].sort())
   })
-})
-
-test('neighbours are declared as neighbours', () => {
-  expect(
-    Object.values(neighbourOperations)
-      .map(endpoint => endpoint.route)
-      .sort(),
-  ).toEqual([
-    'DELETE /deploy/{deploy_id}',
-    'DELETE /v1/api-tokens/{token}',
-    'DELETE /v1/containers/{container_id}',
-    'DELETE /v1/files/{file_id}',
-    'DELETE /v1/hosted/{instance_id}',
-    'DELETE /v1/lora/{lora_name}',
-    'DELETE /v1/voices/{voice_id}',
-    'GET /deploy/llm/gpu_availability',
-    'GET /deploy/llm/suggest_name',
-    'GET /deploy/{deploy_id}',
-    'GET /deploy/{deploy_id}/stats',
-    'GET /models/list',
-    'GET /models/{model_name}',
-    'GET /models/{model_name}/versions',
-    'GET /payment/checklist',
-    'GET /payment/usage',
-    'GET /v1/api-tokens/{token}',
-    'GET /v1/batches',
-    'GET /v1/batches/{batch_id}',
-    'GET /v1/containers',
-    'GET /v1/containers/{container_id}',
-    'GET /v1/deployment_logs/query',
-    'GET /v1/files',
-    'GET /v1/files/{file_id}',
-    'GET /v1/files/{file_id}/content',
-    'GET /v1/hosted',
-    'GET /v1/hosted/{instance_id}',
-    'GET /v1/logs/query',
-    'GET /v1/lora/{lora_name}',
-    'GET /v1/lora/{lora_name}/status',
-    'GET /v1/me',
-    'GET /v1/me/gpu_limit',
-    'GET /v1/model/{model_name}/loras',
-    'GET /v1/models',
-    'GET /v1/user/loras',
-    'PATCH /v1/containers/{container_id}',
-    'PATCH /v1/lora/{lora_name}',
-    'POST /deploy/{deploy_id}/stop',
-    'POST /v1/api-tokens',
-    'POST /v1/batches/{batch_id}/cancel',
-    'POST /v1/chat/completions',
-    'POST /v1/completions',
-    'POST /v1/containers',
-    'POST /v1/embeddings',
-    'POST /v1/hosted',
-    'POST /v1/hosted/{instance_id}/start',
-    'POST /v1/hosted/{instance_id}/stop',
-    'POST /v1/voices/add',
-    'POST /v1/voices/{voice_id}/edit',
-    'PUT /deploy/{deploy_id}',
-  ])
 })
 
 test('every endpoint that goes beyond the document lists its assumptions', () => {

@@ -58,7 +58,7 @@ export function handler({ json, markdown, control, names }: Arguments): void {
       ? plainTable(rows, control)
       : control
         ? controlPage(controlOperations)
-        : markdownTable(rows)
+        : endpointsTable(rows)
   process.stdout.write(`${text}\n`)
 }
 
@@ -82,7 +82,8 @@ function plainTable(rows: readonly EndpointRow[], control: boolean): string {
   return [...lines, '', `${rows.length} endpoints${control ? ' of the control plane' : `: ${origins}`}`].join('\n')
 }
 
-function markdownTable(rows: readonly EndpointRow[]): string {
+/** Returns the table of docs/endpoints.md. */
+export function endpointsTable(rows: readonly EndpointRow[]): string {
   return [
     '| Endpoint | Operation | Origin | Summary | Assumptions |',
     '|---|---|---|---|---|',

@@ -48,11 +48,13 @@ export function builder(argv: Argv): Argv<Arguments> {
 }
 
 export function handler({ name, markdown }: Arguments): void {
-  const rows = settingRows(name)
-  const lines = markdown
-    ? markdownSections(rows)
-    : rows.map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}`)
-  process.stdout.write(`${lines.join('\n')}\n`)
+  const lines = () => settingRows(name).map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}\n`)
+  process.stdout.write(markdown ? profilePage(name) : lines().join(''))
+}
+
+/** Returns the tables of docs/profile.md. */
+export function profilePage(name: string): string {
+  return `${markdownSections(settingRows(name)).join('\n')}\n`
 }
 
 interface SettingRow {

@@ -32,6 +32,8 @@ export const drift = defineFaultKind({
     change: z.enum([...COMPATIBLE_CHANGES, ...BREAKING_CHANGES]),
     field: z.string().min(1).optional(),
   }),
+  summary: 'An answer that differs from the declared one',
+  example: { kind: 'drift', change: 'unlistedValue', field: '[].status' },
   appliesTo: ({ change, field }, { returns, produces }) =>
     produces === 'application/json' && changeablePaths(returns, change, field).length > 0,
   scope: 'operations whose response allows this change',

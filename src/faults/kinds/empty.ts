@@ -4,6 +4,8 @@ import { defineFaultKind } from './kind.ts'
 /** A response with an empty body, and with the usual status and content type. */
 export const empty = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('empty') }),
+  summary: 'Status and content type as usual, `Content-Length: 0`, no body',
+  example: { kind: 'empty' },
   async act(_, hit) {
     const answer = await hit.proceed()
     answer.body?.cancel()

@@ -9,6 +9,8 @@ const STRIDE = 16
 /** A complete response of the right length and type with garbled bytes. */
 export const garbled = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('garbled') }),
+  summary: 'A body of the right length whose bytes are not valid text',
+  example: { kind: 'garbled' },
   async act(_, hit) {
     const answer = await hit.proceed()
     const { status, headers } = answer

@@ -6,5 +6,7 @@ import { answerInstead, defineFaultKind } from './kind.ts'
 /** The response never arrives, and the connection stays open until the client closes it. */
 export const hang = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('hang'), effect }),
+  summary: 'No answer, until the client gives up',
+  example: { kind: 'hang', effect: 'done' },
   act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'hang' })),
 })

@@ -17,6 +17,8 @@ export const html = defineFaultKind({
     status: z.union([z.literal(200), z.literal(500), z.literal(502), z.literal(503), z.literal(504)]).default(502),
     effect,
   }),
+  summary: 'The HTML page of a proxy',
+  example: { kind: 'html', status: 504, effect: 'done' },
   act({ status, effect }, hit) {
     const title = `${status} ${TITLES[status]}`
     const text =

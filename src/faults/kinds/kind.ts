@@ -48,6 +48,10 @@ export interface FaultKind<Schema extends z.ZodObject = z.ZodObject> {
   /** Explains why the fault applies to no operation of these, if `scope` is not enough. */
   explainMismatch?(fault: z.output<Schema>, endpoints: readonly AnyEndpoint[]): Mismatch | undefined
   act(fault: z.output<Schema>, hit: FaultHit): Response | Promise<Response>
+  /** What the client gets, for docs/faults.md. */
+  readonly summary: string
+  /** A fault of the kind, for docs/faults.md. A test sends a request that meets it. */
+  readonly example: z.input<Schema>
 }
 
 /** Declares a fault kind. */
@@ -73,4 +77,11 @@ export function answerInstead(
   }
   const proceeded = hit.proceed()
   return proceeded instanceof Promise ? proceeded.then(replace) : replace(proceeded)
+}
+
+/** Returns the table of the fault kinds. A key that differs from the `kind` of its schema is a type error. */
+export function defineFaultKinds<
+  Kinds extends { readonly [Name in keyof Kinds]: FaultKind<z.ZodObject<{ kind: z.ZodLiteral<Name & string> }>> },
+>(kinds: Kinds): Kinds {
+  return kinds
 }

@@ -11,6 +11,8 @@ export const rateLimit = defineFaultKind({
     as: z.enum(['seconds', 'date']).default('seconds'),
     message: message.default('Too Many Requests'),
   }),
+  summary: '429, with `Retry-After` if the rule has `retryAfter`',
+  example: { kind: 'rateLimit', retryAfter: '30s', as: 'date' },
   act({ retryAfter, as, message }, hit) {
     hit.record(429)
     if (retryAfter === undefined) return hit.passage.refuse(429, message)

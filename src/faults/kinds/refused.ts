@@ -5,6 +5,8 @@ import { defineFaultKind } from './kind.ts'
 /** The connection is refused, as without a server. */
 export const refused = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('refused') }),
+  summary: 'No connection',
+  example: { kind: 'refused' },
   act(_, hit) {
     hit.record(0)
     return new WireFaultResponse({ kind: 'refused' })

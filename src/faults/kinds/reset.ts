@@ -6,5 +6,7 @@ import { answerInstead, defineFaultKind } from './kind.ts'
 /** The connection is reset: before the work, or with `effect: 'done'` after it, so that only the response is lost. */
 export const reset = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('reset'), effect }),
+  summary: 'A connection reset',
+  example: { kind: 'reset', effect: 'done' },
   act: ({ effect }, hit) => answerInstead(effect, hit, 0, () => new WireFaultResponse({ kind: 'reset' })),
 })

@@ -5,6 +5,8 @@ import { defineFaultKind } from './kind.ts'
 /** The head arrives at once, the body at this rate. */
 export const slowBody = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('slowBody'), bytesPerSecond: z.number().min(0.001).max(1e9) }),
+  summary: 'The head at once, the body slowly',
+  example: { kind: 'slowBody', bytesPerSecond: 100 },
   async act({ bytesPerSecond }, hit) {
     return new WireFaultResponse({ kind: 'slow', bytesPerSecond }, await hit.proceed())
   },

@@ -10,6 +10,8 @@ export const stale = defineFaultKind({
     lag: duration,
     reads: z.enum(['lists', 'all']).default('lists'),
   }),
+  summary: 'An answer about the past',
+  example: { kind: 'stale', lag: '5s', reads: 'all' },
   appliesTo: ({ reads }, { method, path }) => method === 'GET' && (reads === 'all' || !path.includes('{')),
   scope: "lists, or with reads: 'all' to GETs",
   act: ({ lag }, hit) => hit.proceed({ handlerBackend: hit.worldBefore(micros(lag)) }),

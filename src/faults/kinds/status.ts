@@ -26,6 +26,8 @@ export const status = defineFaultKind({
     message: message.optional(),
     effect,
   }),
+  summary: 'An error status, 400 to 599, in the error shape of the endpoint',
+  example: { kind: 'status', status: 503, message: 'try later' },
   act({ status, message = REASON_PHRASES[status] ?? 'Error', effect }, hit) {
     return answerInstead(effect, hit, status, () => hit.passage.refuse(status, message))
   },

@@ -13,6 +13,8 @@ export const truncated = defineFaultKind({
     /** Over a socket: in the middle of a chunk, where a length would have been announced. */
     chunked: z.boolean().default(false),
   }),
+  summary: 'A connection that breaks within the body',
+  example: { kind: 'truncated', bytes: 100, chunked: true },
   async act({ bytes, chunked }, hit) {
     const answer = await hit.proceed()
     if (isEventStream(answer))

@@ -2,11 +2,9 @@ import * as z from 'zod'
 import { requireFunds } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { queryInteger, stringMap, text } from '../fields.ts'
+import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
-import { refuse } from '../refusals.ts'
-import { JsonText } from '../results.ts'
-import { FUNDS_REFUSAL } from './lookups.ts'
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',

@@ -3,9 +3,9 @@ import { type LogMessage, logMessages } from '../../simulation/reporting/log-mes
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
+import { requireDeploymentOrdinal } from '../lookups.ts'
 import { MESSAGE_TEXT } from '../records.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
-import { requireDeploymentOrdinal } from './lookups.ts'
 
 const LOG_QUERY = {
   deploy_id: z.string(),

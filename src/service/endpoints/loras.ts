@@ -4,11 +4,9 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
+import { FUNDS_REFUSAL, isKnownModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
-import { refuse } from '../refusals.ts'
-import { JsonText } from '../results.ts'
-import { FUNDS_REFUSAL, isKnownModel } from './lookups.ts'
 
 export const createLora = endpoint({
   route: 'POST /v1/lora/create',

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { deploymentStats } from '../../simulation/reporting/stats.ts'
 import { endpoint } from '../endpoint.ts'
+import { MICROCENTS_PER_USD, requireDeploymentOrdinal } from '../lookups.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
-import { MICROCENTS_PER_USD, requireDeploymentOrdinal } from './lookups.ts'
 
 const throughputFields = {
   concurrency: z.number().describe('Requests in progress'),

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
-import { integer, queryInteger } from '../fields.ts'
-import { EmptyRecord, RentUsage } from '../records.ts'
-import { refuse, rejectInput } from '../refusals.ts'
+import { endpoint, refuse, rejectInput } from '../../endpoint.ts'
+import { integer, queryInteger } from '../../fields.ts'
+import { EmptyRecord, RentUsage } from '../../records.ts'
 
 /** Maximum amount of one payment or rule, in cents. Sums stay far below the largest exact integer. */
 const MAX_CENTS = 1_000_000_000

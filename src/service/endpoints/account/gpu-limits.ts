@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
-import { endpoint } from '../endpoint.ts'
-import { integer, text } from '../fields.ts'
-import { EmptyRecord } from '../records.ts'
-import { refuse } from '../refusals.ts'
+import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
+import { endpoint, refuse } from '../../endpoint.ts'
+import { integer, text } from '../../fields.ts'
+import { EmptyRecord } from '../../records.ts'
 
 export const requestGpuLimit = endpoint({
   route: 'POST /v1/me/gpu_limit/request',

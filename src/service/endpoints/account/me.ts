@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
-import { queryFlag } from '../fields.ts'
-import { PaymentChecklist } from '../records.ts'
-import { MICROCENTS_PER_USD } from './lookups.ts'
+import type { World } from '../../../simulation/world.ts'
+import { endpoint } from '../../endpoint.ts'
+import { queryFlag } from '../../fields.ts'
+import { MICROCENTS_PER_USD } from '../../lookups.ts'
+import { PaymentChecklist } from '../../records.ts'
 
 const CENTS_PER_USD = 100
 

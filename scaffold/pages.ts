@@ -1,0 +1,72 @@
+/** The pages of docs and the schemas that are written from declarations. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { endpointsTable } from '../src/cli/commands/endpoints.ts'
+import { profilePage } from '../src/cli/commands/profile.ts'
+import { list } from '../src/cli/commands/scenarios.ts'
+import { controlPage } from '../src/control/describe.ts'
+import { controlOperations } from '../src/control/index.ts'
+import { FAULT_KINDS } from '../src/faults/kinds/index.ts'
+import type { FaultKind } from '../src/faults/kinds/kind.ts'
+import { scenarioJsonSchema } from '../src/scenario/documents/schema.ts'
+import { operations } from '../src/service/index.ts'
+import { endpointTable } from '../src/service/openapi/endpoint-table.ts'
+import { type GeneratedFile, ROOT } from './declarations.ts'
+
+/** Returns the pages and schemas as the declarations are now. Text before the first generated line stays. */
+export async function generatedPages(): Promise<GeneratedFile[]> {
+  return [
+    page('docs/endpoints.md', '| Endpoint', `${endpointsTable(endpointTable(operations))}\n`),
+    page('docs/control.md', '## ', `${controlPage(controlOperations)}\n`),
+    page('docs/profile.md', '## timings', profilePage('realistic')),
+    page('docs/incidents.md', '## ', await scenarioTables()),
+    page('docs/faults.md', '| Kind', faultKindTable(), '\n\n'),
+    { path: 'schemas/scenario.schema.json', text: `${JSON.stringify(scenarioJsonSchema(), null, 2)}\n` },
+  ]
+}
+
+/** Replaces the lines from the first that begins with `start` up to `end`, or to the end of the page. */
+function page(path: string, start: string, text: string, end?: string): GeneratedFile {
+  const old = readFileSync(join(ROOT, path), 'utf8')
+  const from = old.indexOf(`\n${start}`) + 1
+  if (from === 0) throw new Error(`Failed to write ${path}: no line begins with '${start}'.`)
+  const to = end === undefined ? old.length : old.indexOf(end, from)
+  return { path, text: old.slice(0, from) + text + old.slice(to) }
+}
+
+async function scenarioTables(): Promise<string> {
+  const written: string[] = []
+  const errors: string[] = []
+  const io = { out: (text: string) => written.push(text), error: (text: string) => errors.push(text), folder: ROOT }
+  if ((await list({ markdown: true }, io)) !== 0) throw new Error(errors.join(''))
+  return written.join('')
+}
+
+function faultKindTable(): string {
+  const rows = Object.entries(FAULT_KINDS as unknown as Record<string, FaultKind>).map(
+    ([name, { summary, schema, example }]) =>
+      `| \`${name}\` | ${summary} | ${fieldsOf(schema)} | \`${formatExample(example)}\` |`,
+  )
+  return ['| Kind | The client gets | Fields | Example |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/** Returns the fields but `kind`: `` `name` `` if required, `` `name?` `` if optional, `` `name: default` `` otherwise. */
+function fieldsOf({ shape }: z.ZodObject): string {
+  return Object.entries(shape as Record<string, z.ZodType>)
+    .filter(([name]) => name !== 'kind')
+    .map(([name, field]) => {
+      if (field instanceof z.ZodDefault) return `\`${name}: ${formatValue(field.def.defaultValue)}\``
+      return field instanceof z.ZodOptional ? `\`${name}?\`` : `\`${name}\``
+    })
+    .join(', ')
+}
+
+function formatExample(fault: object): string {
+  const fields = Object.entries(fault).map(([name, value]) => `${name}: ${formatValue(value)}`)
+  return `{ ${fields.join(', ')} }`
+}
+
+function formatValue(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+}

@@ -1,0 +1,111 @@
+/** The scaffolds in a copy of the repository: which files they write, and that the compiler and the tests accept these. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const ROOT = resolve('.')
+const COPIED = [
+  ...['bin', 'docs', 'fixtures', 'profiles', 'scaffold', 'scenarios', 'schemas', 'src', 'test'],
+  ...['.gitignore', 'biome.json', 'package.json', 'tsconfig.json', 'vitest.config.ts'],
+]
+const SOURCE = ['--conditions=modelhost-sim-source', '--import', 'tsx']
+let copy: string
+
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'scaffold-'))
+  for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+})
+afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+/** The text of every file of the copy, by its path. */
+function filesOfCopy(): Map<string, string> {
+  const paths = COPIED.flatMap(path => {
+    if (!statSync(join(copy, path)).isDirectory()) return [path]
+    return readdirSync(join(copy, path), { recursive: true, encoding: 'utf8' }).map(name => join(path, name))
+  })
+  return new Map(
+    paths
+      .filter(path => statSync(join(copy, path)).isFile())
+      .map(path => [path, readFileSync(join(copy, path), 'latin1')]),
+  )
+}
+
+/** Runs a scaffold and returns its exit code, what it said, and the files that it changed. */
+function scaffold(...args: string[]) {
+  const before = filesOfCopy()
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...SOURCE, 'scaffold/main.ts', ...args], {
+    cwd: copy,
+    encoding: 'utf8',
+  })
+  const changed = [...filesOfCopy()].filter(([path, text]) => before.get(path) !== text).map(([path]) => path)
+  return { status, stdout, stderr, changed: changed.sort() }
+}
+
+const GENERATED = ['src/service/declarations.ts', 'src/faults/kinds/index.ts', 'schemas/scenario.schema.json']
+const byHand = (changed: readonly string[]) =>
+  changed.filter(path => !GENERATED.includes(path) && !path.startsWith('docs/'))
+
+describe('a scaffold', () => {
+  test('writes the declaration and the test of an endpoint, and the lists and pages that follow', () => {
+    const get = scaffold('endpoint', 'listQuotaChanges', 'GET /v1/me/quota_changes', '--summary', 'List quota changes')
+    expect([get.stderr, get.status]).toEqual(['', 0])
+    expect(byHand(get.changed)).toEqual([
+      'src/service/endpoints/quota-changes.ts',
+      'test/service/list-quota-changes.test.ts',
+    ])
+    expect(get.changed).toContain('docs/endpoints.md')
+    expect(get.stdout).toContain('Next:')
+  })
+
+  test('writes a fault kind', () => {
+    const { status, stderr, changed } = scaffold('fault', 'lostHeader', '--summary', "The client's header is lost")
+    expect([stderr, status]).toEqual(['', 0])
+    expect(byHand(changed)).toEqual(['src/faults/kinds/lost-header.ts', 'test/faults/lost-header.test.ts'])
+    expect(changed).toContain('docs/faults.md')
+  })
+
+  test('writes a scenario and records its trace', () => {
+    const teaches = 'A card can expire, and the service does not say so.'
+    const { status, stderr, changed } = scaffold(
+      ...['scenario', 'money/card-expires', '--teaches', teaches, '--client', 'Reads the checklist each day.'],
+    )
+    expect([stderr, status]).toEqual(['', 0])
+    expect(byHand(changed)).toEqual(['scenarios/money/card-expires.trace', 'scenarios/money/card-expires.ts'])
+    expect(changed).toContain('docs/incidents.md')
+  })
+
+  test.each([
+    [['fault', 'lostHeader', '--summary', 'A header is lost'], "'lostHeader' exists"],
+    [['fault', 'other', '--sumary', 'A header is lost'], "unknown flag 'sumary'. Did you mean 'summary'?"],
+    [['fault', 'other', 'another', '--summary', 'A header is lost'], "unknown argument 'another'"],
+    [['scenaro'], "unknown scaffold 'scenaro'. Did you mean 'scenario'?"],
+  ])('ends with code 2 and changes nothing for %j', (args, message) => {
+    const { status, stderr, changed } = scaffold(...args)
+    expect(stderr).toContain(message)
+    expect([status, changed]).toEqual([2, []])
+  })
+})
+
+test('the written files compile, and their tests pass', { timeout: 180_000 }, () => {
+  const body = scaffold('endpoint', 'renameTag', 'PATCH /v1/tags/{tag_id}', '--summary', 'Rename a tag')
+  expect([body.stderr, body.status]).toEqual(['', 0])
+  const tests = [
+    'test/service/list-quota-changes.test.ts',
+    'test/service/rename-tag.test.ts',
+    'test/faults/lost-header.test.ts',
+  ]
+  const files = [...tests, 'scenarios/money/card-expires.ts', 'src/service/index.ts', 'src/faults/rules.ts']
+  writeFileSync(join(copy, 'tsconfig.new.json'), JSON.stringify({ extends: './tsconfig.json', include: [], files }))
+  run('node_modules/typescript/bin/tsc', ['--project', 'tsconfig.new.json'])
+  run('node_modules/@biomejs/biome/bin/biome', ['check', ...body.changed.filter(path => path.endsWith('.ts'))])
+  run('node_modules/vitest/vitest.mjs', ['run', ...tests, 'test/scaffold/generated.test.ts'])
+  run('bin/modelhost-sim.js', ['run', 'scenarios/money/card-expires.ts'])
+})
+
+/** Runs a program of the copy. Throws with its output if it fails. */
+function run(script: string, args: readonly string[]): void {
+  execFileSync(process.execPath, [join(copy, script), ...args], { cwd: copy, stdio: 'pipe' })
+}

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { declarationLists, isCurrent } from '../../scaffold/declarations.ts'
+import { generatedPages } from '../../scaffold/pages.ts'
+
+const generated = [...declarationLists(), ...(await generatedPages())]
+
+test.each(generated)('$path is as `npm run generate` writes it', ({ path, text }) => {
+  const found = readFileSync(path, 'utf8')
+  if (!isCurrent(path, found, text)) expect(found, 'run npm run generate').toBe(text)
+})
