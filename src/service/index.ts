@@ -1,7 +1,8 @@
 /** Every operation by its id, which is the name its declaration is exported under. */
 
+import type { ApiScope } from './api-scope.ts'
 import * as declarations from './declarations.ts'
-import { type ApiScope, type Operations, sortByPath } from './endpoint.ts'
+import { type Operations, sortByPath } from './endpoint.ts'
 
 export const operations = sortByPath({ ...declarations } satisfies Operations<ApiScope>)
 

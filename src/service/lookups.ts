@@ -1,7 +1,8 @@
 /** Lookups and refusal texts that several endpoints share. */
+
 import type { Deployment } from '../simulation/deployments/deployment.ts'
 import type { World } from '../simulation/world.ts'
-import { refuse } from './endpoint.ts'
+import { refuse } from './refusals.ts'
 
 export const MICROCENTS_PER_USD = 100_000_000
 

@@ -5,6 +5,8 @@ import { queryInteger, stringMap, text } from '../fields.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
 import { BatchRecord, listSchema } from '../records.ts'
+import { refuse } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 
 export const createBatch = endpoint({
   route: 'POST /v1/batches',

@@ -6,6 +6,7 @@ import { endpoint } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
+import { refuse } from '../refusals.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */
 const MAX_USER_DATA_CHARACTERS = 65_536

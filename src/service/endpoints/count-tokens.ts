@@ -4,6 +4,7 @@ import { text } from '../fields.ts'
 import { isKnownModel } from '../lookups.ts'
 import { qualifyModelName } from '../model-names.ts'
 import { countTokens as countTextTokens } from '../openai/tokenizer.ts'
+import { refuse } from '../refusals.ts'
 
 const Block = z.looseObject({ type: text() })
 const Content = z.union([text(), z.array(Block)])

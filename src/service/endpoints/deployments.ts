@@ -8,6 +8,8 @@ import { integer, text, words } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireDeployment } from '../lookups.ts'
 import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
+import { refuse, rejectInput } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 
 /** Limits of the simulation, far above the limits of any account. */
 const MAX_INSTANCES = 10_000

@@ -6,6 +6,7 @@ import { endpoint } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, RENTAL_CAPACITY_REFUSAL } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
+import { refuse } from '../refusals.ts'
 
 const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
 const Name = text({ min: 1, max: 64 })

@@ -7,6 +7,8 @@ import { text } from '../fields.ts'
 import { FUNDS_REFUSAL, isKnownModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
+import { refuse } from '../refusals.ts'
+import { JsonText } from '../results.ts'
 
 export const createLora = endpoint({
   route: 'POST /v1/lora/create',

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint, refuse } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 import { ApiTokenRecord, EmptyRecord } from '../../records.ts'
+import { refuse } from '../../refusals.ts'
 
 export const listApiTokens = endpoint({
   route: 'GET /v1/api-tokens',

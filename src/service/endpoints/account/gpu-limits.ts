@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
-import { endpoint, refuse } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
 import { integer, text } from '../../fields.ts'
 import { EmptyRecord } from '../../records.ts'
+import { refuse } from '../../refusals.ts'
 
 export const requestGpuLimit = endpoint({
   route: 'POST /v1/me/gpu_limit/request',

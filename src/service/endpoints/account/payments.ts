@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { endpoint, refuse, rejectInput } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
 import { integer, queryInteger } from '../../fields.ts'
 import { EmptyRecord, RentUsage } from '../../records.ts'
+import { refuse, rejectInput } from '../../refusals.ts'
 
 /** Maximum amount of one payment or rule, in cents. Sums stay far below the largest exact integer. */
 const MAX_CENTS = 1_000_000_000

@@ -3,7 +3,8 @@ import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
 import type { Micros } from '../../../kernel/duration.ts'
 import { formatMonth, monthlyUsage, monthOf, startOfMonth } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint, rejectInput } from '../../endpoint.ts'
+import { endpoint } from '../../endpoint.ts'
+import { rejectInput } from '../../refusals.ts'
 
 const MICROCENTS_PER_CENT = 1_000_000
 const PERIOD_PATTERN = /^(?:\d{1,12}|\d{4}\.(?:0[1-9]|1[0-2])|current(?:-\d{1,5})?)$/
