@@ -2,7 +2,7 @@ import type { GpuType } from './records/gpu-config.ts'
 
 /** The properties of a GPU type, independent of the provider. */
 export interface GpuSpec {
-  /** Usable memory in bytes: what the name says. */
+  /** Usable memory in bytes, as in the name. */
   readonly memoryBytes: number
   /** Output tokens/s of an 8-billion-parameter model at full batches, on one GPU. */
   readonly tokensPerSecond8b: number

@@ -26,7 +26,7 @@ export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journ
   readonly seeds?: 'any' | 'own'
 }
 
-/** Options of the scenario that are none of its world. */
+/** Options of the scenario that do not concern its world. */
 const NON_WORLD_OPTIONS = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly (keyof ScenarioOptions)[]
 
 /** Returns the options of a scenario's world. */
@@ -97,7 +97,7 @@ export interface Props {
 /**
  * Moves time until a condition holds. It is evaluated now and after every visible change.
  *
- * @param condition returns whether it holds; or makes checks, and the last failed check describes what is missing
+ * @param condition returns whether it holds, or makes checks. The last failed check then describes the problem.
  * @throws CheckError if it does not hold `within` that time. Default: 24h
  * @example await eventually(async () => check(await api.getDeployment(it), { status: 'running' }), { within: '15m' })
  */
@@ -131,7 +131,7 @@ const SCENARIO_MARK = Symbol.for('modelhost-sim.scenario')
 /**
  * Declares a scenario. A file exports one, or an array of them, as its default.
  *
- * @param title a sentence that says what happens
+ * @param title a sentence about the events of the scenario
  * @throws TypeError if the title or the script is missing
  * @example
  * export default scenario('a deployment starts', { fixtures: 'empty', seed: 1 }, async ({ api, clock, check }) => {

@@ -302,7 +302,9 @@ describe('a clock that follows another', () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'follow' })
     await get(sim, '/deploy/list')
     await get(sim, '/deploy/list')
-    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining('none are installed')])
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+      expect.stringContaining('no fake timers are installed'),
+    ])
     warned.mockRestore()
   })
 })
@@ -335,7 +337,7 @@ describe('a clock is switched on a live world', () => {
     [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
     [{ mode: 'on-poll', step: '-5m' }, 'time does not run backwards'],
     [{ mode: 'idle', after: Number.NaN }, 'invalid number of milliseconds NaN'],
-    [{ mode: 'follow', now: 5 }, 'is no function'],
+    [{ mode: 'follow', now: 5 }, 'is not a function'],
   ])('%o is refused and changes nothing', async (setting, reason) => {
     const sim = createSimulator({ fixtures: 'empty' })
     expect(() => sim.clock.set(setting as never)).toThrow(reason)

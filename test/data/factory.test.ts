@@ -31,7 +31,7 @@ describe('bulk models', () => {
 
   test('cannot be fewer than there are', () => {
     expect(() => fillModels(world, 46, 7)).toThrow(
-      'Failed to fill models: the fixture has 47, asked for 46 in all. Ask for 47 or more.',
+      'Failed to fill models: the fixture has 47 already, and the requested number is 46. Request 47 or more.',
     )
   })
 })

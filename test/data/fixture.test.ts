@@ -126,10 +126,10 @@ test('every problem is named, not only the first', () => {
 
 test('a source that is not there says what is', () => {
   expect(failureOf(() => loadFixture('defualt')).message).toBe(
-    "Failed to read fixture 'defualt': there is no fixture of that name. Did you mean 'default'? " +
+    "Failed to read fixture 'defualt': unknown name. Did you mean 'default'? " +
       "Give one of 'default', 'empty', 'fleet', 'full', 'two-nodes', or the path of a folder.",
   )
-  expect(failureOf(() => loadFixture('./no/such/folder')).message).toContain('there is no such folder')
+  expect(failureOf(() => loadFixture('./no/such/folder')).message).toContain('the folder is missing')
 })
 
 test('a browser asks for an object', () => {
@@ -258,7 +258,7 @@ describe('a folder', () => {
       r => {
         r[1].token = r[0].token
       },
-      "api_tokens.json: $[1].token: 'sim_default_token' is taken by another record. Give it another value.",
+      "api_tokens.json: $[1].token: 'sim_default_token' is already the value of another record. Choose another value.",
     ],
     [
       'a token id twice',
@@ -418,7 +418,7 @@ describe('a folder', () => {
       r => {
         delete r[5].base_model
       },
-      'deployments.json: $[5].base_model: expected the model a lora adapts, got nothing. Add that field.',
+      'deployments.json: $[5].base_model: expected the model that the lora adapts, got nothing. Add that field.',
     ],
     [
       'a lora without a source',
@@ -426,7 +426,7 @@ describe('a folder', () => {
       r => {
         delete r[5].source
       },
-      'deployments.json: $[5].source: expected where the adapter comes from, got nothing.',
+      'deployments.json: $[5].source: expected the source of the adapter, got nothing.',
     ],
     [
       'an unknown base',
@@ -474,7 +474,7 @@ describe('a folder', () => {
       r => {
         r[0].path = 'files/ticket.jsonl'
       },
-      "files.json: $[0].path: there is no file 'files/ticket.jsonl' below the fixture's folder.",
+      "files.json: $[0].path: the file 'files/ticket.jsonl' is missing below the fixture's folder.",
     ],
     [
       'a content outside',
@@ -482,7 +482,7 @@ describe('a folder', () => {
       r => {
         r[0].path = '../../etc/hosts'
       },
-      "files.json: $[0].path: there is no file '../../etc/hosts' below the fixture's folder.",
+      "files.json: $[0].path: the file '../../etc/hosts' is missing below the fixture's folder.",
     ],
     [
       'a file without content',

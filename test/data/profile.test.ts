@@ -278,13 +278,10 @@ describe('the file of a profile', () => {
   })
 
   test.each([
-    [
-      'defualt',
-      "expected a profile, got 'defualt': there is none of that name. Give one of 'quick', 'realistic', 'rough', or",
-    ],
-    ['quik', "there is none of that name. Did you mean 'quick'?"],
-    ['./no/such.json', "expected a profile, got './no/such.json': there is no such file. Give one of 'quick'"],
-    ['./fixtures', "expected a profile, got './fixtures': that is no file."],
+    ['defualt', "expected a profile, got 'defualt': unknown name. Give one of 'quick', 'realistic', 'rough', or"],
+    ['quik', "unknown name. Did you mean 'quick'?"],
+    ['./no/such.json', "expected a profile, got './no/such.json': the file is missing. Give one of 'quick'"],
+    ['./fixtures', "expected a profile, got './fixtures': it is not a file."],
   ])('is rejected when %s is missing', (source, message) => {
     expect(failureOf(() => loadProfile(source)).message).toContain(`Failed to load profile '${source}': `)
     expect(failureOf(() => loadProfile(source)).message).toContain(message)

@@ -67,7 +67,7 @@ describe('tables', () => {
     const first = table.add(new Counter(table.generation, 'a'))
     expect(table.useCount(first)).toBe(1)
     table.remove(first)
-    expect(() => table.read(first)).toThrow('it has left its table')
+    expect(() => table.read(first)).toThrow('it was removed from its table')
     expect(table.add(new Counter(table.generation, 'b'))).toBe(first)
     expect(table.useCount(first)).toBe(2)
   })

@@ -103,7 +103,7 @@ describe('always and never', () => {
       always(async () => (await clock.advance('1m')).events >= 0)
       await clock.advance('1m')
     })
-    expect(moved.message).toMatch(/^Failed to move time in 'check 1 \(always\)': a look must not change/)
+    expect(moved.message).toMatch(/^Failed to move time in 'check 1 \(always\)': a condition must not change/)
   })
 
   test('are put up before time moves', async () => {
@@ -398,7 +398,7 @@ describe('a timeline', () => {
       await clock.advance('10m')
     })
     expect(message).toBe(
-      "at 5m: Failed to move time in 'at 5m': time stands while a step is done. Plan another step for later.",
+      "at 5m: Failed to move time in 'at 5m': time does not move during a step. Plan another step for later.",
     )
   })
 

@@ -135,7 +135,7 @@ describe('run --names', () => {
     expect(error).toMatch(/^Failed to read the names '.*bad\.json':/)
     expect(error).toMatch(message)
     expect((await play({ scenarios: ['story.yaml'], names: 'none.json' })).error).toMatch(
-      /none\.json': there is no such file/,
+      /none\.json': the file is missing/,
     )
   })
 })
@@ -159,7 +159,7 @@ describe('the option of a scenario', () => {
   })
 
   test.each([
-    [', names: ./none.json', /story\.yaml:2:41: the names '.*none\.json': there is no such file/],
+    [', names: ./none.json', /story\.yaml:2:41: the names '.*none\.json': the file is missing/],
     [
       ', names: { paths: { hosted: files } }',
       /story\.yaml:2:41: the names of the world:\n {2}paths\.hosted: 'files' makes/,

@@ -310,7 +310,7 @@ describe('a script that goes astray ends in an error', () => {
   })
 
   test('one that waits for nothing at all', async () => {
-    expect(await failure(() => new Promise<void>(() => {}))).toMatch(/it awaits something that nobody will bring\.$/)
+    expect(await failure(() => new Promise<void>(() => {}))).toMatch(/it awaits something that never comes\.$/)
   })
 
   test('one that moves the clock inside a move of the clock', async () => {

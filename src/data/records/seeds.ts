@@ -1,4 +1,4 @@
-/** The records of what runs at the world's epoch: deployments, files, batches, hosted instances and containers. */
+/** The records of resources at the world's epoch: deployments, files, batches, hosted instances and containers. */
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, HOSTED_STATES, MODEL_TASKS } from './enums.ts'

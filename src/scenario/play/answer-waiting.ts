@@ -154,7 +154,7 @@ function findFrozenContext(): string | undefined {
 }
 
 function describeFrozenTime(name: string): string {
-  return `: it waits for time, and time stands in '${name}'`
+  return `: it waits for time, and time does not move in '${name}'`
 }
 
 function broken(message: string, cause?: unknown): Error {

@@ -1,4 +1,4 @@
-/** Plays a scenario in a world of its own, and returns what became of it. */
+/** Plays a scenario in a world of its own, and returns its result. */
 
 import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'

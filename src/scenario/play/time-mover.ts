@@ -177,8 +177,8 @@ export class TimeMover {
     if (inside && !inside.isOver) {
       const why =
         inside.kind === 'step'
-          ? 'time stands while a step is done. Plan another step for later'
-          : 'a look must not change what it looks at. Move time in the script'
+          ? 'time does not move during a step. Plan another step for later'
+          : 'a condition must not change the world. Move time in the script'
       return Promise.reject(new Error(`Failed to move time in '${inside.name}': ${why}.`))
     }
     this.movesInProgress++

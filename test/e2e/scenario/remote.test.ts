@@ -368,7 +368,7 @@ test('chats that wait for an instance: time is moved for them, until they are an
       const asleep = async () => (await api.listDeployments())[0]!.instances?.running === 0
       await clock.until(asleep, { within: '1h' })
       at('1s', async () =>
-        check(await lost(api.createChatCompletion(ask)), { broken: true, message: /time stands in/ }),
+        check(await lost(api.createChatCompletion(ask)), { broken: true, message: /time does not move in/ }),
       )
       await clock.advance('2s')
 
