@@ -536,7 +536,7 @@ describe('a folder', () => {
     expect(loadFixture(folder).hosted).toEqual([])
   })
 
-  test('without an account is none', () => {
+  test('is invalid without an account', () => {
     rmSync(join(folder, 'account.json'))
     expect(failureOf(() => loadFixture(folder)).message).toContain('account.json: every fixture needs that file')
   })

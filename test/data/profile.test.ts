@@ -295,9 +295,9 @@ describe('loadProfile rejects', () => {
   const DURATION = "expected a duration like '500ms', '90s', '1h30m' or '7d'"
 
   test.each<[string, unknown, string]>([
-    ['a section that is none', { weathr: {} }, "$.weathr: unknown field. Did you mean 'weather'? Rename or remove it."],
+    ['an unknown section', { weathr: {} }, "$.weathr: unknown field. Did you mean 'weather'? Rename or remove it."],
     ['a section of another kind', { limits: 4 }, '$.limits: expected an object, got 4. Fix that value.'],
-    ['a name that is none', { name: 4 }, '$.name: expected a string, got 4. Fix that value.'],
+    ['a name that is not a string', { name: 4 }, '$.name: expected a string, got 4. Fix that value.'],
     ['no object', [], '$: expected an object, got an array. Fix that value.'],
     [
       'an unknown figure',

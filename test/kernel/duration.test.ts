@@ -57,9 +57,9 @@ describe('durations', () => {
       fc.constantFrom('us', 'ms', 's', 'm', 'h', 'd', 'w', 'P', 'T', 'H', 'M', 'S', 'D', 'W', ' ', '\n', '.', '-', 'x'),
       fc.integer({ min: 0, max: 99 }).map(String),
     )
-    const told = fc.array(piece, { maxLength: 7 }).map(pieces => pieces.join(''))
+    const anyText = fc.array(piece, { maxLength: 7 }).map(pieces => pieces.join(''))
     fc.assert(
-      fc.property(told, text => {
+      fc.property(anyText, text => {
         let reason = ''
         try {
           micros(text)

@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step & { in: number }> = fc.oneof(
 )
 
 describe('tables', () => {
-  test('share rows with their forks and never see what another one writes', () => {
+  test('share rows with their forks, and are independent of the writes of forks', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), steps => {
         const tables: { table: Table<Counter>; model: Map<number, number> }[] = [
@@ -103,7 +103,7 @@ describe('layers', () => {
 })
 
 describe('append logs', () => {
-  test('fork after thousands of entries, and each side goes on alone', () => {
+  test('fork after thousands of entries, and each side is independent', () => {
     const log = new AppendLog<number>()
     for (let i = 0; i < 2500; i++) log.push(i)
     const fork = log.fork()

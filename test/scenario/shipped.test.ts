@@ -28,12 +28,12 @@ test.each(files)('%s says what it teaches and what a good client does, and impor
   expect(imported).toEqual(['modelhost-sim/scenario'])
 })
 
-test('docs/incidents.md is what the scenarios say', async () => {
+test('docs/incidents.md equals the page of the scenarios', async () => {
   const written: string[] = []
   const code = await list({ markdown: true }, { out: text => written.push(text), error: text => written.push(text) })
   expect(code).toBe(0)
   const page = readFileSync('docs/incidents.md', 'utf8')
-  expect(page.slice(page.indexOf('\n## ') + 1), 'make it anew: modelhost-sim scenarios --markdown').toBe(
+  expect(page.slice(page.indexOf('\n## ') + 1), 'update it with: modelhost-sim scenarios --markdown').toBe(
     written.join(''),
   )
 })
