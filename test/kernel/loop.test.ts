@@ -69,7 +69,7 @@ describe('advancing', () => {
 })
 
 describe('the clock', () => {
-  test('writes times as the wire does', () => {
+  test('formats times as on the wire', () => {
     const clock = new Clock()
     expect(clock.iso(30_000_000)).toBe('2026-01-01T00:00:30.000000+00:00')
     expect(clock.iso(1)).toBe('2026-01-01T00:00:00.000001+00:00')
