@@ -49,10 +49,12 @@ export function fillModels(fixture: Fixture, count: number, seed: number | strin
 /**
  * Returns the fixture with `count` deployments in all. The existing deployments come first.
  *
- * About half of the new deployments run, on one GPU each, and use at most three quarters of the free on-demand GPUs. The
- * others are stopped, failed or deleted. The account's GPU quotas grow by the used GPUs, so the unused part stays equal.
+ * About half of the new deployments run, on one GPU each, and use at most three quarters of the free on-demand GPUs.
+ * The others are stopped, failed or deleted. The account's GPU quotas grow by the used GPUs, so the unused part stays
+ * equal.
  *
- * @param epochMs epoch of the world in milliseconds since 1970-01-01T00:00:00Z. New deployments are up to 30 days older.
+ * @param epochMs epoch of the world in milliseconds since 1970-01-01T00:00:00Z. New deployments are up to 30 days
+ *   older.
  * @throws RangeError if the fixture has more than `count` already
  * @example
  * fillDeployments(loadFixture('empty'), 10_000, 7).deployments.length // 10000
@@ -296,7 +298,10 @@ function weights({ hub }: Fixture): { repo: string | undefined; bytes: number; p
   return [{ repo: undefined, bytes: 16e9, parameters_b: 8 }]
 }
 
-/** A cautious form of the simulator's rule: 128 KiB of cache a token for 8B, in proportion above, 1,024 tokens a request. */
+/**
+ * A cautious form of the simulator's rule: 128 KiB of cache a token for 8B, in proportion above, 1,024 tokens a
+ * request.
+ */
 function fitsOnGpu(gpu: RealGpu, bytes: number, parameters: number): boolean {
   const cache = BATCH_SIZE * 1024 * 131_072 * Math.max(1, parameters / 8)
   return bytes * 1.05 + 1.5e9 + cache <= GPUS[gpu].memoryBytes * 0.9

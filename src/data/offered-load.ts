@@ -7,7 +7,9 @@ import { formatValue } from '../lib/zod-problems.ts'
 const MAX_RPS = 1e9
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
-/** Latest time of a trace. Its seconds count from the start of the world, so a larger number is probably a Unix time. */
+/**
+ * Latest time of a trace. Its seconds count from the start of the world, so a larger number is probably a Unix time.
+ */
 const MAX_TRACE_LENGTH = 3650 * DAY
 
 const duration = z.string().refine(isDuration, {
@@ -93,8 +95,9 @@ const Ramp = z
   })
 
 /**
- * Rates from CSV (see `parseLoadTrace`). The rate of a line lasts until the next line, and that of the last line for ever.
- * With `repeat` the last line lasts as long as the line before it, and then the trace starts again from its second 0.
+ * Rates from CSV (see `parseLoadTrace`). The rate of a line lasts until the next line, and that of the last line for
+ * ever. With `repeat` the last line lasts as long as the line before it, and then the trace starts again from its
+ * second 0.
  */
 const Trace = z
   .strictObject({
@@ -160,7 +163,8 @@ export class LoadTraceError extends Error {
  * and further columns are ignored.
  *
  * @param name name of the trace in errors, for example its path
- * @throws LoadTraceError for an empty trace, a missing column, an invalid number, a negative rate, times that do not increase
+ * @throws LoadTraceError for an empty trace, a missing column, an invalid number, a negative rate, times that do not
+ *   increase
  * @example parseLoadTrace('seconds,rps\n0,5\n60,8') // [{ at: 0, rps: 5 }, { at: 60_000_000, rps: 8 }]
  */
 export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
@@ -189,8 +193,8 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
 }
 
 /**
- * Returns the period of a trace that repeats. Its last line lasts as long as the line before. The period of a trace of one
- * line is Infinity.
+ * Returns the period of a trace that repeats. Its last line lasts as long as the line before. The period of a trace of
+ * one line is Infinity.
  */
 export function tracePeriod(points: readonly LoadPoint[]): Micros {
   const last = points.at(-1)

@@ -1,6 +1,6 @@
 /**
- * The reference data of one world: the offers of the service and the records of the account. Records are frozen. A write
- * replaces a record, so worlds can share them.
+ * The reference data of one world: the offers of the service and the records of the account. Records are frozen. A
+ * write replaces a record, so worlds can share them.
  */
 import type * as z from 'zod'
 import type { Archive } from '../kernel/archive.ts'
@@ -78,7 +78,10 @@ export class Index<R extends object> {
     return this.#all
   }
 
-  /** Returns the record with this value of the unique field. Undefined: the value is unknown, or the kind has no such field. */
+  /**
+   * Returns the record with this value of the unique field. Undefined: the value is unknown, or the kind has no such
+   * field.
+   */
   getByUnique(value: string): R | undefined {
     const { unique } = this.options
     if (unique === undefined) return undefined
@@ -126,7 +129,10 @@ export class Index<R extends object> {
     return true
   }
 
-  /** Calls the listener after each write to this index, but not to a fork of it. Returns a function that removes the listener. */
+  /**
+   * Calls the listener after each write to this index, but not to a fork of it. Returns a function that removes the
+   * listener.
+   */
   onWrite(listener: IndexListener<R>): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -118,7 +118,10 @@ export class Agenda {
     return slot < 0 ? Number.POSITIVE_INFINITY : this.#heapTime[this.#heapIndex[slot]!]!
   }
 
-  /** Removes the earliest entry and copies it to `time`, `kind`, `subject`, `arg` and `cause`. False: the agenda is empty. */
+  /**
+   * Removes the earliest entry and copies it to `time`, `kind`, `subject`, `arg` and `cause`. False: the agenda is
+   * empty.
+   */
   take(): boolean {
     if (this.#size === 0) return false
     const slot = this.#heapSlot[0]!

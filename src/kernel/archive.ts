@@ -1,8 +1,8 @@
 /**
  * One pass over the state of a part. The same pass writes the state and restores it.
  *
- * A part lists its state once: `this.#funds = archive.value(this.#funds)`. A writer returns its argument. A reader returns
- * the recorded values in the same order. So the two directions cannot differ.
+ * A part lists its state once: `this.#funds = archive.value(this.#funds)`. A writer returns its argument. A reader
+ * returns the recorded values in the same order. So the two directions cannot differ.
  */
 export interface Archive {
   value<T>(current: T): T

@@ -73,8 +73,8 @@ export class Clock {
 }
 
 /**
- * Returns the microseconds from an epoch to a time. The result is NaN for an invalid Date and for a text that is not ISO 8601
- * with an offset.
+ * Returns the microseconds from an epoch to a time. The result is NaN for an invalid Date and for a text that is not
+ * ISO 8601 with an offset.
  *
  * @param epochMs milliseconds since 1970-01-01T00:00:00Z
  * @example elapsedAt('2026-01-01T00:00:01.5Z', DEFAULT_EPOCH_MS) === 1_500_000

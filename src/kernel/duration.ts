@@ -32,7 +32,8 @@ export const DURATION_PATTERN =
 /**
  * Returns the microseconds of a duration.
  *
- * @throws RangeError if it is negative, not finite, longer than 100 years, or of an unknown form. The message lists the forms.
+ * @throws RangeError if it is negative, not finite, longer than 100 years, or of an unknown form. The message lists the
+ *   forms.
  * @example micros('1h30m') === 5_400_000_000
  */
 export function micros(duration: Duration): Micros {

@@ -38,8 +38,9 @@ interface Tally {
 /**
  * The record of the events of one world with their causes. It keeps the newest entries, and a digest of all.
  *
- * The digest: each subject keeps a running hash of its own events (time, kind, id, fields). The digest is the sum of these
- * hashes modulo 2^128. It depends on the order of the events of one subject, but not on the order of the subjects.
+ * The digest: each subject keeps a running hash of its own events (time, kind, id, fields). The digest is the sum of
+ * these hashes modulo 2^128. It depends on the order of the events of one subject, but not on the order of the
+ * subjects.
  */
 export class Journal {
   /** Position of the entry that causes the present events. */

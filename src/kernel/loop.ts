@@ -17,7 +17,9 @@ export class EventCapError extends Error {
   override name = 'EventCapError'
 }
 
-/** Moves the time of one world. Until the target, it takes the earliest entry, sets the clock to its time and fires it. */
+/**
+ * Moves the time of one world. Until the target, it takes the earliest entry, sets the clock to its time and fires it.
+ */
 export class Loop {
   #fired = 0
   #byKind = new Float64Array(64)

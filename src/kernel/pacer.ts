@@ -4,8 +4,8 @@ import type { Micros } from './duration.ts'
 /**
  * Scales real time to a world's time.
  *
- * It returns the time that a world should have reached. The world catches up at its next request. A change of speed or a
- * pause never makes time jump, because each change starts a new base at the present time.
+ * It returns the time that a world should have reached. The world catches up at its next request. A change of speed or
+ * a pause never makes time jump, because each change starts a new base at the present time.
  */
 export class Pacer {
   #speed: number

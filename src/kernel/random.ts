@@ -116,8 +116,8 @@ export class Chance {
 }
 
 /**
- * Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four
- * 32-bit words into `out`, from a counter of four words and a key of two.
+ * Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
+ * four 32-bit words into `out`, from a counter of four words and a key of two.
  */
 export function philox(
   out: Uint32Array,
@@ -162,7 +162,8 @@ function multiplyHigh(a: number, b: number): number {
   return aHigh * bHigh + (middle >>> 16) + (carry >>> 16)
 }
 
-// Math.exp and Math.log may differ in their last bit from engine to engine; these functions use only + − × ÷, which IEEE 754 defines exactly.
+// Math.exp and Math.log may differ in their last bit from engine to engine; these functions use only + − × ÷, which
+// IEEE 754 defines exactly.
 
 const LN2_HIGH = 0.6931471803691238
 const LN2_LOW = 1.9082149292705877e-10
@@ -198,7 +199,10 @@ export function ln(x: number): number {
   return 2 * s * sum + exponent * LN2_LOW + exponent * LN2_HIGH
 }
 
-/** Returns the inverse of the standard normal distribution (Acklam's rational approximation, relative error below 1.15e-9). */
+/**
+ * Returns the inverse of the standard normal distribution (Acklam's rational approximation, relative error below
+ * 1.15e-9).
+ */
 export function normalQuantile(unit: number): number {
   const p = Math.min(Math.max(unit, 1e-15), 1 - 1e-15)
   if (p < 0.02425) return tail(p)

@@ -11,8 +11,8 @@ export type FileSystem = Pick<
 >
 
 /**
- * Writes a temporary file beside the path, and renames it when it is on the disk. A reader of the path gets the complete
- * old file or the complete new file. Only its owner may read it, because it contains tokens.
+ * Writes a temporary file beside the path, and renames it when it is on the disk. A reader of the path gets the
+ * complete old file or the complete new file. Only its owner may read it, because it contains tokens.
  *
  * @throws the error of the file system. Then the old file is unchanged, and the new one is removed.
  */
@@ -57,7 +57,9 @@ export function removeStaleDrafts(path: string, fs: FileSystem = nodeFs): void {
   })
 }
 
-/** Returns the name of a temporary file. It names the file and its writer, so that files of dead writers are recognized. */
+/**
+ * Returns the name of a temporary file. It names the file and its writer, so that files of dead writers are recognized.
+ */
 function draftName(path: string, writer = `${process.pid}-${threadId}`): string {
   return `.${basename(path)}.${hostname().replaceAll(/[^\w-]/g, '_')}.${writer}.tmp`
 }

@@ -1,5 +1,6 @@
 /**
- * Returns the candidate that is most similar to a mistyped word, for "Did you mean …?" in errors. Undefined: none is near.
+ * Returns the candidate that is most similar to a mistyped word, for "Did you mean …?" in errors. Undefined: none is
+ * near.
  *
  * Near is an edit distance (insert, delete, replace, swap of neighbours; case ignored) of up to a third of the word, at
  * least 1 and at most 3. A word of three letters or more also matches if it is the begin of only one candidate.
@@ -27,7 +28,8 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
 }
 
 /**
- * Returns the advice about an unknown word: `Did you mean 'x'?` with the nearest candidate, or the fallback if none is near.
+ * Returns the advice about an unknown word: `Did you mean 'x'?` with the nearest candidate, or the fallback if none is
+ * near.
  *
  * @example formatSuggestion('modles', ['models'], 'Names are models.') // "Did you mean 'models'?"
  */

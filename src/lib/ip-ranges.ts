@@ -1,6 +1,6 @@
 /**
- * IP addresses and CIDR ranges, IPv4 and IPv6, as in `allowed_ips` of a token. Runs in a browser, so without `node:net`.
- * Decision 0015 compares libraries.
+ * IP addresses and CIDR ranges, IPv4 and IPv6, as in `allowed_ips` of a token. Runs in a browser, so without
+ * `node:net`. Decision 0015 compares libraries.
  */
 
 /** An address as its eight 16-bit groups. An IPv4 address is its IPv4-mapped IPv6 address. */
@@ -10,7 +10,8 @@ type Groups = readonly number[]
 const ZONE_ID = /%[\da-z.:-]+$/i
 
 /**
- * Returns whether an address lies in one of the ranges. Zone ids are ignored. An invalid address or range matches nothing.
+ * Returns whether an address lies in one of the ranges. Zone ids are ignored. An invalid address or range matches
+ * nothing.
  *
  * @example isAddressAllowed('203.0.113.7', ['203.0.113.0/24']) // true
  * @example isAddressAllowed('::ffff:10.0.0.1', ['10.0.0.1']) // true

@@ -3,7 +3,9 @@ import * as z from 'zod'
 import { nearestWord } from './did-you-mean.ts'
 import { describeUnknownField } from './known-keys.ts'
 
-/** Option for values that are read once. Otherwise zod compiles a parser for each kind of object, which takes longer. */
+/**
+ * Option for values that are read once. Otherwise zod compiles a parser for each kind of object, which takes longer.
+ */
 export const WITHOUT_JIT = Object.freeze({ jitless: true })
 
 /** A problem of a record: its place, and a text like `expected …, got …. Fix that value.` */
@@ -117,7 +119,10 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return inner
 }
 
-/** Returns the field names of a schema at a path. For a union, they are those of the option of the value's discriminator. */
+/**
+ * Returns the field names of a schema at a path. For a union, they are those of the option of the value's
+ * discriminator.
+ */
 function knownKeysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema
   for (const [depth, step] of path.entries()) {

@@ -12,8 +12,8 @@ import type { Always, Condition, LeadsTo } from './play/temporal-assertions.ts'
 import type { At, Every } from './play/timeline.ts'
 
 /**
- * The options of a scenario: those of `createSimulator` for its world, and its description. A path in `fixtures`, `profile`
- * or `names` that begins with a dot is relative to the script.
+ * The options of a scenario: those of `createSimulator` for its world, and its description. A path in `fixtures`,
+ * `profile` or `names` that begins with a dot is relative to the script.
  */
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
   /** Words for `--tag` and `--filter`. */
@@ -59,7 +59,9 @@ export interface Props {
   readonly api: Client
   /** The virtual clock. Only its moves move time. */
   readonly clock: ScenarioClock
-  /** Commands to the fleet. A command without `await` is also executed, in order, and fails the scenario if it fails. */
+  /**
+   * Commands to the fleet. A command without `await` is also executed, in order, and fails the scenario if it fails.
+   */
   readonly cluster: ScenarioCluster
   /** Fault rules. Like commands to the fleet they are applied in order. */
   readonly faults: ScenarioFaults
@@ -108,8 +110,8 @@ export type Eventually = (
 ) => Promise<void>
 
 /**
- * Compares the number of events since the begin of the scenario with a range, and returns the number. Requests that only
- * read (GET) are no events.
+ * Compares the number of events since the begin of the scenario with a range, and returns the number. Requests that
+ * only read (GET) are no events.
  *
  * @example await countOf('node.crashed', 1)
  * @example await countOf({ kind: 'instance.ready', fields: { deployment: deploy_id } }, '2..')
@@ -145,8 +147,8 @@ export function scenario(title: string, options: ScenarioOptions, play: Play): S
 }
 
 /**
- * Declares a scenario for each row of a table. In the title `$name` is replaced by that field of the row, and `$row` by a
- * row that is no object.
+ * Declares a scenario for each row of a table. In the title `$name` is replaced by that field of the row, and `$row` by
+ * a row that is no object.
  *
  * @param rows the values in which the scenarios differ
  * @throws TypeError for a title with a field that a row does not have

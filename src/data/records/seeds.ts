@@ -7,7 +7,9 @@ import { parseGpuConfig, realGpu } from './gpu-config.ts'
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
 
-/** A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events. */
+/**
+ * A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events.
+ */
 export const DeploymentSeed = z.strictObject({
   deploy_id: z
     .string()

@@ -137,7 +137,9 @@ class Planner {
     return ordered[this.#choose(ordered.length, 0)]!
   }
 
-  /** Returns whether a condition is assumed to hold. Of conditions for different values of one property, one can hold. */
+  /**
+   * Returns whether a condition is assumed to hold. Of conditions for different values of one property, one can hold.
+   */
   #isMet(condition: JsonSchema): boolean {
     const values = Object.entries(propertiesOf(condition)).flatMap(([name, inner]) =>
       typeof inner === 'object' && inner.const !== undefined ? [[name, JSON.stringify(inner.const)] as const] : [],

@@ -8,7 +8,10 @@ export type DrawInteger = (count: number) => number
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const PRINTABLE = `${LETTERS}0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ -_.:/@,+%#!?&=*'()$;~"<>[]{}|^\`\\`
-/** Further ranges of characters to search for members of a class: most scripts, some Chinese, Korean, emoji and invisible characters. */
+/**
+ * Further ranges of characters to search for members of a class: most scripts, some Chinese, Korean, emoji and
+ * invisible characters.
+ */
 const OTHER_RANGES = [
   [0xa1, 0x3000],
   [0x3001, 0x3100],
@@ -41,8 +44,8 @@ export class RegexPattern {
   }
 
   /**
-   * Returns whether a text matches. It follows all paths through the pattern at once, so the time is proportional to the
-   * length of the text times the length of the pattern.
+   * Returns whether a text matches. It follows all paths through the pattern at once, so the time is proportional to
+   * the length of the text times the length of the pattern.
    */
   matches(generate: string): boolean {
     const chars = [...generate]

@@ -223,7 +223,9 @@ function isValidNumber(schema: SchemaObject, value: number): boolean {
   )
 }
 
-/** Returns whether a number is a multiple, by one division as in other validators: 0.14 is then not a multiple of 0.01. */
+/**
+ * Returns whether a number is a multiple, by one division as in other validators: 0.14 is then not a multiple of 0.01.
+ */
 export function isMultiple(value: number, divisor: number): boolean {
   const quotient = value / divisor
   return Number.isInteger(quotient) && Math.abs(quotient) < 1e21

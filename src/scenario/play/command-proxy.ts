@@ -101,7 +101,9 @@ export class CallQueue {
     while (this.#lastCommand !== undefined) await this.#lastCommand
   }
 
-  /** Waits for all calls. Returns the first error that was not awaited. Undefined: every call succeeded or was awaited. */
+  /**
+   * Waits for all calls. Returns the first error that was not awaited. Undefined: every call succeeded or was awaited.
+   */
   async whenIdle(): Promise<UnhandledFailure | undefined> {
     while (this.#openCalls.size > 0) await Promise.all(this.#openCalls)
     return this.#failures.find(({ promise }) => !promise.isObserved)

@@ -51,7 +51,9 @@ export interface ScenarioFaults {
   clear(): Promise<void>
 }
 
-/** One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property. */
+/**
+ * One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property.
+ */
 export interface CommandStep {
   readonly name: string
   readonly args?: readonly unknown[]
@@ -61,8 +63,8 @@ export interface CommandStep {
 export type CommandPath = readonly CommandStep[]
 
 /**
- * Lets time pass for an awaited answer, by at most this span. It may be less: to the next planned step, or to the end of a
- * move in progress.
+ * Lets time pass for an awaited answer, by at most this span. It may be less: to the next planned step, or to the end
+ * of a move in progress.
  */
 export type PassTime = (span: Micros) => Promise<unknown>
 

@@ -82,7 +82,9 @@ function scriptPosition(error: unknown, file: string | undefined): Failure['wher
   return at ? { line: Number(at[1]), column: Number(at[2]) } : undefined
 }
 
-/** Returns the last events of the subjects of a failure: those that it names, else those of the last reads, else all. */
+/**
+ * Returns the last events of the subjects of a failure: those that it names, else those of the last reads, else all.
+ */
 function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
   const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
   const lastRequest = record.findLast(entry => entry.kind === 'request')

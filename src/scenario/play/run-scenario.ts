@@ -17,7 +17,10 @@ import { STUCK_TIMEOUT_MS, withStuckDetection } from './stuck-detection.ts'
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
-  /** Instead of the scenario's own names: the path of a names profile, or the profile itself. Clients of `fetch` use them. */
+  /**
+   * Instead of the scenario's own names: the path of a names profile, or the profile itself. Clients of `fetch` use
+   * them.
+   */
   readonly names?: string | NamesProfile | undefined
   /** Checks the invariants of the world after every event. */
   readonly check?: boolean | undefined
