@@ -81,7 +81,7 @@ export function fillDeployments(
 function checkCount(what: string, present: number, requested: number): void {
   if (Number.isInteger(requested) && requested >= present) return
   throw new RangeError(
-    `Failed to fill ${what}: the fixture has ${present} already, and the requested number is ${requested}. Request ${present} or more.`,
+    `Failed to fill ${what}: the fixture has ${present} already, and the requested number is ${requested}. Choose ${present} or more.`,
   )
 }
 

@@ -31,7 +31,7 @@ describe('bulk models', () => {
 
   test('are rejected when the fixture has more already', () => {
     expect(() => fillModels(world, 46, 7)).toThrow(
-      'Failed to fill models: the fixture has 47 already, and the requested number is 46. Request 47 or more.',
+      'Failed to fill models: the fixture has 47 already, and the requested number is 46. Choose 47 or more.',
     )
   })
 })
