@@ -1,6 +1,6 @@
 /**
- * Drives the fake timers of a test runner in step with a world. Vitest, Jest and sinon install the same clock, and leave it
- * on the functions that they fake.
+ * Drives the fake timers of a test runner in step with a world. Vitest, Jest and sinon install the same clock, and
+ * leave it on the functions that they fake.
  */
 import type { Micros } from '../kernel/duration.ts'
 
@@ -26,8 +26,8 @@ export type TimerStep = 'fired' | 'rested'
 /**
  * The fake timers of a test runner. Every call detects them again, because tests install and remove them in any order.
  *
- * They follow the world's time: from their first detection on, a millisecond of one clock is a millisecond of the other.
- * Setting the system time (`setSystemTime`) moves neither.
+ * They follow the world's time: from their first detection on, a millisecond of one clock is a millisecond of the
+ * other. Setting the system time (`setSystemTime`) moves neither.
  */
 export class FakeTimers {
   #clock: FakeClock | undefined
@@ -131,7 +131,9 @@ export class FakeTimers {
   }
 }
 
-/** Returns the fake clock. A spy around `setTimeout` hides it (`jest.spyOn`), and a test may fake `setInterval` alone. */
+/**
+ * Returns the fake clock. A spy around `setTimeout` hides it (`jest.spyOn`), and a test may fake `setInterval` alone.
+ */
 function findFakeClock(): FakeClock | undefined {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
   return fakeClockOf(setTimeout) ?? fakeClockOf(clearTimeout) ?? fakeClockOf(setInterval) ?? fakeClockOf(clearInterval)

@@ -24,8 +24,8 @@ export class InFlightMonitor {
   readonly #nodeRequests = new NodeRequests()
 
   /**
-   * Wraps the global `fetch`, and wraps it again if it was replaced meanwhile. Returns true if the wrapper is new: calls
-   * that began before are not seen.
+   * Wraps the global `fetch`, and wraps it again if it was replaced meanwhile. Returns true if the wrapper is new:
+   * calls that began before are not seen.
    */
   attach(): boolean {
     const fetch = globalThis.fetch as MonitoredFetch | undefined
@@ -111,8 +111,8 @@ interface NodeRequest {
 }
 
 /**
- * Tracks requests of `node:http` and undici by Node's diagnostics channels, until their answer begins. Outside of Node it
- * tracks nothing.
+ * Tracks requests of `node:http` and undici by Node's diagnostics channels, until their answer begins. Outside of Node
+ * it tracks nothing.
  */
 class NodeRequests {
   activity = 0

@@ -6,8 +6,9 @@ import { assertKnownKeys } from '../lib/known-keys.ts'
 
 export const CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle', 'follow'] as const
 /**
- * How time moves. `manual`: only by moves of the user. `scaled`: with the real clock times a speed. `on-poll`: with each
- * request about something in progress. `idle`: to the next work whenever no request comes. `follow`: with another clock.
+ * How time moves. `manual`: only by moves of the user. `scaled`: with the real clock times a speed. `on-poll`: with
+ * each request about something in progress. `idle`: to the next work whenever no request comes. `follow`: with another
+ * clock.
  */
 export type ClockMode = (typeof CLOCK_MODES)[number]
 

@@ -151,8 +151,8 @@ export class SimulatorClock {
   }
 
   /**
-   * Moves time to the next journal entry or the next sleeping client. With `visible`, an entry counts only if a client can
-   * see its change. If the agenda is empty, `events` of the result is 0. `within` limits the move.
+   * Moves time to the next journal entry or the next sleeping client. With `visible`, an entry counts only if a client
+   * can see its change. If the agenda is empty, `events` of the result is 0. `within` limits the move.
    */
   async next(options: NextOptions = {}): Promise<MoveResult> {
     assertKnownKeys(options, ['visible', 'within'], 'Failed to call clock.next')
@@ -265,8 +265,8 @@ export class SimulatorClock {
   }
 
   /**
-   * Moves an on-poll clock after an answer about a resource in progress: to its next change of status, or by the step of
-   * the mode. Without such a change the time stays.
+   * Moves an on-poll clock after an answer about a resource in progress: to its next change of status, or by the step
+   * of the mode. Without such a change the time stays.
    */
   async onPolled(polled: PolledResource): Promise<void> {
     const { drive, holds, host } = this.#time
@@ -302,7 +302,9 @@ export class SimulatorClock {
     this.#time.fire(due)
   }
 
-  /** Ends a sliced move early, at its present time. A server that closes calls it, so that the client gets an answer. */
+  /**
+   * Ends a sliced move early, at its present time. A server that closes calls it, so that the client gets an answer.
+   */
   interrupt(): void {
     this.#slicedMoves.interrupt()
   }
@@ -332,7 +334,9 @@ export class SimulatorClock {
     this.#idleJumps.schedule()
   }
 
-  /** Rejects the current manual move with an error when the move is complete. Without such a move the error is uncaught. */
+  /**
+   * Rejects the current manual move with an error when the move is complete. Without such a move the error is uncaught.
+   */
   fail(error: unknown): void {
     this.#moves.fail(error)
   }

@@ -1,4 +1,7 @@
-/** The time of one world: the present time by the mode of its clock, the sleepers, and moves without waiting for clients. */
+/**
+ * The time of one world: the present time by the mode of its clock, the sleepers, and moves without waiting for
+ * clients.
+ */
 
 import { MAX_WORLD_AGE } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'

@@ -1,5 +1,5 @@
 /**
- * Bulk records for large worlds, made with faker from the world's seed. Loading faker costs more than loading a
+ * Creates bulk records for large worlds, with faker and the world's seed. To load faker takes longer than to load a
  * fixture, so this module is imported only on demand.
  */
 import type { Faker } from '@faker-js/faker'
@@ -17,18 +17,18 @@ import type { DeploymentSeed } from './records/seeds.ts'
 
 type RealGpu = Exclude<GpuType, 'other'>
 
-/** The limit of a GPU type that an account does not name. */
+/** The quota of a GPU type that an account does not name. */
 const DEFAULT_GPU_LIMIT = 4
-/** Concurrent requests of a bulk deployment: few, so that the cache of an 8B model fits beside it on small cards. */
+/** Concurrent requests of a bulk deployment. Few, so that an 8B model and its cache fit on small GPUs. */
 const BATCH_SIZE = 16
 const DAY_MS = 86_400_000
 
 /**
- * The fixture with `count` catalog models in all, and hardware for each; those it has come first and stay.
+ * Returns the fixture with `count` catalog models in all, and hardware for each. The existing models come first.
  *
- * A model depends on the seed and its position only: more of them leave the first ones as they are.
+ * A model depends only on the seed and its position. A larger `count` does not change the first models.
  *
- * @throws RangeError when the fixture has more than `count` already
+ * @throws RangeError if the fixture has more than `count` already
  * @example
  * fillModels(loadFixture('default'), 1_000, 7).models.length // 1000
  */
@@ -47,14 +47,15 @@ export function fillModels(fixture: Fixture, count: number, seed: number | strin
 }
 
 /**
- * The fixture with `count` deployments in all; those it has come first and stay.
+ * Returns the fixture with `count` deployments in all. The existing deployments come first.
  *
- * About half of the new ones run, on one GPU each, as long as three quarters of the on-demand GPUs that the fixture
- * leaves free last; the others are stopped, failed or deleted. The account's GPU limits grow by what runs, so as much
- * of each is unused as before.
+ * About half of the new deployments run, on one GPU each, and use at most three quarters of the free on-demand GPUs.
+ * The others are stopped, failed or deleted. The account's GPU quotas grow by the used GPUs, so the unused part stays
+ * equal.
  *
- * @param epochMs When the world begins, in milliseconds since the Unix epoch: the new ones are up to 30 days older.
- * @throws RangeError when the fixture has more than `count` already
+ * @param epochMs epoch of the world in milliseconds since 1970-01-01T00:00:00Z. New deployments are up to 30 days
+ *   older.
+ * @throws RangeError if the fixture has more than `count` already
  * @example
  * fillDeployments(loadFixture('empty'), 10_000, 7).deployments.length // 10000
  */
@@ -80,11 +81,11 @@ export function fillDeployments(
 function checkCount(what: string, present: number, requested: number): void {
   if (Number.isInteger(requested) && requested >= present) return
   throw new RangeError(
-    `Failed to fill ${what}: the fixture has ${present}, asked for ${requested} in all. Ask for ${present} or more.`,
+    `Failed to fill ${what}: the fixture has ${present} already, and the requested number is ${requested}. Choose ${present} or more.`,
   )
 }
 
-/** A faker of its own, whose chance is a function of the seed and of the record it is turned to. */
+/** A faker whose random numbers depend only on the seed and the current record. */
 class SeededFaker {
   readonly faker: Faker
   readonly chance: Chance
@@ -95,7 +96,7 @@ class SeededFaker {
     const fakerPurpose = purpose('faker')
     this.chance = new Chance(seed)
     this.#key = this.chance.key('bulk', '')
-    // The package's entry point loads every language; the English one brings the class along.
+    // The entry point of the package loads every language. The module of English exports the class too.
     const FakerClass = english.constructor as typeof Faker
     const next = () => this.chance.unit(this.#key, fakerPurpose, this.#drawCount++)
     this.faker = new FakerClass({ locale: english.rawDefinitions, randomizer: { next, seed: () => {} } })
@@ -173,7 +174,7 @@ function bulkModel(source: SeededFaker, key: EntityKey, takenNames: Set<string>)
   return [model, entry]
 }
 
-/** The smallest card that holds this many GB with a tenth to spare. */
+/** Returns the smallest GPU that holds this many GB and has a tenth left. */
 function smallestFittingGpu(gigabytes: number): RealGpu {
   const cards = Object.entries(GPUS) as [RealGpu, GpuSpec][]
   return cards.find(([, { memoryBytes }]) => gigabytes <= (memoryBytes / 1e9) * 0.9)?.[0] ?? 'B300-270GB'
@@ -222,13 +223,13 @@ function bulkDeployment(
   }
 }
 
-/** Weights and a card that one instance fits on; without a repository the weights go by the deployment's name. */
+/** Weights, and a GPU on which one instance fits. Without a repository the weights have the deployment's name. */
 interface GpuWeightsPair {
   gpu: RealGpu
   repo: string | undefined
 }
 
-/** What of the fleet is free, and what the account holds of it. */
+/** The free GPUs of the fleet, and the GPUs that the account holds. */
 class FleetCapacity {
   readonly #fixture: Fixture
   readonly #pairings: GpuWeightsPair[]
@@ -279,7 +280,7 @@ class FleetCapacity {
     return { pairing, status: 'running' }
   }
 
-  /** Limits that leave as much unused as there was. */
+  /** Returns quotas whose unused part is as large as before. */
   gpuLimits(): Partial<Record<RealGpu, number>> {
     const limits: Partial<Record<RealGpu, number>> = {}
     for (const [gpu, added] of this.#addedGpus) {
@@ -297,7 +298,10 @@ function weights({ hub }: Fixture): { repo: string | undefined; bytes: number; p
   return [{ repo: undefined, bytes: 16e9, parameters_b: 8 }]
 }
 
-/** A cautious form of the simulator's own rule: 128 KiB of cache a token for 8B, in proportion above, 1,024 tokens a request. */
+/**
+ * A cautious form of the simulator's rule: 128 KiB of cache a token for 8B, in proportion above, 1,024 tokens a
+ * request.
+ */
 function fitsOnGpu(gpu: RealGpu, bytes: number, parameters: number): boolean {
   const cache = BATCH_SIZE * 1024 * 131_072 * Math.max(1, parameters / 8)
   return bytes * 1.05 + 1.5e9 + cache <= GPUS[gpu].memoryBytes * 0.9

@@ -223,7 +223,10 @@ export class CollectionSync<R extends object> {
     this.#onRowAdded(key)
   }
 
-  /** Copies an update of a user to the index. The hook runs once for each changed field, each time with the whole new row. */
+  /**
+   * Copies an update of a user to the index. The hook runs once for each changed field, each time with the whole new
+   * row.
+   */
   #onUpdate(before: Row, after: Row, path: readonly PropertyKey[]): void {
     if (path[0] === this.#relation?.field) return
     const key = this.#keyOf(before)

@@ -1,13 +1,15 @@
-/** Offered load as data: how many requests/s a deployment is asked for, and of what size. */
+/** Offered load as data: the rate of requests to a deployment, and their size. */
 import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
 import { formatValue } from '../lib/zod-problems.ts'
 
-/** The most requests/s a load offers: beyond any service, and sums over a century stay finite. */
+/** Highest rate of a load in requests/s. No service is that fast, and sums over a century stay finite. */
 const MAX_RPS = 1e9
-/** A wave, a burst or a trace comes back at most this often. */
+/** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
-/** The seconds of a trace count from the start of the world; what lies beyond was meant as a date. */
+/**
+ * Latest time of a trace. Its seconds count from the start of the world, so a larger number is probably a Unix time.
+ */
 const MAX_TRACE_LENGTH = 3650 * DAY
 
 const duration = z.string().refine(isDuration, {
@@ -23,10 +25,10 @@ const sizes = {
   output_tokens: z.number().min(1).max(1_000_000).default(200),
 }
 
-/** The same rate for ever. */
+/** A constant rate. */
 const Constant = z.strictObject({ kind: z.literal('constant'), rps, ...sizes })
 
-/** Rates that hold from a moment on until the next step; nothing before the first, the last for ever. */
+/** Rates from a time until the next step. Before the first step the rate is 0, and the last step never ends. */
 const Steps = z
   .strictObject({
     kind: z.literal('steps'),
@@ -59,7 +61,7 @@ const Wave = z
     if (micros(peak_at) > micros(period)) addIssue(context, ['peak_at'], `at most period, '${period}'`)
   })
 
-/** `peak` for `lasts`, once in each stretch of `every`; `base` otherwise. */
+/** `peak` for `lasts`, once in each period of `every`. Otherwise `base`. */
 const Burst = z
   .strictObject({
     kind: z.literal('burst'),
@@ -67,7 +69,7 @@ const Burst = z
     peak: rps,
     every: duration,
     lasts: duration,
-    /** How freely a burst moves within its stretch: 1 anywhere, drawn from the seed; 0 always in the middle. */
+    /** How far a burst moves within its period. 1: anywhere, by the seed. 0: always in the middle. */
     jitter: z.number().min(0).max(1).default(1),
     ...sizes,
   })
@@ -78,7 +80,7 @@ const Burst = z
     if (micros(lasts) > micros(every)) addIssue(context, ['lasts'], `at most every, '${every}'`)
   })
 
-/** The rate `from` until `start`, then a straight line to the rate `to` at `end`, which holds for ever. */
+/** The rate `from` until `start`, then a straight line to the rate `to` at `end`, which never ends. */
 const Ramp = z
   .strictObject({
     kind: z.literal('ramp'),
@@ -93,13 +95,14 @@ const Ramp = z
   })
 
 /**
- * Rates read from CSV (see `parseLoadTrace`): each line's holds until the next line. The last line's holds for ever, or
- * with `repeat` for as long as the line before it, after which the trace starts over from its second 0.
+ * Rates from CSV (see `parseLoadTrace`). The rate of a line lasts until the next line, and that of the last line for
+ * ever. With `repeat` the last line lasts as long as the line before it, and then the trace starts again from its
+ * second 0.
  */
 const Trace = z
   .strictObject({
     kind: z.literal('trace'),
-    /** Path of the CSV below the fixture's folder; the loader of fixtures puts its content into `text`. */
+    /** Path of the CSV below the fixture's folder. The loader of fixtures copies its content to `text`. */
     path: z.string().min(1).optional(),
     text: z.string().optional(),
     repeat: z.boolean().default(false),
@@ -122,7 +125,7 @@ const Trace = z
   })
 
 /**
- * The load a deployment is offered. Times are counted from the start of the world, rates in requests/s.
+ * The load that is offered to a deployment. Times count from the start of the world. Rates are in requests/s.
  *
  * @example OfferedLoad.parse({ kind: 'wave', low: 2, high: 40 }) // peaks at 14:00, 500 tokens in and 200 out
  * @example OfferedLoad.parse({ kind: 'steps', steps: [{ at: '0s', rps: 5 }, { at: '1h', rps: 50 }] })
@@ -132,19 +135,19 @@ export type OfferedLoad = z.infer<typeof OfferedLoad>
 /** An offered load as a user writes it: defaults may be left out. */
 export type OfferedLoadInput = z.input<typeof OfferedLoad>
 
-/** From this moment on, this rate. */
+/** A rate from a time on. */
 export interface LoadPoint {
   readonly at: Micros
   readonly rps: number
 }
 
-/** A trace that makes no sense; the message names the trace, the line and what to do. */
+/** An invalid trace. The message names the trace, the line and the remedy. */
 export class LoadTraceError extends Error {
   override readonly name = 'LoadTraceError'
   /** Counted from 1. */
   readonly line: number
   readonly reason: string
-  /** What to do about it. */
+  /** The remedy. */
   readonly advice: string
 
   constructor(trace: string | undefined, line: number, reason: string, advice: string) {
@@ -156,11 +159,12 @@ export class LoadTraceError extends Error {
 }
 
 /**
- * Reads a trace of load: CSV of two columns, seconds since the start of the world and requests/s. A first line of words
- * is a header, empty lines and further columns are skipped.
+ * Reads a trace of load: CSV of two columns, seconds since the start of the world and requests/s. A header, empty lines
+ * and further columns are ignored.
  *
- * @param name Names the trace in errors, its path for instance.
- * @throws LoadTraceError on an empty trace, too few columns, what is no number, a negative rate, times that do not increase
+ * @param name name of the trace in errors, for example its path
+ * @throws LoadTraceError for an empty trace, a missing column, an invalid number, a negative rate, times that do not
+ *   increase
  * @example parseLoadTrace('seconds,rps\n0,5\n60,8') // [{ at: 0, rps: 5 }, { at: 60_000_000, rps: 8 }]
  */
 export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
@@ -189,8 +193,8 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
 }
 
 /**
- * After how long a trace starts over where it repeats: its last line lasts as long as the one before. Infinity for a trace
- * of one line, which says the same for ever.
+ * Returns the period of a trace that repeats. Its last line lasts as long as the line before. The period of a trace of
+ * one line is Infinity.
  */
 export function tracePeriod(points: readonly LoadPoint[]): Micros {
   const last = points.at(-1)

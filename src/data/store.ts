@@ -1,6 +1,6 @@
 /**
- * The reference data of one world: what the service offers and what the account was given. Records are frozen and
- * replaced, never edited, so worlds share them.
+ * The reference data of one world: the offers of the service and the records of the account. Records are frozen. A
+ * write replaces a record, so worlds can share them.
  */
 import type * as z from 'zod'
 import type { Archive } from '../kernel/archive.ts'
@@ -11,34 +11,34 @@ import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchem
 import type { ModelTask, VariantKey } from './records/enums.ts'
 import type { Fixture } from './records/fixture.ts'
 
-/** A change of an index, reported after the change. `record` is the new record; undefined after a delete. */
+/** A change of an index, reported after the change. `record` is the new record. After a delete it is undefined. */
 export interface IndexWrite<R> {
   action: 'create' | 'update' | 'delete'
   key: string
   record: R | undefined
-  /** Who wrote, as handed to `put` or `delete`: a listener leaves out what it wrote itself. */
+  /** The `origin` argument of `put` or `delete`. A listener uses it to ignore its own writes. */
   origin: unknown
 }
 
 export type IndexListener<R> = (write: IndexWrite<R>) => void
 
-/** What an index holds: the word for one record, its schema, and what it is found by. */
+/** The kind of an index: the word for one record, its schema, its key and its unique field. */
 export interface IndexOptions<R> {
   /** The word for one record in errors, e.g. `voice`. */
   kind: string
   schema: z.ZodType<R>
   keyOf: (record: R) => string
-  /** A second value that no two records share. */
+  /** A second field whose value is unique. */
   unique?: { field: string; of: (record: R) => string }
 }
 
-/** A record or a key that an index cannot take. */
+/** A record or a key that an index rejects. */
 export class IndexError extends Error {
   override readonly name = 'IndexError'
 }
 
 /**
- * Frozen records of one kind by key, in the order they came.
+ * Frozen records of one kind by key, in the order of arrival.
  *
  * @example
  * const voices = new Index({ kind: 'voice', schema: Voice, keyOf: voice => voice.voice_id }, fixture.voices)
@@ -53,7 +53,7 @@ export class Index<R extends object> {
   #byUnique: { of: readonly R[]; records: Map<string, R> } | undefined
   readonly #listeners = new Set<IndexListener<R>>()
 
-  /** @param records Records that already passed the schema; they are frozen here. */
+  /** @param records records that already match the schema. The constructor freezes them. */
   constructor(options: IndexOptions<R>, records: Iterable<R> = []) {
     this.options = options
     this.#records = new Map()
@@ -72,13 +72,16 @@ export class Index<R extends object> {
     return this.#records.has(key)
   }
 
-  /** Every record in the order of arrival: the same array until the next write. */
+  /** Returns every record in the order of arrival. The array is the same until the next write. */
   all(): readonly R[] {
     this.#all ??= Object.freeze([...this.#records.values()])
     return this.#all
   }
 
-  /** The record with this value of the kind's second unique field; undefined where the kind has none. */
+  /**
+   * Returns the record with this value of the unique field. Undefined: the value is unknown, or the kind has no such
+   * field.
+   */
   getByUnique(value: string): R | undefined {
     const { unique } = this.options
     if (unique === undefined) return undefined
@@ -90,10 +93,10 @@ export class Index<R extends object> {
   }
 
   /**
-   * Adds a record, or replaces the one with its key, and returns it as stored: checked, completed, frozen.
+   * Adds a record, or replaces the record with its key. Returns the stored record: checked, completed, frozen.
    *
-   * @param origin Handed on to the listeners.
-   * @throws IndexError when the schema refuses it, or another record has its unique value; nothing has changed then
+   * @param origin passed to the listeners
+   * @throws IndexError without a change, if the record does not match the schema or another record has its unique value
    */
   put(record: R, origin?: unknown): R {
     const { kind, schema, keyOf, unique } = this.options
@@ -126,7 +129,10 @@ export class Index<R extends object> {
     return true
   }
 
-  /** Calls the listener after each write to this index (never to a fork of it). Returns what takes it off again. */
+  /**
+   * Calls the listener after each write to this index, but not to a fork of it. Returns a function that removes the
+   * listener.
+   */
   onWrite(listener: IndexListener<R>): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -140,7 +146,7 @@ export class Index<R extends object> {
     this.#byUnique = undefined
   }
 
-  /** An independent index with the same records, without the listeners: O(1), either side copies before it writes. */
+  /** Returns an independent index with the same records and no listeners. O(1): either side copies before it writes. */
   fork(): Index<R> {
     const fork = new Index(this.options)
     fork.#records = this.#records
@@ -166,13 +172,13 @@ export class Index<R extends object> {
   }
 }
 
-/** The key of a model schema in `store.schemas`. */
+/** Returns the key of a model schema in `store.schemas`. */
 export function schemaKey(type: ModelTask, variant: VariantKey): string {
   return `${type} ${variant}`
 }
 
 /**
- * The reference data of one world behind indexes.
+ * The reference data of one world in indexes.
  *
  * @example
  * const store = new Store(loadFixture('default'))
@@ -197,7 +203,7 @@ export class Store {
   readonly voices: Index<Voice>
   #variants: { of: readonly ModelSchema[]; byType: Map<ModelTask, readonly VariantKey[]> } | undefined
 
-  /** @param origin A loaded fixture, or the store to fork. */
+  /** @param origin a loaded fixture, or the store to fork */
   constructor(origin: Fixture | Store) {
     this.#account = deepFreeze(origin.account)
     if (origin instanceof Store) {
@@ -222,7 +228,7 @@ export class Store {
     this.voices = new Index(VOICES, origin.voices)
   }
 
-  /** As the fixture has it: funds, limits and top-up as of the epoch. */
+  /** The account of the fixture, with funds, GPU quotas and top-up at the epoch. */
   get account(): Readonly<Account> {
     return this.#account
   }
@@ -248,12 +254,12 @@ export class Store {
     return this.tokens.getByUnique(value)
   }
 
-  /** The schema of a variant for models of a type; undefined when that type does not offer it. */
+  /** Returns the schema of a variant for models of a type. Undefined: the type does not offer it. */
   schema(type: ModelTask, variant: VariantKey): ModelSchema | undefined {
     return this.schemas.get(schemaKey(type, variant))
   }
 
-  /** The variants that models of a type offer, in the order of the fixture. */
+  /** Returns the variants that models of a type offer, in the order of the fixture. */
   variantsOf(type: ModelTask): readonly VariantKey[] {
     const all = this.schemas.all()
     if (this.#variants?.of !== all) {
@@ -268,7 +274,7 @@ export class Store {
     return this.#variants.byType.get(type) ?? []
   }
 
-  /** An independent store with the same records: O(1), either side copies an index before it writes to it. */
+  /** Returns an independent store with the same records. O(1): either side copies an index before it writes to it. */
   fork(): Store {
     return new Store(this)
   }

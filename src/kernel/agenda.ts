@@ -1,27 +1,27 @@
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 
-/** Order at one instant: what ends comes before what breaks, that before controllers, observers last. */
+/** Order of events at one time: ends, then failures, then controllers, then observers. */
 export const PRIORITY = { completion: 0, failure: 1, controller: 2, observer: 3 } as const
 export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY]
 
-/** Names an entry of the agenda for `cancel`; 0 names none. */
+/** Identifies an entry of the agenda for `cancel`. 0: no entry. */
 export type EntryHandle = number
 
 const SLOT_BITS = 2 ** 24
 const CLASS_STEP = 2 ** 48
-/** The most entries an agenda holds. */
+/** Most entries of an agenda. */
 export const MAX_AGENDA_ENTRIES = 10_000_000
 
 /**
- * What is going to happen, in order of time, class, serial: a 4-ary heap over typed arrays.
+ * The scheduled events in the order of time, class and serial number: a 4-ary heap over typed arrays.
  *
  * An entry is plain data: a kind, the ordinal of its subject, one number, and the journal entry that caused it. So the
  * agenda can be printed, copied and cancelled. A 4-ary heap over typed arrays holds 6.4 M events/s at 10,000 live
  * entries where an object heap holds 3.6 M (`npm run bench kernel`).
  */
 export class Agenda {
-  /** The entry that `take` took last. */
+  /** The entry of the last `take`. */
   time: Micros = 0
   kind = 0
   subject = 0
@@ -60,12 +60,12 @@ export class Agenda {
     return this.#size
   }
 
-  /** The time of the earliest entry; Infinity if the agenda is empty. */
+  /** The time of the earliest entry. Infinity: the agenda is empty. */
   get nextTime(): Micros {
     return this.#size > 0 ? this.#heapTime[0]! : Number.POSITIVE_INFINITY
   }
 
-  /** The time of the earliest entry whose kind is wanted; Infinity without such an entry. Looks at every entry. */
+  /** Returns the time of the earliest entry of a wanted kind, or Infinity without such an entry. Reads every entry. */
   nextTimeMatching(matches: (kind: number) => boolean): Micros {
     let earliest = Number.POSITIVE_INFINITY
     for (let place = 0; place < this.#size; place++) {
@@ -75,7 +75,7 @@ export class Agenda {
     return earliest
   }
 
-  /** Adds an entry and names it. */
+  /** Adds an entry. Returns its identifier. */
   schedule(time: Micros, priority: Priority, kind: number, subject: number, arg = 0, cause = 0): EntryHandle {
     let slot: number
     if (this.#freeCount > 0) slot = this.#free[--this.#freeCount]!
@@ -93,7 +93,7 @@ export class Agenda {
     return use * SLOT_BITS + slot + 1
   }
 
-  /** Takes an entry out before its time. False when it has happened or was cancelled before. */
+  /** Removes an entry before its time. False: it has fired or was cancelled before. */
   cancel(handle: EntryHandle): boolean {
     const slot = this.#slotOf(handle)
     if (slot < 0) return false
@@ -112,13 +112,16 @@ export class Agenda {
     return true
   }
 
-  /** When an entry is due; Infinity when it has happened or was cancelled. */
+  /** Returns the time of an entry. Infinity: it has fired or was cancelled. */
   timeOf(handle: EntryHandle): Micros {
     const slot = this.#slotOf(handle)
     return slot < 0 ? Number.POSITIVE_INFINITY : this.#heapTime[this.#heapIndex[slot]!]!
   }
 
-  /** Takes the earliest entry out and shows it in `time`, `kind`, `subject`, `arg` and `cause`. False if the agenda is empty. */
+  /**
+   * Removes the earliest entry and copies it to `time`, `kind`, `subject`, `arg` and `cause`. False: the agenda is
+   * empty.
+   */
   take(): boolean {
     if (this.#size === 0) return false
     const slot = this.#heapSlot[0]!
@@ -133,7 +136,7 @@ export class Agenda {
     return true
   }
 
-  /** Every entry in the order in which it will happen, for looking at. */
+  /** Returns every entry in the order of firing, for reports. */
   entries(): { time: Micros; kind: number; subject: number; arg: number }[] {
     const places = Array.from({ length: this.#size }, (_, place) => place)
     places.sort((a, b) => this.#heapTime[a]! - this.#heapTime[b]! || this.#heapKey[a]! - this.#heapKey[b]!)
@@ -148,7 +151,7 @@ export class Agenda {
     })
   }
 
-  /** What a snapshot has of it: the slots that were ever used, and not the room beyond. */
+  /** Archives the slots that were ever used, without the free capacity. */
   archive(archive: Archive): void {
     this.#size = archive.value(this.#size)
     this.#serial = archive.value(this.#serial)
@@ -257,7 +260,9 @@ export class Agenda {
   #grow(): void {
     const capacity = Math.max(64, this.#heapTime.length * 2)
     if (this.#heapTime.length >= MAX_AGENDA_ENTRIES) {
-      throw new RangeError(`Failed to plan an event: the agenda holds ${this.#size} entries. Make the world smaller.`)
+      throw new RangeError(
+        `Failed to schedule an event: the agenda holds ${this.#size} entries. Make the world smaller.`,
+      )
     }
     const widen = <A extends Float64Array | Int32Array | Uint16Array>(make: new (length: number) => A, old: A): A => {
       const array = new make(capacity)

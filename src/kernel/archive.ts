@@ -1,14 +1,14 @@
 /**
- * One pass over the state of something, the same for writing it down and for putting it back.
+ * One pass over the state of a part. The same pass writes the state and restores it.
  *
- * A part with state lists it once: `this.#funds = archive.value(this.#funds)`. A tape that records hands back what
- * it was given; one that plays hands out, in the same order, what was recorded. So the two directions can not differ.
+ * A part lists its state once: `this.#funds = archive.value(this.#funds)`. A writer returns its argument. A reader
+ * returns the recorded values in the same order. So the two directions cannot differ.
  */
 export interface Archive {
   value<T>(current: T): T
 }
 
-/** Writes down. What it holds afterwards is the state itself, not a copy of it. */
+/** Records values. They are the state itself and not a copy of it. */
 export class ArchiveWriter implements Archive {
   readonly values: unknown[] = []
 
@@ -18,7 +18,7 @@ export class ArchiveWriter implements Archive {
   }
 }
 
-/** Puts back. */
+/** Returns recorded values. */
 export class ArchiveReader implements Archive {
   readonly #values: readonly unknown[]
   #position = 0
@@ -28,14 +28,13 @@ export class ArchiveReader implements Archive {
   }
 
   value<T>(_current: T): T {
-    if (this.#position === this.#values.length)
-      throw new Error('Failed to play a tape: it is shorter than what it is for.')
+    if (this.#position === this.#values.length) throw new Error('Failed to read an archive: it has too few values.')
     return this.#values[this.#position++] as T
   }
 
-  /** Throws when something is left on it: then it was recorded from something else. */
+  /** Throws if values are left over, because then another kind of part was recorded. */
   assertEnd(): void {
     if (this.#position === this.#values.length) return
-    throw new Error(`Failed to play a tape: ${this.#values.length - this.#position} values are left over.`)
+    throw new Error(`Failed to read an archive: ${this.#values.length - this.#position} values are left over.`)
   }
 }

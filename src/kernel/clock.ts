@@ -1,10 +1,10 @@
 import type { Archive } from './archive.ts'
 import { DAY, type Micros } from './duration.ts'
 
-/** The default epoch of a world: 2026-01-01T00:00:00Z. It never is the current real time. */
+/** Default epoch of a world: 2026-01-01T00:00:00Z. It does not depend on the real time. */
 export const DEFAULT_EPOCH_MS = 1_767_225_600_000
 
-/** How far the clock of a world tells: 200 years, well within what an integer holds of microseconds. */
+/** Latest time of a world: 200 years after its epoch. Its microseconds are a safe integer. */
 export const MAX_WORLD_AGE: Micros = 200 * 365 * DAY
 
 /**
@@ -36,12 +36,12 @@ export class Clock {
     this.#now = time
   }
 
-  /** Integer Unix seconds of a moment, floored. */
+  /** Returns the integer Unix seconds of a time, rounded down. */
   unix(at: Micros = this.#now): number {
     return Math.floor((this.epochMs * 1000 + at) / 1_000_000)
   }
 
-  /** ISO 8601 with microseconds and offset, the wire's form of a time. */
+  /** Returns a time in the format of the wire: ISO 8601 with microseconds and offset. */
   iso(at: Micros = this.#now): string {
     if (at !== this.#cachedIsoAt) {
       const total = this.epochMs * 1000 + at
@@ -53,7 +53,7 @@ export class Clock {
     return this.#cachedIso
   }
 
-  /** Microseconds since the epoch of the world, of integer Unix seconds. */
+  /** Returns microseconds since the epoch of the world for integer Unix seconds. */
   fromUnix(seconds: number): Micros {
     return seconds * 1_000_000 - this.epochMs * 1000
   }
@@ -73,8 +73,8 @@ export class Clock {
 }
 
 /**
- * Returns the microseconds from an epoch to a time. The result is NaN for an invalid Date and for a text that is not ISO 8601
- * with an offset.
+ * Returns the microseconds from an epoch to a time. The result is NaN for an invalid Date and for a text that is not
+ * ISO 8601 with an offset.
  *
  * @param epochMs milliseconds since 1970-01-01T00:00:00Z
  * @example elapsedAt('2026-01-01T00:00:01.5Z', DEFAULT_EPOCH_MS) === 1_500_000

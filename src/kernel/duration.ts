@@ -1,7 +1,7 @@
-/** A length of time as a user writes it: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
+/** A duration in the form of the user: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
 export type Duration = string | number
 
-/** Integer microseconds: the simulation's only unit of time. */
+/** Integer microseconds, the only unit of time in the simulation. */
 export type Micros = number
 
 export const SECOND: Micros = 1_000_000
@@ -24,15 +24,16 @@ const ISO =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 
 const NUMBER = '\\d+(?:\\.\\d+)?'
-/** The texts that are a duration, as the source of a pattern for JSON Schema; their 100 years at most it cannot say. */
+/** Source of the pattern of durations for JSON Schema. It cannot express the limit of 100 years. */
 export const DURATION_PATTERN =
   `^\\s*(?:(?:${NUMBER}(?:us|ms|s|m|h|d|w) *)+|P(?=\\d|T\\d)(?:${NUMBER}W)?(?:${NUMBER}D)?` +
   `(?:T(?:${NUMBER}H)?(?:${NUMBER}M)?(?:${NUMBER}S)?)?)\\s*$`
 
 /**
- * Microseconds of a duration.
+ * Returns the microseconds of a duration.
  *
- * @throws RangeError when it is negative, not finite, longer than 100 years, or of no known form; the message lists the forms.
+ * @throws RangeError if it is negative, not finite, longer than 100 years, or of an unknown form. The message lists the
+ *   forms.
  * @example micros('1h30m') === 5_400_000_000
  */
 export function micros(duration: Duration): Micros {
@@ -83,7 +84,7 @@ function parse(text: string): Micros | undefined {
   return at === 0 ? undefined : total
 }
 
-/** A duration for people: the two largest units that count, as in `2h 5m`. */
+/** Formats a duration for people: its two largest units, as in `2h 5m`. */
 export function formatDuration(duration: Micros): string {
   if (duration < 1000) return `${duration}us`
   if (duration < SECOND) return `${Math.round(duration / 1000)}ms`

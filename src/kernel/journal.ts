@@ -3,7 +3,7 @@ import type { Micros } from './duration.ts'
 import { hash32 } from './random.ts'
 import type { Row } from './table.ts'
 
-/** What an event carries, for people and traces. */
+/** The fields of an event, for people and traces. */
 export type EntryFields = Readonly<Record<string, string | number | boolean | null>>
 
 /** An entry of the journal: an event of a subject, or a request. */
@@ -14,14 +14,14 @@ export interface Entry {
   readonly time: Micros
   /** Past tense, as in `instance.ready`; `request` for a request. */
   readonly kind: string
-  /** Wire id or name of the thing; method and path of a request. */
+  /** Wire id or name of the subject, or method and path of a request. */
   readonly subject: string
-  /** The entry that caused this one; 0 when the world began with it. */
+  /** Position of the entry that caused this one. 0: the world began with it. */
   readonly cause: number
   readonly fields: EntryFields | undefined
 }
 
-/** A request's entry: its outcome is known only when it is over. */
+/** The entry of a request. Its outcome is known when the request has ended. */
 export interface RequestEntry extends Entry {
   readonly kind: 'request'
   readonly fields: { operation: string; status: number }
@@ -29,25 +29,26 @@ export interface RequestEntry extends Entry {
 
 const fieldHashes = createHashCache()
 
-/** How often a kind of event has happened, and its hash, so that both are one look-up. */
+/** The count of a kind of event and the hash of its name, so that both need one look-up. */
 interface Tally {
   readonly hash: number
   count: number
 }
 
 /**
- * What happened in one world, newest kept, with its causes, and the digest of all of it.
+ * The record of the events of one world with their causes. It keeps the newest entries, and a digest of all.
  *
- * The digest: each thing keeps a running hash of its own events (time, kind, id, fields), and the digest is the sum of
- * these modulo 2^128. So the order of independent things does not show, and the order of one thing's events does.
+ * The digest: each subject keeps a running hash of its own events (time, kind, id, fields). The digest is the sum of
+ * these hashes modulo 2^128. It depends on the order of the events of one subject, but not on the order of the
+ * subjects.
  */
 export class Journal {
-  /** The entry that what happens now is caused by. */
+  /** Position of the entry that causes the present events. */
   cause = 0
 
   readonly limit: number
   #next = 1
-  /** The kept entries, an array a field: the entry with position n lies at (n - 1) % limit. */
+  /** The kept entries, one array for each field. The entry at position n has the index (n - 1) % limit. */
   #times = new Float64Array(16)
   #causes = new Float64Array(16)
   #kindOf: string[] = []
@@ -57,7 +58,7 @@ export class Journal {
   #d1 = 0
   #d2 = 0
   #d3 = 0
-  /** The hash of the thing that an event is happening to: its row is read once and written once. */
+  /** The hash of the subject of the present event. Its row is read once and written once. */
   #h0 = 0
   #h1 = 0
   #h2 = 0
@@ -65,19 +66,19 @@ export class Journal {
   #kinds = new Map<string, Tally>()
   #listeners: readonly ((entry: Entry) => void)[] = []
 
-  /** @param limit how many entries are kept; the digest and the counts are of all. */
+  /** @param limit number of kept entries. The digest and the counts are of all entries. */
   constructor(limit = 20_000) {
     this.limit = limit
   }
 
-  /** Records an event of a thing; its hash and the digest follow. */
+  /** Records an event of a subject, and updates the hash of the subject and the digest. */
   record(row: Row, time: Micros, kind: string, fields?: EntryFields): number {
     const { id, h0, h1, h2, h3 } = row
     this.#h0 = h0
     this.#h1 = h1
     this.#h2 = h2
     this.#h3 = h3
-    // A slot that is used again by another thing starts from zero; its id goes in with the first event.
+    // The hash of a slot that is used again starts from zero, so the first event adds the id.
     if (h0 === 0 && h1 === 0 && h2 === 0 && h3 === 0) this.#absorbText(id)
     this.#absorb(time | 0)
     this.#absorb(Math.floor(time / 4_294_967_296))
@@ -97,7 +98,7 @@ export class Journal {
     return this.#push(time, kind, subject, 0, fields)
   }
 
-  /** Records a request; its outcome is filled in when it is over. Requests are not digested. */
+  /** Records a request. Its outcome is added at its end. Requests are not digested. */
   recordRequest(time: Micros, operation: string, subject: string, cause = 0): RequestEntry {
     const fields = { operation, status: 0 }
     const seq = this.#push(time, 'request', subject, cause, fields)
@@ -109,7 +110,7 @@ export class Journal {
     return [this.#d3, this.#d2, this.#d1, this.#d0].map(limb => (limb >>> 0).toString(16).padStart(8, '0')).join('')
   }
 
-  /** How many events there were, by kind. */
+  /** Number of events by kind. */
   get counts(): ReadonlyMap<string, number> {
     return new Map(Array.from(this.#kinds, ([kind, { count }]) => [kind, count]))
   }
@@ -130,7 +131,7 @@ export class Journal {
     return Array.from({ length: Math.max(0, this.#next - first) }, (_, i) => this.#read(first + i))
   }
 
-  /** Why: the entry and what led to it, nearest cause first. */
+  /** Returns the entry and its chain of causes, the nearest cause first. */
   chain(seq: number): Entry[] {
     const chain: Entry[] = []
     let entry = this.#at(seq)
@@ -141,7 +142,7 @@ export class Journal {
     return chain
   }
 
-  /** Calls `listener` with every entry from now on; returns the way to stop it. */
+  /** Calls `listener` with every entry from now on. Returns a function that removes it. */
   listen(listener: (entry: Entry) => void): () => void {
     this.#listeners = [...this.#listeners, listener]
     return () => {
@@ -149,7 +150,7 @@ export class Journal {
     }
   }
 
-  /** What a snapshot has of it, as a fork does: the digest and no entries. */
+  /** Archives the digest and the counts, without entries. A fork has the same. */
   archive(archive: Archive): void {
     this.#d0 = archive.value(this.#d0)
     this.#d1 = archive.value(this.#d1)
@@ -157,7 +158,7 @@ export class Journal {
     this.#d3 = archive.value(this.#d3)
   }
 
-  /** An empty journal that goes on with this one's digest. */
+  /** Returns an empty journal that continues this digest. */
   fork(limit = this.limit): Journal {
     const copy = new Journal(limit)
     copy.#d0 = this.#d0
@@ -209,7 +210,7 @@ export class Journal {
     this.#causes = widen(this.#causes)
   }
 
-  /** One more of a kind. */
+  /** Counts an event of a kind. */
   #countKind(kind: string): Tally {
     let tally = this.#kinds.get(kind)
     if (tally === undefined) {
@@ -268,13 +269,13 @@ export class Journal {
   }
 }
 
-/** A time as a trace tells it: whole seconds since the world began, and six digits. */
+/** Formats a time for a trace: seconds since the epoch of the world, with six decimals. */
 export function formatSeconds(time: Micros): string {
   const seconds = Math.floor(time / 1_000_000)
   return `${seconds}.${String(time - seconds * 1_000_000).padStart(6, '0')}`
 }
 
-/** An entry as a line of a trace: seconds, kind, subject, then the fields by name. */
+/** Formats an entry as a line of a trace: seconds, kind, subject, then the fields by name. */
 export function formatTraceLine(entry: Entry): string {
   let line = `${formatSeconds(entry.time)} ${entry.kind} ${entry.subject}`
   for (const name of Object.keys(entry.fields ?? {}).sort())
@@ -294,7 +295,7 @@ function hashOf(word: string): number {
   return hash32(word, 0x510e527f) | 0
 }
 
-/** Hashes of the few names that recur in every event, remembered: a pure function's memory, not a state of any world. */
+/** Cache of the hashes of recurring names. It caches a pure function, so it is not state of a world. */
 function createHashCache(): (text: string) => number {
   const known = new Map<string, number>()
   return text => {

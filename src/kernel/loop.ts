@@ -2,7 +2,7 @@ import type { Agenda } from './agenda.ts'
 import type { Clock } from './clock.ts'
 import type { Micros } from './duration.ts'
 
-/** What one advance may fire before it is taken for a loop. */
+/** Most events of one advance. More of them count as an endless loop. */
 export interface EventLimits {
   /** Events in one advance. */
   readonly events: number
@@ -12,12 +12,14 @@ export interface EventLimits {
 
 export const DEFAULT_EVENT_LIMITS: EventLimits = { events: 10_000_000, sameInstant: 100_000 }
 
-/** Too many events in one advance: the world goes on from the last whole event. */
+/** Too many events in one advance. The world is at the last complete event. */
 export class EventCapError extends Error {
   override name = 'EventCapError'
 }
 
-/** Moves one world's time: takes the earliest entry, sets now to its time, fires it, until the target. */
+/**
+ * Moves the time of one world. Until the target, it takes the earliest entry, sets the clock to its time and fires it.
+ */
 export class Loop {
   #fired = 0
   #byKind = new Float64Array(64)
@@ -38,10 +40,10 @@ export class Loop {
   }
 
   /**
-   * Fires everything due up to and including `target`, then rests there. `advance(a)` then `advance(b)` equals
-   * `advance(a + b)`, because now is always the time of the event that fires.
+   * Fires every entry up to and including `target`, and sets the clock to `target`. `advance(a)` and then `advance(b)`
+   * equals `advance(a + b)`, because the clock always has the time of the event that fires.
    *
-   * @throws EventCapError naming the hottest kind; every event fired so far holds.
+   * @throws EventCapError with the most frequent kind. Events that have fired stay.
    */
   runTo(target: Micros): number {
     this.#resetCounts()
@@ -50,7 +52,7 @@ export class Loop {
     return this.#fired
   }
 
-  /** Fires the earliest entry; false when there is none up to `limit`, which may be Infinity. */
+  /** Fires the earliest entry. False: the agenda has no entry up to `limit`, which may be Infinity. */
   fireNext(limit: Micros): boolean {
     // An empty agenda's next time is Infinity, which is not after a limit of Infinity.
     if (this.#agenda.size === 0 || this.#agenda.nextTime > limit) return false

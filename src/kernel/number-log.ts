@@ -1,43 +1,43 @@
 import type { Archive } from './archive.ts'
 
-/** Rows in a block: what a fork copies at most of each log, and what a log lets go of at once. */
+/** Rows in a block. A fork copies at most one block of each log, and a log drops one block at once. */
 const BLOCK = 256
 
 /**
- * Rows of numbers that only grow: 8 bytes a number, and forks share whole blocks.
+ * A list of rows of numbers that only grows, with 8 bytes a number. Forks share whole blocks.
  *
- * For what has to be remembered of a long life. An object of ten numbers costs some 200 bytes, a row of it 80.
+ * For long histories: an object of ten numbers takes about 200 bytes, and a row of them 80.
  */
 export class NumberLog {
   readonly #width: number
   readonly #limit: number
   #fullBlocks: readonly Float64Array[] = []
   #lastBlock = new Float64Array(0)
-  /** Rows of the last block that are written. */
+  /** Number of written rows in the last block. */
   #usedRows = 0
-  /** Rows that were let go of. */
+  /** Number of dropped rows. */
   #droppedRows = 0
 
   /**
    * @param width numbers in a row
-   * @param limit how many of the newest rows are kept, and at most a block more: a multiple of 256
+   * @param limit number of the newest rows to keep, and at most one block more. A multiple of 256.
    */
   constructor(width: number, limit = Number.POSITIVE_INFINITY) {
     this.#width = width
     this.#limit = limit
   }
 
-  /** How many there have been. */
+  /** Number of rows so far, with the dropped ones. */
   get length(): number {
     return this.#droppedRows + this.#fullBlocks.length * BLOCK + this.#usedRows
   }
 
-  /** The oldest row that is kept. */
+  /** Position of the oldest kept row. */
   get oldest(): number {
     return this.#droppedRows
   }
 
-  /** Adds a row; its position. */
+  /** Adds a row. Returns its position. */
   push(row: readonly number[]): number {
     if (this.#usedRows === BLOCK) {
       this.#fullBlocks = [...this.#fullBlocks, this.#lastBlock]
@@ -53,13 +53,13 @@ export class NumberLog {
       this.#lastBlock = grown
     }
     const start = this.#usedRows * this.#width
-    // A loop, because `set` takes longer for a plain array than all the rest.
+    // Not `set`, which is slow for a plain array.
     for (let i = 0; i < row.length; i++) this.#lastBlock[start + i] = row[i]!
     this.#usedRows++
     return this.length - 1
   }
 
-  /** A number of a row that is kept. */
+  /** Returns a number of a kept row. */
   at(row: number, column: number): number {
     const inBlock = row % BLOCK
     const block = this.#fullBlocks[(row - inBlock - this.#droppedRows) / BLOCK] ?? this.#lastBlock

@@ -4,8 +4,8 @@ import type { Micros } from './duration.ts'
 /**
  * Scales real time to a world's time.
  *
- * It gives the time that a world should have reached; the world catches up at its next request. Changing the speed or
- * pausing never jumps, because each change starts a new base at the time reached.
+ * It returns the time that a world should have reached. The world catches up at its next request. A change of speed or
+ * a pause never makes time jump, because each change starts a new base at the present time.
  */
 export class Pacer {
   #speed: number
@@ -14,7 +14,7 @@ export class Pacer {
   #paused = false
 
   /**
-   * @param speed simulated seconds in a real second; 60 makes an hour pass in a minute
+   * @param speed simulated seconds in a real second. With 60 an hour takes a minute.
    * @param base the present time of the world
    */
   constructor(speed: number, base: Micros) {
@@ -23,7 +23,7 @@ export class Pacer {
     this.#since = monotonicMs()
   }
 
-  /** Where the world's time should be, in microseconds since its epoch. */
+  /** The time that the world should have, in microseconds since its epoch. */
   get target(): Micros {
     if (this.#paused) return this.#base
     return Math.floor(this.#base + (monotonicMs() - this.#since) * 1000 * this.#speed)
@@ -37,13 +37,13 @@ export class Pacer {
     return this.#paused
   }
 
-  /** Goes on from here at another speed. */
+  /** Goes on from the present time at another speed. */
   setSpeed(speed: number): void {
     this.rebase(this.target)
     this.#speed = speed
   }
 
-  /** Goes on from `base`: after the world was moved by hand. */
+  /** Goes on from `base`, after a manual move of the world. */
   rebase(base: Micros): void {
     this.#base = base
     this.#since = monotonicMs()

@@ -1,11 +1,11 @@
 /**
- * Chance: the only file that makes any.
+ * Random numbers. No other file makes them.
  *
  * Every draw is a pure function of (seed, key of the entity, purpose, index): a counter-based generator, no shared
- * stream. Take one fault or one deployment away and every other draw stays as it was.
+ * stream. If one fault or one deployment is removed, every other draw stays the same.
  */
 
-/** What a draw is for; made once by `purpose('…')`. */
+/** The purpose of a draw. `purpose('…')` creates it once. */
 export type Purpose = number
 
 /** Identifies an entity to chance: 64 bits drawn from its kind, its natural name and a count. */
@@ -14,12 +14,12 @@ export interface EntityKey {
   readonly lo: number
 }
 
-/** A purpose of draws by name; equal names are equal purposes. */
+/** Returns the purpose of a name. Equal names are equal purposes. */
 export function purpose(name: string): Purpose {
   return hash32(name, 0x51ed270b)
 }
 
-/** 32 bits of a text (murmur3 over UTF-16 units). */
+/** Returns a 32-bit hash of a text (murmur3 over UTF-16 units). */
 export function hash32(text: string, seed = 0): number {
   let h = seed
   for (let i = 0; i < text.length; i++) h = mixWord(h, text.charCodeAt(i))
@@ -44,12 +44,12 @@ const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const HEX = '0123456789abcdef'
 
 /**
- * The chance of one world.
+ * The random numbers of one world.
  *
  * @example
  * const chance = new Chance('1')
  * const key = chance.key('deployment', 'acme/chat', 0)
- * chance.unit(key, purpose('download'), 0) // the same number wherever and whenever it is asked
+ * chance.unit(key, purpose('download'), 0) // the same number at every call
  */
 export class Chance {
   readonly seed: string
@@ -63,39 +63,39 @@ export class Chance {
     this.#lo = hash32(this.seed, 0x9e3779b9)
   }
 
-  /** The key of the n-th entity of this kind and natural name. */
+  /** Returns the key of the n-th entity of this kind and natural name. */
   key(kind: string, name: string, nth = 0): EntityKey {
     const text = `${kind}\u0000${name}\u0000${nth}`
     return { hi: hash32(text, 0x243f6a88), lo: hash32(text, 0x85a308d3) }
   }
 
-  /** A number in [0, 1) with 53 bits. */
+  /** Returns a number in [0, 1) with 53 bits. */
   unit(key: EntityKey, purpose: Purpose, index = 0): number {
     this.#draw(key, purpose, index)
     return ((this.#words[0]! >>> 5) * 67_108_864 + (this.#words[1]! >>> 6)) / 9_007_199_254_740_992
   }
 
-  /** An integer in [0, below). */
+  /** Returns an integer in [0, below). */
   integer(below: number, key: EntityKey, purpose: Purpose, index = 0): number {
     return Math.floor(this.unit(key, purpose, index) * below)
   }
 
-  /** Lognormal by its median and the sigma of its logarithm. */
+  /** Returns a lognormal number by its median and the sigma of its logarithm. */
   lognormal(median: number, sigma: number, key: EntityKey, purpose: Purpose, index = 0): number {
     return median * exp(sigma * normalQuantile(this.unit(key, purpose, index)))
   }
 
-  /** Exponential by its mean. */
+  /** Returns an exponential number by its mean. */
   exponential(mean: number, key: EntityKey, purpose: Purpose, index = 0): number {
     return -mean * ln(1 - this.unit(key, purpose, index))
   }
 
-  /** Letters and digits, as ids are made of. */
+  /** Returns letters and digits, for an id. */
   letters(length: number, key: EntityKey, purpose: Purpose): string {
     return this.#text(BASE62, length, key, purpose)
   }
 
-  /** Hexadecimal digits, as versions are made of. */
+  /** Returns hexadecimal digits, for a version. */
   hex(length: number, key: EntityKey, purpose: Purpose): string {
     return this.#text(HEX, length, key, purpose)
   }
@@ -106,7 +106,7 @@ export class Chance {
       if (i % 4 === 0) this.#draw(key, purpose, i >> 2)
       codes.push(alphabet.charCodeAt(Math.floor((this.#words[i % 4]! / 4_294_967_296) * alphabet.length)))
     }
-    // In one step: a text that grows letter by letter is a chain of ropes, which the first read has to flatten.
+    // In one step. A text that grows by single letters is a rope, which the first read has to flatten.
     return String.fromCharCode(...codes)
   }
 
@@ -116,8 +116,8 @@ export class Chance {
 }
 
 /**
- * Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four
- * 32-bit words into `out`, from a counter of four words and a key of two.
+ * Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
+ * four 32-bit words into `out`, from a counter of four words and a key of two.
  */
 export function philox(
   out: Uint32Array,
@@ -162,12 +162,13 @@ function multiplyHigh(a: number, b: number): number {
   return aHigh * bHigh + (middle >>> 16) + (carry >>> 16)
 }
 
-// Math.exp and Math.log may differ in their last bit from engine to engine; these use only + − × ÷, which IEEE 754 fixes.
+// Math.exp and Math.log may differ in their last bit from engine to engine; these functions use only + − × ÷, which
+// IEEE 754 defines exactly.
 
 const LN2_HIGH = 0.6931471803691238
 const LN2_LOW = 1.9082149292705877e-10
 
-/** e to the power of x, for |x| up to 700. */
+/** Returns e to the power of x, for |x| up to 700. */
 export function exp(x: number): number {
   const k = Math.round(x / Math.LN2)
   const r = x - k * LN2_HIGH - k * LN2_LOW
@@ -179,7 +180,7 @@ export function exp(x: number): number {
   return sum * scale
 }
 
-/** Natural logarithm of x > 0. */
+/** Returns the natural logarithm of x > 0. */
 export function ln(x: number): number {
   let mantissa = x
   let exponent = 0
@@ -198,7 +199,10 @@ export function ln(x: number): number {
   return 2 * s * sum + exponent * LN2_LOW + exponent * LN2_HIGH
 }
 
-/** Inverse of the standard normal distribution (Acklam's rational approximation, relative error below 1.15e-9). */
+/**
+ * Returns the inverse of the standard normal distribution (Acklam's rational approximation, relative error below
+ * 1.15e-9).
+ */
 export function normalQuantile(unit: number): number {
   const p = Math.min(Math.max(unit, 1e-15), 1 - 1e-15)
   if (p < 0.02425) return tail(p)
@@ -230,7 +234,7 @@ function tail(p: number): number {
   return above / below
 }
 
-/** A running 64-bit hash of bytes, for naming a file by its content. Not for security. */
+/** A running 64-bit hash of bytes, to name a file by its content. Not for security. */
 export class ByteHash {
   #hi = 0x243f6a88
   #lo = 0x85a308d3
@@ -238,7 +242,7 @@ export class ByteHash {
   #pending = 0
   #pendingBytes = 0
 
-  /** Adds bytes; the cut between calls does not show. */
+  /** Adds bytes. How they are divided into calls does not matter. */
   update(bytes: Uint8Array): void {
     this.#length += bytes.length
     let at = 0
@@ -257,7 +261,7 @@ export class ByteHash {
     while (at < bytes.length) this.#push(bytes[at++]!)
   }
 
-  /** 16 hexadecimal digits. */
+  /** Returns the hash as 16 hexadecimal digits. */
   digest(): string {
     const hi = finalizeHash(mixWord(this.#hi, this.#pending) ^ this.#length)
     const lo = finalizeHash(mixWord(this.#lo, this.#pending) ^ this.#length)

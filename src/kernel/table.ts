@@ -1,26 +1,26 @@
 import type { Archive } from './archive.ts'
 
-/** Is called for every row that is added, written or removed, so that a checker looks at it again. */
+/** Receives every row that is added, written or removed, so that a checker can check it again. */
 export interface WriteObserver {
   onWrite(row: Readonly<Row>, ordinal: number): void
   onRemove(row: Readonly<Row>, ordinal: number): void
 }
 
-/** Who owns a row: an object made at each fork and compared by identity, never by order. */
+/** The owner of a row: an object that each fork creates. It is compared by identity and never by order. */
 export class Generation {
   readonly #brand = true
   /** Undefined if no checker observes the owner. */
   observer: WriteObserver | undefined
-  /** Keeps generations from being mistaken for any empty object. */
+  /** Makes the type different from that of an empty object. */
   get isGeneration(): boolean {
     return this.#brand
   }
 }
 
 /**
- * A thing of the simulation: a row of a table. Rows are data and never leave the simulation's own modules.
+ * An entity of the simulation: a row of a table. Rows are data, and never leave the modules of the simulation.
  *
- * The four words are the running hash of what happened to the thing; the journal keeps them.
+ * The four words are the running hash of its events. The journal updates them.
  */
 export abstract class Row {
   generation: Generation
@@ -35,7 +35,7 @@ export abstract class Row {
     this.id = id
   }
 
-  /** A copy for another owner. By a constructor, never by spread: spread costs 50 times as much. */
+  /** Returns a copy for another owner. Use a constructor, because spread takes 50 times as long. */
   abstract copy(generation: Generation): Row
 
   protected takeHash(from: Row): this {
@@ -48,9 +48,9 @@ export abstract class Row {
 }
 
 /**
- * One kind of thing in a dense table: an ordinal each. Forks share rows until one side writes.
+ * The entities of one kind in a dense table, by ordinal. Forks share rows until one side writes.
  *
- * The one way to write is through `own(ordinal)`, which copies the row first when an older generation owns it. A fork is
+ * Write only to the row of `writable(ordinal)`, which copies the row first if an older generation owns it. A fork is
  * a `slice()` and a fresh generation for both sides, so `fork` of 10,000 rows takes about 0.03 ms.
  */
 export class Table<R extends Row> {
@@ -68,12 +68,12 @@ export class Table<R extends Row> {
     this.#count = 0
   }
 
-  /** How many rows live in it. */
+  /** Number of rows. */
   get count(): number {
     return this.#count
   }
 
-  /** One more than the largest ordinal ever given. */
+  /** The largest ordinal so far, plus 1. */
   get end(): number {
     return this.#rows.length
   }
@@ -82,22 +82,22 @@ export class Table<R extends Row> {
     return this.#generation
   }
 
-  /** The row to read. Throws for an ordinal that no row has: only a fault of ours can ask for it. */
+  /** Returns the row to read. Throws for an unknown ordinal, which is an error of the simulator. */
   read(ordinal: number): Readonly<R> {
     const row = this.#rows[ordinal]
-    if (row === undefined) throw new Error(`Failed to read row ${ordinal}: it has left its table.`)
+    if (row === undefined) throw new Error(`Failed to read row ${ordinal}: it was removed from its table.`)
     return row
   }
 
-  /** The row, or undefined when it has left. */
+  /** Returns the row. Undefined: it was removed. */
   find(ordinal: number): Readonly<R> | undefined {
     return this.#rows[ordinal]
   }
 
-  /** The row to write, copied first when another generation owns it. */
+  /** Returns the row to write. Copies it first if another generation owns it. */
   writable(ordinal: number): R {
     const row = this.#rows[ordinal]
-    if (row === undefined) throw new Error(`Failed to write row ${ordinal}: it has left its table.`)
+    if (row === undefined) throw new Error(`Failed to write row ${ordinal}: it was removed from its table.`)
     if (row.generation === this.#generation) {
       this.#generation.observer?.onWrite(row, ordinal)
       return row
@@ -108,7 +108,7 @@ export class Table<R extends Row> {
     return copy
   }
 
-  /** Puts a row in and returns its ordinal; slots of rows that left are used again. */
+  /** Adds a row. Returns its ordinal. The slots of removed rows are used again. */
   add(row: R): number {
     this.#count++
     const ordinal = this.#free.pop() ?? this.#rows.length
@@ -123,22 +123,22 @@ export class Table<R extends Row> {
     return ordinal
   }
 
-  /** Takes a row out and frees its slot. */
+  /** Removes a row and frees its slot. */
   remove(ordinal: number): void {
     const row = this.#rows[ordinal]
-    if (row === undefined) throw new Error(`Failed to remove row ${ordinal}: it has left its table.`)
+    if (row === undefined) throw new Error(`Failed to remove row ${ordinal}: it was removed from its table.`)
     this.#generation.observer?.onRemove(row, ordinal)
     this.#rows[ordinal] = undefined
     this.#free.push(ordinal)
     this.#count--
   }
 
-  /** How often a slot was used: (ordinal, use) names one thing even where slots are used again. */
+  /** Returns how often a slot was used. The pair (ordinal, use) identifies one row. */
   useCount(ordinal: number): number {
     return this.#useCounts[ordinal] ?? 0
   }
 
-  /** Every row with its ordinal, in slot order: for counting, never for an order that shows. */
+  /** Returns every row with its ordinal, in slot order. Use it for counts, and never for a visible order. */
   *entries(): Generator<[number, Readonly<R>]> {
     for (let ordinal = 0; ordinal < this.#rows.length; ordinal++) {
       const row = this.#rows[ordinal]
@@ -146,7 +146,7 @@ export class Table<R extends Row> {
     }
   }
 
-  /** What a snapshot has of it. Restored rows have no owner, so they are copied before they are written. */
+  /** Archives the rows. Restored rows have no owner, so they are copied before a write. */
   archive(archive: Archive): void {
     this.#rows = archive.value(this.#rows)
     this.#useCounts = archive.value(this.#useCounts)
@@ -154,7 +154,7 @@ export class Table<R extends Row> {
     this.#count = archive.value(this.#count)
   }
 
-  /** A table with the same rows; from here on both sides copy a row before they write it. */
+  /** Returns a table with the same rows. From then on both sides copy a row before they write it. */
   fork(ownGeneration: Generation, forkGeneration: Generation): Table<R> {
     const copy = new Table<R>(forkGeneration)
     copy.#rows = this.#rows.slice()

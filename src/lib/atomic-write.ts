@@ -1,20 +1,20 @@
-/** Files that are there whole or not at all, whatever becomes of the process that writes them. */
+/** Writes files atomically: a file is complete or missing, also if the process dies meanwhile. */
 import * as nodeFs from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { threadId } from 'node:worker_threads'
 
-/** What is needed of a file system. */
+/** The used part of a file system. */
 export type FileSystem = Pick<
   typeof nodeFs,
   'openSync' | 'writeSync' | 'fsyncSync' | 'closeSync' | 'renameSync' | 'unlinkSync' | 'readdirSync'
 >
 
 /**
- * Writes a file beside the one of this path and puts it in its place once it is on the disk. Whoever reads the path finds
- * what was there before or what is there now, whole. Only its owner may read it, for it holds tokens.
+ * Writes a temporary file beside the path, and renames it when it is on the disk. A reader of the path gets the
+ * complete old file or the complete new file. Only its owner may read it, because it contains tokens.
  *
- * @throws what the file system throws; then the old file is as it was, and the new one gone
+ * @throws the error of the file system. Then the old file is unchanged, and the new one is removed.
  */
 export function writeFileAtomically(path: string, bytes: Uint8Array, fs: FileSystem = nodeFs): void {
   removeStaleDrafts(path, fs)
@@ -32,7 +32,7 @@ export function writeFileAtomically(path: string, bytes: Uint8Array, fs: FileSys
     ignoreErrors(() => fs.unlinkSync(draft))
     throw error
   }
-  // The new name is safe once its folder is; some systems can not sync one.
+  // The new name is on the disk when its folder is. Some systems cannot sync a folder.
   ignoreErrors(() => {
     const folder = fs.openSync(dirname(path), 'r')
     try {
@@ -43,7 +43,7 @@ export function writeFileAtomically(path: string, bytes: Uint8Array, fs: FileSys
   })
 }
 
-/** Removes what processes of this machine left beside the file when they were killed while writing it. */
+/** Removes the temporary files of processes of this machine that were killed during a write. */
 export function removeStaleDrafts(path: string, fs: FileSystem = nodeFs): void {
   ignoreErrors(() => {
     const [start, end] = draftName(path, '\n').split('\n') as [string, string]
@@ -57,19 +57,21 @@ export function removeStaleDrafts(path: string, fs: FileSystem = nodeFs): void {
   })
 }
 
-/** Named for the file and who writes it, so that two writers never share one and a dead one is known. */
+/**
+ * Returns the name of a temporary file. It names the file and its writer, so that files of dead writers are recognized.
+ */
 function draftName(path: string, writer = `${process.pid}-${threadId}`): string {
   return `.${basename(path)}.${hostname().replaceAll(/[^\w-]/g, '_')}.${writer}.tmp`
 }
 
 function isWriterAlive(pid: number, thread: number): boolean {
-  // Writing is one step: this thread is at no other.
+  // Writes are synchronous, so this thread has no other write in progress.
   if (pid === process.pid) return thread !== threadId
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's process can not be asked, and is there.
+    // A process of another user cannot be checked, and it is alive.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -78,6 +80,6 @@ function ignoreErrors(step: () => void): void {
   try {
     step()
   } catch {
-    // What is left over is swept the next time.
+    // The next write removes it.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What `fetch` says of a body whose connection was closed by the other side.
+ * Returns the error of `fetch` for a body whose connection the server closed.
  *
- * @param reason why it was, where that is known
+ * @param reason why it was closed, if that is known
  */
 export function createConnectionClosedError(reason?: string): TypeError {
   const message = reason === undefined ? 'other side closed' : `other side closed: ${reason}`

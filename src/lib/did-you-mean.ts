@@ -1,8 +1,9 @@
 /**
- * The candidate a mistyped word most likely meant, for "Did you mean …?" in errors; undefined when none is near.
+ * Returns the candidate that is most similar to a mistyped word, for "Did you mean …?" in errors. Undefined: none is
+ * near.
  *
  * Near is an edit distance (insert, delete, replace, swap of neighbours; case ignored) of up to a third of the word, at
- * least 1 and at most 3. A word of three letters or more that only begins one candidate means that one.
+ * least 1 and at most 3. A word of three letters or more also matches if it is the begin of only one candidate.
  *
  * @example nearestWord('deplyoments', ['deployments', 'models']) // 'deployments'
  * @example nearestWord('H100', ['A100-80GB', 'H100-80GB']) // 'H100-80GB'
@@ -27,7 +28,8 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
 }
 
 /**
- * Returns the advice about an unknown word: `Did you mean 'x'?` with the nearest candidate, or the fallback if none is near.
+ * Returns the advice about an unknown word: `Did you mean 'x'?` with the nearest candidate, or the fallback if none is
+ * near.
  *
  * @example formatSuggestion('modles', ['models'], 'Names are models.') // "Did you mean 'models'?"
  */
@@ -36,7 +38,7 @@ export function formatSuggestion(word: string, candidates: Iterable<string>, fal
   return nearest === undefined ? fallback : `Did you mean '${nearest}'?`
 }
 
-/** Optimal string alignment: three rows are enough, since a swap looks back two. */
+/** Returns the distance of two words (optimal string alignment). A swap needs two earlier rows, so three are enough. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)

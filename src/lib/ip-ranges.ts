@@ -10,7 +10,8 @@ type Groups = readonly number[]
 const ZONE_ID = /%[\da-z.:-]+$/i
 
 /**
- * Returns whether an address lies in one of the ranges. Zone ids are ignored. An invalid address or range matches nothing.
+ * Returns whether an address lies in one of the ranges. Zone ids are ignored. An invalid address or range matches
+ * nothing.
  *
  * @example isAddressAllowed('203.0.113.7', ['203.0.113.0/24']) // true
  * @example isAddressAllowed('::ffff:10.0.0.1', ['10.0.0.1']) // true

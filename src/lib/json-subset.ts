@@ -1,6 +1,6 @@
 /**
- * Whether a JSON value is what is asked for: an object holds when each asked field does, however many others it has; a
- * list when it has as many entries and each holds; anything else when it is equal.
+ * Returns whether a JSON value matches an expected one. An object matches if each expected field matches; it may have
+ * other fields. A list matches if it has as many entries and each matches. Other values match if they are equal.
  *
  * @example holds({ status: 'running', instances: { running: 1, pending: 0 } }, { instances: { running: 1 } }) // true
  */

@@ -1,4 +1,4 @@
-/** Where a text stops being JSON: lines and columns count from 1. */
+/** The place where a text is invalid JSON. Lines and columns count from 1. */
 export interface JsonSyntaxProblem {
   line: number
   column: number
@@ -9,8 +9,8 @@ export interface JsonSyntaxProblem {
 export type JsonParseResult = { value: unknown } | { fault: JsonSyntaxProblem }
 
 /**
- * Parses JSON and says where it breaks. Engines word their errors differently and Node 20 leaves the position out of
- * most, so a text that does not parse is walked once more to find the place.
+ * Parses JSON, and reports the place of an error. The errors of engines differ, and most errors of Node 20 have no
+ * position. So an invalid text is read a second time to find the place.
  */
 export function parseJsonText(text: string): JsonParseResult {
   try {

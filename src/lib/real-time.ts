@@ -12,7 +12,7 @@ export function monotonicMs(): number {
   return realNow()
 }
 
-/** Returns the wall-clock time in milliseconds since 1970; used by `--epoch now` alone. */
+/** Returns the wall-clock time in milliseconds since 1970; used only by `--epoch now`. */
 export function wallMs(): number {
   return Date.now()
 }
@@ -23,14 +23,14 @@ const realImmediate: ((callback: () => void) => unknown) | undefined = unlessFak
 const realTimeout: ((callback: () => void, ms: number) => unknown) | undefined = unlessFaked(globalThis.setTimeout)
 const realClearTimeout = globalThis.clearTimeout
 
-/** The longest that a timer waits; a longer one would fire at once. */
+/** Longest delay of a timer. A longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 function unlessFaked<Timer>(timer: Timer | undefined): Timer | undefined {
   return typeof timer === 'function' && 'clock' in timer ? undefined : timer
 }
 
-/** One turn of the event loop. */
+/** Resolves after one turn of the event loop. */
 export function eventLoopTurn(): Promise<void> {
   return new Promise(resolve => {
     if (realImmediate) realImmediate(() => resolve())
@@ -49,9 +49,9 @@ function postToSelf(callback: () => void): void {
 }
 
 /**
- * Calls `then` after real time; what it returns is for `forget`.
+ * Calls a function after real time. Returns a timer for `clearRealTimeout`.
  *
- * @param keepAlive `held` keeps the process alive for it
+ * @param keepAlive `held` keeps the process alive until then
  */
 export function setRealTimeout(callback: () => void, milliseconds: number, keepAlive?: 'held'): unknown {
   if (realTimeout === undefined) return startPolledTimer(callback, milliseconds)
@@ -60,7 +60,7 @@ export function setRealTimeout(callback: () => void, milliseconds: number, keepA
   return timer
 }
 
-/** Does not call it after all. */
+/** Cancels a timer. */
 export function clearRealTimeout(timer: unknown): void {
   if (timer instanceof PolledTimer) timer.isCancelled = true
   else realClearTimeout(timer as ReturnType<typeof setTimeout>)
@@ -82,7 +82,7 @@ function startPolledTimer(callback: () => void, milliseconds: number): PolledTim
   return timer
 }
 
-/** Waits for real time to pass, without keeping the process alive: how long a server that closes is patient. */
+/** Resolves after real time, without keeping the process alive. A server that closes waits with it. */
 export function realDelay(milliseconds: number): Promise<void> {
   return new Promise(resolve => {
     setRealTimeout(resolve, milliseconds)
@@ -90,7 +90,7 @@ export function realDelay(milliseconds: number): Promise<void> {
 }
 
 /**
- * Waits for real time to pass, or for a signal to be aborted; says whether it was not.
+ * Waits for real time or for the abort of a signal. Resolves to true if the signal was not aborted.
  *
  * @example if (await patience(500, clientLeft)) answer()
  */

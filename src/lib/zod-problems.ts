@@ -1,23 +1,25 @@
-/** A zod schema's complaints in the words of this project: where, what was expected, what to do. */
+/** Describes the problems of a zod schema in the format of this project: place, expected value, remedy. */
 import * as z from 'zod'
 import { nearestWord } from './did-you-mean.ts'
 import { describeUnknownField } from './known-keys.ts'
 
-/** For what is read once and kept: zod else compiles a parser for each kind of object, which 20,000 of it do not make up for. */
+/**
+ * Option for values that are read once. Otherwise zod compiles a parser for each kind of object, which takes longer.
+ */
 export const WITHOUT_JIT = Object.freeze({ jitless: true })
 
-/** One thing wrong with a record: where, and `expected …, got …. Fix that value.` */
+/** A problem of a record: its place, and a text like `expected …, got …. Fix that value.` */
 export interface Problem {
   path: readonly PropertyKey[]
   text: string
 }
 
-/** The problems of a value that a schema refused, in the order of the fields. */
+/** Returns the problems of an invalid value, in the order of the fields. */
 export function problemsOf(schema: z.ZodType, value: unknown, error: z.ZodError): Problem[] {
   return error.issues.flatMap(issue => problemsOfIssue(schema, value, issue))
 }
 
-/** `['a', 2, 'b c']` as `$.a[2]["b c"]`. */
+/** Formats a path: `['a', 2, 'b c']` becomes `$.a[2]["b c"]`. */
 export function jsonPath(path: readonly PropertyKey[]): string {
   let text = '$'
   for (const step of path) {
@@ -27,7 +29,7 @@ export function jsonPath(path: readonly PropertyKey[]): string {
   return text
 }
 
-/** A value as an error shows it: short, strings in single quotes. */
+/** Formats a value for an error: short, with strings in single quotes. */
 export function formatValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}…'` : `'${value}'`
@@ -102,7 +104,7 @@ function describeBound(origin: string, relation: string, limit: number | bigint)
 function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
   if (issue.format === 'datetime') return "a time with an offset like '2025-12-31T08:00:00Z'"
   if (issue.format === 'starts_with') return `text that starts with '${(issue as { prefix?: string }).prefix}'`
-  // A schema that words its own message says it better than its pattern.
+  // The schema's own message is better than its pattern.
   if (issue.message.startsWith('text ')) return issue.message
   if (!issue.message.startsWith('Invalid')) return `text like '${issue.message}'`
   return issue.pattern === undefined ? issue.format : `text that matches ${issue.pattern}`
@@ -117,7 +119,10 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return inner
 }
 
-/** The field names a schema knows at a path; a union's are those of the option the value's discriminator picks. */
+/**
+ * Returns the field names of a schema at a path. For a union, they are those of the option of the value's
+ * discriminator.
+ */
 function knownKeysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema
   for (const [depth, step] of path.entries()) {

@@ -11,7 +11,8 @@ export type Expected<T> = T extends string
       : T
 
 /**
- * Compares a value with an expectation. Fields that are missing in the expectation are ignored. Lists have their full length.
+ * Compares a value with an expectation. Fields that are missing in the expectation are ignored. Lists have their full
+ * length.
  *
  * @param what name of the check in the report
  * @throws CheckError with each path that differs, and the expected and the found value

@@ -6,7 +6,8 @@ import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { differences } from './check.ts'
 
 /**
- * An event of the journal: its kind, as in `'instance.lost'`, or also its subject and fields. Fields that are missing in the pattern match any value.
+ * An event of the journal: its kind, as in `'instance.lost'`, or also its subject and fields. Fields that are missing
+ * in the pattern match any value.
  *
  * @example { kind: 'deployment.running', subject: deploy_id }
  * @example { kind: 'instance.placed', fields: { node: 'h100-1' } }

@@ -1,4 +1,4 @@
-/** What a scenario, and a test that plays scenarios, may import from `modelhost-sim/scenario`. */
+/** The entry `modelhost-sim/scenario`: the exports for scenarios, and for tests that play scenarios. */
 
 export type { MoveResult } from '../clock/moves/result.ts'
 export { UntilError } from '../clock/moves/until-error.ts'

@@ -12,8 +12,8 @@ import type { Always, Condition, LeadsTo } from './play/temporal-assertions.ts'
 import type { At, Every } from './play/timeline.ts'
 
 /**
- * The options of a scenario: those of `createSimulator` for its world, and its description. A path in `fixtures`, `profile`
- * or `names` that begins with a dot is relative to the script.
+ * The options of a scenario: those of `createSimulator` for its world, and its description. A path in `fixtures`,
+ * `profile` or `names` that begins with a dot is relative to the script.
  */
 export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journalLimit'> {
   /** Words for `--tag` and `--filter`. */
@@ -26,7 +26,7 @@ export interface ScenarioOptions extends Omit<SimulatorOptions, 'onBug' | 'journ
   readonly seeds?: 'any' | 'own'
 }
 
-/** Options of the scenario that are none of its world. */
+/** Options of the scenario that do not concern its world. */
 const NON_WORLD_OPTIONS = ['tags', 'teaches', 'client', 'seeds'] as const satisfies readonly (keyof ScenarioOptions)[]
 
 /** Returns the options of a scenario's world. */
@@ -59,7 +59,9 @@ export interface Props {
   readonly api: Client
   /** The virtual clock. Only its moves move time. */
   readonly clock: ScenarioClock
-  /** Commands to the fleet. A command without `await` is also executed, in order, and fails the scenario if it fails. */
+  /**
+   * Commands to the fleet. A command without `await` is also executed, in order, and fails the scenario if it fails.
+   */
   readonly cluster: ScenarioCluster
   /** Fault rules. Like commands to the fleet they are applied in order. */
   readonly faults: ScenarioFaults
@@ -97,7 +99,7 @@ export interface Props {
 /**
  * Moves time until a condition holds. It is evaluated now and after every visible change.
  *
- * @param condition returns whether it holds; or makes checks, and the last failed check describes what is missing
+ * @param condition returns whether it holds, or makes checks. The last failed check then describes the problem.
  * @throws CheckError if it does not hold `within` that time. Default: 24h
  * @example await eventually(async () => check(await api.getDeployment(it), { status: 'running' }), { within: '15m' })
  */
@@ -108,8 +110,8 @@ export type Eventually = (
 ) => Promise<void>
 
 /**
- * Compares the number of events since the begin of the scenario with a range, and returns the number. Requests that only
- * read (GET) are no events.
+ * Compares the number of events since the begin of the scenario with a range, and returns the number. Requests that
+ * only read (GET) are no events.
  *
  * @example await countOf('node.crashed', 1)
  * @example await countOf({ kind: 'instance.ready', fields: { deployment: deploy_id } }, '2..')
@@ -131,7 +133,7 @@ const SCENARIO_MARK = Symbol.for('modelhost-sim.scenario')
 /**
  * Declares a scenario. A file exports one, or an array of them, as its default.
  *
- * @param title a sentence that says what happens
+ * @param title a sentence about the events of the scenario
  * @throws TypeError if the title or the script is missing
  * @example
  * export default scenario('a deployment starts', { fixtures: 'empty', seed: 1 }, async ({ api, clock, check }) => {
@@ -145,8 +147,8 @@ export function scenario(title: string, options: ScenarioOptions, play: Play): S
 }
 
 /**
- * Declares a scenario for each row of a table. In the title `$name` is replaced by that field of the row, and `$row` by a
- * row that is no object.
+ * Declares a scenario for each row of a table. In the title `$name` is replaced by that field of the row, and `$row` by
+ * a row that is no object.
  *
  * @param rows the values in which the scenarios differ
  * @throws TypeError for a title with a field that a row does not have

@@ -10,7 +10,7 @@ const arranged = (status = 'deploying') =>
 const statusOf = (sim: ReturnType<typeof arranged>) => sim.world.deployments.findLive('acme/chat')!.status
 
 describe('advance', () => {
-  test('tells what happened', async () => {
+  test('returns what happened during the move', async () => {
     const happened = await arranged().clock.advance('10m')
     expect(happened).toMatchObject({
       from: '2026-01-01T00:00:00.000000+00:00',
@@ -19,13 +19,13 @@ describe('advance', () => {
     })
   })
 
-  test('twice at once is one after the other', async () => {
+  test('runs after the advance in progress when it is called twice at once', async () => {
     const sim = arranged()
     const both = await Promise.all([sim.clock.advance('5m'), sim.clock.advance('5m')])
     expect(both.map(one => one.to)).toEqual(['2026-01-01T00:05:00.000000+00:00', '2026-01-01T00:10:00.000000+00:00'])
   })
 
-  test('a duration that is none, and a moment that has passed, reject and move nothing', async () => {
+  test('rejects without a move when the duration is invalid or the time is in the past', async () => {
     const sim = arranged()
     await sim.clock.advance('1h')
     for (const bad of ['-5m', 'soon', Number.NaN, -1, Number.POSITIVE_INFINITY]) {
@@ -49,7 +49,7 @@ describe('advance', () => {
     expect(woken).toEqual(['early 00:10:00', 'late 00:20:00'])
   })
 
-  test('lets a client that polls and sleeps live through a day', async () => {
+  test('moves a client through a day when it polls and sleeps', async () => {
     const sim = arranged()
     let polls = 0
     const client = (async () => {
@@ -65,7 +65,7 @@ describe('advance', () => {
     expect(polls).toBeLessThan(60)
   })
 
-  test('that is caught by a reset says so, and so does a sleep', async () => {
+  test('rejects with its reason when the simulator is reset meanwhile, and so does a sleep', async () => {
     const sim = arranged()
     const sleep = expect(sim.clock.sleep('1h')).rejects.toThrow('the simulator was reset')
     const move = expect(sim.clock.advance('10m')).rejects.toThrow('the simulator was reset during the move')
@@ -76,8 +76,8 @@ describe('advance', () => {
   })
 })
 
-describe('a moment', () => {
-  test('is read to the microsecond and with its offset; without one it would depend on the machine', async () => {
+describe('a time', () => {
+  test('is read with microseconds and offset, and is rejected without an offset', async () => {
     const sim = arranged()
     await sim.clock.advanceTo('2026-01-01T01:00:00.000250+01:00')
     expect(sim.clock.iso).toBe('2026-01-01T00:00:00.000250+00:00')
@@ -86,18 +86,18 @@ describe('a moment', () => {
   })
 })
 
-describe('what makes no sense', () => {
+describe('an invalid argument', () => {
   const bad: Record<string, [move: (clock: SimulatorClock) => Promise<unknown>, says: string]> = {
     'NaN for a while': [clock => clock.advance(Number.NaN), 'the duration NaN: not a finite number'],
     'a while of more than a century': [clock => clock.advance('36526d'), 'longer than 100 years'],
     'a moment of another millennium': [clock => clock.advanceTo('9999-01-01T00:00:00Z'), 'more than 200 years'],
     'a day that is not in the calendar': [clock => clock.advanceTo('2026-02-30T00:00:00Z'), 'no time with an offset'],
-    'a Date that is none': [clock => clock.advanceTo(new Date(Number.NaN)), 'Failed to advance to Invalid Date'],
+    'an invalid Date': [clock => clock.advanceTo(new Date(Number.NaN)), 'Failed to advance to Invalid Date'],
     'a Date that has passed': [clock => clock.advanceTo(new Date(0)), 'time never goes back'],
     'nothing to wait for': [clock => clock.until(undefined as never), 'until takes a function'],
     'a mistyped option': [clock => clock.until(() => false, { witin: '1m' } as never), "Did you mean 'within'?"],
-    'a wait that is none': [clock => clock.next({ within: -1 }), 'time does not run backwards'],
-    'a sleep that is none': [clock => clock.sleep('-1s'), 'time does not run backwards'],
+    'a negative wait': [clock => clock.next({ within: -1 }), 'time does not run backwards'],
+    'a negative sleep': [clock => clock.sleep('-1s'), 'time does not run backwards'],
   }
 
   test.each(Object.entries(bad))('%s is refused, and nothing moves', async (_, [move, says]) => {
@@ -108,7 +108,7 @@ describe('what makes no sense', () => {
     expect([sim.clock.iso, sim.digest]).toEqual(before)
   })
 
-  test('century after century, the clock ends before its figures do', async () => {
+  test('the clock rejects a move beyond its last time', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     await sim.clock.advance('36500d')
     await sim.clock.advance('36500d')
@@ -117,7 +117,7 @@ describe('what makes no sense', () => {
     expect(sim.clock.iso).toBe(iso)
   })
 
-  test.each([undefined, null, 5])('%j is no way for time to move', setting => {
+  test.each([undefined, null, 5])('the clock rejects the setting %j', setting => {
     const sim = arranged()
     expect(() => sim.clock.set(setting as never)).toThrow(`unknown mode '${String(setting)}'`)
     expect(sim.clock.mode).toBe('manual')
@@ -125,7 +125,7 @@ describe('what makes no sense', () => {
 })
 
 describe('a client that never ends its request', () => {
-  test('is named, and time does not wait for it for ever', async () => {
+  test('is named in the error, and the move ends', async () => {
     const sim = arranged()
     const body = new ReadableStream({ pull: () => new Promise(() => {}) })
     const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'multipart/form-data; boundary=x' }
@@ -135,7 +135,7 @@ describe('a client that never ends its request', () => {
 })
 
 describe('next', () => {
-  test('is the next thing that happens: none of its steps is empty while something is planned', async () => {
+  test('moves to the next journal entry when the agenda has entries', async () => {
     const sim = createSimulator({ with: { account: { topup: { amount: 5000, threshold: 249_000, enabled: true } } } })
     const kinds = new Set<string>()
     for (let i = 0; i < 300; i++) {
@@ -148,7 +148,7 @@ describe('next', () => {
     expect((await idle.clock.next()).events).toBe(0)
   })
 
-  test('leaves time where it is when nothing is planned', async () => {
+  test('does not move time when the agenda is empty', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     const moves = [
       () => sim.clock.next({ visible: true }),
@@ -163,7 +163,7 @@ describe('next', () => {
 })
 
 describe('until', () => {
-  test('moves to the very moment, and no further', async () => {
+  test('moves to the time at which the predicate holds, and no further', async () => {
     const sim = arranged()
     await sim.clock.until(() => statusOf(sim) === 'running', { within: '15m' })
     const at = sim.clock.iso
@@ -172,14 +172,14 @@ describe('until', () => {
     expect(sim.clock.iso).toBe(at)
   })
 
-  test('gives up with what happened last and the seed', async () => {
+  test('rejects with the last entries and the seed at its limit', async () => {
     const sim = arranged()
     const wait = sim.clock.until(() => statusOf(sim) === 'failed', { within: '15m' })
     await expect(wait).rejects.toThrow(/within 15m.*seed 1.*deployment\.running/s)
     expect(sim.clock.iso).toBe('2026-01-01T00:15:00.000000+00:00')
   })
 
-  test('a predicate that throws ends it, and the clock goes on working', async () => {
+  test('rejects when its predicate throws, and the clock still works', async () => {
     const sim = arranged()
     const wait = sim.clock.until(() => {
       throw new Error('mine')
@@ -266,7 +266,7 @@ describe('a scaled clock', () => {
     [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
     [{ mode: 'scaled', speed: Number.NaN }, 'invalid speed NaN'],
     ['scled', "Did you mean 'scaled'?"],
-  ] as const)('refuses what is none: %j', (setting, message) => {
+  ] as const)('rejects the invalid setting %j', (setting, message) => {
     expect(() => createSimulator({ clock: setting as never })).toThrow(message)
   })
 })
@@ -288,7 +288,7 @@ describe('createSimulator', () => {
     expect(() => createSimulator(options as never)).toThrow(message)
   })
 
-  test('a fork takes options of its own, and no others', () => {
+  test('a fork accepts its own options, and rejects others', () => {
     const sim = createSimulator()
     expect(() => sim.fork({ frsh: true } as never)).toThrow("unknown option 'frsh'. Did you mean 'fresh'?")
     expect(() => sim.fork({ seed: 3 } as never)).toThrow(
@@ -296,7 +296,7 @@ describe('createSimulator', () => {
     )
   })
 
-  test('twice makes two worlds that share nothing that changes', async () => {
+  test('creates two independent worlds when it is called twice', async () => {
     const [one, other] = [createSimulator(), createSimulator()]
     const before = other.digest
     await one.clock.advance('5h')

@@ -39,8 +39,8 @@ function trace(sim: Simulator): string[] {
   return sim.journal.entries().map(({ time, kind, subject }) => `${time} ${kind} ${subject}`)
 }
 
-describe('a client that knows nothing of the simulator', () => {
-  test('waits for a deployment and a batch, on its own timers, in no time, and the same each time', async () => {
+describe('a client without code for the simulator', () => {
+  test('waits for a deployment and a batch on its own timers, without real time and always the same', async () => {
     const runs: { waited: [Waited, Waited]; trace: string[] }[] = []
     for (let run = 0; run < 3; run++) {
       const sim = slow()
@@ -58,7 +58,7 @@ describe('a client that knows nothing of the simulator', () => {
     expect(new Set(runs.map(run => JSON.stringify(run))).size).toBe(1)
   })
 
-  test('lives through a whole day until its batch expires', async () => {
+  test('polls for a day until its batch expires', async () => {
     const sim = slow({ profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 0.1 } } })
     const waiting = clientOf(sim).batch('aurora-labs/aurora-8b-instruct', 200)
     await sim.clock.advance('25h')
@@ -68,7 +68,7 @@ describe('a client that knows nothing of the simulator', () => {
     expect(Date.now()).toBe(Date.UTC(2031, 4, 2, 1))
   })
 
-  test('gives up by its own clock', async () => {
+  test('times out by its own clock', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     sim.cluster.stockOut('H100-80GB')
     const client = pollingClient({ fetch: sim.fetch, baseUrl: BASE, token: sim.token, giveUpMs: 600_000 })
@@ -92,8 +92,8 @@ describe('a client that knows nothing of the simulator', () => {
   })
 })
 
-describe('the fakes that are driven', () => {
-  test("are sinon's as well as vitest's: the same client, the same trace", async () => {
+describe('the driven fake timers', () => {
+  test('give the same trace for one client with sinon and with Vitest', async () => {
     const traces: string[] = []
     for (const fakes of ['vitest', 'sinon']) {
       vi.useRealTimers()
@@ -132,7 +132,7 @@ function hidden<Fn extends (...args: never[]) => unknown>(fake: Fn): Fn {
   return ((...args) => fake(...args)) as Fn
 }
 
-test('a client on node:http, behind MSW, is waited for like one with fetch', async () => {
+test('a move of time waits for a client on node:http behind MSW, as for one with fetch', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const server = setupServer(...handlers(sim, { baseUrl: 'http://api.example.test' }))
   server.listen({ onUnhandledRequest: 'error' })
@@ -153,7 +153,7 @@ test('a client on node:http, behind MSW, is waited for like one with fetch', asy
 })
 
 describe('until', () => {
-  test('drives the timers up to the moment at which it holds, and not beyond', async () => {
+  test('drives the timers up to the time at which it holds, and not beyond', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     const waiting = clientOf(sim).deploy('chat')
     let over = false
@@ -183,7 +183,7 @@ describe('until', () => {
   })
 })
 
-test('all timers of the last moment of a move fire, and one that is due right after it does not', async () => {
+test('all timers at the end of a move fire, and a later timer does not', async () => {
   vi.useFakeTimers()
   const sim = createSimulator({ fixtures: 'empty' })
   made.push(sim)
@@ -195,7 +195,7 @@ test('all timers of the last moment of a move fire, and one that is due right af
 })
 
 describe('the two clocks', () => {
-  test('are one wherever the fakes were installed, and whatever the system time is set to', async () => {
+  test('agree for every time of installation and every system time', async () => {
     vi.useRealTimers()
     const sim = createSimulator({ fixtures: 'empty' })
     await sim.clock.advance('1h')
@@ -209,7 +209,7 @@ describe('the two clocks', () => {
     expect(sim.clock.elapsed).toBe(70 * 60e6)
   })
 
-  test('move together when the test moves the timers by hand: the next request sees it', async () => {
+  test('move together when the test moves the timers itself', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     const headers = { authorization: `Bearer ${sim.token}` }
     await sim.fetch(`${BASE}/deploy/list`, { headers })
@@ -218,7 +218,7 @@ describe('the two clocks', () => {
     expect(sim.clock.elapsed).toBe(90e6)
   })
 
-  test('part where the test says so', async () => {
+  test('are independent when the test disables the driving', async () => {
     const sim = createSimulator({ fixtures: 'empty', timers: 'ignore' })
     let fired = 0
     setTimeout(() => fired++, 1_000)
@@ -227,7 +227,7 @@ describe('the two clocks', () => {
     expect(sim.clock.elapsed).toBe(3600e6)
   })
 
-  test('begin anew with a reset', async () => {
+  test('start again after a reset', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     await sim.clock.advance('1h')
     sim.reset()
@@ -248,7 +248,7 @@ describe('the two clocks', () => {
   })
 })
 
-test('the global fetch is left as it was found', async () => {
+test('the global fetch is restored', async () => {
   const found = globalThis.fetch
   const sim = createSimulator({ fixtures: 'empty' })
   await sim.clock.advance('1s')
@@ -261,7 +261,7 @@ test('the global fetch is left as it was found', async () => {
   expect(globalThis.fetch).toBe(found)
 })
 
-test('in whatever order MSW and simulators come and go, the global fetch reaches whom it should', async () => {
+test('the global fetch reaches its target for every order of MSW and simulators', async () => {
   const base = 'http://127.0.0.1:1'
   const served = createSimulator({ fixtures: 'empty', timers: 'ignore' })
   const names = ['msw', 'one', 'other']

@@ -23,7 +23,7 @@ function throwAt(sim: Simulator, kind: string): void {
   })
 }
 
-/** Errors that nobody caught, in place of a runner that fails for them. */
+/** Uncaught errors, which the test runner does not see here. */
 function uncaught(): unknown[] {
   const errors: unknown[] = []
   const others = process.listeners('uncaughtException')
@@ -59,7 +59,7 @@ describe('a listener that throws', () => {
     }
   })
 
-  test('during a request is uncaught, and its client has the answer', async () => {
+  test('during a request is an uncaught error, and its client gets the answer', async () => {
     const errors = uncaught()
     const [sim, twin] = [1, 2].map(() => createSimulator({ fixtures: 'empty', check: true })) as [Simulator, Simulator]
     throwAt(sim, 'instance.pending')

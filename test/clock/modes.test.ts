@@ -52,7 +52,7 @@ describe('a clock that moves on polls', () => {
     expect(sim.clock.elapsed).toBe(elapsed)
   })
 
-  test('shows each state of what is rented once, in order', async () => {
+  test('shows each state of a rental once, in order', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     const headers = { authorization: `Bearer ${sim.token}` }
     const ask = async (method: string, path: string, body?: object) => {
@@ -86,7 +86,7 @@ describe('a clock that moves on polls', () => {
     expect(sim.clock.elapsed).toBe(elapsed)
   })
 
-  test('ends a batch of 24 hours in a handful of polls', async () => {
+  test('ends a batch of 24 hours after a few polls', async () => {
     const sim = createSimulator({
       clock: 'on-poll',
       profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 0.1 } },
@@ -116,7 +116,7 @@ describe('a clock that moves on polls', () => {
     expect([one, two]).toContain('downloading')
   })
 
-  test('moves by a fixed step where one is given, and only for what is unfinished', async () => {
+  test('moves by a fixed step when it is set, and only for resources in progress', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'on-poll', step: '30s' } })
     await get(sim, '/deploy/list')
     expect(sim.clock.elapsed).toBe(0)
@@ -126,7 +126,7 @@ describe('a clock that moves on polls', () => {
     expect(sim.clock.elapsed).toBe(60e6)
   })
 
-  test('stands still where nothing is planned: waiting for a GPU brings none', async () => {
+  test('does not move when the agenda has no change, as while a deployment waits for a GPU', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     sim.cluster.stockOut('H100-80GB')
     const id = await deploy(sim)
@@ -136,7 +136,7 @@ describe('a clock that moves on polls', () => {
     expect(await statuses(sim, `/deploy/${id}`)).toEqual(['initializing', 'downloading', 'deploying', 'running'])
   })
 
-  test('looks ahead without leaving a mark: the same as moving by hand', async () => {
+  test('looks ahead without an effect: the digest is that of manual moves', async () => {
     const polled = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     await statuses(polled, `/deploy/${await deploy(polled)}`)
     const byHand = createSimulator({ fixtures: 'empty' })
@@ -147,7 +147,7 @@ describe('a clock that moves on polls', () => {
 })
 
 describe('an idle clock', () => {
-  test('finishes the work when nobody asks, and rests before far deadlines', async () => {
+  test('finishes the work without requests, and does not jump to distant deadlines', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
     const id = await deploy(sim)
     await vi.waitFor(() => expect(sim.world.deployments.get(id)!.status).toBe('running'), {
@@ -182,7 +182,7 @@ describe('an idle clock', () => {
   })
 })
 
-describe('an idle clock that has come to rest', () => {
+describe('an idle clock without work', () => {
   const CHAT = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 }
 
   async function chat(sim: Simulator): Promise<number> {
@@ -193,7 +193,7 @@ describe('an idle clock that has come to rest', () => {
     return answer.status
   }
 
-  /** Nobody has asked for so long that it has nothing left to jump to. */
+  /** Waits without requests until the clock has no work left. */
   async function resting(options: SimulatorOptions): Promise<Simulator> {
     const sim = createSimulator({ fixtures: 'two-nodes', ...options, clock: { mode: 'idle', after: 0 } })
     await sim.clock.advance('1h')
@@ -207,7 +207,7 @@ describe('an idle clock that has come to rest', () => {
     return sim
   }
 
-  test('wakes a deployment that sleeps for whoever asks it', async () => {
+  test('wakes a sleeping deployment for a request', async () => {
     const asleep = { model_name: 'acme/chat', settings: { min_instances: 0, max_instances: 1 } }
     const sim = await resting({ with: { deployments: [asleep] } })
     const began = sim.clock.elapsed
@@ -215,14 +215,14 @@ describe('an idle clock that has come to rest', () => {
     expect(sim.clock.elapsed - began).toBeGreaterThan(30e6)
   })
 
-  test('goes as far as an answer that takes its time', async () => {
+  test('jumps to the time of a slow answer', async () => {
     const sim = await resting({ inferencePace: 'clock', with: { deployments: [{ model_name: 'acme/chat' }] } })
     const began = sim.clock.elapsed
     expect(await chat(sim)).toBe(200)
     expect(sim.clock.elapsed).toBeGreaterThan(began)
   })
 
-  test('goes as far as an answer that is late, and as a client that sleeps', async () => {
+  test('jumps to the time of a delayed answer, and of a sleeping client', async () => {
     const sim = await resting({ faults: [{ on: 'getMe', fault: { kind: 'latency', delay: '90s' } }] })
     const began = sim.clock.elapsed
     await get(sim, '/v1/me')
@@ -232,14 +232,14 @@ describe('an idle clock that has come to rest', () => {
   })
 })
 
-describe('an idle clock that was about to jump', () => {
+describe('an idle clock before a jump', () => {
   /** Until timers that were due before have fired, and what they set off has been done. */
   const waited = async () => {
     await new Promise(resolve => setTimeout(resolve, 1))
     for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
   }
 
-  test('does not when somebody takes hold of it first, and does when they let go', async () => {
+  test('does not jump while it is held, and jumps afterwards', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
     const id = await deploy(sim)
     const resume = sim.clock.pause('a look around')
@@ -252,7 +252,7 @@ describe('an idle clock that was about to jump', () => {
     })
   })
 
-  test('waits as long as it is told to meanwhile', async () => {
+  test('waits for the new delay when its setting changes meanwhile', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'idle', after: 0 } })
     await deploy(sim)
     sim.clock.set({ mode: 'idle', after: 3_600_000 })
@@ -261,8 +261,8 @@ describe('an idle clock that was about to jump', () => {
   })
 })
 
-describe('a clock that follows another', () => {
-  test('begins to follow where both are, whatever that one shows by then', async () => {
+describe('a clock that follows another clock', () => {
+  test('starts from the present times of both clocks', async () => {
     const sim = createSimulator({ fixtures: 'empty' })
     await sim.clock.advance('1h')
     let now = 1e12
@@ -274,7 +274,7 @@ describe('a clock that follows another', () => {
     expect(sim.clock.elapsed).toBe(3601.5e6)
   })
 
-  test('is where that one is at each request, and never goes back', async () => {
+  test('has the time of the other clock at each request, and never goes back', async () => {
     let now = 1_000_000
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'follow', now: () => now } })
     const id = await deploy(sim)
@@ -288,7 +288,7 @@ describe('a clock that follows another', () => {
     expect(sim.clock.elapsed).toBe(elapsed)
   })
 
-  test('goes on from where it was moved to by hand', async () => {
+  test('goes on from the end of a manual move', async () => {
     let now = 0
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'follow', now: () => now } })
     await sim.clock.advance('1h')
@@ -297,18 +297,20 @@ describe('a clock that follows another', () => {
     expect(sim.clock.elapsed).toBe(61 * 60e6)
   })
 
-  test('without a clock and without fake timers says that time stands, once', async () => {
+  test('warns once that time does not move when it has neither a clock nor fake timers', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const sim = createSimulator({ fixtures: 'empty', clock: 'follow' })
     await get(sim, '/deploy/list')
     await get(sim, '/deploy/list')
-    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining('none are installed')])
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+      expect.stringContaining('no fake timers are installed'),
+    ])
     warned.mockRestore()
   })
 })
 
-describe('a clock is switched on a live world', () => {
-  test('without a jump, from each mode to each other', async () => {
+describe('a change of the clock in a running world', () => {
+  test('does not make time jump, from each mode to each other mode', async () => {
     let now = 0
     const sim = createSimulator({ fixtures: 'empty' })
     await sim.clock.advance('1h')
@@ -335,8 +337,8 @@ describe('a clock is switched on a live world', () => {
     [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
     [{ mode: 'on-poll', step: '-5m' }, 'time does not run backwards'],
     [{ mode: 'idle', after: Number.NaN }, 'invalid number of milliseconds NaN'],
-    [{ mode: 'follow', now: 5 }, 'is no function'],
-  ])('%o is refused and changes nothing', async (setting, reason) => {
+    [{ mode: 'follow', now: 5 }, 'is not a function'],
+  ])('is rejected without an effect for %o', async (setting, reason) => {
     const sim = createSimulator({ fixtures: 'empty' })
     expect(() => sim.clock.set(setting as never)).toThrow(reason)
     expect(sim.clock.mode).toBe('manual')
@@ -347,7 +349,7 @@ describe('a clock is switched on a live world', () => {
 describe('a pause', () => {
   afterEach(() => vi.restoreAllMocks())
 
-  test('holds a scaled clock; moves by hand still move it', async () => {
+  test('holds a scaled clock, and manual moves still move it', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'scaled', speed: 1e6 } })
     sim.clock.pause('debugger')
     const { elapsed } = sim.clock
@@ -360,7 +362,7 @@ describe('a pause', () => {
     expect(sim.clock.pausedBy).toEqual([])
   })
 
-  test('holds a clock that moves on polls, until it is let go', async () => {
+  test('holds a clock that moves on polls until the hold ends', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     const id = await deploy(sim)
     const resume = sim.clock.pause('debugger')
@@ -371,7 +373,7 @@ describe('a pause', () => {
     expect(sim.clock.elapsed).toBeGreaterThan(0)
   })
 
-  test('is no time that a scaled clock makes up for', () => {
+  test('is not added to the time of a scaled clock', () => {
     const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'scaled', speed: 60 } })
     sim.clock.pause('debugger')
     const { elapsed } = sim.clock
@@ -383,7 +385,7 @@ describe('a pause', () => {
     expect(due - elapsed).toBeLessThanOrEqual((performance.now() - before) * 60_000 + 60)
   })
 
-  test('that was forgotten is told of to whoever asks', async () => {
+  test('causes a warning at a request when it is long', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     wall.now = 1000
     try {
@@ -403,7 +405,7 @@ describe('a pause', () => {
     }
   })
 
-  test('ends only when everybody has let go, and says who has not', async () => {
+  test('ends when its last owner resumes, and names the other owners before', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const sim = createSimulator({ fixtures: 'empty' })
     const first = sim.clock.pause('first')

@@ -31,7 +31,7 @@ async function upload() {
 const seconds = () => (Date.now() - EPOCH) / 1000
 const asked = (operation: string) => sim.requests.filter(request => request.operation === operation)
 
-test('tries again after its pauses, each longer than the one before, and gets through', async () => {
+test('the openai client retries after growing delays, and succeeds', async () => {
   sim.faults.add({ on: 'uploadFile', times: 2, fault: { kind: 'status', status: 503 } })
   const uploading = upload()
   let tookSeconds = 0
@@ -46,7 +46,7 @@ test('tries again after its pauses, each longer than the one before, and gets th
   expect(tookSeconds).toBeLessThanOrEqual(1.5)
 })
 
-test('waits as long as Retry-After says', async () => {
+test('the openai client waits for the time in Retry-After', async () => {
   sim.faults.add({ on: 'listBatches', times: 1, fault: { kind: 'rateLimit', retryAfter: '20s' } })
   const listing = openai.batches.list()
   let tookSeconds = 0
@@ -58,7 +58,7 @@ test('waits as long as Retry-After says', async () => {
   expect(tookSeconds).toBe(20)
 })
 
-test('gives up on an answer that never comes, and asks again', async () => {
+test('the openai client times out and retries when an answer never comes', async () => {
   sim.faults.add({ on: 'listBatches', times: 1, fault: { kind: 'hang' } })
   const listing = openai.batches.list({}, { timeout: 30_000 })
   await sim.clock.advance('1m')
@@ -66,7 +66,7 @@ test('gives up on an answer that never comes, and asks again', async () => {
   expect(asked('listBatches').length).toBe(2)
 })
 
-test('polls with a loop of its own for half an hour, a look every five seconds', async () => {
+test('the openai client polls in a loop for half an hour, every five seconds', async () => {
   // A file has no state that this waits for, so it lives through its own patience.
   const uploading = upload()
   await sim.clock.advance('1s')

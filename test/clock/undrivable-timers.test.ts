@@ -6,7 +6,7 @@ import { install } from '@sinonjs/fake-timers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSimulator as create, type Simulator } from '../../src/simulator/simulator.ts'
 
-/** The real clock, which can be told to run ahead: two seconds of patience are over in some twenty looks. */
+/** The real clock, which a test can speed up: the limit of two seconds ends after about twenty reads. */
 const wall = vi.hoisted(() => ({ ahead: 0, ms: 0 }))
 vi.mock('../../src/lib/real-time.ts', async original => {
   const real = await original<typeof import('../../src/lib/real-time.ts')>()
@@ -43,7 +43,7 @@ const moves: Record<string, (sim: Simulator) => Promise<unknown>> = {
   until: ({ clock }) => clock.until(() => true),
 }
 
-describe('fakes under which no request could end', () => {
+describe('a move of time is rejected when the fakes would block requests', () => {
   test.each(Object.keys(moves))('a faked queueMicrotask: %s refuses and moves nothing', async move => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'queueMicrotask'] })
     const sim = createSimulator()
@@ -51,7 +51,7 @@ describe('fakes under which no request could end', () => {
     expect(sim.clock.elapsed).toBe(0)
   })
 
-  test('a faked process.nextTick', async () => {
+  test('with a faked process.nextTick', async () => {
     const fakes = install({ toFake: ['setTimeout', 'clearTimeout', 'nextTick'] })
     const sim = create({ fixtures: 'empty' })
     const refused = await sim.clock.advance('1m').then(
@@ -64,8 +64,8 @@ describe('fakes under which no request could end', () => {
   })
 })
 
-describe('a client that waits with something else than what is driven', () => {
-  test('only Date faked: it waits for real', async () => {
+describe('a client that waits with timers that are not driven', () => {
+  test('waits in real time when only Date is faked', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const sim = createSimulator()
     await sim.clock.advance('1m')
@@ -75,7 +75,7 @@ describe('a client that waits with something else than what is driven', () => {
     ])
   })
 
-  test("the timers of node:test: they are the test's to tick", async () => {
+  test('waits for the test to tick when the timers are those of node:test', async () => {
     mock.timers.enable({ apis: ['setTimeout'] })
     onTestFinished(() => mock.timers.reset())
     const sim = createSimulator()
@@ -85,7 +85,7 @@ describe('a client that waits with something else than what is driven', () => {
     expect(warned.mock.calls).toEqual([[expect.stringMatching(/mock\.timers of node:test.*@sinonjs\/fake-timers/)]])
   })
 
-  test('real timers restored between two moves', async () => {
+  test('causes a warning when real timers are restored between two moves', async () => {
     vi.useFakeTimers()
     const sim = createSimulator()
     setTimeout(() => {}, 60_000)
@@ -97,7 +97,7 @@ describe('a client that waits with something else than what is driven', () => {
     ])
   })
 
-  test('real timers restored in the middle of a move: it ends, and says who is left', async () => {
+  test('causes a warning when real timers are restored during a move, which ends', async () => {
     vi.useFakeTimers()
     const sim = createSimulator()
     let fired = 0
@@ -109,7 +109,7 @@ describe('a client that waits with something else than what is driven', () => {
   })
 })
 
-describe('what is in flight and never ends', () => {
+describe('a request in flight without an end', () => {
   const FOREVER = () => new Promise<never>(() => {})
 
   /** Puts something else in the place of the real fetch. */
@@ -121,7 +121,7 @@ describe('what is in flight and never ends', () => {
     })
   }
 
-  test('a call without an answer is named', async () => {
+  test('is named when it is a call without an answer', async () => {
     vi.useFakeTimers()
     answering(FOREVER)
     const sim = createSimulator()
@@ -133,7 +133,7 @@ describe('what is in flight and never ends', () => {
     expect(sim.clock.elapsed).toBe(1e6)
   })
 
-  test('a body without an end is named', async () => {
+  test('is named when it is a body without an end', async () => {
     vi.useFakeTimers()
     answering(async () => new Response(new ReadableStream({ pull: FOREVER })))
     const sim = createSimulator()
@@ -142,7 +142,7 @@ describe('what is in flight and never ends', () => {
     await expect(sim.clock.advance('1m')).rejects.toThrow(/the body of GET https:\S+\/log has been in flight/)
   })
 
-  test('a request of node:http that nobody answers is named', async () => {
+  test('is named when it is a request of node:http without an answer', async () => {
     vi.useFakeTimers()
     const url = await listening(() => {})
     const sim = createSimulator()
@@ -152,7 +152,7 @@ describe('what is in flight and never ends', () => {
   })
 })
 
-test('real sockets take real time, and time waits for them: no poll is left out', async () => {
+test('a move of time waits for real sockets, and every poll is made', async () => {
   const later = globalThis.setTimeout
   const url = await listening((_, response) => void later(() => response.end('{}'), 20))
   vi.useFakeTimers()

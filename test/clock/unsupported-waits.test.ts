@@ -28,7 +28,7 @@ const quiet = async () => {
   for (let turn = 0; turn < 200; turn++) await new Promise(resolve => realTimers.setImmediate(resolve))
 }
 
-test('a synchronous advance fires one timer: the next is set only when the answer is there, at the end of the day', async () => {
+test('a synchronous advance fires one timer, because the client sets the next one after its answer', async () => {
   const { sim, client } = slowly(1)
   const waiting = client.deploy('chat')
   await quiet()
@@ -47,7 +47,7 @@ test('a synchronous advance fires one timer: the next is set only when the answe
   expect(seen).toEqual(['initializing', 'running'])
 })
 
-test('a fixed number of turns between timers is overtaken by an answer that takes more', async () => {
+test('a fixed number of turns between timers is too short for an answer that takes more', async () => {
   const polls: number[] = []
   for (const turns of [0, 40]) {
     const { sim, client } = slowly(turns)
@@ -63,7 +63,7 @@ test('a fixed number of turns between timers is overtaken by an answer that take
   expect(polls[0]).toBeGreaterThan(60)
 })
 
-test('in step, the turns an answer takes do not show', async () => {
+test('a driven clock waits for every number of turns of an answer', async () => {
   const seen = new Set<string>()
   for (const turns of [1, 40]) {
     const fetch: typeof globalThis.fetch = async (input, init) => {

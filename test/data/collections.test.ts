@@ -31,7 +31,7 @@ const byKey = (records: readonly object[]) =>
 
 afterEach(() => vi.restoreAllMocks())
 
-test('collections hold what the indexes hold, and filling them is no write of a user', async () => {
+test('collections have the records of the indexes, and their filling is not a write of a user', async () => {
   const { store, data, heard } = await arranged()
   for (const kind of ['tokens', 'models', 'voices', 'hub', 'aggregator', 'hardware', 'schemas'] as const) {
     expect(rows(data[kind], kind === 'models' ? 'hardware' : ''), kind).toEqual(store[kind].all())
@@ -58,7 +58,7 @@ test('a user’s create, update and delete change the index in the same step', a
   expect(heard()).toEqual([])
 })
 
-test('a key that is taken is refused, also by two creates at once', async () => {
+test('a create is rejected when its key is in use, also for two creates at once', async () => {
   const { store, data, heard } = await arranged()
   const taken = store.voices.all()[0]!
   await expect(data.voices.create({ ...NEW_VOICE, voice_id: taken.voice_id })).rejects.toThrow(
@@ -76,7 +76,7 @@ test('a key that is taken is refused, also by two creates at once', async () => 
   expect(heard()).toEqual(['create voices voice_new'])
 })
 
-test('a token value that is taken, and a key that would change, are refused', async () => {
+test('a write is rejected when its token value is in use or its key would change', async () => {
   const { store, data, heard } = await arranged()
   const [first, second] = store.tokens.all()
   await expect(data.tokens.create({ ...first!, token_id: 'token_new' })).rejects.toThrow(IndexError)
@@ -94,7 +94,7 @@ test('a token value that is taken, and a key that would change, are refused', as
   expect(heard()).toEqual([])
 })
 
-test('a record that the schema refuses changes neither side', async () => {
+test('an invalid record changes neither side', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {})
   const { store, data, heard } = await arranged()
   await expect(data.voices.create({ ...NEW_VOICE, created_at: 'soon' as never })).rejects.toThrow()
@@ -111,7 +111,7 @@ test('a record that the schema refuses changes neither side', async () => {
   expect(heard()).toEqual([])
 })
 
-test('deleteMany and clear take every record out of the index', async () => {
+test('deleteMany and clear remove every record from the index', async () => {
   const { store, data, heard } = await arranged()
   data.voices.deleteMany(q => q.where({ description: '' }))
   expect(store.voices.size).toBe(5)
@@ -121,7 +121,7 @@ test('deleteMany and clear take every record out of the index', async () => {
   expect(heard()).toHaveLength(6)
 })
 
-test('an endpoint’s writes reach the collection and are not fed back', async () => {
+test('an endpoint’s writes reach the collection and do not return to the index as writes', async () => {
   const { store, data, heard } = await arranged()
   const [first, second] = store.voices.all()
   store.voices.put(NEW_VOICE)
@@ -136,7 +136,7 @@ test('an endpoint’s writes reach the collection and are not fed back', async (
   expect(heard()).toEqual([])
 })
 
-test('fields that an endpoint takes away or changes deep inside arrive too', async () => {
+test('a removed or deeply changed field of an endpoint reaches the collection', async () => {
   const { store, data } = await arranged()
   const schema = store.schemas.all()[0]!
   const { schema_stream: _, ...rest } = schema
@@ -148,7 +148,7 @@ test('fields that an endpoint takes away or changes deep inside arrive too', asy
   expect(data.tokens.findFirst(q => q.where({ token_id: token.token_id }))?.allowed_ips).toHaveLength(2)
 })
 
-test('both sides end the same, however writes of users and endpoints fall together', async () => {
+test('both sides are equal at the end of concurrent writes of users and endpoints', async () => {
   const key = fc.constantFrom('a', 'b')
   const action = fc.constantFrom('create', 'update', 'delete')
   const step = fc.record({ by: fc.constantFrom('user', 'endpoint'), action, key, turns: fc.nat(12) })
@@ -182,7 +182,7 @@ test('both sides end the same, however writes of users and endpoints fall togeth
   )
 })
 
-test('a model knows its hardware, seeded, created before it or after it', async () => {
+test('a model is related to its hardware when that is seeded, or created before or after it', async () => {
   const { store, data } = await arranged()
   const name = 'aurora-labs/aurora-8b-instruct'
   const find = (model_name: string) => data.models.findFirst(q => q.where({ model_name }))
@@ -212,7 +212,7 @@ test('a model knows its hardware, seeded, created before it or after it', async 
   expect(find('zen/after')?.hardware?.model_name).toBe('zen/after')
 })
 
-test('a fork’s writes stay out of the collections, and disposed ones rest', async () => {
+test('a fork’s writes do not reach the collections, and disposed collections do not change', async () => {
   const { store, data } = await arranged()
   store.fork().voices.put(NEW_VOICE)
   await data.whenIdle()

@@ -7,7 +7,7 @@ import { DEFAULT_EPOCH_MS } from '../../src/kernel/clock.ts'
 const world = loadFixture('default')
 
 describe('bulk models', () => {
-  test('come to the count in all, each with hardware, and load', () => {
+  test('fill up to the count, each with hardware, and load as a fixture', () => {
     const filled = fillModels(world, 300, 7)
     expect(filled.models).toHaveLength(300)
     expect(filled.models.slice(0, world.models.length)).toEqual(world.models)
@@ -15,23 +15,23 @@ describe('bulk models', () => {
     expect(world.models).toHaveLength(47)
   })
 
-  test('are the same from the same seed, others from another', () => {
+  test('are equal for equal seeds, and differ for others', () => {
     expect(fillModels(world, 100, 7)).toEqual(fillModels(world, 100, 7))
     expect(fillModels(world, 100, 8)).not.toEqual(fillModels(world, 100, 7))
     expect(fillModels(world, 100, 'seven')).toEqual(fillModels(world, 100, 'seven'))
   })
 
-  test('stay as they are when more are asked for', () => {
+  test('stay equal when the count is larger', () => {
     expect(fillModels(world, 400, 7).models.slice(0, 100)).toEqual(fillModels(world, 100, 7).models)
   })
 
-  test('are of many tasks', () => {
+  test('have many tasks', () => {
     expect(new Set(fillModels(loadFixture('two-nodes'), 200, 1).models.map(model => model.type)).size).toBe(7)
   })
 
-  test('cannot be fewer than there are', () => {
+  test('are rejected when the fixture has more already', () => {
     expect(() => fillModels(world, 46, 7)).toThrow(
-      'Failed to fill models: the fixture has 47, asked for 46 in all. Ask for 47 or more.',
+      'Failed to fill models: the fixture has 47 already, and the requested number is 46. Choose 47 or more.',
     )
   })
 })
@@ -70,7 +70,7 @@ describe('bulk deployments', () => {
     },
   )
 
-  test('leave as much of each limit unused as there was', () => {
+  test('leave the unused part of each quota equal', () => {
     const filled = fillDeployments(world, 1000, 7)
     const before = held(world)
     const after = held(filled)
@@ -80,18 +80,18 @@ describe('bulk deployments', () => {
     }
   })
 
-  test('of a full fleet do not run', () => {
+  test('do not run when the fleet is full', () => {
     const statuses = new Set(fillDeployments(loadFixture('full'), 200, 7).deployments.map(each => each.status))
     expect(statuses).toEqual(new Set(['stopped', 'failed', 'deleted']))
   })
 
-  test('are the same from the same seed, others from another, and the first ones stay', () => {
+  test('are equal for equal seeds, and the first ones stay equal for larger counts', () => {
     expect(fillDeployments(world, 200, 7)).toEqual(fillDeployments(world, 200, 7))
     expect(fillDeployments(world, 200, 8)).not.toEqual(fillDeployments(world, 200, 7))
     expect(fillDeployments(world, 400, 7).deployments.slice(0, 200)).toEqual(fillDeployments(world, 200, 7).deployments)
   })
 
-  test('are older than the world, whenever it begins', () => {
+  test('are older than the world for every epoch', () => {
     const epoch = DEFAULT_EPOCH_MS + 86_400_000_000
     for (const each of fillDeployments(loadFixture('empty'), 200, 7, epoch).deployments) {
       expect(Date.parse(each.updated_at!)).toBeLessThanOrEqual(epoch)

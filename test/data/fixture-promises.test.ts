@@ -25,7 +25,7 @@ test.each(NAMES)('%s loads, frozen to the last field', name => {
   expect(fixture.api_tokens.length).toBeGreaterThan(0)
 })
 
-test('the default account has money, a good card and its top-up armed', () => {
+test('the default account has funds, a good card and an enabled top-up', () => {
   const { funds_cents, topup, card } = world.account
   expect(card).toBe('good')
   expect(topup.enabled).toBe(true)
@@ -35,7 +35,7 @@ test('the default account has money, a good card and its top-up armed', () => {
   expect(topup.amount).toBeGreaterThan(100 * 220)
 })
 
-test('two of the H100 limit are unused, and a node has four H100 free wherever the seeded ones go', () => {
+test('two GPUs of the H100 quota are unused, and a node has four free H100 for every placement', () => {
   const held = world.deployments
     .filter(
       each => each.type === 'llm' && ['initializing', 'downloading', 'deploying', 'running'].includes(each.status),
@@ -129,7 +129,7 @@ test('five llm deployments in five states, rows of tts and legacy, a lora on the
   for (const each of world.deployments) expect(Date.parse(each.created_at!)).toBeGreaterThanOrEqual(weekBefore)
 })
 
-test('the names of the stories are free', () => {
+test('the model names of the scenarios are unused', () => {
   const names = world.deployments.map(each => each.model_name)
   for (const name of ['acme/chat', 'acme/chat-8b', 'acme/chat-70b']) expect(names).not.toContain(name)
 })
@@ -148,7 +148,7 @@ test('the completed batch has its answers: every custom_id once, in order, none 
   expect(outputs).toEqual([`${done.id}_output`, `${done.id}_error`])
 })
 
-test('the batch under way asks one current text-generation model for two hundred lines', () => {
+test('the batch in progress has two hundred lines for one current text-generation model', () => {
   const asked = lines(batch('in_progress').input_file_id)
   expect(asked).toHaveLength(200)
   expect(new Set(asked.map(line => line.custom_id)).size).toBe(200)
@@ -163,7 +163,7 @@ test('three hosted instances in three states', () => {
   expect(world.hosted).toHaveLength(3)
 })
 
-test('empty owns nothing but offers what default offers', () => {
+test('empty has no resources and offers the same as default', () => {
   const empty = loadFixture('empty')
   for (const key of ['deployments', 'files', 'batches', 'voices', 'hosted'] as const) expect(empty[key]).toEqual([])
   expect(empty.api_tokens).toHaveLength(1)
@@ -174,7 +174,7 @@ test('empty owns nothing but offers what default offers', () => {
   }
 })
 
-test('full is empty with every GPU taken', () => {
+test('full is empty with every GPU in use', () => {
   const { nodes, account, api_tokens, ...full } = loadFixture('full')
   const empty = loadFixture('empty')
   expect(empty).toMatchObject(full)
@@ -184,7 +184,7 @@ test('full is empty with every GPU taken', () => {
   for (const group of groups('full')) expect(group.occupied).toBe(group.gpus_per_node)
 })
 
-test('two-nodes has two cold H100 nodes of eight and room in its limit', () => {
+test('two-nodes has two cold H100 nodes of eight and unused quota', () => {
   const pair = loadFixture('two-nodes')
   expect(groups('two-nodes')).toEqual([
     {
@@ -204,7 +204,7 @@ test('two-nodes has two cold H100 nodes of eight and room in its limit', () => {
   expect(pair.deployments).toEqual([])
 })
 
-test('fleet has 1,000 GPUs in two zones, a spot pool that grows, every kind of load, adapters, and no limits', () => {
+test('fleet has 1,000 GPUs in two zones, a spot pool that grows, every kind of load, adapters, and no quotas', () => {
   const fleet = loadFixture('fleet')
   expect(groups('fleet').reduce((sum, { count, gpus_per_node }) => sum + count * gpus_per_node, 0)).toBe(1000)
   expect(new Set(fleet.nodes.pools.map(pool => pool.zone)).size).toBe(2)

@@ -19,23 +19,23 @@ function failureOf(act: () => unknown): FixtureError {
   throw new Error('expected a FixtureError, nothing was thrown')
 }
 
-test('a name is read once: the same frozen object comes back', () => {
+test('a fixture is read once by name, and is the same frozen object', () => {
   expect(loadFixture('default')).toBe(loadFixture('default'))
 })
 
-test('an object needs an account and nothing else', () => {
+test('a fixture as an object requires only an account', () => {
   const fixture = loadFixture({ account })
   expect(fixture.deployments).toEqual([])
   expect(fixture.hub).toEqual({ policy: 'estimate', repositories: [] })
   expect(fixture.account.card).toBe('good')
 })
 
-test('what was loaded can be loaded again', () => {
+test('a loaded fixture can be loaded again', () => {
   const fixture = loadFixture('default')
   expect(loadFixture(fixture)).toEqual(fixture)
 })
 
-test('the object of the user is left as it was', () => {
+test('the object of the user stays unchanged', () => {
   const source: FixtureInput = { account: { ...account }, deployments: [{ model_name: 'acme/chat' }] }
   loadFixture(source)
   expect(source).toEqual({ account, deployments: [{ model_name: 'acme/chat' }] })
@@ -80,12 +80,12 @@ describe('a patch', () => {
     [
       'a taken name',
       { deployments: [{ model_name: 'acme/assistant' }] },
-      "with.deployments: $[0].model_name: 'acme/assistant' is taken",
+      "with.deployments: $[0].model_name: 'acme/assistant' is already the value of another record",
     ],
     [
       'a repository twice',
       { hub: { repositories: [{ repo: 'acme/chat-8b', bytes: 1, parameters_b: 1 }] } },
-      "with.hub: $.repositories[0].repo: 'acme/chat-8b' is taken",
+      "with.hub: $.repositories[0].repo: 'acme/chat-8b' is already the value of another record",
     ],
     ['an unknown key', { deployment: [] } as never, "with.deployment: unknown field. Did you mean 'deployments'?"],
     [
@@ -93,12 +93,12 @@ describe('a patch', () => {
       { account: { gpu_limits: { H100: 4 } as never } },
       "with.account: $.gpu_limits.H100: unknown field. Did you mean 'H100-80GB'?",
     ],
-  ])('with %s says which record of it', (_, patch, message) => {
+  ])('with %s is rejected with the place of the record', (_, patch, message) => {
     expect(failureOf(() => loadFixture('default', { patch })).message).toContain(message)
   })
 })
 
-test('an epoch before many records is one problem that names the earliest epoch to give', () => {
+test('an epoch before many records is one problem with the earliest valid epoch', () => {
   const { message, problems } = failureOf(() => loadFixture('default', { epochMs: Date.UTC(2020, 0, 1) }))
   const [, needed] =
     /the epoch 2020-01-01T00:00:00\.000Z is earlier than 67 times in the records, the latest \S+\. Give an epoch of (\S+) or later\.$/.exec(
@@ -109,7 +109,7 @@ test('an epoch before many records is one problem that names the earliest epoch 
   expect(() => loadFixture('default', { epochMs: Date.parse(needed!) - 1000 })).toThrow(FixtureError)
 })
 
-test('every problem is named, not only the first', () => {
+test('every problem is reported', () => {
   const { problems } = failureOf(() =>
     loadFixture({ account: { ...account, funds_cents: 1.5 }, voices: [{} as never], hosted: 3 as never }),
   )
@@ -124,15 +124,15 @@ test('every problem is named, not only the first', () => {
   ])
 })
 
-test('a source that is not there says what is', () => {
+test('an unknown source is rejected with the known names', () => {
   expect(failureOf(() => loadFixture('defualt')).message).toBe(
-    "Failed to read fixture 'defualt': there is no fixture of that name. Did you mean 'default'? " +
+    "Failed to read fixture 'defualt': unknown name. Did you mean 'default'? " +
       "Give one of 'default', 'empty', 'fleet', 'full', 'two-nodes', or the path of a folder.",
   )
-  expect(failureOf(() => loadFixture('./no/such/folder')).message).toContain('there is no such folder')
+  expect(failureOf(() => loadFixture('./no/such/folder')).message).toContain('the folder is missing')
 })
 
-test('a browser asks for an object', () => {
+test('a browser requires an object', () => {
   expect(() => openInBrowser('default')).toThrow(
     "Failed to read fixture 'default': names and folders need Node. Give the fixture as an object.",
   )
@@ -155,11 +155,11 @@ describe('a folder', () => {
     write(file, JSON.stringify(records))
   }
 
-  test('loads like the name', () => {
+  test('loads as by its name', () => {
     expect(loadFixture(folder)).toEqual(loadFixture('default'))
   })
 
-  test('is read again after an edit, of a content too', () => {
+  test('is read again after an edit, also of a content', () => {
     const before = loadFixture(folder)
     edit('account.json', record => {
       record.funds_cents = 7
@@ -258,7 +258,7 @@ describe('a folder', () => {
       r => {
         r[1].token = r[0].token
       },
-      "api_tokens.json: $[1].token: 'sim_default_token' is taken by another record. Give it another value.",
+      "api_tokens.json: $[1].token: 'sim_default_token' is already the value of another record. Choose another value.",
     ],
     [
       'a token id twice',
@@ -274,7 +274,7 @@ describe('a folder', () => {
       r => {
         r.push(r[0])
       },
-      "models.json: $[47].model_name: 'aurora-labs/aurora-3b-instruct' is taken",
+      "models.json: $[47].model_name: 'aurora-labs/aurora-3b-instruct' is already the value of another record",
     ],
     [
       'a repository twice',
@@ -282,7 +282,7 @@ describe('a folder', () => {
       r => {
         r.repositories[4].repo = 'acme/chat-8b'
       },
-      "hub.json: $.repositories[4].repo: 'acme/chat-8b' is taken",
+      "hub.json: $.repositories[4].repo: 'acme/chat-8b' is already the value of another record",
     ],
     [
       'a voice twice',
@@ -330,7 +330,7 @@ describe('a folder', () => {
       r => {
         r.pools[3].nodes[0].prefix = 'h100'
       },
-      "nodes.json: $.pools[3].nodes[0].prefix: 'h100' is taken",
+      "nodes.json: $.pools[3].nodes[0].prefix: 'h100' is already the value of another record",
     ],
     [
       'a schema twice',
@@ -338,7 +338,7 @@ describe('a folder', () => {
       r => {
         r.push(r[0])
       },
-      "schemas.json: $[26].variant: 'text-generation default' is taken",
+      "schemas.json: $[26].variant: 'text-generation default' is already the value of another record",
     ],
     [
       'an unknown successor',
@@ -418,7 +418,7 @@ describe('a folder', () => {
       r => {
         delete r[5].base_model
       },
-      'deployments.json: $[5].base_model: expected the model a lora adapts, got nothing. Add that field.',
+      'deployments.json: $[5].base_model: expected the model that the lora adapts, got nothing. Add that field.',
     ],
     [
       'a lora without a source',
@@ -426,7 +426,7 @@ describe('a folder', () => {
       r => {
         delete r[5].source
       },
-      'deployments.json: $[5].source: expected where the adapter comes from, got nothing.',
+      'deployments.json: $[5].source: expected the source of the adapter, got nothing.',
     ],
     [
       'an unknown base',
@@ -474,7 +474,7 @@ describe('a folder', () => {
       r => {
         r[0].path = 'files/ticket.jsonl'
       },
-      "files.json: $[0].path: there is no file 'files/ticket.jsonl' below the fixture's folder.",
+      "files.json: $[0].path: the file 'files/ticket.jsonl' is missing below the fixture's folder.",
     ],
     [
       'a content outside',
@@ -482,7 +482,7 @@ describe('a folder', () => {
       r => {
         r[0].path = '../../etc/hosts'
       },
-      "files.json: $[0].path: there is no file '../../etc/hosts' below the fixture's folder.",
+      "files.json: $[0].path: the file '../../etc/hosts' is missing below the fixture's folder.",
     ],
     [
       'a file without content',
@@ -498,7 +498,7 @@ describe('a folder', () => {
     expect(failureOf(() => loadFixture(folder)).message).toContain(message)
   })
 
-  test('of a hub that refuses needs weights that it lists', () => {
+  test('requires listed weights when the policy of its hub is refuse', () => {
     edit('hub.json', record => {
       record.policy = 'refuse'
     })
@@ -516,29 +516,29 @@ describe('a folder', () => {
     )
   })
 
-  test('with broken JSON says where', () => {
+  test('is rejected with the position when it has invalid JSON', () => {
     write('voices.json', '[\n  { "user_id": "u" "name": 1 }\n]\n')
     expect(failureOf(() => loadFixture(folder)).message).toContain(
       "voices.json: line 2, column 20: expected ',' or '}', got '\"'. Fix the JSON there.",
     )
   })
 
-  test('with a misspelt file says which was meant', () => {
+  test('is rejected with the nearest name when a file is misspelt', () => {
     cpSync(join(folder, 'voices.json'), join(folder, 'voice.json'))
     expect(failureOf(() => loadFixture(folder)).message).toContain(
       "voice.json: unknown file. Did you mean 'voices.json'? Rename or remove it.",
     )
   })
 
-  test('may explain itself and leave files out', () => {
+  test('may have a README, and files may be missing', () => {
     write('README.md', '# a world')
     rmSync(join(folder, 'hosted.json'))
     expect(loadFixture(folder).hosted).toEqual([])
   })
 
-  test('without an account is none', () => {
+  test('is invalid without an account', () => {
     rmSync(join(folder, 'account.json'))
-    expect(failureOf(() => loadFixture(folder)).message).toContain('account.json: every fixture needs that file')
+    expect(failureOf(() => loadFixture(folder)).message).toContain('account.json: the file is missing')
   })
 })
 
@@ -563,6 +563,6 @@ test.each([
   ['{\n  "a": [1, 2\n}', 3, 1, "expected ',' or ']', got '}'"],
   ['["a\nb"]', 1, 2, "expected a string that ends on its line, got '\"'"],
   ['', 1, 1, 'expected a value, got the end of the file'],
-])('the JSON %j breaks at line %i, column %i', (text, line, column, reason) => {
+])('the JSON %j is invalid at line %i, column %i', (text, line, column, reason) => {
   expect(parseJsonText(text)).toEqual({ fault: { line, column, reason } })
 })

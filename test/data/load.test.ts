@@ -10,7 +10,7 @@ function complaints(load: unknown): string[] {
 }
 
 describe('an offered load', () => {
-  test('is complete with its kind and its rates', () => {
+  test('is valid with its kind and its rates', () => {
     expect(OfferedLoad.parse({ kind: 'constant', rps: 5 })).toEqual({
       kind: 'constant',
       rps: 5,
@@ -25,7 +25,7 @@ describe('an offered load', () => {
     expect(OfferedLoad.parse({ kind: 'trace', path: 'load.csv' })).toMatchObject({ repeat: false })
   })
 
-  test('what was parsed can be parsed again', () => {
+  test('can be parsed again after parsing', () => {
     const load = OfferedLoad.parse({ kind: 'steps', steps: [{ at: '1h', rps: 3 }], prompt_tokens: 10 })
     expect(OfferedLoad.parse(load)).toEqual(load)
   })
@@ -120,13 +120,13 @@ describe('an offered load', () => {
       { kind: 'trace', text: '0,1\n0.0005,2', repeat: true },
       ['$.repeat: expected false for a trace of less than 1s, got true. Fix that value.'],
     ],
-  ])('refuses %s', (_, load, expected) => {
+  ])('is rejected with %s', (_, load, expected) => {
     expect(complaints(load)).toEqual(expected)
   })
 })
 
 describe('a trace of load', () => {
-  test('is seconds and requests/s, with a header or without', () => {
+  test('has seconds and requests/s, with a header or without', () => {
     const points = [
       { at: 0, rps: 5 },
       { at: 500_000, rps: 0 },
@@ -155,11 +155,11 @@ describe('a trace of load', () => {
       '1767225600,1',
       "line 1: expected seconds since the start of the world, at most 10 years, got 1767225600. Subtract the first line's from every line's.",
     ],
-  ])('refuses %j', (text, reason) => {
+  ])('is rejected for %j', (text, reason) => {
     expect(() => parseLoadTrace(text, 'x.csv')).toThrow(`Failed to read the trace 'x.csv': ${reason}`)
   })
 
-  test('reads back what was written, and fails with a line number or not at all', () => {
+  test('reads written traces, and each error has a line number', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(1e9)), fc.nat(), (times, seed) => {
         const points = [...times, 1e9 + 1].sort((a, b) => a - b).map(at => ({ at, rps: (at * seed) % 1009 }))

@@ -278,13 +278,10 @@ describe('the file of a profile', () => {
   })
 
   test.each([
-    [
-      'defualt',
-      "expected a profile, got 'defualt': there is none of that name. Give one of 'quick', 'realistic', 'rough', or",
-    ],
-    ['quik', "there is none of that name. Did you mean 'quick'?"],
-    ['./no/such.json', "expected a profile, got './no/such.json': there is no such file. Give one of 'quick'"],
-    ['./fixtures', "expected a profile, got './fixtures': that is no file."],
+    ['defualt', "expected a profile, got 'defualt': unknown name. Give one of 'quick', 'realistic', 'rough', or"],
+    ['quik', "unknown name. Did you mean 'quick'?"],
+    ['./no/such.json', "expected a profile, got './no/such.json': the file is missing. Give one of 'quick'"],
+    ['./fixtures', "expected a profile, got './fixtures': it is not a file."],
   ])('is rejected when %s is missing', (source, message) => {
     expect(failureOf(() => loadProfile(source)).message).toContain(`Failed to load profile '${source}': `)
     expect(failureOf(() => loadProfile(source)).message).toContain(message)
@@ -298,9 +295,9 @@ describe('loadProfile rejects', () => {
   const DURATION = "expected a duration like '500ms', '90s', '1h30m' or '7d'"
 
   test.each<[string, unknown, string]>([
-    ['a section that is none', { weathr: {} }, "$.weathr: unknown field. Did you mean 'weather'? Rename or remove it."],
+    ['an unknown section', { weathr: {} }, "$.weathr: unknown field. Did you mean 'weather'? Rename or remove it."],
     ['a section of another kind', { limits: 4 }, '$.limits: expected an object, got 4. Fix that value.'],
-    ['a name that is none', { name: 4 }, '$.name: expected a string, got 4. Fix that value.'],
+    ['a name that is not a string', { name: 4 }, '$.name: expected a string, got 4. Fix that value.'],
     ['no object', [], '$: expected an object, got an array. Fix that value.'],
     [
       'an unknown figure',

@@ -39,7 +39,7 @@ test('a token is found by its value after writes too', () => {
   expect(store.tokenByValue('fresh')).toBeUndefined()
 })
 
-test('two tokens never share a value', () => {
+test('a token is rejected when another one has its value', () => {
   const { tokens } = new Store(loadFixture('default'))
   const [first, second] = tokens.all()
   expect(() => tokens.put({ ...second!, token: first!.token })).toThrow(
@@ -48,7 +48,7 @@ test('two tokens never share a value', () => {
   expect(tokens.get(second!.token_id)).toBe(second)
 })
 
-test('what is put is checked, completed, copied and frozen', () => {
+test('a new record is checked, completed, copied and frozen', () => {
   const index = voices()
   const { description: _, ...given } = voice('a')
   const stored = index.put(given as Voice)
@@ -61,7 +61,7 @@ test('what is put is checked, completed, copied and frozen', () => {
   expect(index.has('b')).toBe(false)
 })
 
-test('the list is the same array until a write, and no one’s to change', () => {
+test('the list is the same frozen array until a write', () => {
   const index = voices([voice('a'), voice('b')])
   const before = index.all()
   expect(index.all()).toBe(before)
@@ -71,7 +71,7 @@ test('the list is the same array until a write, and no one’s to change', () =>
   expect(before.map(each => each.name)).toEqual(['a', 'b'])
 })
 
-test('listeners hear each write with who made it, and forks keep silent', () => {
+test('listeners receive each write with its origin, but no write of a fork', () => {
   const index = voices([voice('a')])
   const heard: string[] = []
   const off = index.onWrite(({ action, key, origin }: IndexWrite<Voice>) => heard.push(`${action} ${key} ${origin}`))
@@ -122,7 +122,7 @@ test('forks of forks are independent worlds in any order of writes', () => {
   )
 })
 
-test('a fork of a store writes for itself alone', () => {
+test('a write to a fork of a store does not change the store', () => {
   const store = new Store(loadFixture('default'))
   const models = store.models.all()
   const fork = store.fork()

@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe('the agenda', () => {
-  test('is a list sorted by time, class, serial, whatever is added, cancelled, taken and forked', () => {
+  test('is sorted by time, class and serial number, after every sequence of changes and forks', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), steps => {
         let agenda = new Agenda(2)
@@ -65,7 +65,7 @@ describe('the agenda', () => {
     )
   })
 
-  test('a handle of an entry that has happened names nothing, even when its slot is used again', () => {
+  test('the identifier of a fired entry is invalid, also when its slot is used again', () => {
     const agenda = new Agenda()
     const first = agenda.schedule(1, PRIORITY.completion, 0, 0)
     agenda.take()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AppendLog } from '../../src/kernel/layered-map.ts'
 
-test('the newest items are kept in order and at their positions, and at most a block more', () => {
+test('the newest items stay in order and at their positions, and at most one block more', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 9_000 }), (blocks, count) => {
       const log = new AppendLog<number>(blocks * 1024)
@@ -21,7 +21,7 @@ test('the newest items are kept in order and at their positions, and at most a b
   )
 })
 
-test('a fork goes on by itself, and lets go of as much', () => {
+test('a fork is independent, and drops as many items', () => {
   const log = new AppendLog<number>(1024)
   for (let i = 0; i < 2500; i++) log.push(i)
   const before = [...log]

@@ -36,12 +36,12 @@ describe('durations', () => {
     [Number.NaN, 'not a finite number'],
     [Number.POSITIVE_INFINITY, 'not a finite number'],
     ['1000000d', 'longer than 100 years'],
-  ] as const)('%s is refused, and the forms that work are named', (text, reason) => {
+  ] as const)('%s is rejected with the valid forms', (text, reason) => {
     expect(() => micros(text)).toThrow(reason)
     expect(() => micros(text)).toThrow("Forms that work: '500ms', '90s'")
   })
 
-  test('are read by people as the two largest units', () => {
+  test('are formatted with their two largest units', () => {
     expect([5, 1500, 90_000_000, 5_400_000_000, 90_061_000_000].map(formatDuration)).toEqual([
       '5us',
       '2ms',
@@ -51,15 +51,15 @@ describe('durations', () => {
     ])
   })
 
-  test('are the texts that the pattern for JSON Schema lets through, and no others', () => {
+  test('are exactly the texts that match the pattern for JSON Schema', () => {
     const pattern = new RegExp(DURATION_PATTERN)
     const piece = fc.oneof(
       fc.constantFrom('us', 'ms', 's', 'm', 'h', 'd', 'w', 'P', 'T', 'H', 'M', 'S', 'D', 'W', ' ', '\n', '.', '-', 'x'),
       fc.integer({ min: 0, max: 99 }).map(String),
     )
-    const told = fc.array(piece, { maxLength: 7 }).map(pieces => pieces.join(''))
+    const anyText = fc.array(piece, { maxLength: 7 }).map(pieces => pieces.join(''))
     fc.assert(
-      fc.property(told, text => {
+      fc.property(anyText, text => {
         let reason = ''
         try {
           micros(text)

@@ -13,7 +13,7 @@ const generation = new Generation()
 const kinds = ['thing.made', 'thing.moved', 'thing.gone']
 
 describe('the digest', () => {
-  test('does not show the order of independent things, and shows the order of one thing', () => {
+  test('depends on the order of the events of one subject, and not on the order of subjects', () => {
     const event = fc.record({ thing: fc.nat(4), kind: fc.constantFrom(...kinds), value: fc.integer() })
     fc.assert(
       fc.property(
@@ -41,7 +41,7 @@ describe('the digest', () => {
     expect(digestOf([one, other])).not.toBe(digestOf([other, one]))
   })
 
-  test('shows every field: name, value and type of value that reads differently', () => {
+  test('depends on the name, the value and the type of every field', () => {
     const digests = [
       digestOf([{ thing: 1, kind: 'thing.made', value: 1 }]),
       digestOf([{ thing: 1, kind: 'thing.made', value: 2 }]),
@@ -55,7 +55,7 @@ describe('the digest', () => {
     expect(digests[6]).toBe('0'.repeat(32))
   })
 
-  test('goes on in a fork, whose journal starts empty', () => {
+  test('continues in a fork, whose journal is empty', () => {
     const journal = new Journal()
     const thing = new Thing(generation, 'a')
     journal.record(thing, 5, 'thing.made')
@@ -65,7 +65,7 @@ describe('the digest', () => {
 })
 
 describe('the journal', () => {
-  test('keeps the newest, counts all, and tells what was dropped', () => {
+  test('keeps the newest entries, counts all, and reports the dropped ones', () => {
     const journal = new Journal(3)
     const thing = new Thing(generation, 'a')
     for (let i = 0; i < 10; i++) journal.record(thing, i, 'thing.moved', { i })
@@ -74,7 +74,7 @@ describe('the journal', () => {
     expect(journal.entries(9).map(entry => entry.time)).toEqual([9])
   })
 
-  test('tells why: the chain of causes, nearest first', () => {
+  test('returns the chain of causes, nearest first', () => {
     const journal = new Journal()
     const thing = new Thing(generation, 'a')
     const request = journal.recordRequest(0, 'makeThing', 'POST /things')
@@ -85,7 +85,7 @@ describe('the journal', () => {
     expect(journal.chain(moved).map(entry => entry.kind)).toEqual(['thing.moved', 'thing.made', 'request'])
   })
 
-  test('reads as a trace: seconds, kind, subject, fields by name', () => {
+  test('is formatted as a trace: seconds, kind, subject, fields by name', () => {
     const entry = { seq: 1, time: 12_500_000, kind: 'node.crashed', subject: 'h100-0', cause: 0 }
     expect(formatTraceLine({ ...entry, fields: { zone: 'a', lost: 2, reason: 'power supply' } })).toBe(
       '12.500000 node.crashed h100-0 lost=2 reason="power supply" zone=a',

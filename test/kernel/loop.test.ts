@@ -19,7 +19,7 @@ function chains(steps: readonly number[], bounds = DEFAULT_EVENT_LIMITS) {
 }
 
 describe('advancing', () => {
-  test('is additive: however it is sliced, the same happens at the same times', () => {
+  test('is additive: every division into advances gives the same events at the same times', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }),
@@ -41,14 +41,14 @@ describe('advancing', () => {
     )
   })
 
-  test('rests at its target, and an event sees its own time', () => {
+  test('ends at its target, and an event has its own time', () => {
     const { clock, loop, log } = chains([3])
     loop.runTo(8)
     expect(log).toEqual(['3:0', '6:0'])
     expect(clock.now).toBe(8)
   })
 
-  test('is bounded: too many events name the hottest kind, and the world stays whole', () => {
+  test('rejects too many events with the most frequent kind, and the world stays consistent', () => {
     const { clock, loop, log } = chains([7, 1], { events: 50, sameInstant: 1000 })
     expect(() => loop.runTo(1_000_000)).toThrow(/50 events were fired .* most of kind 'odd' \(44\)/)
     expect(log).toHaveLength(50)
@@ -56,12 +56,12 @@ describe('advancing', () => {
     expect(clock.now).toBe(49)
   })
 
-  test('is bounded at one instant too', () => {
+  test('rejects too many events at one time', () => {
     const { loop } = chains([0], { events: 10_000, sameInstant: 100 })
     expect(() => loop.runTo(1)).toThrow('events at one instant')
   })
 
-  test('has no next event when nothing is planned, without a limit too', () => {
+  test('has no next event when the agenda is empty, also without a limit', () => {
     const { clock, loop } = chains([])
     expect(loop.fireNext(Number.POSITIVE_INFINITY)).toBe(false)
     expect(clock.now).toBe(0)
@@ -69,7 +69,7 @@ describe('advancing', () => {
 })
 
 describe('the clock', () => {
-  test('writes times as the wire does', () => {
+  test('formats times as on the wire', () => {
     const clock = new Clock()
     expect(clock.iso(30_000_000)).toBe('2026-01-01T00:00:30.000000+00:00')
     expect(clock.iso(1)).toBe('2026-01-01T00:00:00.000001+00:00')

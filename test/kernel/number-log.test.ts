@@ -6,7 +6,7 @@ function rowsOf(log: NumberLog): number[][] {
   return Array.from({ length: log.length }, (_, row) => [log.at(row, 0), log.at(row, 1)])
 }
 
-test('rows are read as they were pushed, by both sides of a fork, whatever either pushes after', () => {
+test('both sides of a fork read the rows as they were added, also after further rows of either side', () => {
   const row = fc.tuple(fc.integer(), fc.integer())
   const some = fc.array(row, { maxLength: 600 })
   fc.assert(
@@ -23,7 +23,7 @@ test('rows are read as they were pushed, by both sides of a fork, whatever eithe
   )
 })
 
-test('the newest rows are kept, and at most a block more, on both sides of a fork', () => {
+test('both sides of a fork keep the newest rows, and at most one block more', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.nat(2_000), fc.nat(2_000), (blocks, count, more) => {
       const log = new NumberLog(2, blocks * 256)

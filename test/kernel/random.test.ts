@@ -16,7 +16,7 @@ describe('chance', () => {
     expect(hex()).toEqual(['d16cfe09', '94fdcceb', '5001e420', '24126ea1'])
   })
 
-  test('a draw depends on seed, entity, purpose and index, and on nothing drawn before it', () => {
+  test('a draw depends only on seed, entity, purpose and index, and not on earlier draws', () => {
     const chance = new Chance('7')
     const key = chance.key('deployment', 'acme/chat', 0)
     const alone = chance.unit(key, DRAW, 3)
@@ -32,7 +32,7 @@ describe('chance', () => {
     expect(others).not.toContain(alone)
   })
 
-  test('is even: 100,000 draws fill ten bins within 3 %', () => {
+  test('is uniform: 100,000 draws fill ten bins within 3 %', () => {
     const chance = new Chance(1)
     const key = chance.key('thing', 'bins')
     const bins = new Array<number>(10).fill(0)
@@ -68,8 +68,8 @@ describe('chance', () => {
   })
 })
 
-describe('arithmetic of our own', () => {
-  test('exp and ln agree with the engine to a millionth of a millionth', () => {
+describe('portable arithmetic', () => {
+  test('exp and ln differ from those of the engine by at most 1e-12', () => {
     fc.assert(
       fc.property(fc.double({ min: -30, max: 30, noNaN: true }), x => {
         expect(Math.abs(exp(x) / Math.exp(x) - 1)).toBeLessThan(1e-12)
@@ -82,7 +82,7 @@ describe('arithmetic of our own', () => {
     )
   })
 
-  test('the normal quantile knows its landmarks', () => {
+  test('the normal quantile has its known values', () => {
     expect(normalQuantile(0.5)).toBeCloseTo(0, 9)
     expect(normalQuantile(0.975)).toBeCloseTo(1.959964, 5)
     expect(normalQuantile(0.001)).toBeCloseTo(-3.090232, 5)
@@ -91,7 +91,7 @@ describe('arithmetic of our own', () => {
 })
 
 describe('the hash of bytes', () => {
-  test('does not depend on how the bytes were cut', () => {
+  test('does not depend on the division of the bytes into calls', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.array(fc.nat(200), { maxLength: 6 }), (bytes, cuts) => {
         const whole = new ByteHash()
@@ -109,7 +109,7 @@ describe('the hash of bytes', () => {
     )
   })
 
-  test('one changed bit changes it', () => {
+  test('changes with each bit', () => {
     const hashes = new Set<string>()
     for (let bit = 0; bit < 256; bit++) {
       const bytes = new Uint8Array(32)

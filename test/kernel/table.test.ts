@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step & { in: number }> = fc.oneof(
 )
 
 describe('tables', () => {
-  test('share rows with their forks and never see what another one writes', () => {
+  test('share rows with their forks, and are independent of the writes of forks', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), steps => {
         const tables: { table: Table<Counter>; model: Map<number, number> }[] = [
@@ -67,7 +67,7 @@ describe('tables', () => {
     const first = table.add(new Counter(table.generation, 'a'))
     expect(table.useCount(first)).toBe(1)
     table.remove(first)
-    expect(() => table.read(first)).toThrow('it has left its table')
+    expect(() => table.read(first)).toThrow('it was removed from its table')
     expect(table.add(new Counter(table.generation, 'b'))).toBe(first)
     expect(table.useCount(first)).toBe(2)
   })
@@ -103,7 +103,7 @@ describe('layers', () => {
 })
 
 describe('append logs', () => {
-  test('fork after thousands of entries, and each side goes on alone', () => {
+  test('fork after thousands of entries, and each side is independent', () => {
     const log = new AppendLog<number>()
     for (let i = 0; i < 2500; i++) log.push(i)
     const fork = log.fork()

@@ -8,17 +8,17 @@ test.each([
   ['H100', ['A100-80GB', 'H100-80GB'], 'H100-80GB'],
   ['L40', ['L4-24GB', 'L40S-48GB'], 'L40S-48GB'],
   ['gpus', ['gpu', 'num_gpus'], 'gpu'],
-])('%s means the near one of %j', (word, candidates, meant) => {
+])('%s suggests the nearest of %j', (word, candidates, meant) => {
   expect(nearestWord(word, candidates)).toBe(meant)
 })
 
-test('what is near nothing means nothing', () => {
+test('a word without a near candidate has no suggestion', () => {
   expect(nearestWord('zebra', ['deployments', 'models'])).toBeUndefined()
   expect(nearestWord('x', ['ab', 'cd'])).toBeUndefined()
   expect(nearestWord('', ['deployments'])).toBeUndefined()
   expect(nearestWord('models', [])).toBeUndefined()
 })
 
-test('a beginning that several share means none of them', () => {
+test('a beginning of several candidates has no suggestion', () => {
   expect(nearestWord('compat', ['compat-completions', 'compat-embeddings'])).toBeUndefined()
 })

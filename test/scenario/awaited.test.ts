@@ -29,12 +29,12 @@ async function both(play: Play, options: ScenarioOptions): Promise<Result> {
   return here
 }
 
-/** Until nobody is ready any more. */
+/** Resolves when every client waits. */
 const asleep: Play = async ({ api, clock }) => {
   await clock.until(async () => (await api.listDeployments())[0]?.instances?.running === 0, { within: '1h' })
 }
 
-test('a step that is planned for the middle of a wait is done there, in the order of the moments', async () => {
+test('a planned step runs at its time during a wait, in the order of times', async () => {
   const { failure, trace } = await both(async props => {
     const { api, at, clock, check, every } = props
     await asleep(props)
@@ -55,7 +55,7 @@ test('a step that is planned for the middle of a wait is done there, in the orde
   expect(trace.filter(line => line.includes('inference.served'))).toHaveLength(1)
 })
 
-test('what is planned for the middle of a wait may end it, and time goes no further', async () => {
+test('a planned step may end a wait, and time then stops', async () => {
   const { failure } = await both(async props => {
     const { api, at, clock, cluster, check, expectRefusal } = props
     await asleep(props)
@@ -69,7 +69,7 @@ test('what is planned for the middle of a wait may end it, and time goes no furt
   expect(failure).toBeUndefined()
 })
 
-test('a condition that awaits an answer has time moved to it', async () => {
+test('time moves to the answer that a condition awaits', async () => {
   const { failure } = await both(async props => {
     const { api, clock, check } = props
     await asleep(props)
@@ -80,7 +80,7 @@ test('a condition that awaits an answer has time moved to it', async () => {
   expect(failure).toBeUndefined()
 })
 
-test('what is watched is looked at while an answer is awaited', async () => {
+test('temporal assertions are evaluated during the wait for an answer', async () => {
   const { failure } = await both(async props => {
     const { api, never } = props
     await asleep(props)
@@ -90,7 +90,7 @@ test('what is watched is looked at while an answer is awaited', async () => {
   expect(failure?.message).toContain('never: nothing starts')
 })
 
-test('a planned step that fails while an answer is awaited fails the scenario, whatever the client makes of it', async () => {
+test('a planned step that fails while an answer is awaited fails the scenario, also when the client ignores the error', async () => {
   const { failure } = await both(async props => {
     const { api, at, check } = props
     await asleep(props)
@@ -100,7 +100,7 @@ test('a planned step that fails while an answer is awaited fails the scenario, w
   expect(failure?.message).toContain('one is two')
 })
 
-test('an answer that a fault delays lets the steps on its way be done, too', async () => {
+test('planned steps also run during the wait for an answer that a fault delays', async () => {
   const { failure } = await both(
     async ({ api, at, clock, check }) => {
       let done = -1
@@ -115,7 +115,7 @@ test('an answer that a fault delays lets the steps on its way be done, too', asy
   expect(failure).toBeUndefined()
 })
 
-test('under inferencePace clock answers take their time, whole and streamed, and who reads moves it', async () => {
+test('an answer under inferencePace clock takes simulated time, whole and streamed, and its reader moves time', async () => {
   const { failure } = await both(
     async ({ api, fetch, baseUrl, token, clock, check }) => {
       const headers = { authorization: `Bearer ${token}` }
@@ -150,7 +150,7 @@ test('under inferencePace clock answers take their time, whole and streamed, and
   expect(failure).toBeUndefined()
 })
 
-test('a stream breaks off where a planned step takes its node, and in a step time stands', async () => {
+test('a stream breaks off where a planned step takes its node, and time does not move in a step', async () => {
   const { failure, trace } = await both(
     async ({ api, at, cluster, clock, check }) => {
       const [deployed] = await api.listDeployments()
@@ -159,8 +159,8 @@ test('a stream breaks off where a planned step takes its node, and in a step tim
       check(lost, { broken: true, message: /^the answer to POST \/v1\/chat\/completions broke off$/ })
       check(clock.elapsed, 300_000)
       at('5m', async () => {
-        const stands = await api.createChatCompletion({ ...ask, stream: true }).catch((error: unknown) => error)
-        check(stands, { broken: true, message: /time stands in 'at 5m'/ })
+        const duringStep = await api.createChatCompletion({ ...ask, stream: true }).catch((error: unknown) => error)
+        check(duringStep, { broken: true, message: /time does not move in 'at 5m'/ })
       })
       await clock.advance('6m')
     },
@@ -170,7 +170,7 @@ test('a stream breaks off where a planned step takes its node, and in a step tim
   expect(trace.filter(line => line.includes('inference.broken'))).toHaveLength(1)
 })
 
-test('a client that aborts in the middle of a stream leaves it at once', async () => {
+test('a client that aborts a stream ends its read at once', async () => {
   const { failure, trace } = await both(
     async ({ at, fetch, baseUrl, token, clock, check }) => {
       const controller = new AbortController()

@@ -7,13 +7,13 @@ function lines(actual: unknown, expected: unknown): string[] {
   )
 }
 
-test('what is not named does not matter', () => {
+test('a field without an expectation is ignored', () => {
   expect(lines({ a: 1, b: { c: 2, d: 3 } }, { b: { d: 3 } })).toEqual([])
   expect(lines([{ id: 1, x: 2 }], [{ id: 1 }])).toEqual([])
   expect(lines({ a: 1 }, {})).toEqual([])
 })
 
-test('each path that differs is named, with what was expected and found', () => {
+test('each different path is reported with the expected and the actual value', () => {
   expect(
     lines({ status: 'running', instances: { running: 0 } }, { status: 'stopped', instances: { running: 1 } }),
   ).toEqual(['status: "stopped" / "running"', 'instances.running: 1 / 0'])
@@ -21,14 +21,14 @@ test('each path that differs is named, with what was expected and found', () => 
   expect(lines({ 'odd key': 1 }, { 'odd key': 2 })).toEqual(['"odd key": 2 / 1'])
 })
 
-test('a list has its full length', () => {
+test('a list matches only in full length', () => {
   expect(lines([1, 2, 3], [1, 2])).toEqual(['length: 2 / 3: [1,2,3]'])
   expect(lines([], [{ id: 1 }])).toEqual(['length: 1 / 0: []'])
   expect(lines({ list: {} }, { list: [1] })).toEqual(['list: a list of 1 / {}'])
   expect(lines([1], { length: 1 })).toEqual([': {"length":1} / [1]'])
 })
 
-test('null, nothing and zero are three things', () => {
+test('null, undefined and zero differ', () => {
   expect(lines({ a: null }, { a: undefined })).toEqual(['a: nothing / null'])
   expect(lines({}, { a: undefined })).toEqual([])
   expect(lines({}, { a: null })).toEqual(['a: null / nothing'])
@@ -37,7 +37,7 @@ test('null, nothing and zero are three things', () => {
   expect(lines(null, { a: 1 })).toEqual([': {"a":1} / null'])
 })
 
-test('a pattern is for text, each time from its beginning', () => {
+test('a pattern matches text only, each time from its begin', () => {
   const pattern = /lost/g
   expect(lines('a node was lost', pattern)).toEqual([])
   expect(lines('a node was lost', pattern)).toEqual([])
@@ -51,7 +51,7 @@ test('an expectation cannot be a function', () => {
   )
 })
 
-test('long values are cut, odd ones are shown', () => {
+test('long values are cut, and unusual values are shown', () => {
   const [line] = lines('x'.repeat(1000), 'y')
   expect(line!.length).toBeLessThan(230)
   expect(lines(10n, 11n)).toEqual([': 11 / 10'])

@@ -22,7 +22,7 @@ async function passes(play: Play): Promise<Result> {
 }
 
 describe('always and never', () => {
-  test('fail at the moment of the breach, whatever was awaited then', async () => {
+  test('fail at the time of the violation, for every awaited call', async () => {
     const { message, at } = await failure(async ({ api, clock, always }) => {
       const it = await api.createLlmDeployment(chat)
       always(async () => (await api.getDeployment(it)).status !== 'deploying', 'it is never deploying')
@@ -38,7 +38,7 @@ describe('always and never', () => {
     )
   })
 
-  test('hold a check, and say what differs', async () => {
+  test('accept a check, and report the difference', async () => {
     const { message } = await failure(async ({ api, clock, always, check }) => {
       const it = await api.createLlmDeployment(chat)
       always(async () => check(await api.getDeployment(it), { status: 'initializing' }))
@@ -47,7 +47,7 @@ describe('always and never', () => {
     expect(message).toBe('check 1 (always) does not hold:\n  status: expected "initializing", found "downloading"')
   })
 
-  test('see what the script itself does', async () => {
+  test('evaluate the effects of the script itself', async () => {
     const { message, at } = await failure(async ({ api, cluster, never, check }) => {
       never(async () => (await cluster.node('h100-0').view()).state === 'down', 'a node is down')
       await cluster.node('h100-0').crash()
@@ -57,7 +57,7 @@ describe('always and never', () => {
     expect(message).toMatch(/^check 1 \(never: a node is down\) does not hold:\n {2}expected false at every moment/)
   })
 
-  test('fail even where the script swallows the error', async () => {
+  test('fail also when the script catches the error', async () => {
     const { message } = await failure(async ({ cluster, never }) => {
       never(async () => (await cluster.node('h100-0').view()).state === 'down')
       await cluster
@@ -68,7 +68,7 @@ describe('always and never', () => {
     expect(message).toMatch(/^check 1 \(never\)/)
   })
 
-  test('that hold leave one line at the end, and change nothing else', async () => {
+  test('add one line at the end when they hold, and have no other effect', async () => {
     const story =
       (watched: boolean): Play =>
       async ({ api, clock, always }) => {
@@ -91,7 +91,7 @@ describe('always and never', () => {
     })
   })
 
-  test('refuse a condition that says nothing, and one that moves time', async () => {
+  test('reject a condition without a result, and a condition that moves time', async () => {
     const said = await failure(async ({ api, always }) => {
       always(() => {}, 'nothing')
       await api.listDeployments()
@@ -103,10 +103,10 @@ describe('always and never', () => {
       always(async () => (await clock.advance('1m')).events >= 0)
       await clock.advance('1m')
     })
-    expect(moved.message).toMatch(/^Failed to move time in 'check 1 \(always\)': a look must not change/)
+    expect(moved.message).toMatch(/^Failed to move time in 'check 1 \(always\)': a condition must not change/)
   })
 
-  test('are put up before time moves', async () => {
+  test('are declared before time moves', async () => {
     const { message } = await failure(async ({ clock, always }) => {
       const moved = clock.advance('1h')
       always(() => true)
@@ -130,7 +130,7 @@ describe('eventually', () => {
     ])
   })
 
-  test('says what was lacking at the end', async () => {
+  test('reports the missing part at the end', async () => {
     const { message, at } = await failure(async ({ api, eventually, check }) => {
       const it = await api.createLlmDeployment(chat)
       await eventually(async () => check(await api.getDeployment(it), { status: 'running' }), { within: '1m' }, 'up')
@@ -159,7 +159,7 @@ describe('eventually', () => {
 describe('leadsTo', () => {
   const rule = { within: '5m', sameSubject: true } as const
 
-  test('holds when the one follows the other in time', async () => {
+  test('holds when the second event follows the first in time', async () => {
     const { trace } = await passes(async ({ api, clock, leadsTo }) => {
       leadsTo('deployment.created', 'deployment.running', { ...rule, within: '30m' })
       leadsTo(
@@ -175,7 +175,7 @@ describe('leadsTo', () => {
     expect(trace.at(-2)).toMatch(/check "deployment.created leads to deployment.running within 30m" held=true$/)
   })
 
-  test('fails when its time is over, not later', async () => {
+  test('fails at its deadline', async () => {
     const { message, at } = await failure(async ({ api, clock, cluster, leadsTo }) => {
       leadsTo('deployment.created', 'deployment.running', rule)
       await clock.advance('1h')
@@ -189,7 +189,7 @@ describe('leadsTo', () => {
     )
   })
 
-  test('tells things apart', async () => {
+  test('distinguishes subjects', async () => {
     const { message } = await failure(async ({ api, clock, leadsTo }) => {
       leadsTo('deployment.created', 'deployment.running', { within: '30m', sameSubject: true })
       const other = await api.createLlmDeployment({ ...chat, model_name: 'acme/other' })
@@ -200,7 +200,7 @@ describe('leadsTo', () => {
     expect(message).toMatch(/model_name=acme\/other/)
   })
 
-  test('leaves open what has time left when the scenario ends', async () => {
+  test('is open when its deadline is after the end of the scenario', async () => {
     await passes(async ({ api, clock, leadsTo }) => {
       leadsTo('deployment.created', 'deployment.running', rule)
       await clock.advance('1m')
@@ -209,7 +209,7 @@ describe('leadsTo', () => {
     })
   })
 
-  test('knows the words of the journal', async () => {
+  test('rejects an unknown journal kind with the nearest one', async () => {
     const { message } = await failure(({ leadsTo }) => {
       leadsTo('node.crash', 'deployment.running', { within: '5m' })
     })
@@ -228,7 +228,7 @@ describe('countOf', () => {
     })
   })
 
-  test('says how often, and when last', async () => {
+  test('reports the count and the last time', async () => {
     const { message } = await failure(async ({ clock, cluster, countOf }) => {
       await clock.advance('1m')
       await cluster.node('h100-0').crash()
@@ -247,7 +247,7 @@ describe('countOf', () => {
 })
 
 describe('unchanged', () => {
-  test('holds for looks and refusals, and returns what was done', async () => {
+  test('holds for reads and refusals, and returns the result', async () => {
     await passes(async ({ api, unchanged, check, expectRefusal }) => {
       const refusal = await unchanged(() => expectRefusal(api.startDeployment({ deploy_id: 'none' }), 404))
       check(refusal.status, 404)
@@ -255,7 +255,7 @@ describe('unchanged', () => {
     })
   })
 
-  test('says what changed', async () => {
+  test('reports the changes', async () => {
     const { message } = await failure(async ({ cluster, unchanged }) => {
       await unchanged(() => {
         cluster.node('h100-0').crash()
@@ -268,7 +268,7 @@ describe('unchanged', () => {
 })
 
 describe('a timeline', () => {
-  test('runs beside a client, in the order of the moments', async () => {
+  test('runs beside a client, in the order of times', async () => {
     await passes(async ({ api, clock, cluster, at, every, check }) => {
       const seen: string[] = []
       at('10m', () => seen.push(`ten ${clock.elapsed / 6e7}`))
@@ -291,7 +291,7 @@ describe('a timeline', () => {
     })
   })
 
-  test('an advance that it cuts is the same as one that nothing cuts', async () => {
+  test('an advance with a step in between equals one without', async () => {
     const story =
       (cut: boolean): Play =>
       async ({ api, clock, at }) => {
@@ -323,7 +323,7 @@ describe('a timeline', () => {
     })
   })
 
-  test('an until that gives up under a timeline says so', async () => {
+  test('an until reports its limit under a timeline', async () => {
     const { message, at } = await failure(async ({ clock, at }) => {
       at('5m', () => {})
       await clock.until(() => false, { within: '10m' })
@@ -334,7 +334,7 @@ describe('a timeline', () => {
     )
   })
 
-  test('a step that fails says which, and when', async () => {
+  test('a failed step is reported with its name and time', async () => {
     const story: Play = async ({ clock, cluster, at, check }) => {
       at('5m', () => check(1, 2), 'one is two')
       at('6m', () => cluster.node('h100-7').crash())
@@ -356,7 +356,7 @@ describe('a timeline', () => {
     })
   })
 
-  test('a step that time was never moved to is a mistake', async () => {
+  test('a step is an error when time never reaches it', async () => {
     const { message } = await failure(async ({ clock, at }) => {
       at('10m', () => {}, 'late')
       await clock.advance('5m')
@@ -372,7 +372,7 @@ describe('a timeline', () => {
     expect(never.message).toMatch(/^Failed to end: 'every 1h' was never done, for it is due at 1h /)
   })
 
-  test('a step that was done less often than it says is one, too; without a number once is enough', async () => {
+  test('a step is an error when it ran less often than its number, or never', async () => {
     const { message } = await failure(async ({ clock, every }) => {
       every('1h', () => {}, { times: 3, what: 'the watch' })
       await clock.advance('2h')
@@ -398,7 +398,7 @@ describe('a timeline', () => {
       await clock.advance('10m')
     })
     expect(message).toBe(
-      "at 5m: Failed to move time in 'at 5m': time stands while a step is done. Plan another step for later.",
+      "at 5m: Failed to move time in 'at 5m': time does not move during a step. Plan another step for later.",
     )
   })
 
@@ -408,13 +408,13 @@ describe('a timeline', () => {
     [(props: Parameters<Play>[0]) => props.at('5m', undefined as never), /there is nothing to do/],
     [(props: Parameters<Play>[0]) => props.every('0s', () => {}), /would never let time go on/],
     [(props: Parameters<Play>[0]) => props.every('1s', () => {}, { times: 0 }), /times is 0/],
-  ])('refuses what can not be planned: %s', async (plan, expected) => {
+  ])('rejects an invalid plan: %s', async (plan, expected) => {
     expect((await failure(props => void plan(props))).message).toMatch(expected)
   })
 })
 
 describe('scenario.each', () => {
-  test('makes a scenario a row', async () => {
+  test('creates a scenario for each row', async () => {
     const made = scenario.each([
       { gpu: 'H100-80GB', time: { most: '20m' } },
       { gpu: 'A100-80GB', time: { most: '30m' } },
@@ -439,13 +439,13 @@ describe('scenario.each', () => {
     ).toEqual(['number 1', 'number 2'])
   })
 
-  test('knows its columns', () => {
+  test('rejects an unknown column', () => {
     expect(() => scenario.each([{ gpu: 1 }])('on $gpus', {}, () => {})).toThrow(/no 'gpus'\. Did you mean '\$gpu'\?/)
     expect(() => scenario.each([])('none', {}, () => {})).toThrow(/its table has no rows/)
   })
 })
 
-test('what a scenario says about itself is no option of its world', async () => {
+test('the description of a scenario is not an option of its world', async () => {
   const about = { tags: ['a'], teaches: 'that', client: 'this', seeds: 'own' } as const
   expect((await run(() => {}, about)).failure).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-/** Scenarios under a names profile: what clients of a script speak, what the script itself speaks, and what is told of it. */
+/** Scenarios under a names profile: the names for clients of a script, for the script itself, and in reports. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ export default scenario('a client of its own', { fixtures: 'empty', OPTIONS }, a
 const STORY = `title: a deployment is renamed nowhere
 given: { fixtures: two-nodes, seed: 7 GIVEN }
 steps:
-  - do: { getHosted: { instance_id: nobody } }
+  - do: { getHosted: { instance_id: missing } }
     refused: { status: 404, message: 'hosted instance' }
   - expect: { get: { getPaymentChecklist: {} }, is: { account_balance: -5000 } }
 `
@@ -62,23 +62,23 @@ async function play(args: RunArguments) {
   return { code, ...said }
 }
 
-/** What clients of a scenario's own are told where the account stands, after it has been played. */
-async function heardIn(scenario: Scenario): Promise<unknown> {
-  let heard: unknown
+/** Returns the answer to a client about the account after a scenario. */
+async function checklistAfter(scenario: Scenario): Promise<unknown> {
+  let checklist: unknown
   const { failure } = await runScenario({
     ...scenario,
     async play(props) {
       await scenario.play(props)
       const headers = { authorization: `Bearer ${props.token}` }
-      heard = await (await props.fetch(`${props.baseUrl}/payment/checklist`, { headers })).json()
+      checklist = await (await props.fetch(`${props.baseUrl}/payment/checklist`, { headers })).json()
     },
   })
   expect(failure).toBeUndefined()
-  return heard
+  return checklist
 }
 
 describe('run --names', () => {
-  test('is for clients on fetch; the typed one, and with it a trace, is the same under all names', async () => {
+  test('applies to clients on fetch, and not to the typed client and the trace', async () => {
     write('client.ts', client())
     write('story.yaml', story())
     const scenarios = ['client.ts', 'story.yaml']
@@ -91,7 +91,7 @@ describe('run --names', () => {
     expect(out).toContain('✓ a deployment is renamed nowhere')
   })
 
-  test('goes before the names of a scenario, is told with a failure, and replays it', async () => {
+  test('overrides the names of a scenario, is reported with a failure, and replays it', async () => {
     write('client.ts', client("names: './names.json'"))
     write('other.json', JSON.stringify({ fields: { account_balance: 'standing' } }))
     const { code, out } = await play({ scenarios: ['client.ts'], names: 'other.json' })
@@ -105,7 +105,7 @@ describe('run --names', () => {
     expect(steps).toContain('fails there: check 1 (the words of the provider)')
   })
 
-  test('is played on a server, too', async () => {
+  test('applies on a server too', async () => {
     const server = await serve(createSimulator({ names: { fields: { account_balance: 'else' } } }), { port: 0 })
     onTestFinished(() => server.close())
     write('client.ts', client())
@@ -127,7 +127,7 @@ describe('run --names', () => {
       /paths\.hosted: 'files' makes \/v1\/hosted\/\{instance_id\} into .*already\. Give it another\.\n$/,
     ],
     ['[', /line 1, column 2: .*Fix the JSON there\.\n$/],
-  ])('names that make no sense are refused before anything is played: %s', async (text, message) => {
+  ])('rejects invalid names before any scenario: %s', async (text, message) => {
     write('bad.json', text)
     write('story.yaml', story())
     const { code, out, error } = await play({ scenarios: ['story.yaml'], names: 'bad.json', update: true })
@@ -135,7 +135,7 @@ describe('run --names', () => {
     expect(error).toMatch(/^Failed to read the names '.*bad\.json':/)
     expect(error).toMatch(message)
     expect((await play({ scenarios: ['story.yaml'], names: 'none.json' })).error).toMatch(
-      /none\.json': there is no such file/,
+      /none\.json': the file is missing/,
     )
   })
 })
@@ -153,13 +153,13 @@ describe('the option of a scenario', () => {
     write('path.yaml', story(', names: ./names.json, strictRequests: true'))
     write('whole.yaml', story(', names: { fields: { account_balance: standing } }'))
     const load = async (name: string) => withResolvedPaths((await loadScenarios(join(folder, name)))[0]!, folder)
-    expect(await heardIn(await load('path.yaml'))).toHaveProperty('owed', -5000)
+    expect(await checklistAfter(await load('path.yaml'))).toHaveProperty('owed', -5000)
     expect((await load('path.yaml')).options).toHaveProperty('strictRequests', true)
-    expect(await heardIn(await load('whole.yaml'))).toHaveProperty('standing', -5000)
+    expect(await checklistAfter(await load('whole.yaml'))).toHaveProperty('standing', -5000)
   })
 
   test.each([
-    [', names: ./none.json', /story\.yaml:2:41: the names '.*none\.json': there is no such file/],
+    [', names: ./none.json', /story\.yaml:2:41: the names '.*none\.json': the file is missing/],
     [
       ', names: { paths: { hosted: files } }',
       /story\.yaml:2:41: the names of the world:\n {2}paths\.hosted: 'files' makes/,
@@ -167,7 +167,7 @@ describe('the option of a scenario', () => {
     [', nams: ./names.json', "story.yaml:2:41: unknown key 'nams'. Did you mean 'names'?"],
     [', strict_requests: true', "story.yaml:2:41: unknown key 'strict_requests'. Did you mean 'strictRequests'?"],
     [', strictRequests: 1', "story.yaml:2:41: 'strictRequests': expected boolean, received number."],
-  ])('a mistake in it is told with its place: %s', async (given, message) => {
+  ])('an error in it is reported with its place: %s', async (given, message) => {
     write('story.yaml', story(given))
     const { code, error } = await play({ scenarios: ['story.yaml'] })
     expect(code).toBe(2)
@@ -175,7 +175,7 @@ describe('the option of a scenario', () => {
   })
 })
 
-test('a scenario that begins with a snapshot has the names that it says, whatever the world of that had', async () => {
+test('a scenario that begins with a snapshot has its own names, and not those of the snapshot', async () => {
   const { saveSnapshot } = await import('../../src/index.ts')
   const sim = createSimulator({ fixtures: 'empty', names: { fields: { account_balance: 'else' } } })
   saveSnapshot(join(folder, 'before.snapshot'), sim.snapshot())

@@ -15,7 +15,7 @@ async function failure(play: Play, options: ScenarioOptions = {}): Promise<strin
 }
 
 describe('a scenario that holds', () => {
-  test('tells what it took', async () => {
+  test('reports its duration and counts', async () => {
     const result = await run(async ({ api, clock, check }) => {
       await api.createLlmDeployment(chat)
       await clock.advance('1h')
@@ -25,7 +25,7 @@ describe('a scenario that holds', () => {
     expect(result.digest).toMatch(/^[0-9a-f]{32}$/)
   })
 
-  test('its trace has writes, what happened, verbs and checks, and no looks', async () => {
+  test('has a trace of writes, events, commands and checks, without reads', async () => {
     const { trace } = await run(async ({ api, clock, cluster, check, expectRefusal }) => {
       await api.listDeployments()
       const { deploy_id } = await api.createLlmDeployment(chat)
@@ -53,7 +53,7 @@ describe('a scenario that holds', () => {
     `)
   })
 
-  test('looks leave no line and no mark, however many there are', async () => {
+  test('has no line and no effect of any number of reads', async () => {
     const story =
       (looks: number): Play =>
       async ({ api, clock, ledger }) => {
@@ -69,7 +69,7 @@ describe('a scenario that holds', () => {
     expect(often.digest).toBe(once.digest)
   })
 
-  test('serves clients of its own through fetch', async () => {
+  test('serves its own clients by fetch', async () => {
     const result = await run(async ({ fetch, baseUrl, token, check }) => {
       const response = await fetch(`${baseUrl}/deploy/list`, { headers: { authorization: `Bearer ${token}` } })
       check(response.status, 200)
@@ -78,7 +78,7 @@ describe('a scenario that holds', () => {
     expect(result.failure).toBeUndefined()
   })
 
-  test('the money is in reach', async () => {
+  test('can read and change the funds', async () => {
     const result = await run(
       async ({ clock, ledger, api, check }) => {
         const [deployed] = await api.listDeployments()
@@ -96,7 +96,7 @@ describe('a scenario that holds', () => {
 })
 
 describe('a check that does not hold', () => {
-  test('says what differs, when, and what happened to the things involved', async () => {
+  test('reports the difference, the time and the events of its subjects', async () => {
     const result = await run(async ({ api, clock, check }) => {
       await api.createLlmDeployment({ ...chat, model_name: 'acme/other' })
       const { deploy_id } = await api.createLlmDeployment(chat)
@@ -124,7 +124,7 @@ describe('a check that does not hold', () => {
     `)
   })
 
-  test('ten events at most', async () => {
+  test('reports at most ten events', async () => {
     const result = await run(async ({ api, clock, check }) => {
       for (let i = 0; i < 4; i++) await api.createLlmDeployment({ ...chat, model_name: `acme/m${i}` })
       await clock.advance('1h')
@@ -133,7 +133,7 @@ describe('a check that does not hold', () => {
     expect(result.failure!.events).toHaveLength(10)
   })
 
-  test('a promise is no value', async () => {
+  test('rejects a promise as a value', async () => {
     expect(
       await failure(({ api, check }) => {
         check(api.listDeployments() as unknown, [])
@@ -143,35 +143,35 @@ describe('a check that does not hold', () => {
 })
 
 describe('a refusal', () => {
-  test('that nobody expected fails the scenario', async () => {
+  test('fails the scenario when it is not expected', async () => {
     const message = await failure(async ({ api }) => {
       await api.getDeployment({ deploy_id: 'none' })
     })
     expect(message).toBe('getDeployment: 404 {"error":"no deployment none"}')
   })
 
-  test('that does not come is a failure', async () => {
+  test('is a failure when it is expected and missing', async () => {
     const message = await failure(async ({ api, expectRefusal }) => {
       await expectRefusal(api.listDeployments(), 401)
     })
     expect(message).toBe('check 1 does not hold:\n  expected a refusal 401, found success: []')
   })
 
-  test('that is another is a failure, and says what came', async () => {
+  test('is a failure when another refusal is expected, and is reported', async () => {
     const message = await failure(async ({ api, expectRefusal }) => {
       await expectRefusal(api.getDeployment({ deploy_id: 'none' }), 403)
     })
     expect(message).toBe('check 1 does not hold:\n  status: expected 403, found 404 "no deployment none"')
   })
 
-  test('with another message is a failure', async () => {
+  test('is a failure when its message differs', async () => {
     const message = await failure(async ({ api, expectRefusal }) => {
       await expectRefusal(api.getDeployment({ deploy_id: 'none' }), 404, /no batch/)
     })
     expect(message).toBe('check 1 does not hold:\n  message: expected text like /no batch/, found "no deployment none"')
   })
 
-  test('every shape of it has a message', async () => {
+  test('has a message in every form', async () => {
     const result = await run(async ({ api, expectRefusal }) => {
       await expectRefusal(api.getBatch({ batch_id: 'none' }), 404, 'batch not found')
       await expectRefusal(api.as('wrong').listDeployments(), 401, 'not authorized')
@@ -181,7 +181,7 @@ describe('a refusal', () => {
     expect(result.failure).toBeUndefined()
   })
 
-  test('what else goes wrong with the call is no refusal', async () => {
+  test('is not another error of the call', async () => {
     const message = await failure(async ({ expectRefusal }) => {
       await expectRefusal(Promise.reject(new Error('the line is dead')), 404)
     })
@@ -189,8 +189,8 @@ describe('a refusal', () => {
   })
 })
 
-describe('a move of the clock that nobody awaits', () => {
-  test('is named by the check that looks too early', async () => {
+describe('a move of the clock without an await', () => {
+  test('is named by a check that comes too early', async () => {
     const message = await failure(async ({ api, clock, check }) => {
       const { deploy_id } = await api.createLlmDeployment(chat)
       clock.advance('20m')
@@ -200,7 +200,7 @@ describe('a move of the clock that nobody awaits', () => {
     expect(message).toContain('clock.advance is not awaited, so the script goes on before time has moved.')
   })
 
-  test('is an error at the end, even when everything holds', async () => {
+  test('is an error at the end, also when every check holds', async () => {
     const message = await failure(async ({ clock, check }) => {
       clock.advanceTo('2026-01-01T01:00:00Z')
       check(1, 1)
@@ -208,7 +208,7 @@ describe('a move of the clock that nobody awaits', () => {
     expect(message).toMatch(/^Failed to move time: clock\.advanceTo is not awaited, .* Write await clock\.advanceTo/)
   })
 
-  test('until later, or that is returned, is no mistake', async () => {
+  test('is accepted when it is awaited later or returned', async () => {
     const result = await run(async ({ api, clock, check }) => {
       const { deploy_id } = await api.createLlmDeployment(chat)
       const moved = clock.advance('20m')
@@ -222,8 +222,8 @@ describe('a move of the clock that nobody awaits', () => {
   })
 })
 
-describe('a verb', () => {
-  test('that nobody awaited is done before the next awaited call', async () => {
+describe('a command', () => {
+  test('runs before the next awaited call when it is not awaited', async () => {
     const result = await run(async ({ api, clock, cluster, check }) => {
       const { deploy_id } = await api.createLlmDeployment(chat)
       await clock.advance('1m')
@@ -252,7 +252,7 @@ describe('a verb', () => {
     ])
   })
 
-  test('that fails with nobody awaiting it fails the scenario', async () => {
+  test('fails the scenario when it fails without an await', async () => {
     const message = await failure(async ({ api, cluster }) => {
       cluster.node('h100-7').crash()
       await api.listDeployments()
@@ -260,7 +260,7 @@ describe('a verb', () => {
     expect(message).toBe("Failed to find the node 'h100-7': the fleet has none of that name. Did you mean 'h100-0'?")
   })
 
-  test('that fails as the last thing fails the scenario as well', async () => {
+  test('fails the scenario when it fails as the last call', async () => {
     expect(
       await failure(({ cluster }) => {
         cluster.nodeOf('none').crash()
@@ -268,7 +268,7 @@ describe('a verb', () => {
     ).toMatch(/^Failed to find a node of 'none'/)
   })
 
-  test('that failed unseen is told rather than what went wrong after it', async () => {
+  test('is reported before a later error when it failed without an await', async () => {
     const message = await failure(async ({ api, cluster, check }) => {
       cluster.node('h100-7').crash()
       check(await api.listDeployments(), [{ status: 'failed' }])
@@ -276,7 +276,7 @@ describe('a verb', () => {
     expect(message).toMatch(/h100-7/)
   })
 
-  test('whose failure is caught is no failure', async () => {
+  test('does not fail the scenario when its error is caught', async () => {
     const result = await run(async ({ cluster }) => {
       await expect(cluster.node('h100-7').crash()).rejects.toThrow('none of that name')
       const outcomes = await Promise.allSettled([cluster.node('h100-8').crash(), cluster.node('h100-0').crash()])
@@ -285,14 +285,14 @@ describe('a verb', () => {
     expect(result.failure).toBeUndefined()
   })
 
-  test('that does not exist is refused with the nearest', async () => {
+  test('is rejected with the nearest name when it is unknown', async () => {
     const message = await failure(async ({ cluster }) => {
       await (cluster.node('h100-0') as unknown as { crsh(): Promise<void> }).crsh()
     })
     expect(message).toBe("Failed to do cluster.node.crsh: unknown command 'crsh'. Did you mean 'crash'?")
   })
 
-  test('the cluster itself can be handed around asynchronously', async () => {
+  test('the cluster can be returned from an async function', async () => {
     const result = await run(async ({ cluster, check }) => {
       const same = await Promise.resolve(cluster)
       check(await same.node('h100-0').view(), { name: 'h100-0' })
@@ -301,19 +301,19 @@ describe('a verb', () => {
   })
 })
 
-describe('a script that goes astray ends in an error', () => {
-  test('one that sleeps while nobody moves the clock', async () => {
+describe('an incorrect script ends in an error', () => {
+  test('when it sleeps and time does not move', async () => {
     expect(await failure(({ clock }) => clock.sleep('10m'))).toBe(
       'Failed to go on: nothing has happened for 100ms of real time, and the script has not ended: ' +
         'clock.sleep("10m") ends in 10m, and nothing moves the clock while the script awaits it.',
     )
   })
 
-  test('one that waits for nothing at all', async () => {
-    expect(await failure(() => new Promise<void>(() => {}))).toMatch(/it awaits something that nobody will bring\.$/)
+  test('when it waits for a promise that never resolves', async () => {
+    expect(await failure(() => new Promise<void>(() => {}))).toMatch(/it awaits something that never comes\.$/)
   })
 
-  test('one that moves the clock inside a move of the clock', async () => {
+  test('when it moves the clock inside a move of the clock', async () => {
     const message = await failure(async ({ clock }) => {
       await clock.until(async () => {
         await clock.advance('1m')
@@ -323,14 +323,14 @@ describe('a script that goes astray ends in an error', () => {
     expect(message).toMatch(/clock\.advance waits for clock\.until to end, and was called by what that waits for\.$/)
   })
 
-  test('one that polls a clock that stands', async () => {
+  test('when it polls and the clock does not move', async () => {
     const message = await failure(async ({ api }) => {
       for (;;) await api.listApiTokens()
     })
     expect(message).toMatch(/^Failed to go on: the script has asked 20000 times .* use clock\.until or clock\.advance/)
   })
 
-  test('one whose condition never holds', async () => {
+  test('when its condition never holds', async () => {
     const result = await run(async ({ api, clock }) => {
       const { deploy_id } = await api.createLlmDeployment(chat)
       await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '1m' })
@@ -342,7 +342,7 @@ describe('a script that goes astray ends in an error', () => {
     expect(result.failure!.events.at(-1)).toMatch(/deployment\.downloading/)
   })
 
-  test('one that throws something odd', async () => {
+  test('when it throws a value that is not an Error', async () => {
     expect(
       await failure(() => {
         throw 'a word'
@@ -350,13 +350,13 @@ describe('a script that goes astray ends in an error', () => {
     ).toBe('the script threw "a word"')
   })
 
-  test('one whose world cannot be', async () => {
+  test('when its world is invalid', async () => {
     expect(await failure(() => {}, { fixtures: 'two-nods' })).toMatch(/Did you mean 'two-nodes'\?/)
     expect(await failure(() => {}, { sead: 3 } as ScenarioOptions)).toMatch(/Did you mean 'seed'\?/)
   })
 })
 
-test('a bug of the simulator fails the scenario, whatever the script makes of the 500', async () => {
+test('a bug of the simulator fails the scenario, also when the script ignores the 500', async () => {
   const message = await failure(async ({ api }) => {
     const { deploy_id } = await api.createLlmDeployment(chat)
     await api.deleteDeployment({ deploy_id }).catch(() => {})
@@ -374,7 +374,7 @@ test('a bug of the simulator fails the scenario, whatever the script makes of th
   expect(message).toMatch(/^The simulator has a bug, please report it with this scenario: Error: headers are on fire/)
 })
 
-test('clients that sleep on the clock are woken on the way', async () => {
+test('clients that sleep on the clock wake during a move', async () => {
   const result = await run(async ({ api, clock, check }) => {
     const { deploy_id } = await api.createLlmDeployment(chat)
     const seen: string[] = []
@@ -398,7 +398,7 @@ test('a scenario needs a title of one line, a world and something to play', () =
   expect(() => scenario('a', (() => {}) as unknown as ScenarioOptions, undefined as unknown as Play)).toThrow(TypeError)
 })
 
-test('an operation that there is not is told with the nearest', async () => {
+test('an unknown operation is reported with the nearest one', async () => {
   const typed = (api: object) => api as Record<string, () => Promise<void>>
   expect(await failure(({ api }) => typed(api).lstDeployments!())).toBe(
     "Failed to call api.lstDeployments: unknown operation. Did you mean 'listDeployments'?",

@@ -53,7 +53,7 @@ describe('a fixture that makes no sense is refused, with its place and what to d
     [
       'a prefix that another group has',
       group({ prefix: 'h100' }),
-      `${place}.prefix: 'h100' is taken by another record.`,
+      `${place}.prefix: 'h100' is already the value of another record.`,
     ],
     ['an unknown GPU', group({ gpu: 'H100-80' }), "Did you mean 'H100-80GB'?"],
     [
@@ -78,17 +78,17 @@ describe('a fixture that makes no sense is refused, with its place and what to d
     [
       'an adapter on what is deleted',
       { deployments: [base('deleted'), lora('acme/base')] },
-      "with.deployments: $[1].base_model: 'acme/base' is deleted, so nothing of it can be running. Fix that value.",
+      "with.deployments: $[1].base_model: 'acme/base' is deleted, so it cannot be the base of a lora that is running. Fix that value.",
     ],
     [
       'an adapter that runs on what does not',
       { deployments: [base('deploying'), lora('acme/base')] },
-      "with.deployments: $[1].status: its base 'acme/base' is deploying, so it can not be running. Fix that value.",
+      "with.deployments: $[1].status: its base 'acme/base' is deploying, so it cannot be running. Fix that value.",
     ],
     [
       'an adapter that starts on what has stopped',
       { deployments: [base('stopped'), lora('acme/base', 'initializing')] },
-      "with.deployments: $[1].status: its base 'acme/base' is stopped, so it can not be initializing. Fix that value.",
+      "with.deployments: $[1].status: its base 'acme/base' is stopped, so it cannot be initializing. Fix that value.",
     ],
     [
       'a trace by path without a folder',
@@ -167,9 +167,14 @@ describe('a trace of load in a fixture of files', () => {
       'missing',
       undefined,
       {},
-      "deployments.json: $[0].load.path: there is no file 'traffic.csv' below the fixture's folder.",
+      "deployments.json: $[0].load.path: the file 'traffic.csv' is missing below the fixture's folder.",
     ],
-    ['outside', undefined, { path: '../x.csv' }, "deployments.json: $[0].load.path: there is no file '../x.csv' below"],
+    [
+      'outside',
+      undefined,
+      { path: '../x.csv' },
+      "deployments.json: $[0].load.path: the file '../x.csv' is missing below",
+    ],
     ['empty', '', {}, "traffic.csv: line 1: the trace is empty. Add lines of 'seconds,requests/s'."],
     [
       'out of order',

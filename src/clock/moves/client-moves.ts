@@ -1,4 +1,6 @@
-/** Performs moves on a world whose clients run in this process: each move waits for them, and drives their fake timers. */
+/**
+ * Performs moves on a world whose clients run in this process: each move waits for them, and drives their fake timers.
+ */
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { WorldTime } from '../world-time.ts'

@@ -45,7 +45,9 @@ export function* moveTo(clients: MovingClients, target: Micros): Move {
   }
 }
 
-/** Moves time to the next journal entry or visible change, or to the first sleeping client. False: `limit` comes first. */
+/**
+ * Moves time to the next journal entry or visible change, or to the first sleeping client. False: `limit` comes first.
+ */
 export function* moveToNext(clients: MovingClients, visible: boolean, limit: Micros): Move {
   const wake = clients.nextWake
   if (wake === NO_LIMIT || wake > limit) return yield { kind: 'next', visible, limit }
@@ -64,7 +66,9 @@ export function* moveToNextOnce(clients: MovingClients, visible: boolean, limit:
   return reached
 }
 
-/** Moves time until a predicate holds. It is evaluated now and after each visible change. False: `limit` comes first. */
+/**
+ * Moves time until a predicate holds. It is evaluated now and after each visible change. False: `limit` comes first.
+ */
 export function* moveUntil(clients: MovingClients, evaluate: (limit: Micros) => Move, limit: Micros): Move {
   yield IDLE
   for (;;) {
@@ -73,7 +77,9 @@ export function* moveUntil(clients: MovingClients, evaluate: (limit: Micros) => 
   }
 }
 
-/** Performs the steps of a move until it ends, or `isStopped` returns true after a step. Returns the value of the move. */
+/**
+ * Performs the steps of a move until it ends, or `isStopped` returns true after a step. Returns the value of the move.
+ */
 export async function performMove(
   move: Move,
   perform: (step: MoveStep) => boolean | Promise<boolean>,

@@ -21,7 +21,8 @@ export class PredicateWait {
 
   /**
    * Evaluates a predicate. If the predicate awaits a sleep or a held answer, time moves to its end, up to `limit`. If
-   * it awaits a move of time, that move runs at once: in its turn it would wait for the move that evaluates the predicate.
+   * it awaits a move of time, that move runs at once: in its turn it would wait for the move that evaluates the
+   * predicate.
    */
   *evaluate(predicate: Predicate, limit: Micros): Move {
     let hasWait = false

@@ -57,8 +57,8 @@ export class MoveRunner {
   }
 
   /**
-   * Rejects the current manual move with an error when the move is complete. The first error counts. If no manual move is
-   * in progress, the error is an uncaught exception.
+   * Rejects the current manual move with an error when the move is complete. The first error counts. If no manual move
+   * is in progress, the error is an uncaught exception.
    */
   fail(error: unknown): void {
     if (this.#errors?.length === 0) this.#errors.push(error)

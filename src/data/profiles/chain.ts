@@ -22,7 +22,7 @@ export interface ProfileLayer {
 /** A profile and the profiles that it extends, parsed and not yet checked. */
 export class ProfileChain {
   readonly subject: string
-  /** The files of the chain. The last one extends nothing. */
+  /** The files of the chain. The last one has no `extends`. */
   readonly #files: ProfileFile[] = []
   readonly #layers: ProfileLayer[] = []
   readonly #isObject: boolean

@@ -5,7 +5,7 @@ import type { ProblemReport } from './problems.ts'
 import type { Profile } from './schema.ts'
 import { isRecord } from './setting-kinds.ts'
 
-/** Checks what one setting cannot show alone. */
+/** Checks rules between several settings. */
 export function checkConsistency(profile: Profile, layers: readonly ProfileLayer[], report: ProblemReport): void {
   const { timings, weather } = profile
   const minLoadTime = timings.loadFixed + (timings.warmUp.sigma === 0 ? timings.warmUp.median : 0)

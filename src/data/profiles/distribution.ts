@@ -27,7 +27,7 @@ export type Distribution = Lognormal | Exponential | Uniform
 export const NO_CAP = Number.MAX_SAFE_INTEGER
 
 /**
- * Draws a number, in the unit of the distribution. A constant draws nothing, so if a setting becomes a constant, all other
+ * Draws a number, in the unit of the distribution. A constant needs no draw. If a setting becomes a constant, all other
  * draws stay the same.
  *
  * @example draw(profile.timings.imagePull, world.chance, deployment.key, IMAGE_PULL, instance.nth)

@@ -1,4 +1,7 @@
-/** Provider profiles: the settings and policies of a service, as data. A file is read and checked once, and shared frozen. */
+/**
+ * Provider profiles: the settings and policies of a service, as data. A file is read and checked once, and shared
+ * frozen.
+ */
 import { deepFreeze } from '../../lib/deep-freeze.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { DEFAULT_PROFILE, ProfileChain } from './chain.ts'

@@ -102,7 +102,9 @@ export class ProfileReader {
     return undefined
   }
 
-  /** Blames the last layer that has the setting. If another layer has the wrong field, the problem names that layer too. */
+  /**
+   * Blames the last layer that has the setting. If another layer has the wrong field, the problem names that layer too.
+   */
   #addProblem(problem: Problem, layers: readonly ProfileLayer[], path: readonly string[], parentLabel: string): void {
     const last = layers.at(-1)
     const field = problem.path[0]

@@ -232,15 +232,15 @@ export const PROFILE_SECTIONS = { timings, prices, limits, reviews, policies, we
 type Sections = SectionOutput<typeof PROFILE_SECTIONS>
 
 /**
- * A complete provider profile, deeply frozen. Times are in microseconds, rates in bytes/s, sizes in bytes, prices in cents.
- * `PROFILE_SECTIONS` has the meaning of each setting.
+ * A complete provider profile, deeply frozen. Times are in microseconds, rates in bytes/s, sizes in bytes, prices in
+ * cents. `PROFILE_SECTIONS` has the meaning of each setting.
  */
 export interface Profile extends Sections {
   readonly name: string
   readonly description: string
   /**
-   * The source of each setting by its place in the file (`timings.image_pull`). A setting that a profile changed without a
-   * source is left out.
+   * The source of each setting by its place in the file (`timings.image_pull`). A setting that a profile changed
+   * without a source is left out.
    */
   readonly sources: Readonly<Record<string, string>>
 }

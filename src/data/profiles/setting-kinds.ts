@@ -1,4 +1,7 @@
-/** The kinds of profile settings: a time, a rate, a share, a distribution. Each kind reads, checks and merges its values. */
+/**
+ * The kinds of profile settings: a time, a rate, a share, a distribution. Each kind reads, checks and merges its
+ * values.
+ */
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { type Problem, problemsOf, WITHOUT_JIT } from '../../lib/zod-problems.ts'

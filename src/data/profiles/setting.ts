@@ -5,7 +5,7 @@ export class ProfileSetting<In, Out> {
   readonly kind: SettingKind<In, Out>
   /** The description for editors and the docs. */
   readonly meaning: string
-  /** The value if no profile names the setting. Undefined: a profile that extends nothing must name it. */
+  /** The value if no profile names the setting. Undefined: a profile without `extends` must name it. */
   readonly defaultValue: NoInfer<In> | undefined
 
   constructor(kind: SettingKind<In, Out>, meaning: string, fallback?: NoInfer<In>) {

@@ -1,4 +1,6 @@
-/** The records of the models that the cloud offers: the catalog, hardware, schemas, the aggregator's list and the hub. */
+/**
+ * The records of the models that the cloud offers: the catalog, hardware, schemas, the aggregator's list and the hub.
+ */
 import * as z from 'zod'
 import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
 import { realGpu } from './gpu-config.ts'

@@ -15,12 +15,18 @@ export const NodePool = z.strictObject({
         gpus_per_node: z.int().min(1).max(16),
         /** Nodes at the world's epoch. */
         count: z.int().min(0),
-        /** The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. Default of both: `count`. */
+        /**
+         * The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. Default of both:
+         * `count`.
+         */
         max: z.int().min(0).optional(),
         min: z.int().min(0).optional(),
         /** GPUs of each node that other customers of the cloud hold permanently. */
         occupied: z.int().min(0).default(0),
-        /** Whether the node has the provider's own serving image already. A `container_image` of a deployment is never cached. */
+        /**
+         * Whether the node has the provider's own serving image already. A `container_image` of a deployment is never
+         * cached.
+         */
         image_cached: z.boolean().default(false),
         /** Hub repositories whose weights the node has already. */
         weights_cached: z.array(z.string()).default([]),

@@ -31,5 +31,5 @@ export function formatGpuConfig(gpu: GpuType, count: number): string {
   return `${count}x${gpu}`
 }
 
-/** Every type of GPU except `other`: one that nodes have. */
+/** Every type of GPU that nodes have: all except `other`. */
 export const realGpu = z.enum(GPU_TYPES).exclude(['other'])

@@ -1,4 +1,4 @@
-/** The records of what runs at the world's epoch: deployments, files, batches, hosted instances and containers. */
+/** The records of resources at the world's epoch: deployments, files, batches, hosted instances and containers. */
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, HOSTED_STATES, MODEL_TASKS } from './enums.ts'
@@ -7,7 +7,9 @@ import { parseGpuConfig, realGpu } from './gpu-config.ts'
 const unixSeconds = z.int()
 const isoTime = z.iso.datetime({ offset: true })
 
-/** A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events. */
+/**
+ * A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events.
+ */
 export const DeploymentSeed = z.strictObject({
   deploy_id: z
     .string()

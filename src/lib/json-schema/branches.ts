@@ -1,35 +1,35 @@
-/** Which way is taken through schemas that leave a choice: what is to be made, as schemas that all have to fit. */
+/** Chooses a path through schemas with alternatives. A path is a list of schemas that a value has to match. */
 import { type JsonSchema, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
 import { dependentEntries } from './validate.ts'
 
-/** A schema that has to fit, and its place. */
+/** A schema that the value has to match, and its place. */
 export interface LocatedSchema {
   readonly schema: JsonSchema
   readonly at: string
 }
 
-/** One way. */
+/** One path. */
 export interface GenerationPlan {
-  /** All that has to fit: with what is referred to, `allOf`, and the chosen of other branches. */
+  /** All schemas to match: references, `allOf`, and the chosen branches of the others. */
   readonly locatedSchemas: readonly { readonly schema: SchemaObject; readonly at: string }[]
-  /** Properties that must not be there. */
+  /** Properties that must be absent. */
   readonly forbiddenNames: ReadonlySet<string>
-  /** Properties that branches name of which just one may fit, and which were not chosen. */
+  /** Properties of the branches of `oneOf` that were not chosen. */
   readonly unchosenNames: ReadonlySet<string>
-  /** What the value is; undefined where its values are listed. */
+  /** Type of the value. Undefined: its values are listed. */
   readonly type: string | undefined
-  /** Keywords that making a value does not keep by itself. */
+  /** Keywords that the generator does not observe by itself. */
   readonly uncheckedKeywords: readonly string[]
 }
 
 export interface BranchChoice {
-  /** Of all ways, counted through, the one to take. */
+  /** Number of the path to take. */
   readonly path: number
-  /** Which of so many comes first, the same whenever it is asked for the same thing. */
+  /** Returns the first of a number of branches. Equal arguments give equal results. */
   readonly firstBranch: (of: unknown, count: number) => number
-  /** Takes what leads to an end, where it can. */
+  /** Whether to prefer branches that end a recursion. */
   readonly prefersPlain: boolean
-  /** Told how many ways there are, as far as they are seen. */
+  /** Receives the number of paths that are known so far. */
   readonly onPathCount: (count: number) => void
 }
 
@@ -38,7 +38,7 @@ const UNCHECKED_KEYWORDS = [
   ...['patternProperties', 'dependentRequired', 'dependentSchemas', 'dependencies', 'minProperties', 'maxProperties'],
 ]
 
-/** What tells the type of a value whose schemas name none. */
+/** Keywords that imply the type of a value without the keyword `type`. */
 const TYPE_KEYWORDS: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   ['object', ['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames']],
   ['object', ['minProperties', 'maxProperties', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties']],
@@ -47,9 +47,9 @@ const TYPE_KEYWORDS: readonly (readonly [type: string, keywords: readonly string
 ]
 
 /**
- * The way of this number through schemas that all have to fit.
+ * Returns the path of a number through schemas that all have to match.
  *
- * @throws SchemaError where it leads to a contradiction
+ * @throws SchemaError if the path has a contradiction
  */
 export function planGeneration(
   parts: readonly LocatedSchema[],
@@ -126,7 +126,7 @@ class Planner {
   }
 
   #chooseBranch(branches: readonly JsonSchema[]): JsonSchema {
-    // What refers to itself ends by the first branch that does not: null and plain types.
+    // A recursion ends by the first branch without a reference: null and plain types.
     const plain = this.#choice.prefersPlain
       ? branches.filter(branch => typeof branch !== 'object' || !/object|array|\$ref/.test(JSON.stringify(branch)))
       : branches
@@ -137,7 +137,9 @@ class Planner {
     return ordered[this.#choose(ordered.length, 0)]!
   }
 
-  /** Whether a condition is taken to be met. Of those that ask one property for different values one can be. */
+  /**
+   * Returns whether a condition is assumed to hold. Of conditions for different values of one property, one can hold.
+   */
   #isMet(condition: JsonSchema): boolean {
     const values = Object.entries(propertiesOf(condition)).flatMap(([name, inner]) =>
       typeof inner === 'object' && inner.const !== undefined ? [[name, JSON.stringify(inner.const)] as const] : [],
@@ -148,7 +150,7 @@ class Planner {
     return true
   }
 
-  /** Keeps a condition from being met, where one property is enough for that. */
+  /** Makes a condition false, if one property is enough for that. */
   #preventCondition(condition: JsonSchema, at: string): void {
     const [first] = Object.entries(propertiesOf(condition))
     const required = typeof condition === 'object' ? ((condition.required ?? []) as string[]) : []
@@ -205,7 +207,7 @@ class Planner {
     return [likelyType, ...others][this.#choose(6, 0)]!
   }
 
-  /** One of so many by the number of the way, from the first on. */
+  /** Returns one of a number of branches by the number of the path, from the first on. */
   #choose(count: number, first: number): number {
     const digit = this.#remainingPath % count
     this.#remainingPath = Math.floor(this.#remainingPath / count)
@@ -223,7 +225,7 @@ function acceptsAnything(schema: unknown): boolean {
   return schema === true || (typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0)
 }
 
-/** Types that are in both lists; an integer is a number. */
+/** Returns the types in both lists. An integer is a number. */
 function intersectTypes(some: readonly string[], others: readonly string[]): string[] {
   const common = some.flatMap(one => {
     if (others.includes(one)) return [one]

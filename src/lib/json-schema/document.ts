@@ -3,10 +3,10 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [name
 export type JsonSchema = boolean | SchemaObject
 export type SchemaObject = { readonly [keyword: string]: unknown }
 
-/** A schema that no answer can be made for: it contradicts itself, or says something that is not understood. */
+/** A schema without a possible answer: it contradicts itself, or has an unsupported keyword. */
 export class SchemaError extends Error {
   override readonly name: string = 'SchemaError'
-  /** Where in the schema, as a JSON pointer. */
+  /** The place in the schema, as a JSON pointer. */
   readonly at: string
   constructor(at: string, message: string) {
     super(`${at === '' ? '#' : `#${at}`}: ${message}`)
@@ -32,7 +32,7 @@ const isObject = (value: unknown): value is SchemaObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isType = (value: unknown) => TYPES.includes(value as string)
 
-/** What keywords hold that hold no schema, and how that is called. */
+/** The types of keywords whose value is not a schema, with their names for errors. */
 const PLAIN_KEYWORDS: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
   ...Object.fromEntries(
     ['Length', 'Items', 'Properties', 'Contains'].flatMap(what => [
@@ -73,22 +73,22 @@ const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'dependencies',
 ])
 
-/** A schema that was looked through: each of its keywords holds what it may, and its references lead somewhere. */
+/** A checked schema: each keyword has a valid value, and each reference has a target. */
 export class SchemaDocument {
   readonly #root: JsonSchema
   readonly #anchors = new Map<string, SchemaObject>()
   readonly #visited = new Set<SchemaObject>()
 
-  /** @throws SchemaError for what is no schema, or refers to what is not there */
+  /** @throws SchemaError for an invalid schema, or a reference without a target */
   constructor(root: JsonSchema) {
     this.#root = root
     const references: [ref: string, at: string][] = []
     this.#visit(root, '', references)
-    // A reference may lead to a place that no keyword covers.
+    // A reference may point to a place outside of the known keywords.
     for (let nth = 0; nth < references.length; nth++) this.#visit(this.resolve(...references[nth]!), '', references)
   }
 
-  /** The schema that a reference leads to. */
+  /** Returns the schema of a reference. */
   resolve(ref: string, at: string): JsonSchema {
     const id = this.#root !== true && this.#root !== false ? this.#root.$id : undefined
     const localRef =

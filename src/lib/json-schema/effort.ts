@@ -5,7 +5,10 @@ import type { TextSource } from './formats.ts'
 export const MAX_DEPTH = 6
 /** Number of values in an answer from which on optional parts are left out. */
 const MAX_VALUES_WITH_OPTIONAL = 200
-/** The limits of all answers to one request, and the least limits of one answer. The first ones are about a model's context. */
+/**
+ * The limits of all answers to one request, and the lowest limits of one answer. The first ones are about a model's
+ * context.
+ */
 const MAX_VALUES = [10_000, 1000] as const
 const MAX_CHARACTERS = [100_000, 20_000] as const
 /** Steps that the answers may take. All of them take well under a second. */

@@ -1,13 +1,13 @@
 /** Texts of the formats that schemas name. */
 
-/** What draws: an integer below a count, a word, hexadecimal digits. */
+/** The draws: an integer below a count, a word, hexadecimal digits. */
 export interface TextSource {
   readonly below: (count: number) => number
   readonly word: () => string
   readonly hex: (length: number) => string
 }
 
-/** A text of this format, as one would write it; undefined for a format that is not known. */
+/** Returns a typical text of a format. Undefined: the format is unknown. */
 export function generateFormatted(format: string, { below, word, hex }: TextSource): string | undefined {
   const two = (count: number, from = 0) => String(from + below(count)).padStart(2, '0')
   const day = () => `2026-${two(12, 1)}-${two(28, 1)}`
@@ -64,7 +64,7 @@ const DAY = '2026-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])'
 const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?Z'
 const LABEL = '[a-z][a-z0-9]{0,62}'
 
-/** Patterns of formats whose texts may be longer or shorter than one would write them. */
+/** Patterns of formats whose texts may be longer or shorter than typical ones. */
 const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   'date-time': `^${DAY}T${TIME}$`,
   'iso-date-time': `^${DAY}T${TIME}$`,
@@ -92,7 +92,7 @@ const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   uuid: '^(?:urn:uuid:)?[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$',
 }
 
-/** The pattern of texts of this format, which are shorter and longer; undefined for a format that is not known. */
+/** Returns the pattern of shorter and longer texts of a format. Undefined: the format is unknown. */
 export function formatPattern(format: string): string | undefined {
   return Object.hasOwn(FORMAT_PATTERNS, format) ? FORMAT_PATTERNS[format] : undefined
 }

@@ -1,8 +1,8 @@
 /**
  * Values that fit a JSON Schema: the answers of a model that has to answer by a schema.
  *
- * The feature set of this folder is frozen. It covers JSON Schema 2020-12 and the spellings of draft 7. Fix errors, but do
- * not add keywords, formats or search strategies. Decision 0014 compares libraries.
+ * The feature set of this folder is frozen. It covers JSON Schema 2020-12 and the spellings of draft 7. Fix errors, but
+ * do not add keywords, formats or search strategies. Decision 0014 compares libraries.
  */
 import { ArrayGenerator } from './arrays.ts'
 import { type LocatedSchema, planGeneration } from './branches.ts'
@@ -26,8 +26,8 @@ const MAX_ROUNDS = 8
 /**
  * Returns a value that fits a schema. The same draws give the same value, and each value was validated.
  *
- * References are resolved within the schema. A value is built from all keywords of its type. If it then does not fit (`not`,
- * `oneOf`, conditions, …), other branches, fewer properties and other draws are tried, in bounded time.
+ * References are resolved within the schema. A value is built from all keywords of its type. If it then does not fit
+ * (`not`, `oneOf`, conditions, …), other branches, fewer properties and other draws are tried, in bounded time.
  *
  * @param options `within`: a second schema that the value has to fit; `answers`: number of answers to the same request
  * @throws SchemaError with the place, if the schema is invalid or no value is found

@@ -5,9 +5,9 @@ import { isMultiple } from './validate.ts'
 /** Steps that are tried if a multiple is inexact in floating point. */
 const MAX_TRIES = 1000
 /**
- * A number that fits all of these schemas.
+ * Returns a number that matches all of these schemas.
  *
- * @param span of how many it is drawn where it has a bound on one side alone
+ * @param span number of values to draw from, if the range has one bound
  * @throws SchemaError if no number fits
  */
 export function generateNumber(
@@ -47,7 +47,7 @@ export function generateNumber(
       if (isValid(value)) return value
     }
   }
-  // Between two steps of one half there still are numbers.
+  // Numbers also exist between two steps of one half.
   const candidates = isFractionAllowed ? [(low + high) / 2, least, most] : [least, most, 0]
   const candidate = candidates.find(
     value => Number.isFinite(value) && (type === 'number' || Number.isInteger(value)) && isValid(value),
@@ -56,7 +56,7 @@ export function generateNumber(
   return candidate
 }
 
-/** The least step that is a multiple of them all, counted in decimal places so that 3 times 0.1 is 0.3. */
+/** Returns the least common multiple of steps. It counts decimal places, so that 3 times 0.1 is 0.3. */
 function commonStep(steps: readonly number[]): { size: number; times: (count: number) => number } {
   const parts = steps.map(toDecimal)
   const places = Math.max(...parts.map(one => one.places))

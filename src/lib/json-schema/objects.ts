@@ -65,7 +65,9 @@ export class ObjectGenerator {
     return object
   }
 
-  /** Chooses the properties: all in the first round, required ones in one round, and random ones in the other rounds. */
+  /**
+   * Chooses the properties: all in the first round, required ones in one round, and random ones in the other rounds.
+   */
   #chooseProperties(
     { forbiddenNames, depth, round }: GenerationContext,
     names: readonly string[],

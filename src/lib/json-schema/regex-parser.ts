@@ -1,4 +1,4 @@
-/** What a regular expression says, as a tree: of the syntax that JavaScript has under the flag `u`. */
+/** Parses regular expressions in the syntax of JavaScript with the flag `u`. */
 
 export type RegexNode =
   | { readonly kind: 'character'; readonly matches: (char: string) => boolean; readonly source: string }
@@ -8,9 +8,9 @@ export type RegexNode =
   | { readonly kind: 'look'; readonly isAhead: boolean; readonly isNegative: boolean; readonly body: RegexNode }
   | { readonly kind: 'start' | 'end' | 'edge' | 'inside' }
 
-/** The tree of a pattern; undefined where it says what this does not read: references back to its groups. */
+/** Returns the tree of a pattern. Undefined: it has a back reference, which is unsupported. */
 export function parseRegex(pattern: string): RegexNode | undefined {
-  // Who reads on may take for granted that every bracket closes.
+  // The rest of the parser relies on balanced brackets.
   new RegExp(pattern, 'u')
   const reader = new RegexParser([...pattern])
   const tree = reader.parseAlternatives()
@@ -58,7 +58,7 @@ class RegexParser {
         return characterClass(this.#chars.slice(from, this.#at).join(''))
       }
       case '.':
-        // Not a dot, which a character of this source would be.
+        // Not a dot, which would be a character of this source.
         return characterClass('[^\\n\\r\\u2028\\u2029]')
       case '\\':
         return this.#parseEscape()
@@ -75,7 +75,7 @@ class RegexParser {
       if (this.#consume('=')) look = { isAhead: !isBehind, isNegative: false }
       else if (this.#consume('!')) look = { isAhead: !isBehind, isNegative: true }
       else if (this.#consume('<')) while (!this.#consume('>')) this.#at++
-      // Anything else switches flags.
+      // Any other text switches flags.
       else if (!this.#consume(':')) this.isSupported = false
     }
     const body = this.parseAlternatives()
@@ -121,7 +121,7 @@ class RegexParser {
   }
 }
 
-/** A class of characters, which the engine itself judges: one at a time there is nothing to try twice. */
+/** A class of characters. The engine itself tests it: a single character needs no backtracking. */
 function characterClass(source: string): RegexNode {
   const pattern = new RegExp(`^(?:${source})$`, 'u')
   return { kind: 'character', matches: char => pattern.test(char), source }

@@ -1,14 +1,17 @@
-/** Regular expressions as patterns of a schema: whether a text fits one, in bounded time, and texts that do. */
+/** Regular expressions of schemas: tests texts in bounded time, and generates texts. */
 import { parseRegex, type RegexNode } from './regex-parser.ts'
 
-/** Counts what is done, and ends it where it is too much. */
+/** Counts steps. Throws when there are too many. */
 export type CountSteps = (steps: number) => void
-/** A number from 0 to below the count. */
+/** Returns an integer from 0 to `count` - 1. */
 export type DrawInteger = (count: number) => number
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const PRINTABLE = `${LETTERS}0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ -_.:/@,+%#!?&=*'()$;~"<>[]{}|^\`\\`
-/** Where else a class may have its members: most scripts, some Chinese, Korean and faces, and what is not seen. */
+/**
+ * Further ranges of characters to search for members of a class: most scripts, some Chinese, Korean, emoji and
+ * invisible characters.
+ */
 const OTHER_RANGES = [
   [0xa1, 0x3000],
   [0x3001, 0x3100],
@@ -20,7 +23,7 @@ const OTHER_RANGES = [
   [0x7f, 0xa1],
 ] as const
 const MAX_MEMBERS = 256
-/** How far lengths stray from the least where nothing is said of them. */
+/** Largest difference from the minimum length when the length has no upper bound. */
 const MAX_EXTRA_LENGTH = 12
 
 /** A pattern of a schema. It is not anchored by default. */
@@ -31,7 +34,7 @@ export class RegexPattern {
   readonly #members = new Map<string, readonly string[]>()
   readonly #knownLengths = new Map<RegexNode, readonly [number, number]>()
 
-  /** @throws SyntaxError for what is no regular expression; and where it is one that cannot be read */
+  /** @throws SyntaxError for an invalid or unsupported regular expression */
   constructor(source: string, spend: CountSteps) {
     const tree = parseRegex(source)
     if (tree === undefined) throw new SyntaxError('references to groups and flags within are not read')
@@ -41,8 +44,8 @@ export class RegexPattern {
   }
 
   /**
-   * Whether a text fits. All ways through the pattern are followed at once, so no text takes longer than its length
-   * times the pattern's, a few times over.
+   * Returns whether a text matches. It follows all paths through the pattern at once, so the time is proportional to
+   * the length of the text times the length of the pattern.
    */
   matches(generate: string): boolean {
     const chars = [...generate]
@@ -52,7 +55,7 @@ export class RegexPattern {
   /**
    * Returns a text of this length that probably fits. Lookaheads and lookbehinds are not taken into account.
    *
-   * @param attempt of how many tries this is one; they go about it in different ways
+   * @param attempt number of the attempt. Attempts differ in their method.
    */
   text(draw: DrawInteger, minLength: number, maxLength: number, attempt: number): string {
     const [shortest, longest] = this.#lengthRange(this.#tree)
@@ -68,7 +71,7 @@ export class RegexPattern {
     return attempt % 8 < 4 ? text + padding : padding + text
   }
 
-  /** Where ways through a part end that start where `starts` is 1. */
+  /** Returns the ends of the paths through a part that start where `starts` is 1. */
   #endsOf(node: RegexNode, chars: readonly string[], starts: Uint8Array): Uint8Array {
     this.#countSteps(1 + (chars.length >> 3))
     switch (node.kind) {
@@ -131,7 +134,7 @@ export class RegexPattern {
     return isAhead ? ends.includes(1) : ends[at] === 1
   }
 
-  /** Characters of the shortest and the longest text, as far as that is said. */
+  /** Returns the lengths of the shortest and the longest text. */
   #lengthRange(node: RegexNode): readonly [number, number] {
     const cached = this.#knownLengths.get(node)
     if (cached !== undefined) return cached
@@ -195,7 +198,7 @@ export class RegexPattern {
     }
   }
 
-  /** Parts one after another, who share what length there is beyond their least. */
+  /** Writes parts one after another. They share the length above their minimum. */
   #generateSequence(parts: readonly RegexNode[], length: number, options: GenerationOptions): string {
     const ranges = parts.map(part => this.#lengthRange(part))
     let spare = Math.max(0, length - sumRanges(ranges)[0])
@@ -231,7 +234,7 @@ export class RegexPattern {
   }
 }
 
-/** Where so many characters in a row end that are all of one class. */
+/** Returns the ends of sequences of characters of one class. */
 function endsOfRuns(
   is: (char: string) => boolean,
   least: number,
@@ -254,9 +257,9 @@ function endsOfRuns(
 
 interface GenerationOptions {
   readonly draw: DrawInteger
-  /** Takes any character where many are allowed, in place of letters. */
+  /** Whether to use any character instead of letters, if many are allowed. */
   readonly isWide: boolean
-  /** Writes what it says must come before or after, too. */
+  /** Whether to write the texts of lookaheads and lookbehinds too. */
   readonly includesLookarounds: boolean
 }
 

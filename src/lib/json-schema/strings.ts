@@ -1,4 +1,4 @@
-/** Texts that fit what schemas say of texts: lengths, patterns and formats. */
+/** Generates texts that match the lengths, patterns and formats of schemas. */
 
 import { SchemaError } from './document.ts'
 import { formatPattern, generateFormatted, type TextSource } from './formats.ts'
@@ -8,20 +8,20 @@ import { hasFormat } from './validate.ts'
 /** Texts that are tried for patterns and formats. */
 const MAX_ATTEMPTS = 64
 
-/** What a text has to keep to. */
+/** The constraints of a text. */
 export interface StringConstraints {
   readonly minLength: number
   readonly maxLength: number
   readonly patterns: readonly RegexPattern[]
-  /** Formats of which there is a pattern. */
+  /** Formats that have a pattern. */
   readonly formats: readonly string[]
   readonly at: string
 }
 
 /**
- * A text that has these formats and that these patterns take.
+ * Returns a text that matches formats and patterns.
  *
- * @throws SchemaError where none is found
+ * @throws SchemaError if no text is found
  */
 export function generateString(
   { minLength, maxLength, patterns, formats, at }: StringConstraints,
@@ -29,7 +29,7 @@ export function generateString(
   patternOf: (source: string) => RegexPattern,
 ): string {
   const sources = [...formats.map(format => patternOf(formatPattern(format)!)), ...patterns]
-  // What has to begin so comes first, and what has to end so last.
+  // A required begin comes first, and a required end last.
   const ordered = [...sources].sort((one, other) => anchorRank(one) - anchorRank(other))
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const typicalText = formats.length > 0 && attempt < 2 ? generateFormatted(formats[0]!, drawing) : undefined

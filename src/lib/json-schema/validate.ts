@@ -3,7 +3,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type JsonSchema, type JsonValue, type SchemaDocument, SchemaError, type SchemaObject } from './document.ts'
 import { type CountSteps, RegexPattern } from './regex.ts'
 
-/** What keywords beside it have looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** The properties and items that other keywords have evaluated, for `unevaluatedProperties` and `unevaluatedItems`. */
 class EvaluatedParts {
   readonly names = new Set<string>()
   readonly items = new Set<number>()
@@ -15,7 +15,7 @@ class EvaluatedParts {
 }
 
 /**
- * Judges values by schemas of JSON Schema 2020-12, and by what draft 7 says in another way: lists in `items`,
+ * Validates values by JSON Schema 2020-12, and by the keywords of draft 7 with another form: lists in `items`,
  * `additionalItems`, `dependencies`.
  */
 export class SchemaValidator {
@@ -28,7 +28,7 @@ export class SchemaValidator {
     this.#countSteps = spend
   }
 
-  /** @throws SchemaError for a pattern that cannot be read */
+  /** @throws SchemaError for an unsupported pattern */
   isValid(schema: JsonSchema, value: JsonValue, evaluated?: EvaluatedParts): boolean {
     this.#countSteps(1)
     if (typeof schema === 'boolean') return schema
@@ -47,7 +47,7 @@ export class SchemaValidator {
     return true
   }
 
-  /** The pattern of this source, made once. */
+  /** Returns the pattern of a source, from a cache. */
   pattern(source: string, at = ''): RegexPattern {
     const cached = this.#patterns.get(source)
     if (cached !== undefined) return cached
@@ -72,7 +72,7 @@ export class SchemaValidator {
     return (values as JsonValue[]).some(one => this.#isEqual(one, value))
   }
 
-  /** Whether it fits the schemas beside: references, all, some, one, none of them, and conditions. */
+  /** Returns whether a value matches the applied schemas: `$ref`, `allOf`, `anyOf`, `oneOf`, `not` and conditions. */
   #matchesComposition(schema: SchemaObject, value: JsonValue, evaluated: EvaluatedParts | undefined): boolean {
     for (const word of ['$ref', '$dynamicRef', '$recursiveRef']) {
       const ref = schema[word] as string | undefined
@@ -81,7 +81,7 @@ export class SchemaValidator {
     const { allOf = [], anyOf, oneOf, not, if: condition } = schema as Record<string, JsonSchema[]>
     if (!allOf.every(one => this.isValid(one, value, evaluated))) return false
     if (anyOf !== undefined) {
-      // Each branch that fits has looked at something.
+      // Each matching branch adds the properties and items that it has evaluated.
       const isAnyValid =
         evaluated === undefined
           ? anyOf.some(one => this.isValid(one, value))
@@ -182,7 +182,7 @@ export class SchemaValidator {
     return this.#canonical(one) === this.#canonical(other)
   }
 
-  /** A text that equal values have in common, whatever the order of their properties. */
+  /** Returns a text that is the same for equal values, for every order of their properties. */
   #canonical(value: JsonValue): string {
     this.#countSteps(1)
     if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -192,7 +192,7 @@ export class SchemaValidator {
   }
 }
 
-/** Whether a value is of a type. */
+/** Returns whether a value has a type. */
 function isOfType(type: string, value: JsonValue): boolean {
   switch (type) {
     case 'null':
@@ -208,7 +208,7 @@ function isOfType(type: string, value: JsonValue): boolean {
   }
 }
 
-/** Whether a number fits the keywords of a schema for numbers. */
+/** Returns whether a number matches the numeric keywords of a schema. */
 function isValidNumber(schema: SchemaObject, value: number): boolean {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = schema as {
     [keyword: string]: number | undefined
@@ -223,13 +223,15 @@ function isValidNumber(schema: SchemaObject, value: number): boolean {
   )
 }
 
-/** As validators of JSON Schema judge it, by one division: 0.14 is no multiple of 0.01 to them. */
+/**
+ * Returns whether a number is a multiple, by one division as in other validators: 0.14 is then not a multiple of 0.01.
+ */
 export function isMultiple(value: number, divisor: number): boolean {
   const quotient = value / divisor
   return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
 }
 
-/** Whether a value has a format; one that is unknown says nothing. */
+/** Returns whether a value has a format. An unknown format matches every value. */
 export function hasFormat(name: string, value: string | number): boolean {
   const format = Object.hasOwn(fullFormats, name) ? fullFormats[name as keyof typeof fullFormats] : true
   if (format === true) return true
@@ -243,12 +245,12 @@ export function hasFormat(name: string, value: string | number): boolean {
 /** Returns the schemas of the first items of a list, and of all others. Undefined: any value. */
 export function arrayItems(schema: SchemaObject): { first: readonly JsonSchema[]; rest: JsonSchema | undefined } {
   const { items, prefixItems, additionalItems } = schema
-  // So says draft 7.
+  // Draft 7 defines it so.
   if (Array.isArray(items)) return { first: items, rest: additionalItems as JsonSchema | undefined }
   return { first: (prefixItems as JsonSchema[] | undefined) ?? [], rest: items as JsonSchema | undefined }
 }
 
-/** What a schema says of the property of this name, and where. */
+/** Returns the schemas of a property by name, with their places. */
 export function propertySchemas(
   { properties, patternProperties, additionalProperties }: SchemaObject,
   name: string,
@@ -267,7 +269,7 @@ export function propertySchemas(
   return schemas
 }
 
-/** Names that bring others with them, or a schema. */
+/** Returns the names that require other names, or a schema. */
 export function dependentEntries(schema: SchemaObject): [name: string, needs: readonly string[] | JsonSchema][] {
   const { dependentRequired = {}, dependentSchemas = {}, dependencies = {} } = schema as Record<string, object>
   return [dependentRequired, dependentSchemas, dependencies].flatMap(map => Object.entries(map))

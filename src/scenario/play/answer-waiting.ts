@@ -9,8 +9,8 @@ import { callContext } from './timeline.ts'
 const CLIENT_TIMEOUT = 60 * SECOND
 
 /**
- * Waits for the end of an answer's delay. Time does not move while a condition is evaluated or a planned step runs. There
- * a delayed answer comes at once.
+ * Waits for the end of an answer's delay. Time does not move while a condition is evaluated or a planned step runs.
+ * There a delayed answer comes at once.
  *
  * @param what the request, as in `GET /deploy/list`
  * @param wait lets time pass by at most this span
@@ -39,12 +39,13 @@ export interface HeldRequest {
 }
 
 /**
- * Waits until the world answers, and moves its time meanwhile. A chat to a deployment without instances is answered when
- * an instance has started.
+ * Waits until the world answers, and moves its time meanwhile. A chat to a deployment without instances is answered
+ * when an instance has started.
  *
  * @param what the request, as in `POST /v1/chat/completions`
  * @param clock the world's clock
- * @throws Error with `broken: true` if no answer came within the client's timeout, or time cannot move; the reason of the
+ * @throws Error with `broken: true` if no answer came within the client's timeout, or time cannot move; the reason of
+ *   the
  *   signal if the client gives up. Its place is then free
  */
 export async function waitForHeldResponse(
@@ -101,8 +102,8 @@ export interface HeldBody {
 }
 
 /**
- * Returns an answer whose reader moves time to each chunk. If time cannot move, or the body breaks off, reading fails with
- * an error that has `broken: true`.
+ * Returns an answer whose reader moves time to each chunk. If time cannot move, or the body breaks off, reading fails
+ * with an error that has `broken: true`.
  */
 export function readPacedBody({ status, headers }: Response, held: HeldBody, request: Request, what: string): Response {
   let leave = () => {}
@@ -154,7 +155,7 @@ function findFrozenContext(): string | undefined {
 }
 
 function describeFrozenTime(name: string): string {
-  return `: it waits for time, and time stands in '${name}'`
+  return `: it waits for time, and time does not move in '${name}'`
 }
 
 function broken(message: string, cause?: unknown): Error {

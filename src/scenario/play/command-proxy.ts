@@ -24,7 +24,7 @@ export type ScenarioCluster = {
         : Promised<ClusterControls[K]>
 }
 
-/** What a selector returns: the commands of one thing. */
+/** The commands of one target, as a selector returns them. */
 type CommandGroup = { readonly [verb: string]: Callable }
 /** The error of a call that the script does not await. */
 interface UnhandledFailure {
@@ -101,7 +101,9 @@ export class CallQueue {
     while (this.#lastCommand !== undefined) await this.#lastCommand
   }
 
-  /** Waits for all calls. Returns the first error that was not awaited; undefined if there is none. */
+  /**
+   * Waits for all calls. Returns the first error that was not awaited. Undefined: every call succeeded or was awaited.
+   */
   async whenIdle(): Promise<UnhandledFailure | undefined> {
     while (this.#openCalls.size > 0) await Promise.all(this.#openCalls)
     return this.#failures.find(({ promise }) => !promise.isObserved)

@@ -18,7 +18,7 @@ export interface ScenarioClock {
   readonly iso: string
   /** Microseconds since the epoch of the world. */
   readonly elapsed: Micros
-  /** Moves time on. Everything due on the way happens. */
+  /** Moves time by a duration. Everything that is due on the way happens. */
   advance(duration: Duration): Promise<MoveResult>
   /** Moves time to a moment: ISO 8601 with offset, or a Date. */
   advanceTo(moment: string | Date): Promise<MoveResult>
@@ -51,7 +51,9 @@ export interface ScenarioFaults {
   clear(): Promise<void>
 }
 
-/** One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property. */
+/**
+ * One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property.
+ */
 export interface CommandStep {
   readonly name: string
   readonly args?: readonly unknown[]
@@ -61,8 +63,8 @@ export interface CommandStep {
 export type CommandPath = readonly CommandStep[]
 
 /**
- * Lets time pass for an awaited answer, by at most this span. It may be less: to the next planned step, or to the end of a
- * move in progress.
+ * Lets time pass for an awaited answer, by at most this span. It may be less: to the next planned step, or to the end
+ * of a move in progress.
  */
 export type PassTime = (span: Micros) => Promise<unknown>
 
@@ -78,7 +80,7 @@ export interface ScenarioEnvironment {
   readonly revision: number
   /** The same for stuck detection: it also changes while a server is working. */
   readonly heartbeat: number
-  /** What the scenario waits for, as far as it is known. */
+  /** The reason why the scenario waits. Undefined: unknown. */
   readonly waitReason: string | undefined
   /** The first exception that is a bug of the simulator. The scenario then fails in any case. */
   readonly bug: unknown

@@ -11,7 +11,7 @@ export const LAST_EVENTS = 10
 
 /** The failure of a scenario. */
 export interface Failure {
-  /** What was expected, and what came instead. */
+  /** The expected and the actual value. */
   readonly message: string
   /** Virtual time of the failure: microseconds since the epoch of the world. */
   readonly at: Micros
@@ -56,7 +56,7 @@ export function failureMessage(error: unknown): string {
   return isKnownError ? message : `${error.name}: ${message}`
 }
 
-/** Describes an error that came up outside of what the script awaits, in a timer for instance. */
+/** Describes an error outside of the awaited calls of a script, for example in a timer. */
 export function createStrayFailure(
   error: unknown,
   { elapsed, failure }: { readonly elapsed: Micros; readonly failure?: Failure | undefined },
@@ -82,7 +82,9 @@ function scriptPosition(error: unknown, file: string | undefined): Failure['wher
   return at ? { line: Number(at[1]), column: Number(at[2]) } : undefined
 }
 
-/** Returns the last events of the subjects of a failure: those that it names, else those of the last reads, else all. */
+/**
+ * Returns the last events of the subjects of a failure: those that it names, else those of the last reads, else all.
+ */
 function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
   const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
   const lastRequest = record.findLast(entry => entry.kind === 'request')

@@ -50,7 +50,9 @@ export async function openRemoteEnvironment(
   }
 }
 
-/** Returns the body that creates a scenario's world. It sets every option, because a missing one would be the server's. */
+/**
+ * Returns the body that creates a scenario's world. It sets every option, because a missing one would be the server's.
+ */
 function worldSpec(options: ScenarioOptions) {
   const { fixtures, names, epoch } = options
   return toHttpFields({

@@ -172,7 +172,7 @@ export class RemoteClock implements ScenarioClock {
     return reached
   }
 
-  /** Waits until the script has nothing left to do but wait. */
+  /** Resolves when the script waits for time. */
   async #whenScriptIdle(): Promise<true> {
     let quietTurns = 0
     let lastCount = this.#activity.count
@@ -189,7 +189,7 @@ export class RemoteClock implements ScenarioClock {
     return this.#inTurn(() => performMove(plan(), this.#perform))
   }
 
-  /** Runs a move in its turn. Returns what happened meanwhile. */
+  /** Runs a move in its turn. Returns its result. */
   async #inTurn(move: () => Promise<unknown>): Promise<MoveResult> {
     this.#requestedMoves++
     try {

@@ -35,7 +35,7 @@ export class RemoteWorld {
     return this.#tasksInProgress > 0
   }
 
-  /** Runs something after everything that was requested before, as in one process. */
+  /** Runs work after all earlier requests, as in one process. */
   inOrder<T>(act: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(async () => {
       this.#tasksInProgress++
@@ -106,7 +106,7 @@ export class RemoteWorld {
     this.#isJournalStale = false
   }
 
-  /** Reads the requests after `seq` again: some ended in another way than they were recorded with. */
+  /** Reads the requests after `seq` again, because the outcome of some has changed. */
   async rereadRequests(seq: number): Promise<void> {
     let after = seq
     while (after < this.lastReadSeq) {

@@ -1,4 +1,4 @@
-/** Plays a scenario in a world of its own, and returns what became of it. */
+/** Plays a scenario in a world of its own, and returns its result. */
 
 import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
@@ -17,7 +17,10 @@ import { STUCK_TIMEOUT_MS, withStuckDetection } from './stuck-detection.ts'
 export interface RunOptions {
   /** Instead of the scenario's own seed. */
   readonly seed?: string | number | undefined
-  /** Instead of the scenario's own names: the path of a names profile, or the profile itself. Clients of `fetch` use them. */
+  /**
+   * Instead of the scenario's own names: the path of a names profile, or the profile itself. Clients of `fetch` use
+   * them.
+   */
   readonly names?: string | NamesProfile | undefined
   /** Checks the invariants of the world after every event. */
   readonly check?: boolean | undefined

@@ -11,7 +11,7 @@ import { formatVirtualTime, LAST_EVENTS } from './failures.ts'
 import { type Condition, evaluateCondition } from './temporal-assertions.ts'
 import { callContext } from './timeline.ts'
 
-/** What checks need of the script that they belong to. */
+/** The parts of a script that its checks use. */
 interface CheckingScript {
   /** Moves time until a predicate holds. Rejects with UntilError. */
   until(isMet: () => Promise<boolean>, options: { readonly within?: Duration | undefined }): Promise<unknown>

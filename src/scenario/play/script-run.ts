@@ -51,7 +51,7 @@ export class ScriptRun {
     this.#timeMover = new TimeMover(environment, this.#timeline, this.#assertions, step => this.#runStep(step))
   }
 
-  /** What the script waits for, as far as it is known. */
+  /** The reason why the script waits. Undefined: unknown. */
   get waitReason(): string | undefined {
     const [first, second] = this.#movesInProgress
     return second && `${second} waits for ${first} to end, and was called by what that waits for`

@@ -12,12 +12,12 @@ const STUCK_CHECKS = 25
 
 /** A script that may be stuck. */
 interface WaitingScript {
-  /** What the script waits for, as far as it is known. */
+  /** The reason why the script waits. Undefined: unknown. */
   readonly waitReason: string | undefined
 }
 
 /**
- * Plays a script until it ends. Rejects when a promise of the script fails that nothing awaits, or when nothing has
+ * Plays a script until it ends. Rejects when a promise fails that is not awaited, or when nothing has
  * happened for `ms` real milliseconds.
  */
 export async function withStuckDetection(
@@ -32,7 +32,7 @@ export async function withStuckDetection(
     fail = reject
   })
   const giveUp = (symptom: string) => {
-    const waitReason = script.waitReason ?? environment.waitReason ?? 'it awaits something that nobody will bring'
+    const waitReason = script.waitReason ?? environment.waitReason ?? 'it awaits something that never comes'
     fail(new Error(`Failed to go on: ${symptom}, and the script has not ended: ${waitReason}.`))
   }
   // Many short waits: a process that got no turn for a long time was not idle for that time.
@@ -49,11 +49,11 @@ export async function withStuckDetection(
   }
   // Without any work left Node would exit silently. The turn keeps it running for the next scenario.
   const onBeforeExit = () => {
-    giveUp('nothing is left that could happen')
+    giveUp('no work is left')
     eventLoopTurn()
   }
   const onUnhandledRejection = (reason: unknown) => {
-    const error = new Error(`a promise that nobody awaits failed: ${failureMessage(reason)}`, { cause: reason })
+    const error = new Error(`a promise that is not awaited failed: ${failureMessage(reason)}`, { cause: reason })
     if (reason instanceof Error) error.stack = reason.stack ?? ''
     fail(error)
   }

@@ -49,7 +49,7 @@ interface ActiveAssertion {
   readonly declaredAt: Error
   /** Evaluates it. `isOver`: every event of this time has happened. Throws CheckError for a violation. */
   evaluate(isOver: boolean): Promise<void> | void
-  /** Time that must not be passed without an evaluation; Infinity if there is none. */
+  /** Time that must not be passed without an evaluation. Infinity: no such time. */
   readonly deadline: Micros
 }
 
@@ -105,7 +105,7 @@ export class TemporalAssertions {
   }
 
   /**
-   * Evaluates every assertion, unless nothing has changed since the last evaluation.
+   * Evaluates every assertion, if something has changed since the last evaluation.
    *
    * @param isOver every event of this time has happened
    * @throws CheckError for a violation

@@ -12,8 +12,8 @@ import { callContext, type DueStep, elapsedInScenario, type Timeline } from './t
 const predicateContext = new AsyncLocalStorage<{ isOver: boolean }>()
 
 /**
- * Moves the clock of an environment for a script. A move stops at planned steps and at deadlines of assertions. If there
- * are assertions, it also stops at each visible change. Without both, the move is that of the environment.
+ * Moves the clock of an environment for a script. A move stops at planned steps and at deadlines of assertions. If
+ * there are assertions, it also stops at each visible change. Without both, the move is that of the environment.
  */
 export class TimeMover {
   readonly #environment: ScenarioEnvironment
@@ -88,8 +88,8 @@ export class TimeMover {
   }
 
   /**
-   * Moves time for an awaited answer: by `span` at most, and no further than to the next planned step or watched change,
-   * because the answer may be there then. If time is moving already, it waits for that move.
+   * Moves time for an awaited answer: by `span` at most, and no further than to the next planned step or watched
+   * change, because the answer may be there then. If time is moving already, it waits for that move.
    */
   passTime(span: Micros): Promise<unknown> {
     const predicateState = predicateContext.getStore()
@@ -127,7 +127,9 @@ export class TimeMover {
     return sumMoveResults(from, clock.iso, results)
   }
 
-  /** Moves to `limit` and stops at each planned step, each deadline and, if something watches them, each visible change. */
+  /**
+   * Moves to `limit` and stops at each planned step, each deadline and, if something watches them, each visible change.
+   */
   *#moveThroughStops(limit: Micros, predicate: Predicate | undefined): Move {
     const { clock } = this.#environment
     yield { kind: 'to', target: clock.elapsed }
@@ -177,8 +179,8 @@ export class TimeMover {
     if (inside && !inside.isOver) {
       const why =
         inside.kind === 'step'
-          ? 'time stands while a step is done. Plan another step for later'
-          : 'a look must not change what it looks at. Move time in the script'
+          ? 'time does not move during a step. Plan another step for later'
+          : 'a condition must not change the world. Move time in the script'
       return Promise.reject(new Error(`Failed to move time in '${inside.name}': ${why}.`))
     }
     this.movesInProgress++

@@ -72,7 +72,7 @@ export class Timeline {
     this.#clock = clock
   }
 
-  /** Time of the next step; Infinity if none is planned. */
+  /** Time of the next step; Infinity: no step is planned. */
   get next(): Micros {
     return this.#steps[0]?.at ?? Number.POSITIVE_INFINITY
   }
@@ -100,7 +100,7 @@ export class Timeline {
     return this.#schedule({ name, at, interval: span, runsLeft: times, runs: 0, act, declaredAt: new Error() })
   }
 
-  /** Removes and returns the next step that is due; undefined if there is none. */
+  /** Removes and returns the next step that is due. Undefined: no step is due. */
   takeDue(): DueStep | undefined {
     const [first, ...rest] = this.#steps
     if (first === undefined || first.at > this.#clock.elapsed) return undefined

@@ -60,7 +60,7 @@ test.each(sample)('%s passes on a server and equals its trace', async file => {
   expect(await worlds()).toHaveLength(1)
 })
 
-test('every kind of verb is the same verb there', async () => {
+test('every kind of command is the same on a server', async () => {
   const { trace } = await both(
     async ({ api, clock, cluster, check, expectRefusal }) => {
       const { deploy_id } = await api.createLlmDeployment(chat)
@@ -109,7 +109,7 @@ test('until moves time for a sleep in its predicate on a server as in this proce
   expect(elapsed).toBeGreaterThanOrEqual(120_000_000)
 })
 
-test('what is not awaited happens in the order in which it was asked', async () => {
+test('calls without an await run in their order', async () => {
   const { trace } = await both(async ({ api, cluster, check, clock }) => {
     const created = [1, 2, 3].map(n => api.createLlmDeployment({ ...chat, model_name: `acme/chat-${n}`, num_gpus: 1 }))
     await Promise.all(created)
@@ -125,7 +125,7 @@ test('what is not awaited happens in the order in which it was asked', async () 
   expect(kinds.indexOf('node.drained')).toBe(kinds.indexOf('check') + 1)
 })
 
-test('clients that sleep on the clock wake at the same moments', async () => {
+test('clients that sleep on the clock wake at the same times', async () => {
   await both(async ({ api, clock, check }) => {
     const seen: string[] = []
     const client = async (name: string, pause: string) => {
@@ -150,7 +150,7 @@ test('clients that sleep on the clock wake at the same moments', async () => {
   })
 })
 
-test('moves tell the same: how far, how much of what', async () => {
+test('moves return the same results', async () => {
   await both(async ({ api, clock, check }) => {
     await api.createLlmDeployment(chat)
     for (const happened of [
@@ -199,7 +199,7 @@ test.each<[string, Play]>([
     },
   ],
   [
-    'a refusal that nobody expected',
+    'an unexpected refusal',
     async ({ api }) => {
       await api.getDeployment({ deploy_id: 'nope' })
     },
@@ -236,7 +236,7 @@ test.each<[string, Play]>([
     },
   ],
   [
-    'a duration that is none',
+    'an invalid duration',
     async ({ clock }) => {
       await clock.advance('a while')
     },
@@ -253,7 +253,7 @@ test.each<[string, Play]>([
       await clock.sleep('1h')
     },
   ],
-])('fails alike: %s', async (_, play) => {
+])('fails in the same way: %s', async (_, play) => {
   const story = scenario('a story', { fixtures: 'two-nodes', seed: 7 }, play)
   const [here, there] = [
     await runScenario(story, { patienceMs: 200 }),
@@ -264,7 +264,7 @@ test.each<[string, Play]>([
   expect(await worlds()).toHaveLength(1)
 })
 
-test('a fixture in a folder of the script goes over as what it holds', async () => {
+test('a fixture in a folder of the script is sent with its contents', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'against-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const name of ['default', 'two-nodes']) {
@@ -279,7 +279,7 @@ test('a fixture in a folder of the script goes over as what it holds', async () 
   }
 })
 
-test('options that make no world, and addresses without a server, fail before anything is played', async () => {
+test('invalid options, and addresses without a server, fail before any scenario', async () => {
   const story = (options: ScenarioOptions) => scenario('a story', options, () => expect.unreachable())
   const failure = async (options: ScenarioOptions, against: string) =>
     (await runScenario(story(options), { against })).failure?.message
@@ -288,7 +288,7 @@ test('options that make no world, and addresses without a server, fail before an
   expect(await failure({}, 'nonsense')).toMatch(/^Failed to play against nonsense: /)
 })
 
-test('answers that come late, never, or broken off', async () => {
+test('answers are the same when they are late, missing or cut', async () => {
   const proxy = createServer((incoming, outgoing) => {
     const { url: path = '', method, headers } = incoming
     const passed = request(`${url}${path}`, { method, headers }, answer => {
@@ -307,7 +307,7 @@ test('answers that come late, never, or broken off', async () => {
     check(clock.elapsed, 30_000_000, 'the client has waited')
     const late = clock.sleep('10s').then(() => clock.elapsed)
     await api.listVoices()
-    check(await late, 40_000_000, 'whoever slept meanwhile woke in time')
+    check(await late, 40_000_000, 'sleepers woke in time')
     const hung = await api.listAggregatorModels().catch(error => error.message)
     check([hung, clock.elapsed], [/^no answer to GET \/aggregator\/models within 1m$/, 120_000_000])
     const before = await ledger.balance()
@@ -319,7 +319,7 @@ test('answers that come late, never, or broken off', async () => {
   expect(failure).toBeUndefined()
 })
 
-test('a server beyond loopback is commanded with its token', async () => {
+test('a server beyond loopback accepts commands with its token', async () => {
   const server = await serve(createSimulator(), { port: 0, hostname: '0.0.0.0', controlToken: 'secret' })
   onTestFinished(() => server.close())
   const story = scenario('a story', { fixtures: 'two-nodes' }, async ({ api, clock }) => {
@@ -341,7 +341,7 @@ test('faults of the wire: late answers, a hang, and an answer that is lost after
       await expectRefusal(api.createLlmDeployment(chat), 409)
       const { deploy_id } = (await api.listDeployments())[0]!
       check(clock.elapsed, 3_000_000, 'the list was late')
-      // Time stands while one looks: what is watched comes at once, however late it is for a client.
+      // Time does not move in a condition, so its answer comes at once, also when it is late for a client.
       always(async () => (await api.listDeployments()).length === 1, 'one deployment')
       at('20s', async () => check(await api.listDeployments(), [{ deploy_id }]))
       await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '30m' })
@@ -359,7 +359,7 @@ test('faults of the wire: late answers, a hang, and an answer that is lost after
   expect(elapsed).toBeGreaterThan(60_000_000)
 })
 
-test('chats that wait for an instance: time is moved for them, until they are answered or their clients give up', async () => {
+test('chats that wait for an instance: time is moved for them, until their answers come or their clients time out', async () => {
   const ask = { model: 'acme/chat', messages: [{ role: 'user' as const, content: 'Tell me about rivers.' }] }
   const settings = { min_instances: 0, max_instances: 1 }
   const { trace, failure } = await both(
@@ -368,7 +368,7 @@ test('chats that wait for an instance: time is moved for them, until they are an
       const asleep = async () => (await api.listDeployments())[0]!.instances?.running === 0
       await clock.until(asleep, { within: '1h' })
       at('1s', async () =>
-        check(await lost(api.createChatCompletion(ask)), { broken: true, message: /time stands in/ }),
+        check(await lost(api.createChatCompletion(ask)), { broken: true, message: /time does not move in/ }),
       )
       await clock.advance('2s')
 
@@ -377,7 +377,7 @@ test('chats that wait for an instance: time is moved for them, until they are an
       check(await lost(api.createChatCompletion(ask)), tooLate)
       check(clock.elapsed - from, 60_000_000, 'a client has a minute of patience')
 
-      // Their patience outlasts a move that somebody else makes: the rest they move themselves.
+      // Their timeouts end after the move of another client, so they move time further themselves.
       from = clock.elapsed
       const both = [lost(api.createChatCompletion(ask)), lost(api.createChatCompletion(ask))]
       const slept = clock.sleep('20s').then(() => clock.elapsed - from)

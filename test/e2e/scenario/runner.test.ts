@@ -54,8 +54,8 @@ describe('npx modelhost-sim run', () => {
         file('c.ts', astray('sleeps', "({ clock }) => clock.sleep('1h')")),
       )
       expect(hanging.status).toBe(1)
-      expect(hanging.stdout).toContain('nothing is left that could happen, and the script has not ended')
-      expect(hanging.stdout).toContain('a promise that nobody awaits failed: unheard')
+      expect(hanging.stdout).toContain('no work is left, and the script has not ended')
+      expect(hanging.stdout).toContain('a promise that is not awaited failed: unheard')
       expect(hanging.stdout).toContain('clock.sleep("1h") ends in 1h')
       expect(hanging.stdout).toContain('3 of 3 scenarios failed')
     } finally {

@@ -88,12 +88,9 @@ describe('a mistake is told with its line, its column and the nearest word', () 
     ],
     [step('expect: { get: { node: } }'), "3:22: 'node' needs a name or an id. Give one, as in node: …."],
     [step('expect: { get: { balance: mine } }'), "3:22: 'balance' takes no input. Remove its value."],
-    [given('fixtures: emty'), /^3:3: fixture 'emty': there is no fixture of that name\. Did you mean 'empty'\?/],
-    [given('fixtures: ./mine'), /^3:3: fixture '.*mine': there is no such folder\. Give the path of a folder/],
-    [
-      given('profile: quik'),
-      /^3:3: expected a profile, got 'quik': there is none of that name\. Did you mean 'quick'\?/,
-    ],
+    [given('fixtures: emty'), /^3:3: fixture 'emty': unknown name\. Did you mean 'empty'\?/],
+    [given('fixtures: ./mine'), /^3:3: fixture '.*mine': the folder is missing\. Give the path of a folder/],
+    [given('profile: quik'), /^3:3: expected a profile, got 'quik': unknown name\. Did you mean 'quick'\?/],
     [given('weather: lunch-day'), /^3:3: unknown weather 'lunch-day'\. Did you mean 'launch-day'\?/],
   ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
     if (expected instanceof RegExp) expect(await said(text)).toMatch(expected)

@@ -427,7 +427,7 @@ describe('names that make no sense', () => {
   })
 
   test('a file that is not there, or holds no JSON', () => {
-    expect(() => readNames('no/such.json')).toThrow("Failed to read the names 'no/such.json': there is no such file")
+    expect(() => readNames('no/such.json')).toThrow("Failed to read the names 'no/such.json': the file is missing")
     expect(() => readNames('README.md')).toThrow(
       /Failed to read the names 'README\.md': line 1, column 1: expected a value/,
     )
