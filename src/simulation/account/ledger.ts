@@ -42,7 +42,7 @@ export class Ledger {
   #topupDelay: Micros = 0
   /** Charges begun since the world did: the index of their draws. */
   #chargeCount = 0
-  /** Why somebody suspended the account; that it is out of funds stands apart, so that neither ends the other. */
+  /** Why a command suspended the account. `#isOutOfFunds` is separate, so neither suspension ends the other. */
   #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
   #isOutOfFunds = false
   #crossingEvent = 0
@@ -77,7 +77,7 @@ export class Ledger {
     this.#isCutOff = origin.#isCutOff
   }
 
-  /** Binds what lies above: the world does it once. */
+  /** Connects the higher parts. The world calls it once. */
   connect(ports: AccountObserverPort): void {
     this.#ports = ports
   }
@@ -130,7 +130,7 @@ export class Ledger {
     return this.#accounts.writable(0)
   }
 
-  /** Why the account is suspended; what somebody imposed comes before an empty balance, for funds do not end it. */
+  /** Why the account is suspended. An imposed reason comes before an empty balance, because funds do not end it. */
   get suspensionReason(): SuspensionReason | undefined {
     return this.#imposedReason ?? (this.#isOutOfFunds ? 'balance' : undefined)
   }
@@ -219,7 +219,7 @@ export class Ledger {
     else this.#beginGrace()
   }
 
-  /** Ends what somebody imposed; false when only funds can end the suspension. */
+  /** Ends an imposed suspension. Returns false if only funds can end the suspension. */
   resume(): boolean {
     if (this.#imposedReason === undefined) return !this.#isOutOfFunds
     this.#imposedReason = undefined
@@ -303,7 +303,7 @@ export class Ledger {
     return [...entries, ...this.#meters.openEntries()]
   }
 
-  /** The books as they are kept, for whoever checks them. */
+  /** The sums and postings, for the invariant checker. */
   get totals(): LedgerTotals {
     return { funds: this.#funds, tokens: this.#tokens, postings: this.#entries }
   }

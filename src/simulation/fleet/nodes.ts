@@ -296,10 +296,8 @@ export class Nodes {
     this.#byName.set(row.id, ordinal)
     this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
-    this.#rebuildIndex(
-      type,
-      [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b),
-    )
+    const ordinals = [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b)
+    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
     return ordinal
   }
 
@@ -308,10 +306,8 @@ export class Nodes {
     this.setSlowdown(ordinal, 1)
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
-    this.#rebuildIndex(
-      type,
-      [...this.#byType[type]!.ordinals].filter(other => other !== ordinal),
-    )
+    const ordinals = [...this.#byType[type]!.ordinals].filter(other => other !== ordinal)
+    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
     this.#recordCapacity(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
@@ -341,10 +337,6 @@ export class Nodes {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     if (updateGpuTypeIndex(this.#byType[type]!, ordinal, row)) this.#recordCapacity(type)
-  }
-
-  #rebuildIndex(type: number, ordinals: readonly number[]): void {
-    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
   }
 
   #recordCapacity(type: number): void {
