@@ -378,7 +378,7 @@ describe('limits and suspension by hand', () => {
     expect(await scaled({ max_instances: 4 })).toBe(402)
     expect(await scaled({ max_instances: 2 })).toBe(200)
     expect([chat.min_instances, chat.max_instances]).toEqual([1, 2])
-    // By hand past the door, as a load would: the autoscaler asks and gets none. A lost one is not replaced either.
+    // By hand without a transport, as a load would: the autoscaler asks and gets nothing. A lost instance is not replaced either.
     chat.resize(2, 2)
     pass(sim, '10m')
     expect(chat.liveInstances).toBe(1)
@@ -477,7 +477,7 @@ describe('commands', () => {
       'limit is 9007199254740994. Give an integer',
     ],
     [{ verb: 'account.suspend', args: { reason: 'why' } }, 'reason is "why". Give one of'],
-    [{ verb: 'token.revoke', target: 'nobody' }, "Failed to find the token 'nobody'"],
+    [{ verb: 'token.revoke', target: 'unknown' }, "Failed to find the token 'unknown'"],
   ])('that make no sense are refused and change nothing: %j', (command, message) => {
     const sim = stage()
     const before = [sim.digest, sim.world.agenda.size]
@@ -555,7 +555,7 @@ describe('weather', () => {
     expect(Math.abs(meanOf(all) / 0.1 - 1)).toBeLessThan(0.08)
   })
 
-  test('is none unless somebody asks for it', () => {
+  test('is absent by default', () => {
     const { sim } = running()
     pass(sim, '720h')
     expect([...sim.world.journal.counts.keys()].filter(kind => /^(gpu|node|zone|hub)\./.test(kind))).toEqual([])

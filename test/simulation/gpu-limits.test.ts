@@ -142,7 +142,7 @@ describe('a request for a higher limit', () => {
     }
   })
 
-  test('that nobody decides stays pending', () => {
+  test('stays pending without a decision', () => {
     const { sim, now } = asked({ reviews: { limit_policy: 'manual' } })
     pass(sim, '100h')
     expect(now()).toEqual({ ...kept, limit: 4, pending: true })

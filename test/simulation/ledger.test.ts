@@ -48,7 +48,7 @@ describe('rent', () => {
     expect(before - sim.ledger.balance).toBe((220 + 440) * CENT)
   })
 
-  test('stands in the ledger as postings and, while it runs, as an open entry; the entries sum to the balance', () => {
+  test('appears in the ledger as postings and, while it runs, as an open entry; the entries sum to the balance', () => {
     const { sim, chat } = running({})
     pass(sim, '1h')
     const open = sim.ledger.entries().filter(entry => entry.open)

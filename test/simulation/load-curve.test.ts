@@ -110,7 +110,7 @@ describe('laws of a load curve', () => {
           sum += (((curve.rateAt(t) + curve.rateAt(next - 1)) / 2) * (next - t)) / SECOND
           t = next
         }
-        // The rate at the last microsecond of a piece stands for the one at its end.
+        // The rate at the last microsecond of a piece is that of its end.
         expect(Math.abs(whole - sum)).toBeLessThanOrEqual(1e-2 + 1e-9 * whole)
         const middle = Math.floor(from + (to - from) * share)
         const halves = curve.integral(from, middle) + curve.integral(middle, to)
@@ -249,7 +249,7 @@ describe('a trace', () => {
     expect(curve.firstAbove(7, 30 * DAY + 130 * SECOND, NEVER)).toBe(30 * DAY + 240 * SECOND)
   })
 
-  test('whose file nobody read is refused', () => {
+  test('is refused if its file was not read', () => {
     expect(() => curveOf({ kind: 'trace', path: 'x.csv' })).toThrow(
       "Failed to compile the trace 'x.csv': its text was not read. Read the file first.",
     )

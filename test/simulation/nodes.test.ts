@@ -140,7 +140,7 @@ describe('provisioning', () => {
     expect(states(sim)).toEqual([`n0-0 ${verb === 'crash' ? 'down' : 'cordoned'}`, 'n0-1 ready'])
   })
 
-  test('notices at once that a node was cordoned while somebody waits', () => {
+  test('notices at once that a node was cordoned while a tenant waits', () => {
     const sim = fleet([{ min: 1, max: 1 }])
     const big = sim.world.deployments.createLlm(spec({ num_gpus: 8 }))
     passUntil(sim, () => big.status === 'running')

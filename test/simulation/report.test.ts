@@ -124,34 +124,34 @@ describe('a report', () => {
       const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps }) })
       pass(sim, 3_600_000)
       then?.(sim)
-      return { told: only(sim.report()).serving!, row: sim.report({ step: '10m' }).series!.at(-1)! }
+      return { report: only(sim.report()).serving!, row: sim.report({ step: '10m' }).series!.at(-1)! }
     }
 
     const calm = served(10)
-    expect(calm.told.concurrency).toBeCloseTo(10 * speed.requestTime, 9)
-    expect(calm.told.tokens_per_second).toBeCloseTo(10 * speed.outputTokens, 9)
+    expect(calm.report.concurrency).toBeCloseTo(10 * speed.requestTime, 9)
+    expect(calm.report.tokens_per_second).toBeCloseTo(10 * speed.outputTokens, 9)
     const alone = speed.firstTokenTime
-    expect(calm.told.time_to_first_token_seconds).toBeCloseTo(alone * (1 + 10 / speed.requestsPerSecond), 9)
-    expect(calm.row).toMatchObject(calm.told)
+    expect(calm.report.time_to_first_token_seconds).toBeCloseTo(alone * (1 + 10 / speed.requestsPerSecond), 9)
+    expect(calm.row).toMatchObject(calm.report)
 
     const full = served(1000)
-    expect(full.told.concurrency).toBe(96)
-    expect(full.told.tokens_per_second).toBeCloseTo(speed.tokensPerSecond, 9)
-    expect(full.told.time_to_first_token_seconds).toBeGreaterThan(full.row.backlog / speed.requestsPerSecond)
-    expect(full.row).toMatchObject(full.told)
+    expect(full.report.concurrency).toBe(96)
+    expect(full.report.tokens_per_second).toBeCloseTo(speed.tokensPerSecond, 9)
+    expect(full.report.time_to_first_token_seconds).toBeGreaterThan(full.row.backlog / speed.requestsPerSecond)
+    expect(full.row).toMatchObject(full.report)
 
     const nothing = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
     const stopped = served(10, sim => {
       sim.world.deployments.handle(0).stop()
       pass(sim, 60_000)
     })
-    expect([stopped.told, stopped.row]).toEqual([nothing, expect.objectContaining(nothing)])
+    expect([stopped.report, stopped.row]).toEqual([nothing, expect.objectContaining(nothing)])
     const unasked = stage([{}])
     unasked.world.deployments.createLlm(spec())
     expect(only(unasked.report()).serving).toBeNull()
   })
 
-  test('has nobody waiting once the queue is empty, however much was refused before', () => {
+  test('has no waiting requests once the queue is empty, however much was refused before', () => {
     const load = {
       kind: 'steps',
       steps: [
@@ -187,7 +187,7 @@ describe('a report', () => {
     expect(report.batches).toMatchObject({ created: 1, completed: 1, lines_done: 40, lines_failed: 0 })
   })
 
-  test('ends the requests of a deployment with its deletion: who waits is turned away, and nobody asks any more', () => {
+  test('ends the requests of a deployment with its deletion: waiting requests are refused, and no others arrive', () => {
     const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps: 40 }) })
     pass(sim, 100_000)
     expect(only(sim.report()).requests.waiting).toBeGreaterThan(90)
@@ -345,7 +345,7 @@ describe('laws of every report', () => {
           await perform(sim, one)
           await perform(twin, one)
         }
-        // What became of clients' requests is told to ten seconds: of the last moment of such a stretch, exactly.
+        // Requests of clients are recorded per ten seconds: exact at the end of each interval.
         const at = Math.ceil((twin.clock.elapsed + moment + 1) / 10e6) * 10e6 - 1
         await twin.clock.advance((at - twin.clock.elapsed) / 1000)
         await sim.clock.advance('6h')
@@ -357,7 +357,7 @@ describe('laws of every report', () => {
     )
   })
 
-  test('reading changes nothing, a fork tells the same, and both go on as if nobody had read', async () => {
+  test('reading changes nothing, a fork reports the same, and both continue as without the read', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 12 }), async actions => {
         const [sim, twin] = [world(), world()]
@@ -370,10 +370,10 @@ describe('laws of every report', () => {
         }
         const fork = sim.world.fork()
         expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(sim.report())
-        const told = sim.report()
+        const report = sim.report()
         await sim.clock.advance('4h')
         await twin.clock.advance('4h')
-        expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(told)
+        expect(createReport(fork, { from: 0, to: fork.clock.now })).toEqual(report)
         expect(sim.digest).toBe(twin.digest)
         expect(sim.report()).toEqual(twin.report())
       }),
@@ -429,8 +429,8 @@ describe('a window that makes no sense is refused', () => {
   test('a moment may be microseconds, a text or a Date', async () => {
     const sim = createSimulator()
     await sim.clock.advance('6h')
-    const told = sim.report({ from: HOUR })
-    expect(sim.report({ from: '2026-01-01T02:00:00+01:00' })).toEqual(told)
-    expect(sim.report({ from: new Date('2026-01-01T01:00:00Z') })).toEqual(told)
+    const report = sim.report({ from: HOUR })
+    expect(sim.report({ from: '2026-01-01T02:00:00+01:00' })).toEqual(report)
+    expect(sim.report({ from: new Date('2026-01-01T01:00:00Z') })).toEqual(report)
   })
 })

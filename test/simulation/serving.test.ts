@@ -173,7 +173,7 @@ describe('serving', () => {
   test('what one instance cannot take waits, then is refused', () => {
     const curve = curveOf({ kind: 'constant', rps: 50 })
     const after = toWholeRequests(advanceFlow(EMPTY_FLOW, curve, speed, 1, 100, 0, 10 * SECOND))
-    // Of one request a part was served, of another a part refused; of 500 that makes 499 that can be told.
+    // Of one request a part was served, of another a part refused; of 500 that makes 499 that can be reported.
     expect(after).toEqual({ arrived: 499, served: 367, refused: 32, backlog: 100 })
   })
 

@@ -13,23 +13,23 @@ function spending(account: Partial<FixtureInput['account']> = {}, profile: Profi
   const sim = stage([{}], { funds_cents: 1000, topup: RULE, ...account }, { profile })
   const chat = sim.world.deployments.createLlm(spec())
   passUntil(sim, () => chat.status === 'running')
-  const told = () => story(sim, 'acct_test')
-  const until = (kind: string, within = '5h') => passUntil(sim, () => told().at(-1) === kind, within)
-  return { sim, chat, told, until, ledger: sim.world.ledger }
+  const entries = () => story(sim, 'acct_test')
+  const until = (kind: string, within = '5h') => passUntil(sim, () => entries().at(-1) === kind, within)
+  return { sim, chat, entries, until, ledger: sim.world.ledger }
 }
 
 const LATE: ProfileInput = { timings: { topup_delay: '30m' } }
 
 describe('a top-up that takes its time', () => {
   test('is begun at the crossing and booked after the delay, once', () => {
-    const { sim, told, until, ledger } = spending({}, LATE)
+    const { sim, entries, until, ledger } = spending({}, LATE)
     until('topup.begun')
     expect(ledger.balance).toBe(800 * CENT - 1)
     expect(until('topup.charged')).toBe(30 * MINUTE)
     // 30 minutes cost 110 cents.
     expect(ledger.balance).toBe((800 - 110 + 500) * CENT - 1)
     pass(sim, '1h')
-    expect(told()).toEqual(['topup.begun', 'topup.charged'])
+    expect(entries()).toEqual(['topup.begun', 'topup.charged'])
   })
 
   test('comes in a fork as it does in its origin', () => {
@@ -44,58 +44,58 @@ describe('a top-up that takes its time', () => {
   })
 
   test('is not charged once the rule is switched off', () => {
-    const { sim, told, until, ledger } = spending({}, LATE)
+    const { sim, entries, until, ledger } = spending({}, LATE)
     until('topup.begun')
     ledger.setTopupRule({ ...RULE, enabled: false })
     pass(sim, '2h')
-    expect(told()).toEqual(['topup.begun', 'topup.set'])
+    expect(entries()).toEqual(['topup.begun', 'topup.set'])
   })
 
-  test('begins anew by a rule that takes its place', () => {
-    const { sim, told, until, ledger } = spending({}, LATE)
+  test('begins again with a new rule', () => {
+    const { sim, entries, until, ledger } = spending({}, LATE)
     until('topup.begun')
     pass(sim, '20m')
     ledger.setTopupRule({ amount: 2000, threshold: 900, enabled: true })
     expect(until('topup.charged')).toBe(30 * MINUTE)
-    expect(told()).toEqual(['topup.begun', 'topup.set', 'topup.begun', 'topup.charged'])
+    expect(entries()).toEqual(['topup.begun', 'topup.set', 'topup.begun', 'topup.charged'])
     expect(sim.ledger.entries().filter(entry => entry.kind === 'topup')).toMatchObject([{ microcents: 2000 * CENT }])
   })
 
   test('is called off by funds that lift the balance to the threshold, and the next crossing fires again', () => {
-    const { sim, told, until, ledger } = spending({}, LATE)
+    const { sim, entries, until, ledger } = spending({}, LATE)
     until('topup.begun')
     pass(sim, '10m')
     ledger.addFunds(10)
-    expect(told().at(-1)).toBe('funds.added')
+    expect(entries().at(-1)).toBe('funds.added')
     ledger.addFunds(190)
     pass(sim, '21m')
-    expect(told()).toEqual(['topup.begun', 'funds.added', 'funds.added', 'topup.calledOff'])
+    expect(entries()).toEqual(['topup.begun', 'funds.added', 'funds.added', 'topup.calledOff'])
     until('topup.charged')
-    expect(told().slice(-2)).toEqual(['topup.begun', 'topup.charged'])
+    expect(entries().slice(-2)).toEqual(['topup.begun', 'topup.charged'])
   })
 
   test('is declined when the card is by then, and tried again an hour later without the delay', () => {
-    const { sim, told, until, ledger } = spending({}, LATE)
+    const { sim, entries, until, ledger } = spending({}, LATE)
     until('topup.begun')
     sim.cluster.card.decline()
     expect(until('topup.declined')).toBe(30 * MINUTE)
     expect(ledger.hasTopupFailed).toBe(true)
     expect(until('topup.declined', '61m')).toBe(0)
-    passUntil(sim, () => told().filter(kind => kind === 'topup.declined').length === 2)
+    passUntil(sim, () => entries().filter(kind => kind === 'topup.declined').length === 2)
     sim.cluster.card.accept()
-    expect(told().slice(-2)).toEqual(['card.accepted', 'topup.charged'])
+    expect(entries().slice(-2)).toEqual(['card.accepted', 'topup.charged'])
     expect(ledger.hasTopupFailed).toBe(false)
     pass(sim, '2h')
-    expect(told().at(-1)).toBe('topup.charged')
+    expect(entries().at(-1)).toBe('topup.charged')
   })
 
   test('that comes too late does not keep the account from being suspended, and ends it', () => {
-    const { chat, sim, told, until, ledger } = spending({}, { timings: { topup_delay: '4h' } })
+    const { chat, sim, entries, until, ledger } = spending({}, { timings: { topup_delay: '4h' } })
     until('account.suspended', '6h')
     passUntil(sim, () => chat.status === 'stopped', '11m')
     until('account.resumed')
     expect(ledger.suspensionReason).toBeUndefined()
-    expect(told()).toEqual([
+    expect(entries()).toEqual([
       'topup.begun',
       'account.suspended',
       'account.graceEnded',
@@ -108,52 +108,52 @@ describe('a top-up that takes its time', () => {
 
 describe('one charge a crossing', () => {
   test('also when its amount does not reach the threshold: the next one needs a crossing of its own', () => {
-    const { sim, told, ledger } = spending({ topup: { ...RULE, enabled: false } })
+    const { sim, entries, ledger } = spending({ topup: { ...RULE, enabled: false } })
     ledger.setTopupRule({ amount: 100, threshold: 5000, enabled: true })
     pass(sim, '3h')
-    expect(told()).toEqual(['topup.set', 'topup.charged'])
+    expect(entries()).toEqual(['topup.set', 'topup.charged'])
     ledger.addFunds(5000)
     pass(sim, '130m')
-    expect(told().slice(2)).toEqual(['funds.added', 'topup.charged'])
+    expect(entries().slice(2)).toEqual(['funds.added', 'topup.charged'])
   })
 
-  test('a rule that was declined and is set anew has failed no more', () => {
-    const { sim, told, until, ledger } = spending()
+  test('a rule that was declined and is set again is no longer failed', () => {
+    const { sim, entries, until, ledger } = spending()
     sim.cluster.card.decline()
     until('topup.declined')
     ledger.setTopupRule({ ...RULE, enabled: false })
     expect(ledger.hasTopupFailed).toBe(false)
     pass(sim, '2h')
-    expect(told().at(-1)).toBe('topup.set')
+    expect(entries().at(-1)).toBe('topup.set')
   })
 })
 
 describe('topup.delay and topup.normal', () => {
   test('put a top-up off, one under way included, and let a late one come at once', () => {
-    const { sim, told, until, ledger } = spending()
+    const { sim, entries, until, ledger } = spending()
     sim.cluster.topup.delay('1h')
     until('topup.begun')
     pass(sim, '59m')
     expect(ledger.balance).toBeLessThan(800 * CENT)
     sim.cluster.topup.delay('90m')
     pass(sim, '2m')
-    expect(told().at(-1)).toBe('topup.delayed')
+    expect(entries().at(-1)).toBe('topup.delayed')
     sim.cluster.topup.normal()
     pass(sim, '1us')
-    expect(told().slice(-2)).toEqual(['topup.normal', 'topup.charged'])
+    expect(entries().slice(-2)).toEqual(['topup.normal', 'topup.charged'])
     until('topup.charged', '3h')
   })
 
   test('normal leaves the usual delay of the service', () => {
-    const { sim, told, until } = spending({}, LATE)
+    const { sim, entries, until } = spending({}, LATE)
     sim.cluster.topup.delay('1h')
     until('topup.begun')
     pass(sim, '10m')
     sim.cluster.topup.normal()
     pass(sim, '19m')
-    expect(told().at(-1)).toBe('topup.normal')
+    expect(entries().at(-1)).toBe('topup.normal')
     pass(sim, '1m')
-    expect(told().at(-1)).toBe('topup.charged')
+    expect(entries().at(-1)).toBe('topup.charged')
   })
 })
 
@@ -163,25 +163,25 @@ describe('payment weather', () => {
   })
 
   test('declines a charge although the card is good; the next hour tries again', () => {
-    const { sim, told, until } = spending({}, pack({ topup_declined: 1 }))
+    const { sim, entries, until } = spending({}, pack({ topup_declined: 1 }))
     until('topup.declined')
     expect(sim.world.ledger.addFunds(1)).toBe(true)
     pass(sim, '1h')
-    expect(told().filter(kind => kind === 'topup.declined')).toHaveLength(2)
-    // Whoever repairs the card means that it goes through.
+    expect(entries().filter(kind => kind === 'topup.declined')).toHaveLength(2)
+    // A repair of the card means that the charge succeeds.
     sim.cluster.card.accept()
-    expect(told().slice(-2)).toEqual(['card.accepted', 'topup.charged'])
+    expect(entries().slice(-2)).toEqual(['card.accepted', 'topup.charged'])
     expect(sim.world.ledger.hasTopupFailed).toBe(false)
   })
 
   test('a declined charge is called off when funds reach the threshold by another way', () => {
-    const { sim, told, until, ledger } = spending({}, pack({ topup_declined: 1 }))
+    const { sim, entries, until, ledger } = spending({}, pack({ topup_declined: 1 }))
     until('topup.declined')
     ledger.addFunds(100)
     expect(ledger.hasTopupFailed).toBe(false)
-    expect(told().slice(-2)).toEqual(['funds.added', 'topup.calledOff'])
+    expect(entries().slice(-2)).toEqual(['funds.added', 'topup.calledOff'])
     pass(sim, '20m')
-    expect(told().at(-1)).toBe('topup.calledOff')
+    expect(entries().at(-1)).toBe('topup.calledOff')
   })
 
   test('declines as many as it says, and each by its own draw', () => {
@@ -216,7 +216,7 @@ describe('two reasons for a suspension', () => {
   })
 
   test('an account without funds stays suspended when what was imposed ends', () => {
-    const { sim, ledger, told } = spending({ topup: { ...RULE, enabled: false } })
+    const { sim, ledger, entries } = spending({ topup: { ...RULE, enabled: false } })
     passUntil(sim, () => sim.ledger.balance < 300 * CENT, '6h')
     sim.cluster.account.suspend('bad-cc')
     sim.world.ledger.chargeTokens('acct_test', sim.ledger.balance)
@@ -231,7 +231,7 @@ describe('two reasons for a suspension', () => {
     ledger.addFunds(100)
     expect(ledger.suspensionReason).toBeUndefined()
     // One grace for both reasons.
-    expect(told().filter(kind => kind === 'account.graceEnded')).toHaveLength(1)
+    expect(entries().filter(kind => kind === 'account.graceEnded')).toHaveLength(1)
   })
 })
 
@@ -262,7 +262,7 @@ describe('overdraft and return', () => {
     expect(chat.status).toBe(balance_returns === 'restart' ? 'initializing' : 'stopped')
     pass(sim, '1h')
     expect(chat.status).toBe(balance_returns === 'restart' ? 'running' : 'stopped')
-    // What somebody stopped by hand stays stopped.
+    // A deployment that the user stopped stays stopped.
     expect(other.status).toBe('stopped')
   })
 

@@ -79,7 +79,7 @@ export class ApiTokens {
     return [...this.#deleted, ...[...this.#revoked.values()].map(({ token }) => token)]
   }
 
-  /** Whether somebody has this name, or would have it again. */
+  /** Whether a token has this name, or would have it after a restore. */
   isNameTaken(name: string): boolean {
     return [...this.#context.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
   }

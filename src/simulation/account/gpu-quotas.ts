@@ -44,7 +44,7 @@ export class GpuQuotas {
   /** By type; -1 means no limit. */
   #quotas: Int32Array
   #held: Int32Array
-  /** Types for which somebody was held back, as bits. */
+  /** GPU types for which a tenant was refused, as bits. */
   #waitingTypes: number
 
   constructor(context: SimulationContext, parts: GpuQuotasParts, origin?: GpuQuotas) {
@@ -89,7 +89,7 @@ export class GpuQuotas {
     return quota === null || this.held(gpu) + gpus <= quota
   }
 
-  /** Whether the account may have this many more. Who is told no here is told when some are given back. */
+  /** Whether the account may hold this many more. After a refusal, the observer learns of released GPUs. */
   hasRoomOrWaits(gpu: GpuType, gpus: number): boolean {
     if (this.hasRoom(gpu, gpus)) return true
     this.#waitingTypes |= 1 << gpuIndex(gpu)
@@ -147,7 +147,7 @@ export class GpuQuotas {
     this.#context.markVisibleChange()
   }
 
-  /** Decides the pending request for a type by hand; false when there is none. */
+  /** Decides the pending request for a type by command. Returns false if no request is pending. */
   decideByCommand(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
     for (const [ordinal, row] of this.#table.entries()) {
       if (row.gpu !== gpu || row.decision !== 'pending') continue

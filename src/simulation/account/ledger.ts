@@ -1,67 +1,17 @@
-import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
-import { NumberLog } from '../../kernel/number-log.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
-import { gpuIndex } from '../load/gpu-throughput.ts'
-import { Accrual } from './accrual.ts'
 import { declinesTopup, drawTopupDelay } from './chaos-draws.ts'
-import { AccountRow, MeterRow } from './ledger-row.ts'
-import {
-  type BilledInterval,
-  gpuTimeCost,
-  gpuTimeWeight,
-  MICROCENTS_PER_CENT,
-  type Microcents,
-  overlap,
-  tokenCost,
-  tokenWeight,
-} from './money.ts'
+import { AccountRow, type MeterRow } from './ledger-row.ts'
+import type { LedgerEntry, LedgerTotals, MeteredUsage, SuspensionReason, TopupRule } from './ledger-types.ts'
+import { Meters } from './meters.ts'
+import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents, tokenCost, tokenWeight } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
 
-export interface TopupRule {
-  /** Cents that are added. */
-  readonly amount: number
-  /** Balance in cents below which they are. */
-  readonly threshold: number
-  readonly enabled: boolean
-}
-
-/** A posting, or, with `open`, what ran and is not posted yet. */
-export interface LedgerEntry {
-  /** Microseconds since the epoch of the world. */
-  readonly time: Micros
-  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens'
-  /** Wire id of what was billed; the account's for funds. */
-  readonly subject: string
-  /** Positive is money in, negative money out. */
-  readonly microcents: Microcents
-  readonly open?: true
-}
-
-/** What the ledger keeps, each sum beside the postings that it should be the sum of. */
-export interface LedgerTotals {
-  /** Funds at the epoch and all that was paid in since. */
-  readonly funds: Microcents
-  /** What tokens have cost. */
-  readonly tokens: Microcents
-  readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
-}
-
-/** What one thing ran and cost between two moments. */
-export interface MeteredUsage {
-  readonly id: string
-  readonly kind: MeterRow['kind']
-  readonly gpu: GpuType
-  readonly microcents: Microcents
-  /** GPU-microseconds that were billed. */
-  readonly gpuMicros: number
-}
-
-/** Why an account is suspended. */
-export type SuspensionReason = 'balance' | 'payment-method' | 'overdue-invoices' | 'limit-reached' | 'admin' | 'bad-cc'
+export type { LedgerEntry, MeteredUsage, SuspensionReason, TopupRule } from './ledger-types.ts'
 
 /**
  * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is
@@ -70,23 +20,15 @@ export type SuspensionReason = 'balance' | 'payment-method' | 'overdue-invoices'
 export class Ledger {
   readonly #context: SimulationContext
   #ports!: AccountObserverPort
-  readonly #meters: Table<MeterRow>
+  readonly #meters: Meters
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
-  /** Stretches of time in which a constant number of units ran: the one before of the same meter, from, to, units, price. */
-  readonly #intervals: NumberLog
-  /** Micro-cents per hour of one GPU, by type. */
-  #prices: Float64Array
   /** Tokens of live requests by model: Σ tokens × price in force, and what of it is posted. */
   readonly #tokenMeters: LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>
   /** Funds at the world's epoch. */
   #openingFunds: Microcents = 0
   #funds: Microcents = 0
   #tokens: Microcents = 0
-  /** All meters together, not floored: what the next crossing is planned by. */
-  #totalRate = 0
-  #totalAccrued = new Accrual()
-  #totalAccruedAt: Micros = 0
   #topupRule: TopupRule = { amount: 0, threshold: 0, enabled: false }
   /** Whether the next crossing of the threshold fires the rule. */
   #isTopupArmed = false
@@ -100,7 +42,7 @@ export class Ledger {
   #topupDelay: Micros = 0
   /** Charges begun since the world did: the index of their draws. */
   #chargeCount = 0
-  /** Why somebody suspended the account; that it is out of funds stands apart, so that neither ends the other. */
+  /** Why a command suspended the account. `#isOutOfFunds` is separate, so neither suspension ends the other. */
   #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
   #isOutOfFunds = false
   #crossingEvent = 0
@@ -110,27 +52,16 @@ export class Ledger {
 
   constructor(context: SimulationContext, origin?: Ledger) {
     this.#context = context
-    this.#meters = origin
-      ? origin.#meters.fork(origin.#context.generation, context.generation)
-      : new Table(context.generation)
     this.#accounts = origin
       ? origin.#accounts.fork(origin.#context.generation, context.generation)
       : new Table(context.generation)
     this.#entries = origin ? origin.#entries.fork() : new AppendLog()
-    this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
+    this.#meters = new Meters(context, this.#entries, origin ? origin.#meters : undefined)
     this.#tokenMeters = origin ? origin.#tokenMeters.fork() : new LayeredMap()
-    this.#prices = origin
-      ? origin.#prices.slice()
-      : Float64Array.from(GPU_TYPES, gpu =>
-          gpu === 'other' ? 0 : Math.round(context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
-        )
     if (!origin) return
     this.#openingFunds = origin.#openingFunds
     this.#funds = origin.#funds
     this.#tokens = origin.#tokens
-    this.#totalRate = origin.#totalRate
-    this.#totalAccrued = origin.#totalAccrued.copy()
-    this.#totalAccruedAt = origin.#totalAccruedAt
     this.#topupRule = origin.#topupRule
     this.#isTopupArmed = origin.#isTopupArmed
     this.#isCardAccepted = origin.#isCardAccepted
@@ -146,7 +77,7 @@ export class Ledger {
     this.#isCutOff = origin.#isCutOff
   }
 
-  /** Binds what lies above: the world does it once. */
+  /** Connects the higher parts. The world calls it once. */
   connect(ports: AccountObserverPort): void {
     this.#ports = ports
   }
@@ -155,15 +86,10 @@ export class Ledger {
     this.#meters.archive(archive)
     this.#accounts.archive(archive)
     this.#entries.archive(archive)
-    this.#intervals.archive(archive)
     this.#tokenMeters.archive(archive)
-    this.#prices = archive.value(this.#prices)
     this.#openingFunds = archive.value(this.#openingFunds)
     this.#funds = archive.value(this.#funds)
     this.#tokens = archive.value(this.#tokens)
-    this.#totalRate = archive.value(this.#totalRate)
-    this.#totalAccrued = archive.value(this.#totalAccrued)
-    this.#totalAccruedAt = archive.value(this.#totalAccruedAt)
     this.#topupRule = archive.value(this.#topupRule)
     this.#isTopupArmed = archive.value(this.#isTopupArmed)
     this.#isCardAccepted = archive.value(this.#isCardAccepted)
@@ -204,7 +130,7 @@ export class Ledger {
     return this.#accounts.writable(0)
   }
 
-  /** Why the account is suspended; what somebody imposed comes before an empty balance, for funds do not end it. */
+  /** Why the account is suspended. An imposed reason comes before an empty balance, because funds do not end it. */
   get suspensionReason(): SuspensionReason | undefined {
     return this.#imposedReason ?? (this.#isOutOfFunds ? 'balance' : undefined)
   }
@@ -240,11 +166,11 @@ export class Ledger {
 
   /** Remaining funds, computed to now. */
   get balance(): Microcents {
-    return this.#funds - this.#tokens - this.#totalRent()
+    return this.#funds - this.#tokens - this.#meters.totalRent()
   }
 
   priceCentsPerHour(gpu: GpuType): number {
-    return this.#prices[gpuIndex(gpu)]! / MICROCENTS_PER_CENT
+    return this.#meters.priceCentsPerHour(gpu)
   }
 
   /** Adds prepaid funds by card; false when the card is declined. */
@@ -293,7 +219,7 @@ export class Ledger {
     else this.#beginGrace()
   }
 
-  /** Ends what somebody imposed; false when only funds can end the suspension. */
+  /** Ends an imposed suspension. Returns false if only funds can end the suspension. */
   resume(): boolean {
     if (this.#imposedReason === undefined) return !this.#isOutOfFunds
     this.#imposedReason = undefined
@@ -321,41 +247,19 @@ export class Ledger {
     this.#context.markVisibleChange()
   }
 
-  /** Opens the meter of a thing that can be billed. */
+  /** Opens a meter. Returns its ordinal. */
   openMeter(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
-    const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
-    row.since = this.#context.clock.now
-    return this.#meters.add(row)
+    return this.#meters.open(id, kind, gpu, gpusPerUnit)
   }
 
-  /** Says how many units of a thing run from now on. */
+  /** Sets the number of running units of a meter from now on. */
   setUnits(meter: number, units: number): void {
-    const { now } = this.#context.clock
-    const currentRow = this.#meters.read(meter)
-    if (currentRow.units === units) return
-    const row = this.#meters.writable(meter)
-    this.#accrueTotal(now)
-    this.#closeInterval(row, now)
-    this.#totalRate += (units - row.units) * row.gpusPerUnit * this.#priceOf(row)
-    row.units = units
-    this.#postRent(row, now)
-    this.#scheduleCrossing()
+    if (this.#meters.setUnits(meter, units)) this.#scheduleCrossing()
   }
 
-  /** Sets the price of a GPU type from now on: what ran before keeps its price. */
+  /** Sets the price of a GPU type from now on. Earlier time keeps its price. */
   setPrice(gpu: GpuType, centsPerHour: number): void {
-    const { now } = this.#context.clock
-    this.#accrueTotal(now)
-    for (const [ordinal, currentRow] of this.#meters.entries()) {
-      if (currentRow.gpu !== gpu || currentRow.units === 0) continue
-      const row = this.#meters.writable(ordinal)
-      this.#totalRate -= this.#rateOf(row)
-      this.#closeInterval(row, now)
-    }
-    this.#prices[gpuIndex(gpu)] = Math.round(centsPerHour * MICROCENTS_PER_CENT)
-    for (const [, row] of this.#meters.entries()) {
-      if (row.gpu === gpu) this.#totalRate += this.#rateOf(row)
-    }
+    this.#meters.setPrice(gpu, centsPerHour)
     this.#context.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
     this.#scheduleCrossing()
   }
@@ -380,71 +284,14 @@ export class Ledger {
     this.chargeTokens(model, total - charged)
   }
 
-  /** Whole seconds that each thing ran between two Unix times, summed over its instances and floored once. */
+  /** Returns the billed seconds of each meter between two Unix times. */
   secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
-    const { clock } = this.#context
-    const from = clock.fromUnix(fromUnix)
-    const to = Math.min(clock.fromUnix(toUnix), clock.now)
-    const seconds: [string, number][] = []
-    for (const [, row] of this.#meters.entries()) {
-      let total = row.units > 0 ? overlap(row.since, clock.now, from, to) * row.units : 0
-      const log = this.#intervals
-      for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
-        total += overlap(log.at(index, 1), log.at(index, 2), from, to) * log.at(index, 3)
-      }
-      if (total > 0) seconds.push([row.id, Math.floor(total / 1_000_000)])
-    }
-    return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
+    return this.#meters.secondsBilled(fromUnix, toUnix)
   }
 
-  /**
-   * What each thing ran and cost between two moments, neither of them to come. A cost is what would have been posted by
-   * `to` less what would have been posted by `from`: a difference of two floors, so adjoining windows add up.
-   */
+  /** Returns the GPU time and cost of each meter between two times, both in the past. */
   meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
-    const { now } = this.#context.clock
-    const usages: MeteredUsage[] = []
-    for (const [ordinal, row] of this.#meters.entries()) {
-      let weighted = row.accrued.exact
-      let within = 0n
-      let gpuMicros = 0
-      for (const interval of this.intervalsOf(ordinal)) {
-        if (interval.isOpen) weighted += gpuTimeWeight(interval, interval.from, interval.to)
-        else if (interval.to <= from) break
-        weighted -= gpuTimeWeight(interval, to, now)
-        within += gpuTimeWeight(interval, from, to)
-        gpuMicros += overlap(interval.from, interval.to, from, to) * interval.gpus
-      }
-      const microcents = gpuTimeCost(weighted) - gpuTimeCost(weighted - within)
-      usages.push({ id: row.id, kind: row.kind, gpu: row.gpu, microcents, gpuMicros })
-    }
-    return usages
-  }
-
-  /** When a meter ran, the newest stretch first. */
-  *intervalsOf(meter: number): Generator<BilledInterval> {
-    const row = this.#meters.read(meter)
-    const { units, since, gpusPerUnit } = row
-    if (units > 0) {
-      const price = this.#prices[gpuIndex(row.gpu)]!
-      yield { from: since, to: this.#context.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
-    }
-    const log = this.#intervals
-    for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
-      const gpus = log.at(index, 3) * gpusPerUnit
-      yield { from: log.at(index, 1), to: log.at(index, 2), gpus, price: log.at(index, 4), isOpen: false }
-    }
-  }
-
-  /** A stretch of a meter that is over, as it is kept; `before` is the one before it, -1 for none. */
-  closedInterval(index: number): {
-    readonly previous: number
-    readonly from: Micros
-    readonly to: Micros
-    readonly units: number
-  } {
-    const log = this.#intervals
-    return { previous: log.at(index, 0), from: log.at(index, 1), to: log.at(index, 2), units: log.at(index, 3) }
+    return this.#meters.meteredUsage(from, to)
   }
 
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
@@ -453,15 +300,10 @@ export class Ledger {
     const entries: LedgerEntry[] = []
     for (const entry of this.#entries) if (entry.time >= from && entry.time <= to) entries.push(entry)
     if (now < from || now > to) return entries
-    const open: LedgerEntry[] = []
-    for (const [, row] of this.#meters.entries()) {
-      const unposted = this.#unposted(row, now)
-      if (unposted > 0) open.push({ time: now, kind: 'rent', subject: row.id, microcents: -unposted, open: true })
-    }
-    return [...entries, ...open.sort((a, b) => (a.subject < b.subject ? -1 : 1))]
+    return [...entries, ...this.#meters.openEntries()]
   }
 
-  /** The books as they are kept, for whoever checks them. */
+  /** The sums and postings, for the invariant checker. */
   get totals(): LedgerTotals {
     return { funds: this.#funds, tokens: this.#tokens, postings: this.#entries }
   }
@@ -469,6 +311,16 @@ export class Ledger {
   /** Every meter with its ordinal. */
   meters(): Generator<[number, Readonly<MeterRow>]> {
     return this.#meters.entries()
+  }
+
+  /** Yields the billed intervals of a meter, the newest first. */
+  intervalsOf(meter: number): Generator<BilledInterval> {
+    return this.#meters.intervalsOf(meter)
+  }
+
+  /** Returns a closed interval of a meter. */
+  closedInterval(index: number): ReturnType<Meters['closedInterval']> {
+    return this.#meters.closedInterval(index)
   }
 
   /** The balance may have reached the top-up threshold or zero. */
@@ -570,50 +422,6 @@ export class Ledger {
     this.#scheduleCrossing()
   }
 
-  #priceOf(row: Readonly<MeterRow>): Microcents {
-    return this.#prices[gpuIndex(row.gpu)]!
-  }
-
-  /** Micro-cents an hour of what runs. */
-  #rateOf(row: Readonly<MeterRow>): Microcents {
-    return row.units * row.gpusPerUnit * this.#priceOf(row)
-  }
-
-  #totalRent(): Microcents {
-    const { now } = this.#context.clock
-    let sum = 0
-    for (const [, row] of this.#meters.entries()) sum += row.posted + this.#unposted(row, now)
-    return sum
-  }
-
-  /** What has run since it was posted last. */
-  #unposted(row: Readonly<MeterRow>, now: Micros): Microcents {
-    if (row.units === 0) return 0
-    return row.accrued.wholeMicrocentsAfter(this.#rateOf(row), now - row.since) - row.posted
-  }
-
-  /** Brings a meter to now. */
-  #closeInterval(row: MeterRow, now: Micros): void {
-    if (row.units > 0 && now > row.since) {
-      row.accrued.add(this.#rateOf(row), now - row.since)
-      const price = this.#prices[gpuIndex(row.gpu)]!
-      row.newestInterval = this.#intervals.push([row.newestInterval, row.since, now, row.units, price])
-    }
-    row.since = now
-  }
-
-  #postRent(row: MeterRow, now: Micros): void {
-    const total = row.accrued.wholeMicrocents
-    if (total === row.posted) return
-    this.#entries.push({ time: now, kind: 'rent', subject: row.id, microcents: row.posted - total })
-    row.posted = total
-  }
-
-  #accrueTotal(now: Micros): void {
-    this.#totalAccrued.add(this.#totalRate, now - this.#totalAccruedAt)
-    this.#totalAccruedAt = now
-  }
-
   /**
    * Plans the moment at which the balance reaches the next level that matters. The sum of all meters without floors
    * reaches it no later than the floored one, so at that moment `crossed` looks and, if need be, plans again.
@@ -622,7 +430,7 @@ export class Ledger {
     this.#context.cancel(this.#crossingEvent)
     this.#crossingEvent = 0
     const { now } = this.#context.clock
-    this.#accrueTotal(now)
+    this.#meters.accrueTotal(now)
     let at = Number.POSITIVE_INFINITY
     // Below the threshold is one micro-cent under it; empty is at zero.
     if (this.#isTopupArmed)
@@ -634,11 +442,11 @@ export class Ledger {
 
   #whenBalanceReaches(level: Microcents): Micros {
     const { now } = this.#context.clock
-    const left = this.#totalAccrued.timeUntil(this.#funds - this.#tokens - level, this.#totalRate)
+    const left = this.#meters.timeUntil(this.#funds - this.#tokens - level)
     if (left > 0) return now + left
     const exact = this.balance - level
     // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
-    if (exact <= 0 || this.#totalRate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
-    return now + Math.floor((exact * HOUR) / this.#totalRate) + 1
+    if (exact <= 0 || this.#meters.totalRate === 0) return exact <= 0 ? now : Number.POSITIVE_INFINITY
+    return now + Math.floor((exact * HOUR) / this.#meters.totalRate) + 1
   }
 }

@@ -13,7 +13,7 @@ export interface DownloadsParts {
 /**
  * Weights on their way to nodes, and images of containers. Each download has a rate of its own, drawn; the downloads of
  * a node share its bandwidth; the hub may be slow or down, the registry down. Whenever one of that changes, what has
- * come is counted and the end is planned anew, so nothing ticks.
+ * come is counted and the end is scheduled again, so nothing ticks.
  */
 export class Downloads {
   readonly #context: SimulationContext

@@ -1,7 +1,7 @@
-import { freeGpus, type NodeRow, workingGpus } from './node-row.ts'
+import { freeGpus, hasWeights, type NodeRow, workingGpus } from './node-row.ts'
 
 /** The maximum number of GPUs of a node. */
-export const MAX_GPUS = 16
+const MAX_GPUS = 16
 
 /** The nodes of one GPU type, as parallel arrays for the search of a node. */
 export interface GpuTypeIndex {
@@ -57,4 +57,39 @@ function positionOf(sorted: Int32Array, value: number): number {
     else high = middle
   }
   return low
+}
+
+/** Returns a node with enough free GPUs, by the rules of `Nodes.chooseNode`; -1 if it is missing. */
+export function chooseFromIndex(
+  index: GpuTypeIndex,
+  read: (ordinal: number) => Readonly<NodeRow>,
+  gpus: number,
+  weights: string,
+  spread: boolean,
+): number {
+  for (let step = 0; step <= MAX_GPUS - gpus; step++) {
+    const level = spread ? MAX_GPUS - step : gpus + step
+    const node = index.counts[level] === 0 ? -1 : chooseAtLevel(index, read, level, weights)
+    if (node >= 0) return node
+  }
+  return -1
+}
+
+/** Returns a node with `level` free GPUs: one with the weights, else the first with free disk space; -1 if missing. */
+function chooseAtLevel(
+  { ordinals, free, counts }: GpuTypeIndex,
+  read: (ordinal: number) => Readonly<NodeRow>,
+  level: number,
+  weights: string,
+): number {
+  let first = -1
+  let remaining = counts[level]!
+  for (let i = 0; remaining > 0; i++) {
+    if (free[i] !== level) continue
+    remaining--
+    const row = read(ordinals[i]!)
+    if (weights !== '' && hasWeights(row, weights)) return ordinals[i]!
+    if (first < 0 && !row.diskFull) first = ordinals[i]!
+  }
+  return first
 }

@@ -24,6 +24,22 @@ export interface NodeGroup {
   readonly isElastic: boolean
 }
 
+/** Returns the node group of an entry of a pool in a fixture. */
+export function toNodeGroup(pool: NodePool, poolGroup: NodePool['nodes'][number]): NodeGroup {
+  return {
+    pool: pool.name,
+    zone: pool.zone,
+    market: pool.market,
+    prefix: poolGroup.prefix,
+    gpu: poolGroup.gpu,
+    gpus: poolGroup.gpus_per_node,
+    occupied: (1 << poolGroup.occupied) - 1,
+    min: poolGroup.min ?? poolGroup.count,
+    max: poolGroup.max ?? poolGroup.count,
+    isElastic: poolGroup.max !== undefined || poolGroup.min !== undefined,
+  }
+}
+
 /** Weights on a node's disk. */
 export interface CachedWeights {
   readonly repo: string

@@ -11,13 +11,13 @@ import type { UsageHistory } from '../recording/history.ts'
 import type { Environment } from './environment.ts'
 import {
   buildGpuTypeIndex,
+  chooseFromIndex,
   copyGpuTypeIndex,
   type GpuTypeIndex,
-  MAX_GPUS,
   updateGpuTypeIndex,
 } from './gpu-type-index.ts'
 import { evictToFit, formatImageName } from './node-caches.ts'
-import { bitCount, freeGpus, hasWeights, type NodeGroup, NodeRow, type NodeState } from './node-row.ts'
+import { bitCount, freeGpus, type NodeGroup, NodeRow, type NodeState, toNodeGroup } from './node-row.ts'
 import type { NodeProvisionerPort } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
 import { repositoryWeights } from './weights.ts'
@@ -68,6 +68,7 @@ export class Nodes {
   readonly #parts: NodesParts
   #ports!: NodeProvisionerPort
   readonly #table: Table<NodeRow>
+  readonly #read = (ordinal: number): Readonly<NodeRow> => this.#table.read(ordinal)
   #byType: GpuTypeIndex[]
   readonly #byName: LayeredMap<number>
   /** Replaced, never modified, because forks share it. */
@@ -107,18 +108,7 @@ export class Nodes {
     const groups: GroupState[] = []
     for (const pool of pools) {
       for (const poolGroup of pool.nodes) {
-        const group: NodeGroup = {
-          pool: pool.name,
-          zone: pool.zone,
-          market: pool.market,
-          prefix: poolGroup.prefix,
-          gpu: poolGroup.gpu,
-          gpus: poolGroup.gpus_per_node,
-          occupied: (1 << poolGroup.occupied) - 1,
-          min: poolGroup.min ?? poolGroup.count,
-          max: poolGroup.max ?? poolGroup.count,
-          isElastic: poolGroup.max !== undefined || poolGroup.min !== undefined,
-        }
+        const group = toNodeGroup(pool, poolGroup)
         const weights = poolGroup.weights_cached.map(repo => ({
           repo,
           bytes: repositoryWeights(this.#context.store.hub.get(repo), repo).bytes,
@@ -137,8 +127,7 @@ export class Nodes {
       }
     }
     this.#groups = groups
-    const read = (ordinal: number) => this.#table.read(ordinal)
-    this.#byType = byType.map(ordinals => buildGpuTypeIndex(ordinals, read))
+    this.#byType = byType.map(ordinals => buildGpuTypeIndex(ordinals, this.#read))
     for (const [type, { up }] of this.#byType.entries()) if (up.length > 0) this.#recordCapacity(type)
   }
 
@@ -213,26 +202,7 @@ export class Nodes {
     const type = this.#byType[gpuIndex(gpu)]
     if (!type || this.#parts.environment.isStockedOut(gpu)) return -1
     const spread = this.#context.profile.policies.placement === 'spread'
-    for (let step = 0; step <= MAX_GPUS - gpus; step++) {
-      const level = spread ? MAX_GPUS - step : gpus + step
-      const node = type.counts[level] === 0 ? -1 : this.#chooseAtLevel(type, level, weights)
-      if (node >= 0) return node
-    }
-    return -1
-  }
-
-  /** Returns a node with `level` free GPUs: one with the weights, else the first with free disk space; -1 if missing. */
-  #chooseAtLevel({ ordinals, free, counts }: GpuTypeIndex, level: number, weights: string): number {
-    let first = -1
-    let remaining = counts[level]!
-    for (let i = 0; remaining > 0; i++) {
-      if (free[i] !== level) continue
-      remaining--
-      const row = this.#table.read(ordinals[i]!)
-      if (weights !== '' && hasWeights(row, weights)) return ordinals[i]!
-      if (first < 0 && !row.diskFull) first = ordinals[i]!
-    }
-    return first
+    return chooseFromIndex(type, this.#read, gpus, weights, spread)
   }
 
   /** Whether all nodes have full speed. Then every instance has the same capacity. */
@@ -326,10 +296,8 @@ export class Nodes {
     this.#byName.set(row.id, ordinal)
     this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
-    this.#rebuildIndex(
-      type,
-      [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b),
-    )
+    const ordinals = [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b)
+    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
     return ordinal
   }
 
@@ -338,10 +306,8 @@ export class Nodes {
     this.setSlowdown(ordinal, 1)
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
-    this.#rebuildIndex(
-      type,
-      [...this.#byType[type]!.ordinals].filter(other => other !== ordinal),
-    )
+    const ordinals = [...this.#byType[type]!.ordinals].filter(other => other !== ordinal)
+    this.#byType[type] = buildGpuTypeIndex(ordinals, this.#read)
     this.#recordCapacity(type)
     this.#byName.delete(row.id)
     this.#table.remove(ordinal)
@@ -371,10 +337,6 @@ export class Nodes {
     const row = this.#table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     if (updateGpuTypeIndex(this.#byType[type]!, ordinal, row)) this.#recordCapacity(type)
-  }
-
-  #rebuildIndex(type: number, ordinals: readonly number[]): void {
-    this.#byType[type] = buildGpuTypeIndex(ordinals, ordinal => this.#table.read(ordinal))
   }
 
   #recordCapacity(type: number): void {

@@ -9,7 +9,7 @@ export interface PlacementParts {
 }
 
 /**
- * Tenants that wait for GPUs: instances of deployments, hosted instances and containers alike. Whoever waits is served
+ * Tenants that wait for GPUs: instances of deployments, hosted instances and containers alike. A waiting tenant is served
  * in rounds: one round an instant, in the order of waiting since, then of ids, so that the order in which clients asked
  * within one instant does not decide who gets which node.
  */

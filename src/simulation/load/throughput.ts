@@ -2,7 +2,7 @@
  * What an instance can do and how a deployment's load flows through its instances: a fluid model, in closed form.
  *
  * Requests are a liquid, not drops: rates and queues are real numbers, between two events they follow from integrals,
- * and nobody wakes in between. Batches have what live load leaves. What it leaves out: the noise of single arrivals (a queue forms only where the rate
+ * and no event fires in between. Batches have what live load leaves. What it leaves out: the noise of single arrivals (a queue forms only where the rate
  * exceeds what the instances can do), a token time that grows with the batch, mixtures of experts (sizes count as dense).
  */
 
@@ -276,7 +276,7 @@ function bisectTime(holds: (t: Micros) => boolean, from: Micros, to: Micros): Mi
   return at
 }
 
-/** A rounding below this is none: sums that should be whole come out a little less. */
+/** A smaller rounding error is ignored: sums that should be whole come out a little less. */
 const ROUNDING = 1e-6
 
 /**
@@ -287,7 +287,7 @@ const ROUNDING = 1e-6
 export function toWholeRequests(state: RequestFlow): RequestFlow {
   const served = Math.floor(state.served + ROUNDING)
   const refused = Math.floor(state.refused + ROUNDING)
-  // Whoever waits is served sooner or later, so this sum only grows, too.
+  // Every waiting request is served at some time, so this sum never decreases.
   const backlog = Math.floor(state.served + state.backlog + ROUNDING) - served
   return { arrived: served + refused + backlog, served, refused, backlog }
 }

@@ -21,7 +21,7 @@ export interface FailingParts {
 }
 
 /**
- * Everything that is wrong now and that a verb can put right, the fleet first. What only money can (no funds), or nobody
+ * Everything that is wrong now and that a verb can put right, the fleet first. What only money can (no funds), or nothing
  * (the notice of a preemption), is not in it.
  */
 export function activeFailures(world: FailingParts): ActiveFailure[] {

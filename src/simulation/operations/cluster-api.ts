@@ -115,7 +115,7 @@ export function createClusterControls(world: () => ClusterParts): ClusterControl
   const nodeControls = (name: string): NodeControls => {
     const { nodes } = world()
     const ordinal = nodes.ordinalOf(name)
-    // Asked of the commands, which know what to say of a name that nobody has.
+    // The commands check the name, because their error suggests the nearest known name.
     if (ordinal === undefined) send({ verb: 'node.cordon', target: name }, 0)
     return { ...nodes.view(ordinal!), ...createNodeCommands(send, name) }
   }

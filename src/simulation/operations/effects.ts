@@ -316,7 +316,7 @@ export class OperationEffects {
     this.#parts.placement.scheduleRound()
   }
 
-  /** What befalls a node stands in the logs of those on it. */
+  /** Records a change of a node in the logs of its tenants. */
   #logForTenants({ tenants }: Readonly<NodeRow>, kind: string, fields: EntryFields): void {
     for (const tenant of tenants) {
       if (tenant < 0) continue

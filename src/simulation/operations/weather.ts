@@ -92,7 +92,7 @@ export class Weather {
     this.#table.archive(archive)
   }
 
-  /** Lets it begin: once, when the fleet stands. */
+  /** Starts the weather. Called once, after the fleet is built. */
   start(): void {
     const pack = weatherPack(this.#context)
     if (!pack) return
@@ -273,7 +273,7 @@ export class Weather {
       const gpu = chance.integer(nodes.read(ordinal).group.gpus, key, WHICH, strikeCount + 0x40000000)
       const target = `${place}/${gpu}`
       const trouble = { verb: 'gpu.fail', target, args: { xid } }
-      // Somebody has to come with another GPU.
+      // The GPU has to be replaced.
       if (XIDS[xid]?.action === 'service') {
         return { command: trouble, undo: { verb: 'node.repair', target: place }, duration: drawRepairTime('manual') }
       }

@@ -1,4 +1,4 @@
-/** What requests wait for that no instance works on yet, and when it comes if nobody does anything until then. */
+/** The cause for which queued requests wait, and the time of its end if the user does nothing until then. */
 import { DAY, type Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import type { InferenceHandle } from '../inference/request-row.ts'
@@ -18,7 +18,7 @@ export interface Forecast {
 
 /**
  * What these requests, which wait, wait for. When it comes is found by living through the time in a copy of the world,
- * which is exact as long as nobody asks, leaves, or breaks anything.
+ * which is exact as long as no client asks or leaves, and nothing fails.
  */
 export function forecastRequests(world: World, calls: readonly InferenceHandle[]): Forecast[] {
   const startTimes = findStartTimes(world, calls)

@@ -42,7 +42,7 @@ export function logMessages(world: World, deployment: number, { from, to, limit 
     lastLines.set(line.instanceIndex, line)
   }
   const countMessages = requestCountMessages(world, row, { from, to, limit })
-  // What happened at one moment stands in its order, and a count after it.
+  // Entries of one time keep their order; a count follows them.
   return [...messages, ...countMessages].sort((a, b) => a.at - b.at).slice(-limit)
 }
 

@@ -89,7 +89,7 @@ function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
 function tokenItems(world: World, from: Micros, to: Micros): UsageItem[] {
   const sums = new Map<string, Microcents>()
   for (const { kind, time, subject, microcents } of world.ledger.entries()) {
-    // What happens at the end of a window is in it; the first moment of the world is nobody's end.
+    // A window includes its end. No window ends at the epoch of the world.
     if (kind !== 'tokens' || time > to || (time <= from && from > 0)) continue
     sums.set(subject, (sums.get(subject) ?? 0) - microcents)
   }

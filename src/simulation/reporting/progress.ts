@@ -36,7 +36,7 @@ export function inProgress(world: World, polled: PolledResource): ReadonlyMap<st
 }
 
 /**
- * How many events it takes until the first of these things that are on their way has another status, if nobody asks for
+ * How many events it takes until the first of these things that are on their way has another status, if no client asks for
  * anything until then. 0 when none is on its way, or nothing that is planned will move it; money and weather do not
  * count.
  *
@@ -66,7 +66,7 @@ export function eventsToNextChange(world: World, polled: PolledResource): number
   return 0
 }
 
-/** What befalls a thing from outside: nobody polls for it. */
+/** Changes from outside, for which no client polls. */
 function isExternalEvent(event: EventName): boolean {
   return event.startsWith('weather.') || event.startsWith('account.')
 }

@@ -6,11 +6,11 @@ import type { ReportWindow } from './report-types.ts'
 export type TimeInput = Micros | string | Date
 
 export interface ReportOptions {
-  /** The start of the world unless given. */
+  /** Default: the start of the world. */
   readonly from?: TimeInput | undefined
-  /** Now unless given. */
+  /** Default: now. */
   readonly to?: TimeInput | undefined
-  /** A row a deployment so often, as `series`; none unless given. */
+  /** The time between the rows of a deployment in `series`. Default: no series. */
   readonly step?: Duration | undefined
 }
 
@@ -20,7 +20,7 @@ export const MAX_SERIES_ROWS = 1_000_000
 /**
  * The window that is asked for.
  *
- * @throws RangeError for a moment that is none, lies before the world or is to come, for ends in the wrong order, and for
+ * @throws RangeError for a time that is invalid, before the world or in the future, for ends in the wrong order, and for
  * a step of no time or of more rows than `mostRows`
  */
 export function parseReportWindow(world: World, options: ReportOptions, maxRows = MAX_SERIES_ROWS): ReportWindow {
@@ -52,7 +52,7 @@ export function excessOf({ deployments: { countInstance: count } }: World, lengt
   return `${rows.toLocaleString('en')} ${count > 0 ? 'rows' : 'steps'}, and ${most.toLocaleString('en')} are the most`
 }
 
-/** Microseconds of a step. Throws RangeError for a duration that is none, and for no time. */
+/** Returns the microseconds of a step. Throws a RangeError for an invalid or empty duration. */
 export function parseStep(step: Duration): Micros {
   const value = micros(step)
   if (value > 0) return value

@@ -18,7 +18,7 @@ export interface ServingFigures {
   readonly tokens_per_second: number
 }
 
-/** Nobody asks it. */
+/** Without requests. */
 export const NO_SERVING: ServingFigures = { concurrency: 0, time_to_first_token_seconds: null, tokens_per_second: 0 }
 
 /** How a deployment serves its load at a moment of that chapter; undefined without a load. */

@@ -1,0 +1,48 @@
+import type { GpuType } from '../../data/records/gpu-config.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { AppendLog } from '../../kernel/layered-map.ts'
+import type { MeterRow } from './ledger-row.ts'
+import type { Microcents } from './money.ts'
+
+/** The rule of automatic top-ups. */
+export interface TopupRule {
+  /** Cents per top-up. */
+  readonly amount: number
+  /** The balance in cents below which a top-up begins. */
+  readonly threshold: number
+  readonly enabled: boolean
+}
+
+/** A posting or, with `open`, an accrued amount that is not posted yet. */
+export interface LedgerEntry {
+  /** Microseconds since the epoch of the world. */
+  readonly time: Micros
+  readonly kind: 'funds' | 'topup' | 'rent' | 'tokens'
+  /** Id of the billed subject; the id of the account for funds. */
+  readonly subject: string
+  /** Positive is money in, negative money out. */
+  readonly microcents: Microcents
+  readonly open?: true
+}
+
+/** The sums of the ledger, and the postings that must add up to them. */
+export interface LedgerTotals {
+  /** Funds at the epoch, plus all later payments. */
+  readonly funds: Microcents
+  /** The cost of all tokens. */
+  readonly tokens: Microcents
+  readonly postings: Pick<AppendLog<LedgerEntry>, 'length' | 'at'>
+}
+
+/** The GPU time and cost of one meter between two times. */
+export interface MeteredUsage {
+  readonly id: string
+  readonly kind: MeterRow['kind']
+  readonly gpu: GpuType
+  readonly microcents: Microcents
+  /** Billed GPU-microseconds. */
+  readonly gpuMicros: number
+}
+
+/** Why an account is suspended. */
+export type SuspensionReason = 'balance' | 'payment-method' | 'overdue-invoices' | 'limit-reached' | 'admin' | 'bad-cc'

@@ -1,0 +1,242 @@
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
+import type { Archive } from '../../kernel/archive.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { AppendLog } from '../../kernel/layered-map.ts'
+import { NumberLog } from '../../kernel/number-log.ts'
+import { Table } from '../../kernel/table.ts'
+import type { SimulationContext } from '../context.ts'
+import { gpuIndex } from '../load/gpu-throughput.ts'
+import { Accrual } from './accrual.ts'
+import { MeterRow } from './ledger-row.ts'
+import type { LedgerEntry, MeteredUsage } from './ledger-types.ts'
+import {
+  type BilledInterval,
+  gpuTimeCost,
+  gpuTimeWeight,
+  MICROCENTS_PER_CENT,
+  type Microcents,
+  overlap,
+} from './money.ts'
+
+/** The meters of the ledger: they measure GPU time, and post its rent. */
+export class Meters {
+  readonly #context: SimulationContext
+  readonly #meters: Table<MeterRow>
+  /** The postings of the ledger, to which the meters add rent. */
+  readonly #entries: AppendLog<LedgerEntry>
+  /** Closed intervals with a constant number of units: the previous one of the meter, from, to, units, price. */
+  readonly #intervals: NumberLog
+  /** Micro-cents per hour of one GPU, by type. */
+  #prices: Float64Array
+  /** All meters together, not floored. The next crossing is computed from it. */
+  #totalRate = 0
+  #totalAccrued = new Accrual()
+  #totalAccruedAt: Micros = 0
+
+  constructor(context: SimulationContext, entries: AppendLog<LedgerEntry>, origin?: Meters) {
+    this.#context = context
+    this.#entries = entries
+    this.#meters = origin
+      ? origin.#meters.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
+    this.#prices = origin
+      ? origin.#prices.slice()
+      : Float64Array.from(GPU_TYPES, gpu =>
+          gpu === 'other' ? 0 : Math.round(context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
+        )
+    if (!origin) return
+    this.#totalRate = origin.#totalRate
+    this.#totalAccrued = origin.#totalAccrued.copy()
+    this.#totalAccruedAt = origin.#totalAccruedAt
+  }
+
+  archive(archive: Archive): void {
+    this.#meters.archive(archive)
+    this.#intervals.archive(archive)
+    this.#prices = archive.value(this.#prices)
+    this.#totalRate = archive.value(this.#totalRate)
+    this.#totalAccrued = archive.value(this.#totalAccrued)
+    this.#totalAccruedAt = archive.value(this.#totalAccruedAt)
+  }
+
+  priceCentsPerHour(gpu: GpuType): number {
+    return this.#prices[gpuIndex(gpu)]! / MICROCENTS_PER_CENT
+  }
+
+  /** Opens a meter. Returns its ordinal. */
+  open(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
+    const row = new MeterRow(this.#meters.generation, id, kind, gpu, gpusPerUnit)
+    row.since = this.#context.clock.now
+    return this.#meters.add(row)
+  }
+
+  /** Sets the number of running units from now on. Returns false if it is unchanged. */
+  setUnits(meter: number, units: number): boolean {
+    const { now } = this.#context.clock
+    const currentRow = this.#meters.read(meter)
+    if (currentRow.units === units) return false
+    const row = this.#meters.writable(meter)
+    this.accrueTotal(now)
+    this.#closeInterval(row, now)
+    this.#totalRate += (units - row.units) * row.gpusPerUnit * this.#priceOf(row)
+    row.units = units
+    this.#postRent(row, now)
+    return true
+  }
+
+  /** Sets the price of a GPU type from now on. Earlier time keeps its price. */
+  setPrice(gpu: GpuType, centsPerHour: number): void {
+    const { now } = this.#context.clock
+    this.accrueTotal(now)
+    for (const [ordinal, currentRow] of this.#meters.entries()) {
+      if (currentRow.gpu !== gpu || currentRow.units === 0) continue
+      const row = this.#meters.writable(ordinal)
+      this.#totalRate -= this.#rateOf(row)
+      this.#closeInterval(row, now)
+    }
+    this.#prices[gpuIndex(gpu)] = Math.round(centsPerHour * MICROCENTS_PER_CENT)
+    for (const [, row] of this.#meters.entries()) {
+      if (row.gpu === gpu) this.#totalRate += this.#rateOf(row)
+    }
+  }
+
+  /** Returns the billed seconds of each meter between two Unix times, summed over its units and floored once. */
+  secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
+    const { clock } = this.#context
+    const from = clock.fromUnix(fromUnix)
+    const to = Math.min(clock.fromUnix(toUnix), clock.now)
+    const seconds: [string, number][] = []
+    for (const [, row] of this.#meters.entries()) {
+      let total = row.units > 0 ? overlap(row.since, clock.now, from, to) * row.units : 0
+      const log = this.#intervals
+      for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
+        total += overlap(log.at(index, 1), log.at(index, 2), from, to) * log.at(index, 3)
+      }
+      if (total > 0) seconds.push([row.id, Math.floor(total / 1_000_000)])
+    }
+    return Object.fromEntries(seconds.sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /**
+   * Returns the GPU time and cost of each meter between two times, both in the past. A cost is the difference between the
+   * posted totals at `to` and at `from`. Both are floored, so adjoining windows add up.
+   */
+  meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
+    const { now } = this.#context.clock
+    const usages: MeteredUsage[] = []
+    for (const [ordinal, row] of this.#meters.entries()) {
+      let weighted = row.accrued.exact
+      let within = 0n
+      let gpuMicros = 0
+      for (const interval of this.intervalsOf(ordinal)) {
+        if (interval.isOpen) weighted += gpuTimeWeight(interval, interval.from, interval.to)
+        else if (interval.to <= from) break
+        weighted -= gpuTimeWeight(interval, to, now)
+        within += gpuTimeWeight(interval, from, to)
+        gpuMicros += overlap(interval.from, interval.to, from, to) * interval.gpus
+      }
+      const microcents = gpuTimeCost(weighted) - gpuTimeCost(weighted - within)
+      usages.push({ id: row.id, kind: row.kind, gpu: row.gpu, microcents, gpuMicros })
+    }
+    return usages
+  }
+
+  /** Yields the billed intervals of a meter, the newest first. */
+  *intervalsOf(meter: number): Generator<BilledInterval> {
+    const row = this.#meters.read(meter)
+    const { units, since, gpusPerUnit } = row
+    if (units > 0) {
+      const price = this.#prices[gpuIndex(row.gpu)]!
+      yield { from: since, to: this.#context.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
+    }
+    const log = this.#intervals
+    for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
+      const gpus = log.at(index, 3) * gpusPerUnit
+      yield { from: log.at(index, 1), to: log.at(index, 2), gpus, price: log.at(index, 4), isOpen: false }
+    }
+  }
+
+  /** Returns a closed interval of a meter. `previous` is the index of the interval before it; -1 for the first. */
+  closedInterval(index: number): {
+    readonly previous: number
+    readonly from: Micros
+    readonly to: Micros
+    readonly units: number
+  } {
+    const log = this.#intervals
+    return { previous: log.at(index, 0), from: log.at(index, 1), to: log.at(index, 2), units: log.at(index, 3) }
+  }
+
+  /** Returns the accrued rent that is not posted yet, computed to now, sorted by subject. */
+  openEntries(): LedgerEntry[] {
+    const { now } = this.#context.clock
+    const open: LedgerEntry[] = []
+    for (const [, row] of this.#meters.entries()) {
+      const unposted = this.#unposted(row, now)
+      if (unposted > 0) open.push({ time: now, kind: 'rent', subject: row.id, microcents: -unposted, open: true })
+    }
+    return open.sort((a, b) => (a.subject < b.subject ? -1 : 1))
+  }
+
+  /** Every meter with its ordinal. */
+  entries(): Generator<[number, Readonly<MeterRow>]> {
+    return this.#meters.entries()
+  }
+
+  /** Micro-cents per hour of all meters. */
+  get totalRate(): Microcents {
+    return this.#totalRate
+  }
+
+  /** Returns the time until all meters together reach `microcents`, not floored; 0 if they have, Infinity if nothing runs. */
+  timeUntil(microcents: Microcents): Micros {
+    return this.#totalAccrued.timeUntil(microcents, this.#totalRate)
+  }
+
+  #priceOf(row: Readonly<MeterRow>): Microcents {
+    return this.#prices[gpuIndex(row.gpu)]!
+  }
+
+  /** Returns micro-cents per hour of all running units. */
+  #rateOf(row: Readonly<MeterRow>): Microcents {
+    return row.units * row.gpusPerUnit * this.#priceOf(row)
+  }
+
+  /** The rent of all meters, computed to now. */
+  totalRent(): Microcents {
+    const { now } = this.#context.clock
+    let sum = 0
+    for (const [, row] of this.#meters.entries()) sum += row.posted + this.#unposted(row, now)
+    return sum
+  }
+
+  /** Returns the rent since the last posting. */
+  #unposted(row: Readonly<MeterRow>, now: Micros): Microcents {
+    if (row.units === 0) return 0
+    return row.accrued.wholeMicrocentsAfter(this.#rateOf(row), now - row.since) - row.posted
+  }
+
+  /** Accrues a meter to now, and closes its current interval. */
+  #closeInterval(row: MeterRow, now: Micros): void {
+    if (row.units > 0 && now > row.since) {
+      row.accrued.add(this.#rateOf(row), now - row.since)
+      const price = this.#prices[gpuIndex(row.gpu)]!
+      row.newestInterval = this.#intervals.push([row.newestInterval, row.since, now, row.units, price])
+    }
+    row.since = now
+  }
+
+  #postRent(row: MeterRow, now: Micros): void {
+    const total = row.accrued.wholeMicrocents
+    if (total === row.posted) return
+    this.#entries.push({ time: now, kind: 'rent', subject: row.id, microcents: row.posted - total })
+    row.posted = total
+  }
+
+  /** Accrues the unfloored total of all meters to now. */
+  accrueTotal(now: Micros): void {
+    this.#totalAccrued.add(this.#totalRate, now - this.#totalAccruedAt)
+    this.#totalAccruedAt = now
+  }
+}
