@@ -54,7 +54,7 @@ try {
   const played = run(node, ['node_modules/modelhost-sim/bin/modelhost-sim.js', 'run', 'scenarios/**/*']).toString()
   console.log(played.trim().split('\n').at(-1))
   run(node, ['story.js'])
-  console.log('MSW 3 lets the handlers answer, and a call that nobody handles does not go out')
+  console.log('MSW 3 lets the handlers answer, and an unhandled call does not go out')
   const lockstep = join(folder, 'lockstep.mjs')
   const source = 'bench/processes/lockstep.ts'
   await build({
@@ -71,13 +71,13 @@ try {
     [process.execPath, 'fetch'],
     [node, 'fetch'],
     [node, 'msw'],
-  ].map(([runner, door]) => JSON.parse(run(runner, [lockstep, door]).toString()))
-  for (const { node, door, runs } of lives) {
+  ].map(([runner, transport]) => JSON.parse(run(runner, [lockstep, transport]).toString()))
+  for (const { node, transport, runs } of lives) {
     for (const [story, { polls, times, traces, trace, wallMs, cpuMs }] of Object.entries(runs)) {
       const same = traces === 1 && trace === lives[0].runs[story].trace
       const poll = `${(wallMs / polls).toFixed(2)} ms each, ${(cpuMs / polls).toFixed(2)} of CPU`
       console.log(
-        `${story} on Node ${node}, ${door}: ${polls} polls, ${poll}, ${times} lives, ${same ? 'one trace' : 'ANOTHER TRACE'}`,
+        `${story} on Node ${node}, ${transport}: ${polls} polls, ${poll}, ${times} lives, ${same ? 'one trace' : 'ANOTHER TRACE'}`,
       )
       if (!same) throw new Error(`${traces} traces, ${trace} the first, ${lives[0].runs[story].trace} expected`)
     }

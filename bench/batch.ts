@@ -51,6 +51,6 @@ function once({ outdir, quick }: Bench): Promise<BatchRun> {
   return new Promise((resolve, reject) => {
     child.once('message', message => resolve(message as BatchRun))
     child.once('error', reject)
-    child.once('exit', code => reject(new Error(`the batch's process ended with ${code} and told nothing`)))
+    child.once('exit', code => reject(new Error(`the batch's process ended with ${code} and reported nothing`)))
   })
 }

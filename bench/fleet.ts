@@ -80,7 +80,7 @@ export const fleet: Group = {
   ],
 }
 
-/** From a fixture object, checked, to a world that stands. */
+/** Measures the way from a fixture object, with its checks, to a complete world. */
 function create(bench: Bench): Measured {
   const input = emptyFleet(bench.quick ? 1000 : 100_000)
   let value = Number.POSITIVE_INFINITY
@@ -162,6 +162,6 @@ function lived(bench: Bench, which: 'ours' | 'naive', { gpus, deployments, days 
   return new Promise((resolve, reject) => {
     child.once('message', message => resolve(message as FleetRun))
     child.once('error', reject)
-    child.once('exit', code => reject(new Error(`the fleet's process ended with ${code} and told nothing`)))
+    child.once('exit', code => reject(new Error(`the fleet's process ended with ${code} and reported nothing`)))
   })
 }

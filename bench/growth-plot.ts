@@ -4,7 +4,7 @@ export interface Point {
   readonly ms: number
 }
 
-/** Where a name stands beside its point, so that it crosses no line. */
+/** The place of a name beside its point, so that it crosses no line. */
 type Place = readonly [right: number, down: number, anchor: 'start' | 'end']
 
 const WIDTH = 640

@@ -52,7 +52,7 @@ async function grow(bench: Bench, name: string, ask: Ask): Promise<Measured> {
   return { value: 1e6 / best, baseline: 1e6 / bestSmall, ratio: bestSmall / best, beside: '10 deployments as baseline' }
 }
 
-/** A window of requests to a world of so many deployments, which starts anew with every window. */
+/** A window of requests to a world of so many deployments, which restarts with every window. */
 function requests(deployments: number, ask: Ask): (bench: Bench) => Promise<Window> {
   const sim = createSimulator({ fixtures: withDeployments(deployments) })
   const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }

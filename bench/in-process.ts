@@ -1,4 +1,4 @@
-/** The doors of a test process: `sim.fetch`, and MSW. */
+/** The transports inside a test process: `sim.fetch`, and MSW. */
 import { createSimulator, type Simulator } from 'modelhost-sim'
 import { handlers } from 'modelhost-sim/msw'
 import { HttpResponse, http, type RequestHandler } from 'msw'

@@ -1,4 +1,4 @@
-/** The package as somebody has it who installed it, or cloned it. */
+/** The package as a user has it after `npm install`, or after a clone. */
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fixture } from '../src/data/records/fixture.ts'

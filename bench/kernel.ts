@@ -11,7 +11,7 @@ const TIMERS = 10_000
 const MEAN_MICROS = 1_000_000
 const INCREMENTS = 65_536
 
-/** The hold model: so many timers live, the earliest fires and plans itself anew, an exponential time later. */
+/** The hold model: of so many live timers the earliest fires and schedules itself again, an exponential time later. */
 export const kernel: Group = {
   name: 'kernel',
   figures: [

@@ -20,11 +20,11 @@ export interface LockstepRun {
   readonly cpuMs: number
 }
 
-const figure = (door: 'fetch' | 'msw', goal?: Figure['goal']): Figure => ({
-  name: `lockstep_${door}_poll_ms`,
+const figure = (transport: 'fetch' | 'msw', goal?: Figure['goal']): Figure => ({
+  name: `lockstep_${transport}_poll_ms`,
   unit: 'ms by the wall',
   ...(goal && { goal }),
-  run: bench => measured(bench, door),
+  run: bench => measured(bench, transport),
 })
 
 export const lockstep: Group = {
@@ -33,9 +33,9 @@ export const lockstep: Group = {
   figures: [figure('fetch', atMost(0.2)), figure('msw')],
 }
 
-async function measured(bench: Bench, door: string): Promise<Measured> {
-  bench.progress(`lockstep_${door}_poll_ms: ten lives of two stories`)
-  const script = [scriptOf(bench, 'lockstep'), door, bench.quick ? '2' : '10']
+async function measured(bench: Bench, transport: string): Promise<Measured> {
+  bench.progress(`lockstep_${transport}_poll_ms: ten lives of two stories`)
+  const script = [scriptOf(bench, 'lockstep'), transport, bench.quick ? '2' : '10']
   const { stdout } = await promisify(execFile)(process.execPath, script, { cwd: bench.outdir })
   const { runs } = JSON.parse(stdout) as { runs: Readonly<Record<Story, LockstepRun>> }
   for (const [story, { traces, times }] of Object.entries(runs)) {

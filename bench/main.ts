@@ -8,11 +8,11 @@ import { type Selection, select } from './selection.ts'
 
 const USAGE = `npm run bench [name…] [-- --json] [--quick] [--profile] [--no-build]
 
-  name        a figure or a group of figures; all but the heavy ones unless given
+  name        a figure or a group of figures. Default: all but the heavy ones
   --json      one JSON object on stdout in place of the table
   --quick     one short window each: shows that everything runs, the figures mean nothing
   --profile   writes CPU profiles to bench/results/, and takes longer
-  --no-build  measures dist/ as it stands (without one: the source)`
+  --no-build  measures the existing dist/ (if missing: the source)`
 
 /** @returns the exit code: 0 done, 1 when a figure could not be taken, 2 when it could not run */
 export async function main(args: readonly string[], places: { root: string; outdir: string }): Promise<number> {

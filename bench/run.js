@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the package, strips the types of the bench, and runs it.
  *
- * The doors are measured as users have them, from `dist/`; the kernel and the world straight from the source, bundled
+ * The transports are measured as users have them, from `dist/`; the kernel and the world straight from the source, bundled
  * here, so that no figure holds the cost of a loader.
  */
 import { spawnSync } from 'node:child_process'
@@ -23,7 +23,7 @@ if (!process.argv.includes('--no-build')) {
 }
 
 // Inside the project, so that its packages are found; a package itself, as npm would install it, so that the project's
-// own name means this copy, and a build that somebody else starts takes nothing away.
+// own name means this copy, and a build that another process starts takes nothing away.
 mkdirSync(join(root, '.tmp'), { recursive: true })
 const outdir = mkdtempSync(join(root, '.tmp', 'bench-'))
 process.on('exit', () => rmSync(outdir, { recursive: true, force: true }))

@@ -66,7 +66,7 @@ export const server: Group = {
   ],
 }
 
-/** @param arrange starts the world anew, the same each time, and says what is asked of it */
+/** @param arrange resets the world to the same state each time and returns the requests to send */
 function figure(
   name: string,
   goal: Goal | undefined,
@@ -84,7 +84,7 @@ async function against(bench: Bench, name: string, arrange: (url: string, header
     'content-type': 'application/json',
   }
   const folder = folderOf(bench, 'boundless', fixture)
-  // On a clock that stands answers of models come at once: no pace is measured.
+  // On a stopped clock answers of models come at once: no pace is measured.
   const command = [commandOf(bench, 'installed'), 'serve', '--port', '0', '--clock', 'manual', '--fixtures', folder]
   // The servers share a core, on which only one of them has anything to do at a time; the load has the other.
   const served = pinned(bench, `${name}.served`, 'first', ['--import', scriptOf(bench, 'probe'), ...command])
@@ -126,7 +126,7 @@ async function against(bench: Bench, name: string, arrange: (url: string, header
   }
 }
 
-/** Starts the world anew and creates the deployments of the list; their ids, the same each time. */
+/** Resets the world and creates the deployments of the list. Returns their ids, the same each time. */
 async function listed(url: string, headers: Headers): Promise<string[]> {
   await call(url, { method: 'POST', path: '/_sim/reset' }, headers)
   const ids: string[] = []
@@ -134,7 +134,7 @@ async function listed(url: string, headers: Headers): Promise<string[]> {
   return ids
 }
 
-/** Starts the world anew and lets a deployment run that can be talked to. */
+/** Resets the world and starts a deployment that can answer chats. */
 async function chatting(url: string, headers: Headers): Promise<void> {
   await call(url, { method: 'POST', path: '/_sim/reset' }, headers)
   await created(url, headers, 'chat')

@@ -24,7 +24,7 @@ export function pinned(bench: Bench, name: string, core: 'first' | 'last', args:
   const [command, ...rest] = hasTaskset() ? ['taskset', '-c', String(number), ...node] : node
   const child = spawn(command!, rest, { cwd: bench.outdir, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   const url = addressOf(child)
-  // Whoever is no server never prints one, and nobody asks.
+  // A process that is not a server never prints an address, and its `url` is never awaited.
   url.catch(() => {})
   let failed: Error | undefined
   const waiting = new Map<number, { resolve(answer: never): void; reject(error: Error): void }>()
@@ -63,7 +63,7 @@ export function addressOf(child: ChildProcess): Promise<string> {
       if (found) resolve(found[0])
     })
     child.once('error', reject)
-    child.once('exit', code => reject(new Error(`the server ended with ${code} and told no address`)))
+    child.once('exit', code => reject(new Error(`the server ended with ${code} and printed no address`)))
   })
 }
 

@@ -1,4 +1,4 @@
-/** Starting anew: what a test suite does before every test. */
+/** New worlds: what a test suite makes before every test. */
 import { createSimulator, type Simulator } from 'modelhost-sim'
 import { loadFixture } from '../src/data/fixtures/load.ts'
 import type { LlmSpec } from '../src/simulation/deployments/deployment-row.ts'

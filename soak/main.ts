@@ -41,10 +41,10 @@ function started(): Promise<{ server: ChildProcess; url: string }> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return new Promise((found, failed) => {
-    let told = ''
+    let printed = ''
     child.stdout.on('data', chunk => {
-      told += chunk
-      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(told)
+      printed += chunk
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)
       if (address) found({ server: child, url: address[0] })
     })
     child.once('exit', code => failed(new Error(`Failed to start the server: it exited with ${code}.`)))

@@ -17,9 +17,9 @@ const plain =
   (method: string, path: string, body?: unknown): Turn =>
   ask =>
     ask(method, path, body)
-/** A request about what the client's nth answer told of. */
+/** A request about what the client's nth answer held. */
 const about =
-  (nth: number, method: string, path: (told: Answer['body']) => string, body?: unknown): Turn =>
+  (nth: number, method: string, path: (body: Answer['body']) => string, body?: unknown): Turn =>
   (ask, answers) =>
     ask(method, path(answers[nth]!.body), body)
 
@@ -119,7 +119,7 @@ class Played {
   readonly #ask: Ask
   readonly #order: Order
   readonly #answers: Answer[][] = CLIENTS.map(() => [])
-  readonly #told = createHash('sha256')
+  readonly #record = createHash('sha256')
   #place = 0
   #moves = 0
 
@@ -132,19 +132,19 @@ class Played {
   async turn(): Promise<void> {
     const client = this.#order[this.#place++]!
     if (client === HAND) {
-      this.#told.update(JSON.stringify(await this.#sim.clock.advance(MOVES[this.#moves++]!)))
+      this.#record.update(JSON.stringify(await this.#sim.clock.advance(MOVES[this.#moves++]!)))
       return
     }
     const answers = this.#answers[client]!
     const answer = await CLIENTS[client]![answers.length]!(this.#ask, answers)
     answers.push(answer)
-    this.#told.update(`${client} ${answer.status} ${JSON.stringify(answer.body)}\n`)
+    this.#record.update(`${client} ${answer.status} ${JSON.stringify(answer.body)}\n`)
   }
 
   /** All that it answered, and what it has become. */
   outcome() {
     const { digest, ledger, clock } = this.#sim
-    return { answers: this.#told.digest('hex'), digest, balance: ledger.balance, now: clock.iso }
+    return { answers: this.#record.digest('hex'), digest, balance: ledger.balance, now: clock.iso }
   }
 }
 

@@ -2,7 +2,7 @@
  * `npm run sweep`: plays random worlds, holds every law after every event, and plays each a second time; then a crowd of
  * worlds at once, and one world in many orders.
  *
- * The second time nobody checks, so equal digests say that equal seeds give equal worlds (I19), and that the check itself
+ * The second time runs without checks, so equal digests say that equal seeds give equal worlds (I19), and that the check itself
  * changes nothing.
  */
 import { fork } from 'node:child_process'

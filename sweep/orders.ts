@@ -3,7 +3,7 @@ import { createSimulator, type Simulator } from '../src/simulator/simulator.ts'
 import { type Ask, asking, batchInput, shuffled } from './asking.ts'
 
 const GPUS = ['L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB', 'H200-141GB'] as const
-/** An account that runs into no limit: whoever comes last is not refused. */
+/** An account without limits, so that the last request is not refused. */
 const account = { gpu_limits: Object.fromEntries(GPUS.map(gpu => [gpu, null])) }
 const ALONE = { min_instances: 1, max_instances: 1 }
 

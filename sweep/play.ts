@@ -53,7 +53,7 @@ export async function play(
   const broken = options.check ? findViolations(sim.world) : []
   if (broken.length > 0) {
     const [{ invariant: law, message }] = broken as [(typeof broken)[0]]
-    throw new Error(`Failed to keep law ${law}: ${message}. It was seen at the end only, counting everything anew.`)
+    throw new Error(`Failed to keep law ${law}: ${message}. Only the full count at the end found it.`)
   }
   return {
     digest: sim.digest,
@@ -63,7 +63,7 @@ export async function play(
   }
 }
 
-/** In pieces, so that what is only seen in passing is looked at now and then. Nobody sleeps, so nobody is waited for. */
+/** Moves in pieces, so that short-lived states are observed too. No client sleeps, so the moves need not wait. */
 function moveTo({ world }: Simulator, seconds: number, counter: Sometimes): void {
   const target = Math.round(seconds * 1_000_000)
   while (world.clock.now < target) {
@@ -136,7 +136,7 @@ export function chats(
   const lengths = { promptTokens: 500, answerTokens: tokens, longestAnswer: tokens }
   const spec = { model, prefix: 'chatcmpl-', token: 'token', hash: `${tokens}`, ...lengths }
   for (let client = 0; client < clients; client++) {
-    // What the door refuses with 402 is not asked here either.
+    // The service would refuse these requests with 402.
     if (world.ledger.suspensionReason !== undefined) return
     if (target === undefined || world.inferenceRequests.rejectionFor(model, 'token', target) !== undefined) return
     const call = world.inferenceRequests.submit(spec, target)

@@ -374,7 +374,7 @@ function trouble(draws: Draws, fleet: RandomFleet): Deed {
   return { do: 'heal' }
 }
 
-/** Somebody rents, stops, starts or gives something back. */
+/** Rents, stops, starts or deletes a hosted instance or container. */
 function rental(draws: Draws, types: readonly GpuType[]): Deed {
   const name = draws.pick(['bench', 'trial'])
   const gpu = draws.pick(types)
@@ -480,7 +480,7 @@ function leaningSteps(
     case 'zones':
       return [0.2, 0.6].flatMap(share => {
         const zone = draws.pick(fleet.zones)
-        // What was just told to stop drains while its zone goes down.
+        // A deployment that was just stopped drains while its zone goes down.
         const stops = names.map(
           (name): Step => ({
             at: part(share),

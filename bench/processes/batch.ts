@@ -1,4 +1,4 @@
-/** One batch of as many lines as the first argument says, told by message. */
+/** Runs one batch of as many lines as the first argument says and reports it by message. */
 import { createSimulator } from 'modelhost-sim'
 import type { BatchRun } from '../batch.ts'
 

@@ -1,4 +1,4 @@
-/** One life of a loaded fleet, ours or the naive one, told by message. Arguments: which, GPUs, deployments, days. */
+/** Runs a loaded fleet, ours or the naive one, and reports it by message. Arguments: which, GPUs, deployments, days. */
 
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { DAY } from '../../src/kernel/duration.ts'
@@ -17,7 +17,7 @@ const fleet = start(gpus!, deployments!)
 const cpu = process.cpuUsage()
 const began = performance.now()
 let events = 0
-// A day at a time, as somebody does who looks on: one advance may fire ten million events.
+// A day at a time, as an observer does: one advance may fire ten million events.
 for (let day = 1; day <= days!; day++) events += fleet.runTo(day * DAY) ?? 0
 const { user, system } = process.cpuUsage(cpu)
 

@@ -86,7 +86,7 @@ function streamed(url: string, options: object, body: string): Promise<string> {
 }
 
 /**
- * Keeps the process from ever sleeping, until it is told to rest. To wake a sleeping reader on another core costs the
+ * Keeps the process from ever sleeping, until the returned function is called. To wake a sleeping reader on another core costs the
  * writer 15 to 20 µs of CPU on a virtual machine, and only the slower server's load has time to sleep.
  */
 function restless(): () => void {

@@ -1,6 +1,6 @@
 /**
  * An unmodified client under fake timers: it waits for a deployment and a batch of two hours, and for a batch that
- * expires after a day. Through the door that the first argument names, as often as the second says; tells what it took as
+ * expires after a day. Uses the transport that the first argument names, as often as the second says. Prints the measured times as
  * JSON on stdout.
  */
 import { createHash } from 'node:crypto'
@@ -9,7 +9,7 @@ import { createSimulator, type Simulator } from 'modelhost-sim'
 import { pollingClient, type Waited } from '../../test/clock/polling-client.ts'
 import type { LockstepRun, Story } from '../lockstep.ts'
 
-const [door = 'fetch', times = '10'] = process.argv.slice(2)
+const [transport = 'fetch', times = '10'] = process.argv.slice(2)
 const BASE = 'https://api.bench.test'
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 // The client tells the day by it too; nothing of the wall may show.
@@ -22,10 +22,10 @@ const stories: Record<Story, { tokensPerSecond: number; hours: number; batches: 
 }
 
 const runs: Partial<Record<Story, LockstepRun>> = {}
-for (const story of Object.keys(stories) as Story[]) runs[story] = await told(story)
-process.stdout.write(`${JSON.stringify({ node: process.version, door, runs })}\n`)
+for (const story of Object.keys(stories) as Story[]) runs[story] = await runsOf(story)
+process.stdout.write(`${JSON.stringify({ node: process.version, transport, runs })}\n`)
 
-async function told(story: Story): Promise<LockstepRun> {
+async function runsOf(story: Story): Promise<LockstepRun> {
   // Not counted: what is compiled once, and the real request after which undici has its timer.
   const first = await live(story)
   const traces = new Set([first.trace])
@@ -57,8 +57,8 @@ async function live(story: Story) {
     profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: tokensPerSecond } },
   })
   const headers = { authorization: `Bearer ${sim.token}` }
-  const server = door === 'msw' ? await intercepting(sim) : undefined
-  const fetch: typeof globalThis.fetch = door === 'msw' ? (...args) => globalThis.fetch(...args) : sim.fetch
+  const server = transport === 'msw' ? await intercepting(sim) : undefined
+  const fetch: typeof globalThis.fetch = transport === 'msw' ? (...args) => globalThis.fetch(...args) : sim.fetch
   // With msw 3 on Node 24 undici's own timer would be born fake.
   await (await fetch(`${BASE}/deploy/list`, { headers })).text()
   const timers = install({ now: EPOCH, toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })

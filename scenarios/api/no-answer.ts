@@ -1,7 +1,7 @@
 import { scenario } from 'modelhost-sim/scenario'
 
 export default scenario(
-  'a stop is never answered, and nobody knows whether it was done',
+  'a stop is never answered, and the client cannot know whether it was done',
   {
     fixtures: 'two-nodes',
     seed: 80,

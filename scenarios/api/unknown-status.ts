@@ -3,7 +3,7 @@ import { scenario } from 'modelhost-sim/scenario'
 const FINAL = ['running', 'failed', 'stopped', 'deleted']
 
 export default scenario(
-  'a newer service answers with a status that nobody knows',
+  'a newer service answers with a status that the client does not know',
   {
     fixtures: 'two-nodes',
     seed: 77,

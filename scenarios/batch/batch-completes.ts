@@ -6,7 +6,7 @@ const line = (custom_id: string, ...questions: string[]) => {
   const messages = questions.map(content => ({ role: 'user', content }))
   return JSON.stringify({ custom_id, method: 'POST', url, body: { model, messages, max_tokens: 40 } })
 }
-const title = 'a batch completes, and its one bad line stands in the error file'
+const title = 'a batch completes, and its one bad line is in the error file'
 
 export default scenario(
   title,

@@ -12,14 +12,14 @@ const twice = (file: string) => {
 }
 
 export default scenario(
-  'one custom_id stands twice in a file, and the whole batch fails',
+  'one custom_id is twice in a file, and the whole batch fails',
   {
     fixtures: 'empty',
     seed: 31,
     with: { deployments: [{ model_name: model }] },
     tags: ['batches'],
     teaches:
-      'Some mistakes fail one line and some the whole file: a custom_id twice is one of the latter, told after create.',
+      'Some mistakes fail one line and some the whole file: a custom_id twice is one of the latter, reported after create.',
     client: 'Makes ids from its own keys, looks for doubles before the upload, and reads errors of a failed batch.',
   },
   async ({ api, clock, check, countOf }) => {

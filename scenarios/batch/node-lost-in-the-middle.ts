@@ -14,7 +14,7 @@ export default scenario(
     with: { deployments: [{ model_name: model }] },
     tags: ['batches', 'faults'],
     teaches:
-      'Lines in work on a lost instance are run again; what was finished is kept, and each stands in the output once.',
+      'Lines in work on a lost instance are run again; what was finished is kept, and each is in the output once.',
     client: 'Joins results by custom_id, never by their position or by how many there are so far.',
   },
   async ({ api, clock, cluster, check, countOf, always }) => {

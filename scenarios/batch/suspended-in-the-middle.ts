@@ -36,7 +36,7 @@ export default scenario(
 
     await cluster.account.resume()
     const [deployed] = await api.listDeployments()
-    check(deployed!, { status: 'stopped' }, 'nobody else starts it')
+    check(deployed!, { status: 'stopped' }, 'it stays stopped')
     await api.startDeployment(deployed!)
     await clock.until(async () => (await batch()).status === 'completed', { within: '1h' })
     check(await batch(), { request_counts: { total: 60, completed: 60, failed: 0 } })

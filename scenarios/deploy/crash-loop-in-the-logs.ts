@@ -31,7 +31,7 @@ export default scenario(
     const right = await api.createLlmDeployment({ ...wanted, extra_args: ['--max-model-len', '4096'] })
     await clock.until(async () => (await api.getDeployment(right)).status === 'running', { within: '30m' })
     await countOf('instance.crashed', 1)
-    const told = (await api.queryLogs({ deploy_id: right.deploy_id, limit: 1 })).entries
-    check(told[0]![1], 'INFO status running')
+    const lines = (await api.queryLogs({ deploy_id: right.deploy_id, limit: 1 })).entries
+    check(lines[0]![1], 'INFO status running')
   },
 )

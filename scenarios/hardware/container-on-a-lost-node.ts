@@ -14,7 +14,7 @@ export default scenario(
     tags: ['containers', 'hosted', 'hardware'],
     teaches: 'A container ends with its node: it has failed, is not billed any more, and is not restarted.',
     client:
-      'Watches the state of what it rents, keeps what it must not lose elsewhere, and rents anew after a failure.',
+      'Watches the state of what it rents, keeps what it must not lose elsewhere, and rents again after a failure.',
   },
   async ({ api, clock, cluster, ledger, check, expectRefusal }) => {
     cluster.limit.set('H100-80GB', 8)

@@ -48,6 +48,6 @@ export default scenario(
     check(clock.elapsed < 3_600_000_000, true, 'within the hour')
     await cluster.zone('east-a').up()
     await clock.advance('1h')
-    await countOf('instance.placed', 4, 'nobody moves back')
+    await countOf('instance.placed', 4, 'no instance moves back')
   },
 )

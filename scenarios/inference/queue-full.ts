@@ -4,7 +4,7 @@ const model = 'acme/chat'
 const [PLACES, QUEUE] = [4, 8]
 
 export default scenario(
-  'the queue of a deployment is full, and whoever comes again as told gets an answer',
+  'the queue of a deployment is full, and a client that follows Retry-After gets an answer',
   {
     fixtures: 'two-nodes',
     seed: 116,
@@ -46,14 +46,14 @@ export default scenario(
       signal: impatient.signal,
     }).catch((error: Error) => error.message)
     const late = [taken, taken + 1].map(patiently)
-    const told = clock
+    const answer = clock
       .sleep('1ms')
       .then(() => expectRefusal(api.createChatCompletion(ask(-2)), 429, /wait for acme\/chat already/))
-    at('2ms', () => impatient.abort(new Error('enough')), 'somebody in the queue gives up')
+    at('2ms', () => impatient.abort(new Error('enough')), 'a client in the queue gives up')
     const next = clock.sleep('3ms').then(() => patiently(taken + 2))
     await clock.advance('5m')
 
-    check((await told).headers.get('retry-after'), '1')
+    check((await answer).headers.get('retry-after'), '1')
     check(await last, 'enough')
     await countOf('inference.left', 1)
     await Promise.all([...others, ...late, next])

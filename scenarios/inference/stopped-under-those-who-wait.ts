@@ -11,7 +11,7 @@ export default scenario(
     with: { deployments: [{ model_name: model, settings: { min_instances: 0, max_instances: 1 } }] },
     tags: ['inference', 'deployments'],
     teaches:
-      'Who waits for an instance is told 503 in the moment in which none will come any more, not after a timeout.',
+      'A request that waits for an instance is answered 503 as soon as no instance will come, not after a timeout.',
     client: 'Takes a 503 that says stopped for final, and asks the owner of the deployment instead of asking again.',
   },
   async ({ api, clock, at, check, expectRefusal, countOf }) => {

@@ -5,7 +5,7 @@ const LIMIT = 200
 const PAGES = 210
 
 export default scenario(
-  '210 chats are sent at once, and those over the limit of 200 in flight are told to come again',
+  '210 chats are sent at once, and those over the limit of 200 in flight are asked to come again',
   {
     fixtures: 'two-nodes',
     seed: 115,
@@ -36,7 +36,7 @@ export default scenario(
     }
     const began = clock.elapsed
     const all = Array.from({ length: PAGES }, (_, page) => patiently(page))
-    // Somebody else is not held to what this token has in flight.
+    // The limit of this token does not apply to another token.
     const elsewhere = ask(api.as(other.token), PAGES)
     await clock.advance('1m')
     const answers = await Promise.all(all)

@@ -18,7 +18,7 @@ export default scenario(
     await clock.advance('2h')
     check(await ledger.cost(deploy_id), 2 * 220 * cents)
     await cluster.price.set('H100-80GB', 440)
-    check(await ledger.cost(deploy_id), 2 * 220 * cents, 'nothing is charged anew')
+    check(await ledger.cost(deploy_id), 2 * 220 * cents, 'nothing is charged again')
     await clock.advance('2h')
     check(await ledger.cost(deploy_id), (2 * 220 + 2 * 440) * cents)
     const from = Math.floor(Date.parse('2026-01-01T00:00:00Z') / 1000)

@@ -11,8 +11,7 @@ export default scenario(
     epoch: '2026-01-02T12:00:00Z',
     with: { account: funded, deployments: [{ model_name: 'acme/chat' }] },
     tags: ['money', 'topup'],
-    teaches:
-      'A declined top-up is tried every hour and told nowhere but in the checklist; hours later everything stops.',
+    teaches: 'A declined top-up is tried every hour and shown only in the checklist; hours later everything stops.',
     client: 'Looks at topup_failed every hour and alarms at once, while there are still funds.',
   },
   async ({ api, clock, cluster, check, every, countOf }) => {
@@ -35,7 +34,7 @@ export default scenario(
     check(
       Date.parse(first!) - Date.parse('2026-01-02T12:00:00Z') - failedAt / 1000 <= 3_600_000,
       true,
-      'told within the hour',
+      'noticed within the hour',
     )
     check(await api.getPaymentChecklist(), { suspended: true, suspend_reason: 'balance', topup_failed: true })
 

@@ -23,7 +23,7 @@ export default scenario(
     check(await deployment(), { status: 'running', instances: { running: 1, pending: 0 } }, 'nothing is asked for')
     await cluster.node('h100-0').repair()
     await clock.advance('1h')
-    await countOf('instance.placed', 0, 'room again, and nobody who takes it')
+    await countOf('instance.placed', 0, 'there is room again, and no instance takes it')
 
     await cluster.autoscaler.free()
     await clock.until(async () => (await deployment()).instances?.running === 2, { within: '30m' })

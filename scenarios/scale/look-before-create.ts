@@ -28,7 +28,7 @@ export default scenario(
     check(model_name, 'acme/aurora-70b-instruct')
     const waits = await api.createLlmDeployment({ model_name, base_model, gpu: 'A100-80GB', num_gpus: 2 })
     const other = (await api.suggestDeploymentName({ model_name: base_model })).model_name
-    check(other, 'acme/aurora-70b-instruct-2', 'a name is free until somebody takes it')
+    check(other, 'acme/aurora-70b-instruct-2', 'a name is free until another deployment takes it')
     const comes = await api.createLlmDeployment({ model_name: other, base_model, gpu: 'H200-141GB' })
     await clock.until(async () => (await api.getDeployment(comes)).status === 'running', { within: '1h' })
     check(await api.getDeployment(waits), { status: 'initializing', instances: { pending: 1 } })

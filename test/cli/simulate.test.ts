@@ -45,7 +45,7 @@ async function simulated(args: Partial<SimulateArguments>, stopsAfter?: number) 
   return { code, ...written }
 }
 
-test('the same seed gives the same bytes, another one others; what is told is what the world holds', async () => {
+test('simulate prints the same bytes for the same seed, others for another seed, and the state of the world', async () => {
   const [one, again, other] = [await simulated({}), await simulated({}), await simulated({ seed: '2' })]
   expect(again.out).toBe(one.out)
   expect(other.out).not.toBe(one.out)
@@ -93,7 +93,7 @@ test('a series is a row a step and deployment, whose costs are the rent; there w
 test('the report is printed and no draft is left when the disk is full', async () => {
   const path = folder()
   const series = join(path, 'day.csv')
-  // Whoever writes to it gets the error of a full disk.
+  // A write to it fails with the error of a full disk.
   symlinkSync('/dev/full', `${series}.${process.pid}.tmp`)
   let out = ''
   const io = {
@@ -129,14 +129,14 @@ test.each([
       '\r[####################..........] 40m of 1h, about 2 s left\u001b[K' +
       '\r[######################........] 45m of 1h, about 3 s left\u001b[K\r\u001b[K',
   ],
-])('progress is told after two seconds: on a terminal %s', (isTerminal, expected) => {
+])('simulate prints progress after two seconds when stderr is a terminal: %s', (isTerminal, expected) => {
   wall.now = 0
   onTestFinished(() => {
     wall.now = undefined
   })
-  let told = ''
+  let printed = ''
   const error = (text: string) => {
-    told += text
+    printed += text
   }
   const progress = new Progress(HOUR, { error, isTerminal })
   for (const [at, done] of [
@@ -150,7 +150,7 @@ test.each([
     progress.update(done)
   }
   progress.end()
-  expect(told).toBe(expected)
+  expect(printed).toBe(expected)
 })
 
 test('a signal ends it early: the report so far, and the code of the signal', async () => {
@@ -169,7 +169,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '36600d'], "Failed to read --for '36600d': longer than 100 years."],
   [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
-  [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? Packs are none,"],
+  [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? "],
   [['--for', '1h', '--acceleration', '10'], '--acceleration needs weather.'],
   [
     ['--for', '1h', '--seed', ''],

@@ -52,10 +52,10 @@ afterEach(() => void vi.restoreAllMocks())
 
 test('conform finds each planted difference and nothing else', async () => {
   const { findings, operations, served } = await conform(parse(readFileSync(PROVIDER, 'utf8')), { names })
-  const told = findings.map(({ severity, kind, operation, place, says, ours }) =>
+  const seen = findings.map(({ severity, kind, operation, place, says, ours }) =>
     [`${severity} ${kind}`, `${operation}: ${place}`, `${says} | ${ours}`].join(' · '),
   )
-  expect(told.sort()).toEqual(
+  expect(seen.sort()).toEqual(
     [
       'break path · GET /v1/quotas: the path · it is served | unknown path',
       'warning parameter · GET /v1/voices: query language · it may be sent | it is ignored',
@@ -171,7 +171,7 @@ describe('streams of events', () => {
       },
     },
   })
-  const told = async (media: object) =>
+  const findingsOf = async (media: object) =>
     (await conform(streaming(media))).findings
       .filter(({ severity, kind }) => severity === 'break' && kind !== 'field')
       .map(({ kind, place, says, ours, pointer }) => [kind, place, says, ours, pointer.split('/').slice(-3).join('/')])
@@ -191,8 +191,8 @@ describe('streams of events', () => {
       { itemSchema: event(schema) },
       { itemSchema: { oneOf: [{ ...event({}), required: ['event'], properties: { event: {} } }, event(schema)] } },
     ]
-    for (const media of forms(right)) expect([media, await told(media)]).toEqual([media, []])
-    for (const media of forms(wrong)) expect([media, await told(media)]).toEqual([media, [whole]])
+    for (const media of forms(right)) expect([media, await findingsOf(media)]).toEqual([media, []])
+    for (const media of forms(wrong)) expect([media, await findingsOf(media)]).toEqual([media, [whole]])
     const named = { ...event(right), required: ['data', 'event'] }
     expect((await conform(streaming({ itemSchema: named }))).findings).toMatchObject([
       { severity: 'break', kind: 'field', place: 'answer 200, each event, event', says: 'it is required' },
@@ -200,7 +200,7 @@ describe('streams of events', () => {
   })
 
   test('a schema of the text as a whole declares nothing of its events', async () => {
-    expect(await told({ schema: { type: 'string' } })).toEqual([])
+    expect(await findingsOf({ schema: { type: 'string' } })).toEqual([])
   })
 
   test('are parsed with fields, comments, several lines of data and any line ends', () => {

@@ -239,7 +239,7 @@ describe('until', () => {
     expect(await (await world.ask(`/deploy/${id}`)).json()).toMatchObject({ status: 'running' })
   })
 
-  test('the time is over: that is an answer, and time stands at its end', async () => {
+  test('answers 200 with reached: false and leaves the clock at the end when the time runs out', async () => {
     const world = await running({ fixtures: 'empty' })
     const id = await deployed(world)
     const { status, body } = await world.command('/_sim/clock/until', {

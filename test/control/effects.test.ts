@@ -24,7 +24,7 @@ interface Bad extends Command {
   /** What the answer has to say. */
   readonly says: string | RegExp
 }
-interface Told {
+interface CommandCase {
   readonly good: readonly Command[]
   readonly bad: readonly Bad[]
 }
@@ -51,7 +51,7 @@ const set = (body: unknown, status: number, says: string | RegExp): Bad => ({
 const SNAPSHOT = createSimulator({ fixtures: 'empty' }).snapshot()
 
 /** By operation. What takes no input has no bad one. */
-const COMMANDS: Readonly<Record<string, Told>> = {
+const COMMANDS: Readonly<Record<string, CommandCase>> = {
   getRoot: { good: [{ path: '/' }], bad: [] },
   getHealth: { good: [{ path: '/_sim/health' }, { path: '/_sim/health/' }], bad: [] },
   getOverview: { good: [{ path: '/_sim' }, { path: '/_sim/' }], bad: [] },
@@ -88,7 +88,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
       { path: '/_sim/clock/pause', body: { owner: 'debugger' } },
       { path: '/_sim/clock/resume', body: { owner: 'debugger' } },
     ],
-    bad: [{ path: '/_sim/clock/resume', body: { owner: 'nobody' }, status: 400, says: "'nobody' does not hold it" }],
+    bad: [{ path: '/_sim/clock/resume', body: { owner: 'unknown' }, status: 400, says: "'unknown' does not hold it" }],
   },
   advanceClock: {
     good: [
@@ -275,7 +275,7 @@ const COMMANDS: Readonly<Record<string, Told>> = {
   },
   stopScenario: {
     good: [{ path: '/_sim/scenarios/hub-outage' }],
-    bad: [{ path: '/_sim/scenarios/of-nobody', status: 404, says: 'GET /_sim/scenarios lists them' }],
+    bad: [{ path: '/_sim/scenarios/of-unknown', status: 404, says: 'GET /_sim/scenarios lists them' }],
   },
   clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
   getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
@@ -371,7 +371,7 @@ const worldOf = ({ sim }: Running) => ({
 })
 
 describe('every command', () => {
-  test('is told of here', () => {
+  test('has its cases in this table', () => {
     expect(Object.keys(COMMANDS).sort()).toEqual(Object.keys(controlOperations).sort())
   })
 
@@ -503,7 +503,7 @@ describe('the journal', () => {
       const shown = secrets.filter(secret => secret !== 'hub_canary_token' && text.includes(secret))
       expect([endpoint.path, shown]).toEqual([endpoint.path, []])
     }
-    // A path holds what the caller wrote; what the deployment was given is told nowhere.
+    // A path holds what the caller wrote; no event holds the token that the deployment was given.
     const { entries } = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body
     const events = entries.filter(({ kind }: { kind: string }) => kind !== 'request')
     expect(JSON.stringify(events)).not.toContain('hub_canary_token')

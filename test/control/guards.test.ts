@@ -21,7 +21,7 @@ async function expectNoEffect(world: Running, act: () => Promise<number>, status
   expect(stateOf(world)).toEqual(before)
 }
 
-describe('a host that is none of the server', () => {
+describe('a host name that is not of the server', () => {
   test.each([
     'evil.example',
     'evil.example:4010',

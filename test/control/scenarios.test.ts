@@ -94,7 +94,7 @@ test('stopped, it does nothing more; what it did stays', async () => {
   expect((await start()).body).toMatchObject({ state: 'playing', done: 0 })
 })
 
-test('what is repeated for ever goes on until it is stopped, and a command without a target is told of', async () => {
+test('a repeated step goes on until its scenario is stopped, and a command without a target is listed under problems', async () => {
   const crash = 'verb: deployment.crash, target: ZULBVvLkUPftB8Mo'
   const files = {
     'again.yaml': 'title: again\nsteps:\n  - every: { 1h: [{ fault: { verb: hub.down } }] }\n',
@@ -122,7 +122,7 @@ test.each([
     "5:5: not played: it refers to a value saved by the scenario's own client",
   ],
   [
-    'a moment that nobody knows',
+    'a time that is unknown in advance',
     '- until: { get: { balance: }, where: 1 }\n  - at: { 5m: [{ fault: { verb: hub.down } }] }',
     "its time depends on the 'until' at 3:5",
   ],
@@ -132,11 +132,11 @@ test.each([
     "needs 'times', at most 100",
   ],
   [
-    'a node that there is not',
+    'an unknown node',
     '- at: { 5m: [{ fault: { verb: node.crash, target: h100-9 } }] }',
     'the fleet has none of that name',
   ],
-  ['a moment that is none', '- at: { soon: [{ fault: { verb: hub.down } }] }', "3:11: invalid time 'soon'."],
+  ['an invalid time', '- at: { soon: [{ fault: { verb: hub.down } }] }', "3:11: invalid time 'soon'."],
   [
     'a mistake in the file',
     '- at: { 5m: [{ fault: { verb: hub.dwon } }] }',

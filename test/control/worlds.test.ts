@@ -231,10 +231,10 @@ describe('routing words', () => {
     const refused = await ask(server, '/deploy/list', 'sim_two_nodes_token')
     expect(refused).toMatchObject({ status: 401, hint: 'use base_url', body: { detail: expect.any(String) } })
     expect((await ask(server, '/_sim/clock/advance', 'sim_two_nodes_token', { json: { by: '1h' } })).status).toBe(404)
-    expect((await ask(server, '/deploy/list', 'nobody')).hint).toBeNull()
+    expect((await ask(server, '/deploy/list', 'unknown')).hint).toBeNull()
   })
 
-  test('an alias stands for the first token and ends with it', async () => {
+  test('an alias works as the first token and ends with it', async () => {
     const server = await running({ fixtures: 'default' })
     const made = await world(server, { token: 'worker-3' })
     expect(made.token).toBe('worker-3')
@@ -251,7 +251,7 @@ describe('routing words', () => {
 })
 
 describe('unknown tokens', () => {
-  test('are refused unless the server was told to fork', async () => {
+  test('are refused when the server does not fork', async () => {
     const server = await running()
     await world(server)
     expect(await ask(server, '/deploy/list', 'worker-1')).toMatchObject({ status: 401, hint: null })
@@ -281,7 +281,7 @@ describe('unknown tokens', () => {
     expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(1)
   })
 
-  test('over the cap are told so', async () => {
+  test('are answered 429 with a remedy when the server holds its maximum of worlds', async () => {
     const server = await running({}, { unknownTokens: 'fork', maxWorlds: 1 })
     expect((await ask(server, '/deploy/list', 'one')).status).toBe(200)
     for (const path of ['/deploy/list', '/_sim/clock']) {
@@ -326,7 +326,7 @@ describe('coming and going', () => {
     expect((await world(server)).world).toBe('w2')
   })
 
-  test('a world that nobody uses for an hour goes, and the default one stays', async () => {
+  test('a world is deleted after an hour without requests, and the default world stays', async () => {
     wall.now = 1_000_000
     try {
       const server = await running()
@@ -346,7 +346,7 @@ describe('coming and going', () => {
     }
   })
 
-  test('one that nobody used makes room for another, and one that is being asked is used', async () => {
+  test('an unused world makes room for another, and a world with a request in flight does not', async () => {
     wall.now = 1_000_000
     try {
       const server = await running({ fixtures: 'empty' }, { maxWorlds: 1 })
@@ -382,7 +382,7 @@ describe('coming and going', () => {
       await ask(server, '/_sim/clock/advance', 'worker-1', { json: { by: '2h' } })
       const { digest } = (await ask(server, '/_sim/snapshots', 'worker-1', { json: { name: 'mine' } })).body
       wall.now += 50 * 60_000
-      // Whoever takes something from a world uses it, and what it became.
+      // To fork a world or to export its snapshot counts as use of it.
       const made = await world(server, { from: idle.world, snapshot: 'mine' })
       const bytes = await (await fetch(`${idle.base_url}/_sim/snapshots/mine/export`)).arrayBuffer()
       wall.now += 59 * 60_000
@@ -456,20 +456,20 @@ describe('what makes no world', () => {
       'paths are unsupported over HTTP',
     ],
     'a profile by its path': [{ profile: '/etc/passwd' }, 400, 'paths are unsupported over HTTP'],
-    'a fixture that is none': [{ fixtures: { account: 7 } }, 400, 'account'],
+    'an invalid fixture': [{ fixtures: { account: 7 } }, 400, 'account'],
     'records that cannot be': [{ with: { deployments: [{ model_name: 'x', gpu: 'T4' }] } }, 400, 'with.deployments'],
     'an unknown profile': [{ profile: 'quik' }, 400, "Did you mean 'quick'?"],
     'an unknown clock': [{ clock: 'manuel' }, 400, "Did you mean 'manual'?"],
     'a clock to follow': [{ clock: { mode: 'follow' } }, 400, 'a server has no clock to follow'],
     'a clock to follow, by its name': [{ from: 'default', clock: 'follow' }, 400, 'a server has no clock to follow'],
-    'a speed that is none': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'invalid speed -1'],
+    'an invalid speed': [{ clock: { mode: 'scaled', speed: -1 } }, 400, 'invalid speed -1'],
     'an epoch without offset': [{ epoch: '2026-01-01' }, 400, 'no time with an offset'],
     names: [{ names: { fields: { hub: 'gpu' } } }, 400, "'gpu' is a field beside it in createLlmDeployment"],
     'an unknown field': [{ fixture: 'empty' }, 422, "Did you mean 'fixtures'?"],
     'a token with spaces': [{ token: 'a b' }, 422, 'token'],
     'no origin': [{ from: 'w9' }, 404, "unknown world 'w9'"],
     'a fork with a seed': [{ from: 'default', seed: 2 }, 400, 'a fork has the seed of its origin'],
-    'a seed that is none': [{ seed: true }, 422, 'seed'],
+    'an invalid seed': [{ seed: true }, 422, 'seed'],
   }
 
   test.each(Object.entries(bad))('%s is refused, and there is no world more', async (_, [body, status, says]) => {
@@ -483,13 +483,13 @@ describe('what makes no world', () => {
 test('guards: a page of another origin makes, changes and deletes no world; beyond loopback a token is asked for', async () => {
   const server = await running({ fixtures: 'empty' }, { hostname: '0.0.0.0', controlToken: 'secret' })
   const control = { 'x-sim-control-token': 'secret' }
-  const stranger = { ...control, origin: 'https://evil.example' }
-  expect((await ask(server, '/_sim/worlds', undefined, { json: {}, headers: stranger })).status).toBe(403)
+  const foreign = { ...control, origin: 'https://evil.example' }
+  expect((await ask(server, '/_sim/worlds', undefined, { json: {}, headers: foreign })).status).toBe(403)
   expect((await ask(server, '/_sim/worlds', undefined, { json: {} })).status).toBe(401)
   const made = (await ask(server, '/_sim/worlds', 'secret', { json: {} })).body as Made
   expect((await ask(server, `${made.base_url}/_sim/reset`, undefined, { method: 'POST' })).status).toBe(401)
   expect(
-    (await ask(server, `${made.base_url}/_sim/reset`, undefined, { method: 'POST', headers: stranger })).status,
+    (await ask(server, `${made.base_url}/_sim/reset`, undefined, { method: 'POST', headers: foreign })).status,
   ).toBe(403)
   expect((await ask(server, '/_sim/worlds/w1', undefined, { method: 'DELETE' })).status).toBe(401)
   // The API of a world asks for its own tokens and for nothing else.

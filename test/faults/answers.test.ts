@@ -1,9 +1,9 @@
-/** Faults of the wire on answers of models, whole and streamed, at three doors: no stream is waited for before it goes on. */
+/** Faults of the wire on answers of models, whole and streamed, at three transports: no stream is waited for before it goes on. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../src/faults/rules.ts'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { DOORS, type Door, openDoors } from '../transports/transports.ts'
+import { openTransports, TRANSPORTS, type Transport } from '../transports/transports.ts'
 
 const MESSAGES = [{ role: 'user', content: 'Tell me about rivers.' }]
 
@@ -12,11 +12,11 @@ const sim = createSimulator({
   ...{ fixtures: 'two-nodes', seed: 1, check: true, inferencePace: 'clock' },
   with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4 }] },
 })
-const at = openDoors(sim, { base: 'http://answers.example.test' })
+const at = openTransports(sim, { base: 'http://answers.example.test' })
 beforeEach(() => sim.reset())
 
-function ask(door: Door, stream: boolean, signal?: AbortSignal): Promise<Response> {
-  const { fetch, url } = at(door)
+function ask(transport: Transport, stream: boolean, signal?: AbortSignal): Promise<Response> {
+  const { fetch, url } = at(transport)
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${sim.token}` },
@@ -89,7 +89,7 @@ interface Row {
 
 const NONE = [[], []] as const
 const SERVED = [['served'], ['served']] as const
-/** Nobody hears a stream in whose place something else is answered. */
+/** A stream is not read when the fault answers something else in its place. */
 const UNHEARD = [['served'], ['left']] as const
 const ROWS: Row[] = [
   { fault: { kind: 'status', status: 503 }, sees: { status: 503 }, fates: NONE },
@@ -137,16 +137,16 @@ const ROWS: Row[] = [
   },
 ]
 
-describe.each(DOORS)('%s', door => {
+describe.each(TRANSPORTS)('%s', transport => {
   test.each(ROWS)('$fault', async ({ fault, sees, streamed, isSaid, fates: [whole, left] }) => {
     const truth = said((await inTime(outcomeOf(ask('sim.fetch', false)))).text)
     for (const stream of [false, true]) {
       const before = fates().length
       const { remove } = sim.faults.add({ on: 'createChatCompletion', fault })
-      const outcome = await inTime(outcomeOf(ask(door, stream)))
+      const outcome = await inTime(outcomeOf(ask(transport, stream)))
       remove()
       // All that MSW can say of a connection that breaks.
-      const lost = door === 'MSW' && outcome.status === undefined ? { broke: 'Failed to fetch' } : {}
+      const lost = transport === 'MSW' && outcome.status === undefined ? { broke: 'Failed to fetch' } : {}
       expect(outcome).toMatchObject({ ...sees, ...(stream && streamed), ...lost })
       if (isSaid) expect(said(outcome.text)).toBe(truth)
       await sim.clock.advance('1m')
@@ -162,7 +162,7 @@ describe.each(DOORS)('%s', door => {
   ])('%j: what comes does not wait for the end of the stream', async (fault, sees) => {
     sim.faults.add({ on: 'createChatCompletion', fault })
     const outcome: Outcome = { text: '' }
-    const done = outcomeOf(ask(door, true), outcome)
+    const done = outcomeOf(ask(transport, true), outcome)
     await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(1)
     await sim.clock.advance('400ms')
     await expect.poll(() => outcome.text, { interval: 1 }).not.toBe('')
@@ -178,7 +178,7 @@ describe.each(DOORS)('%s', door => {
       fault: kind === 'hang' ? { kind, effect: 'none' } : { kind, bytesPerSecond: 100 },
     })
     const controller = new AbortController()
-    const asked = outcomeOf(ask(door, true, controller.signal))
+    const asked = outcomeOf(ask(transport, true, controller.signal))
     await expect.poll(() => sim.faults.list()[0]!.hits, { interval: 1 }).toBe(1)
     if (kind === 'slowBody') await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(1)
     await sim.clock.advance('200ms')

@@ -9,10 +9,10 @@ import type { Fault } from '../../src/faults/rules.ts'
 import { operations } from '../../src/service/index.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { serve } from '../../src/transports/http/server.ts'
-import { type Door, openDoors } from '../transports/transports.ts'
+import { openTransports, type Transport } from '../transports/transports.ts'
 
 const sim = createSimulator({ seed: 1 })
-const at = openDoors(sim, { base: 'http://clients.example.test', latency: 'real' })
+const at = openTransports(sim, { base: 'http://clients.example.test', latency: 'real' })
 beforeEach(() => sim.reset())
 
 interface Ask {
@@ -30,32 +30,36 @@ interface Head {
 
 type Send = (ask: Ask, signal?: AbortSignal) => Promise<Head>
 
-function throughFetch(door: Door, behind = () => at(door).url): Send {
+function throughFetch(transport: Transport, behind = () => at(transport).url): Send {
   return async ({ path, ...init }, signal) => {
-    const { fetch } = at(door)
+    const { fetch } = at(transport)
     const headers = { authorization: `Bearer ${sim.token}` }
     const answer = await fetch(`${behind()}${path}`, { ...init, headers, signal: signal ?? null })
     return { status: answer.status, header: name => answer.headers.get(name), text: () => answer.text() }
   }
 }
 
-function throughHttp(request: () => typeof unwatchedRequest, door: Door): Send {
+function throughHttp(request: () => typeof unwatchedRequest, transport: Transport): Send {
   return ({ method = 'GET', path, body }, signal) =>
     new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${sim.token}` }
-      const outgoing = request()(`${at(door).url}${path}`, { method, headers, ...(signal && { signal }) }, incoming => {
-        const text = new Promise<string>((resolve, reject) => {
-          const parts: Buffer[] = []
-          incoming.on('data', (part: Buffer) => parts.push(part))
-          incoming.on('end', () => resolve(Buffer.concat(parts).toString()))
-          incoming.on('error', reject)
-        })
-        // Whoever never asks for the text must not be told that it broke.
-        text.catch(() => {})
-        const { statusCode = 0 } = incoming
-        const header = (name: string) => [incoming.headers[name]].flat().join() || null
-        resolve({ status: statusCode, header, text: () => text })
-      })
+      const outgoing = request()(
+        `${at(transport).url}${path}`,
+        { method, headers, ...(signal && { signal }) },
+        incoming => {
+          const text = new Promise<string>((resolve, reject) => {
+            const parts: Buffer[] = []
+            incoming.on('data', (part: Buffer) => parts.push(part))
+            incoming.on('end', () => resolve(Buffer.concat(parts).toString()))
+            incoming.on('error', reject)
+          })
+          // A client that never reads the text must not see its rejection.
+          text.catch(() => {})
+          const { statusCode = 0 } = incoming
+          const header = (name: string) => [incoming.headers[name]].flat().join() || null
+          resolve({ status: statusCode, header, text: () => text })
+        },
+      )
       outgoing.on('error', reject)
       outgoing.end(body)
     })
@@ -74,7 +78,7 @@ const NAMES = Object.keys(CLIENTS) as ClientName[]
 
 type Outcome = Readonly<Record<string, unknown>>
 
-/** What a client makes of an answer, or of none. */
+/** Returns what a client sees of an answer, or of a request without an answer. */
 async function outcomeOf(asked: Promise<Head>): Promise<Outcome> {
   let head: Head
   try {
@@ -83,10 +87,10 @@ async function outcomeOf(asked: Promise<Head>): Promise<Outcome> {
     return { threw: nameOf(error) }
   }
   const { status, header } = head
-  const told = { status, type: header('content-type'), retryAfter: header('retry-after') }
+  const seen = { status, type: header('content-type'), retryAfter: header('retry-after') }
   return head.text().then(
-    text => ({ ...told, text }),
-    error => ({ ...told, broke: nameOf(error) }),
+    text => ({ ...seen, text }),
+    error => ({ ...seen, broke: nameOf(error) }),
   )
 }
 
@@ -307,7 +311,7 @@ describe.each([...LEGAL.map(one => ({ ...one, isLegal: true })), ...ILLEGAL.map(
   },
 )
 
-/** Where two values differ and what stands there in the second, each place once; `[]` is any entry of a list. */
+/** Returns the paths at which two values differ, each with the second value, each path once. `[]` is any entry of a list. */
 function differences(one: unknown, other: unknown, place = ''): string[] {
   if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null) {
     return one === other ? [] : [`${place}: ${JSON.stringify(other)}`]

@@ -4,16 +4,16 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { FaultRule } from '../../src/faults/rules.ts'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { DOORS, type Door, openDoors } from '../transports/transports.ts'
+import { openTransports, TRANSPORTS, type Transport } from '../transports/transports.ts'
 
 const ID = 'batch_4bszUZ9REqRnzm2DdbW5wBgB'
 
 const sim = createSimulator({ seed: 1 })
-const at = openDoors(sim, { base: 'https://openai.example.test', latency: 'real' })
+const at = openTransports(sim, { base: 'https://openai.example.test', latency: 'real' })
 beforeEach(() => sim.reset())
 
-function clientAt(door: Door, options: ClientOptions = {}): OpenAI {
-  const { fetch, url } = at(door)
+function clientAt(transport: Transport, options: ClientOptions = {}): OpenAI {
+  const { fetch, url } = at(transport)
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch, maxRetries: 0, ...options })
 }
 
@@ -65,28 +65,28 @@ const ONCE: [FaultRule['fault'], unknown][] = [
   ],
 ]
 
-describe.each(DOORS)('at %s', door => {
+describe.each(TRANSPORTS)('at %s', transport => {
   test.each(ONCE)('%j', async (fault, seen) => {
     sim.faults.add({ on: 'getBatch', fault })
-    expect(await outcomeOf(clientAt(door).batches.retrieve(ID))).toEqual(seen)
+    expect(await outcomeOf(clientAt(transport).batches.retrieve(ID))).toEqual(seen)
   })
 
   test('it gives up on an answer that does not come', async () => {
     sim.faults.add({ on: 'getBatch', fault: { kind: 'hang' } })
-    const client = clientAt(door, { timeout: 50 })
+    const client = clientAt(transport, { timeout: 50 })
     expect(await outcomeOf(client.batches.retrieve(ID))).toEqual({ threw: 'APIConnectionTimeoutError' })
   })
 
   test('a late answer is an answer', async () => {
     const rule = sim.faults.add({ on: 'getBatch', fault: { kind: 'latency', delay: '20ms' } })
-    const asked = clientAt(door).batches.retrieve(ID)
+    const asked = clientAt(transport).batches.retrieve(ID)
     await expect.poll(() => rule.hits, { interval: 1 }).toBe(1)
-    if (door !== 'server') await sim.clock.advance('20ms')
+    if (transport !== 'server') await sim.clock.advance('20ms')
     expect((await asked).id).toBe(ID)
   })
 
   test('a batch that is sent twice is there twice', async () => {
-    const client = clientAt(door)
+    const client = clientAt(transport)
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm', messages: [] } }
     const file = new File([JSON.stringify(line)], 'in.jsonl')
     sim.faults.add({ on: 'listFiles', times: 1, fault: { kind: 'stale', lag: '1h' } })
@@ -100,11 +100,11 @@ describe.each(DOORS)('at %s', door => {
   })
 })
 
-test('it retries what is worth it, at every door', async () => {
+test('the openai client retries every failure that can be retried at every transport', async () => {
   const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-  const asked = DOORS.map(async door => {
-    // What each of them meets is told apart by its token.
-    const { token } = await api.createApiToken({ name: door })
+  const asked = TRANSPORTS.map(async transport => {
+    // Each transport has a token of its own, so that its rules apply to it alone.
+    const { token } = await api.createApiToken({ name: transport })
     const rules: FaultRule[] = [
       { on: 'getBatch', token, nth: 1, fault: { kind: 'status', status: 503 } },
       { on: 'getBatch', token, nth: 2, fault: { kind: 'rateLimit', retryAfter: 0 } },
@@ -112,9 +112,9 @@ test('it retries what is worth it, at every door', async () => {
       { on: 'listFiles', token, nth: 2, fault: { kind: 'rateLimit', retryAfter: 0 } },
     ]
     const added = rules.map(rule => sim.faults.add(rule))
-    const client = clientAt(door, { apiKey: token, maxRetries: 2 })
+    const client = clientAt(transport, { apiKey: token, maxRetries: 2 })
     const [batch, files] = await Promise.all([client.batches.retrieve(ID), client.files.list()])
     return [batch.id, files.data.length > 0, ...added.map(({ hits }) => hits)]
   })
-  expect(await Promise.all(asked)).toEqual(DOORS.map(() => [ID, true, 1, 1, 1, 1]))
+  expect(await Promise.all(asked)).toEqual(TRANSPORTS.map(() => [ID, true, 1, 1, 1, 1]))
 })

@@ -192,13 +192,13 @@ describe('rules are entities', () => {
     await calm.ask('/deploy/llm', { body: CHAT })
     same()
     fault.remove()
-    const told = sim.journal.entries().filter(({ kind }) => kind.startsWith('fault.'))
-    expect(told.map(({ kind, subject, fields }) => [kind, subject, fields])).toEqual([
+    const entries = sim.journal.entries().filter(({ kind }) => kind.startsWith('fault.'))
+    expect(entries.map(({ kind, subject, fields }) => [kind, subject, fields])).toEqual([
       ['fault.added', 'fault-1', { fault: 'reset', on: 'createLlmDeployment' }],
       ['fault.hit', 'fault-1', { fault: 'reset', operation: 'createLlmDeployment' }],
       ['fault.removed', 'fault-1', undefined],
     ])
-    // Why there is a deployment that nobody knows of: a request, and the fault that lost its answer.
+    // The causes of a deployment that no client knows of: a request, and the fault that lost its answer.
     const created = sim.journal.entries().find(({ kind }) => kind === 'deployment.created')
     expect(sim.journal.why(created!.seq).map(({ kind }) => kind)).toEqual([
       'deployment.created',
@@ -456,7 +456,7 @@ describe('stale reads', () => {
     expect(lagging.sim.digest).toBe(present.sim.digest)
   })
 
-  test("with reads: 'all' a get goes back too, and nobody's token does", async () => {
+  test("with reads: 'all' a get is stale too, but a token is checked against the present", async () => {
     const { sim, ask } = world()
     const { deploy_id } = (await (await ask('/deploy/llm', { body: CHAT })).json()) as { deploy_id: string }
     await sim.clock.advance('1m')
@@ -464,13 +464,13 @@ describe('stale reads', () => {
     const fault = sim.faults.add({ on: 'getDeployment', fault: { kind: 'stale', lag: '10m', reads: 'all' } })
     await sim.clock.advance('9m')
     expect(await (await ask(`/deploy/${deploy_id}`)).json()).toEqual(before)
-    expect((await ask(`/deploy/${deploy_id}`, { token: 'nobody' })).status).toBe(401)
+    expect((await ask(`/deploy/${deploy_id}`, { token: 'unknown' })).status).toBe(401)
     fault.remove()
     expect(await (await ask(`/deploy/${deploy_id}`)).json()).not.toEqual(before)
   })
 })
 
-test('an execution twice: the client sees the first answer unless told otherwise, and both are in the journal', async () => {
+test('a duplicate execution answers with the first answer by default, and both requests are in the journal', async () => {
   const { sim, ask } = world({ faults: [{ on: 'addFunds', fault: { kind: 'duplicate' } }] })
   const before = sim.ledger.balance
   expect((await ask('/payment/funds', { body: { amount: 100 } })).status).toBe(200)
@@ -478,7 +478,7 @@ test('an execution twice: the client sees the first answer unless told otherwise
   expect(sim.journal.entries().filter(({ kind }) => kind === 'request')).toHaveLength(2)
 })
 
-test('a retry is told apart from a first try only by the service: a second create is a 409', async () => {
+test('the service answers a retried create with 409 when the answer to the first was lost', async () => {
   const { sim, ask } = world()
   const lost = sim.faults.add({ on: 'POST /deploy/llm', times: 1, fault: { kind: 'reset', effect: 'done' } })
   await expect(ask('/deploy/llm', { body: CHAT })).rejects.toMatchObject({ cause: { code: 'ECONNRESET' } })

@@ -71,10 +71,10 @@ describe('in a scenario', () => {
   })
 
   test('a rule that can not be fails the scenario', async () => {
-    const told = scenario('wrong', { fixtures: 'empty' }, async ({ faults }) => {
+    const wrong = scenario('wrong', { fixtures: 'empty' }, async ({ faults }) => {
       await faults.add({ on: 'nothing', fault: { kind: 'hang' } })
     })
-    expect((await runScenario(told)).failure?.message).toContain("unknown operation 'nothing'")
+    expect((await runScenario(wrong)).failure?.message).toContain("unknown operation 'nothing'")
   })
 })
 

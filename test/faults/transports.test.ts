@@ -1,4 +1,4 @@
-/** What takes time, at three doors: how each waits, and for how long. What else clients meet is in clients.test.ts. */
+/** What takes time, at three transports: how each waits, and for how long. What else clients meet is in clients.test.ts. */
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { FaultRule } from '../../src/faults/rules.ts'
@@ -17,21 +17,21 @@ beforeAll(() => msw.listen(listenOptions))
 afterAll(() => msw.close())
 
 type Ask = (path: string, init?: RequestInit) => Promise<Response>
-interface Door {
+interface OpenTransport {
   readonly sim: Simulator
   readonly url: string
   readonly ask: Ask
 }
 
-const DOORS = ['in-process', 'msw', 'server'] as const
-type DoorName = (typeof DOORS)[number]
+const TRANSPORTS = ['in-process', 'msw', 'server'] as const
+type TransportName = (typeof TRANSPORTS)[number]
 
-async function door(
-  name: DoorName,
+async function openTransport(
+  name: TransportName,
   rules: FaultRule[],
   options: SimulatorOptions = {},
   latency?: Latency,
-): Promise<Door> {
+): Promise<OpenTransport> {
   const sim = createSimulator({ fixtures: 'empty', seed: 1, faults: rules, ...options })
   const authorized = (init: RequestInit = {}) => ({
     ...init,
@@ -75,7 +75,7 @@ describe('latency', () => {
   test.each(['in-process', 'msw'] as const)(
     '%s: the work is done on arrival, the answer comes when time does',
     async name => {
-      const { sim, ask } = await door(name, rules)
+      const { sim, ask } = await openTransport(name, rules)
       let isAnswered = false
       const answer = ask('/deploy/llm', CREATE).finally(() => {
         isAnswered = true
@@ -89,13 +89,13 @@ describe('latency', () => {
   )
 
   test('in a process on a scaled clock it comes by itself', async () => {
-    const { sim, ask } = await door('in-process', rules, { clock: { mode: 'scaled', speed: 10_000 } })
+    const { sim, ask } = await openTransport('in-process', rules, { clock: { mode: 'scaled', speed: 10_000 } })
     await ask('/deploy/llm', CREATE)
     expect(sim.clock.elapsed).toBeGreaterThanOrEqual(10_000_000)
   })
 
   test('until moves time to an answer that its predicate awaits', async () => {
-    const { sim, ask } = await door('in-process', [{ on: '*', fault: { kind: 'latency', delay: '10s' } }])
+    const { sim, ask } = await openTransport('in-process', [{ on: '*', fault: { kind: 'latency', delay: '10s' } }])
     await sim.clock.until(async () => (await ask('/deploy/list')).ok)
     expect(sim.clock.elapsed).toBe(10_000_000)
     await expect(sim.clock.until(async () => (await ask('/deploy/list')).ok, { within: '9s' })).rejects.toThrow(
@@ -104,8 +104,8 @@ describe('latency', () => {
     sim.reset()
   })
 
-  test('on a server: at once on a clock that stands, and it says how late it would be', async () => {
-    const { sim, ask } = await door('server', rules)
+  test('a server answers at once on a stopped clock and gives the delay in a header', async () => {
+    const { sim, ask } = await openTransport('server', rules)
     const answer = await ask('/deploy/llm', CREATE)
     expect([answer.status, answer.headers.get('x-sim-delay')]).toEqual([200, '10000000'])
     expect(sim.clock.elapsed).toBe(0)
@@ -117,7 +117,7 @@ describe('latency', () => {
     ['real', { clock: { mode: 'scaled', speed: 1e6 } }, '50ms'],
   ])('on a server, %s', async (latency, options, delay) => {
     const slow: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'latency', delay } }]
-    const { ask } = await door('server', slow, options, latency)
+    const { ask } = await openTransport('server', slow, options, latency)
     const began = performance.now()
     const answer = await ask('/deploy/list')
     expect(performance.now() - began).toBeGreaterThan(48)
@@ -127,7 +127,7 @@ describe('latency', () => {
   test('jitter is drawn within its bounds, and the same from the same seed', async () => {
     const jittery: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'latency', delay: '1s', jitter: '2s' } }]
     const delays = async () => {
-      const { ask } = await door('server', jittery)
+      const { ask } = await openTransport('server', jittery)
       const seen: number[] = []
       for (let i = 0; i < 20; i++) seen.push(Number((await ask('/deploy/list')).headers.get('x-sim-delay')))
       return seen
@@ -143,8 +143,8 @@ describe('latency', () => {
 describe('hang', () => {
   const rules: FaultRule[] = [{ on: 'createLlmDeployment', fault: { kind: 'hang', effect: 'done' } }]
 
-  test.each(DOORS)('%s: it ends when the client gives up', async name => {
-    const { sim, ask } = await door(name, rules)
+  test.each(TRANSPORTS)('%s: it ends when the client gives up', async name => {
+    const { sim, ask } = await openTransport(name, rules)
     const controller = new AbortController()
     const asked = outcome(ask('/deploy/llm', { ...CREATE, signal: controller.signal }))
     await expect.poll(() => sim.faults.get('fault-1').hits).toBe(1)
@@ -155,14 +155,14 @@ describe('hang', () => {
   })
 
   test('in a process a reset ends it', async () => {
-    const { sim, ask } = await door('in-process', rules)
+    const { sim, ask } = await openTransport('in-process', rules)
     const asked = outcome(ask('/deploy/llm', CREATE))
     await sim.clock.advance('1h')
     sim.reset()
     expect(await asked).toEqual({ threw: expect.stringContaining('the simulator was reset') })
   })
 
-  test('a server that closes ends it, and waits for nobody', async () => {
+  test('a hang ends without a wait when the server closes', async () => {
     const sim = createSimulator({ faults: [{ on: '*', fault: { kind: 'hang' } }] })
     const server = await serve(sim, { port: 0 })
     const asked = outcome(unwatchedFetch(`${server.url}/deploy/list`))
@@ -173,8 +173,8 @@ describe('hang', () => {
     expect(await asked).toMatchObject({ threw: 'fetch failed' })
   })
 
-  test('a scenario that is played on a server is told', async () => {
-    const { ask } = await door('server', rules)
+  test('a hang is announced in a header when a scenario runs on a server', async () => {
+    const { ask } = await openTransport('server', rules)
     const answer = await ask('/deploy/llm', { ...CREATE, headers: { 'x-sim-client': 'scenario' } })
     expect([answer.status, answer.headers.get('x-sim-hang')]).toEqual([204, '1'])
   })
@@ -185,7 +185,7 @@ describe('a slow body', () => {
   const rules: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'slowBody', bytesPerSecond: 0.2 } }]
 
   test.each(['in-process', 'msw'] as const)('%s: its head is there at once, its bytes as time goes', async name => {
-    const { sim, ask } = await door(name, rules)
+    const { sim, ask } = await openTransport(name, rules)
     const { body, status } = await ask('/deploy/list')
     expect(status).toBe(200)
     const reader = body!.getReader()
@@ -205,7 +205,7 @@ describe('a slow body', () => {
   })
 
   test('on a server', async () => {
-    const { ask } = await door('server', rules, { clock: { mode: 'scaled', speed: 200 } })
+    const { ask } = await openTransport('server', rules, { clock: { mode: 'scaled', speed: 200 } })
     const began = performance.now()
     const answer = await ask('/deploy/list')
     const headAfter = performance.now() - began
@@ -214,14 +214,14 @@ describe('a slow body', () => {
     expect(headAfter).toBeLessThan(performance.now() - began)
   })
 
-  test('on a server whose clock stands', async () => {
-    const answer = await (await door('server', rules)).ask('/deploy/list')
+  test('on a server whose clock is stopped', async () => {
+    const answer = await (await openTransport('server', rules)).ask('/deploy/list')
     expect([await answer.text(), answer.headers.get('x-sim-delay')]).toEqual(['[]', '10000000'])
   })
 })
 
 test('without rules nothing is around a request, and the control plane never meets a fault', async () => {
-  const { sim, ask } = await door('server', [{ on: '*', fault: { kind: 'reset' } }])
+  const { sim, ask } = await openTransport('server', [{ on: '*', fault: { kind: 'reset' } }])
   expect((await ask('/_sim/health')).status).toBe(200)
   const until = await ask('/_sim/clock/until', {
     method: 'POST',

@@ -17,7 +17,7 @@ const account = { funds_cents: 5000, topup: { amount: 2000, threshold: 1000, ena
 async function week(weather: Pack) {
   const patch = { account, deployments: [{ model_name: 'acme/chat' }] }
   const sim = createSimulator({ fixtures: 'empty', weather, seed: 3, journalLimit: 1_000_000, with: patch })
-  // Nobody else moves time for what comes late.
+  // Only this loop moves time for late answers.
   const patient = async (request: Request) => {
     let answer: Response | undefined
     await sim.clock.until(async () => {
@@ -111,7 +111,7 @@ test('hardware fails about ten times as often in a bad week as on an office day'
   expect(ratio).toBeCloseTo(10)
 })
 
-test('the wire part stands among the rules, after those that were given, and reset and fork keep it', () => {
+test('the wire faults of a pack are rules after those of the options, and reset and fork keep them', () => {
   const own = { on: 'getMe', fault: { kind: 'empty' } } as const
   const sim = createSimulator({ weather: 'launch-day', faults: [own] })
   const ids = () => sim.faults.list().map(({ id }) => id)
@@ -134,11 +134,11 @@ test('the wire part stands among the rules, after those that were given, and res
   expect(storm.faults.list()).toMatchObject([{ id: 'weather-errors', rule: { chance: 1 } }])
 })
 
-test('a pack that nobody knows is refused with the nearest', () => {
+test('an unknown pack is refused with the nearest name', () => {
   expect(() => createSimulator({ weather: 'lunch-day' })).toThrow(
     new RangeError(
-      "Failed to find the weather 'lunch-day': did you mean 'launch-day'? Packs are none, calm, realistic, rough, " +
-        'office-day, launch-day, bad-week, provider-incident, payment-trouble.',
+      "Failed to find the weather 'lunch-day': did you mean 'launch-day'? Packs are " +
+        'none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble.',
     ),
   )
   expect(() => createSimulator({ weather: 5 as never })).toThrow(

@@ -73,7 +73,7 @@ describe('traces', () => {
 
   test('--update fails the scenario and leaves no draft when the disk is full', async () => {
     write('story.ts', STORY)
-    // Whoever writes to it gets the error of a full disk.
+    // A write to it fails with the error of a full disk.
     symlinkSync('/dev/full', join(folder, 'story.trace.new'))
     const { code, out } = await play({ scenarios: ['story.ts'], update: true })
     expect(code).toBe(1)
@@ -129,8 +129,8 @@ describe('traces', () => {
     const { out } = await play({ scenarios: ['story.ts'] })
     expect(out).toContain('    story.ts at 0s (0.000000)\n    SnapshotError: Failed to read the snapshot')
     expect(out).toContain('repeat: npx modelhost-sim run story.ts\n')
-    const told = JSON.parse((await play({ scenarios: ['story.ts'], reporter: 'json' })).out)
-    expect(told.scenarios[0].seed).toBeNull()
+    const report = JSON.parse((await play({ scenarios: ['story.ts'], reporter: 'json' })).out)
+    expect(report.scenarios[0].seed).toBeNull()
     expect((await play({ scenarios: ['story.ts'], seed: '3' })).out).toContain('run story.ts --seed 3\n')
   })
 
@@ -214,8 +214,8 @@ describe('a failure', () => {
     await play({ scenarios: ['b.ts'], update: true })
     const { code, out, error } = await play({ scenarios: ['.'], reporter: 'json' })
     expect({ code, error }).toEqual({ code: 1, error: '' })
-    const told = JSON.parse(out.replaceAll('N ms', '0'))
-    expect(told).toMatchObject({
+    const report = JSON.parse(out.replaceAll('N ms', '0'))
+    expect(report).toMatchObject({
       passed: 1,
       failed: 1,
       scenarios: [
@@ -377,7 +377,7 @@ test('what several scenarios have in common lies beside them, and is no scenario
   })
 })
 
-test('what the package has is told where it is not found', async () => {
+test('a missing file is refused with the path of the shipped scenario of that name', async () => {
   expect(await play({ scenarios: ['scenarios/api/answer-lost.ts'] })).toMatchObject({
     code: 2,
     error:

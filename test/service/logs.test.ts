@@ -99,11 +99,11 @@ describe('the logs of a deployment', () => {
     await sim.clock.advance('1h')
     sim.cluster.nodeOf(deploy_id).drain()
     await sim.clock.advance('1h')
-    const told = await texts(deploy_id, { from: 'now-3h' })
-    expect(told).toContainEqual(expect.stringMatching(/^WARNING h100-\S+ is taken back in 2m$/))
-    expect(told).toContainEqual(expect.stringMatching(/^WARNING h100-\S+ is being drained$/))
-    expect(told).toContain('WARNING an instance is not asked for: the limit of the account for H100-80GB is reached')
-    expect(told).toContain('INFO draining: no new requests; those in work are finished')
+    const lines = await texts(deploy_id, { from: 'now-3h' })
+    expect(lines).toContainEqual(expect.stringMatching(/^WARNING h100-\S+ is taken back in 2m$/))
+    expect(lines).toContainEqual(expect.stringMatching(/^WARNING h100-\S+ is being drained$/))
+    expect(lines).toContain('WARNING an instance is not asked for: the limit of the account for H100-80GB is reached')
+    expect(lines).toContain('INFO draining: no new requests; those in work are finished')
     sim.cluster.limit.set(H100, null)
     await api.updateDeployment({ deploy_id, settings: { min_instances: 2, max_instances: 3 } })
     await api.updateDeployment({ deploy_id, settings: { min_instances: 1, max_instances: 1 } })
@@ -175,8 +175,8 @@ describe('the logs of a deployment', () => {
     const { id } = await api.uploadFile({ purpose: 'batch', file })
     const batch = await api.createBatch({ input_file_id: id, endpoint: '/v1/completions', completion_window: '24h' })
     await sim.clock.advance('10m')
-    const told = (await texts(deploy_id)).filter(text => text.includes(batch.id))
-    expect(told).toEqual(
+    const lines = (await texts(deploy_id)).filter(text => text.includes(batch.id))
+    expect(lines).toEqual(
       ['in_progress', 'finalizing', 'completed'].map(status => `INFO batch ${batch.id} is ${status}`),
     )
   })

@@ -37,7 +37,7 @@ describe('a created adapter', () => {
     expect(names(await api.listLorasOfModel({ model_name: 'chat' }))).toEqual(['tone'])
     expect(names(await api.listLorasOfModel({ model_name: 'aurora-labs/aurora-8b-instruct' }))).toEqual(['other'])
     expect(await api.listLorasOfModel({ model_name: 'aurora-labs/aurora-70b-instruct' })).toEqual([])
-    expect((await refusal(api.listLorasOfModel({ model_name: 'nobody/nothing' })))[0]).toBe(404)
+    expect((await refusal(api.listLorasOfModel({ model_name: 'unknown/nothing' })))[0]).toBe(404)
   })
 
   test('a poll of its status advances an on-poll clock', async () => {
@@ -77,9 +77,9 @@ describe('a created adapter', () => {
 
   test('invalid changes are refused', async () => {
     const { client, ask } = service()
-    expect(await refused(client.getLora({ lora_name: 'nobody' }))).toEqual([404, 'no LoRA adapter nobody'])
+    expect(await refused(client.getLora({ lora_name: 'unknown' }))).toEqual([404, 'no LoRA adapter unknown'])
     // This name is a deployment, not an adapter.
-    for (const lora_name of ['nobody', 'assistant', 'aurora-labs/aurora-8b-instruct']) {
+    for (const lora_name of ['unknown', 'assistant', 'aurora-labs/aurora-8b-instruct']) {
       const calls = [client.getLora, client.getLoraStatus, client.updateLora, client.deleteLora]
       for (const call of calls) expect((await refusal(call({ lora_name })))[0]).toBe(404)
     }

@@ -167,7 +167,7 @@ describe('sizes', () => {
       },
     })
     expect(outcome(await readUpload(post(endless), MULTIPART, limits))).toEqual([413, 'over 1000'])
-    // What stands in buffers on the way is let go.
+    // Chunks that were in buffers already are dropped.
     expect(pulled * 500).toBeLessThan(100_000)
     expect(cancelled).toBe(true)
   })

@@ -142,7 +142,7 @@ describe('answers', () => {
   })
 })
 
-test('an exception of a handler is a bug: 500, said in a header, and told to the hook', async () => {
+test('an exception of a handler is answered 500 with a header and reported to the onBug hook', async () => {
   const here = context()
   const response = await pipeline.answer(here, get('/bug'))
   expect(await response.json()).toEqual({ detail: 'Internal Server Error' })
@@ -188,7 +188,7 @@ describe('a request with a body', () => {
     expect((await answer).status).toBe(200)
   })
 
-  test('is refused before its body is read, when nobody may ask', async () => {
+  test('is refused before its body is read when its token is invalid', async () => {
     const init = { method: 'POST', body: '{}', headers: { authorization: 'no' } }
     const request = get('/post', init)
     expect(await seen(pipeline.answer(context(), request))).toEqual([401, { error: 'who are you' }])
@@ -209,7 +209,7 @@ describe('a request with a body', () => {
     expect((await post(body, headers).answer).status).toBe(status)
   })
 
-  test('a body of a kind that is not read is told which is, in words and in the header for it', async () => {
+  test('a body of an unsupported media type is refused with the supported types, in the text and in a header', async () => {
     const refusal = async (headers: Record<string, string>) => {
       const answer = await post('{}', headers).answer
       const { detail } = await answer.json()
@@ -235,7 +235,7 @@ describe('a request with a body', () => {
   })
 })
 
-test('doors may give path and headers of their own', async () => {
+test('a transport may pass a path and headers of its own', async () => {
   const call: IncomingRequest = { path: '/plain?x', header: name => (name === 'authorization' ? 'no' : null) }
   expect(await seen(pipeline.answer(context(), get('/prefix/plain'), call))).toEqual([401, { error: 'who are you' }])
 })

@@ -44,7 +44,7 @@ test('fields that no declaration names are refused where they stand, with the na
   expect((await ask(createSimulator(), 'POST', '/deploy/llm', { ...sent, settings: {} })).status).toBe(200)
 })
 
-test('what a declaration leaves free is nobody to be strict about', async () => {
+test('a field of an object that a declaration leaves open is accepted', async () => {
   const sim = createSimulator({ strictRequests: true })
   const batch = {
     input_file_id: 'file_HSCZDQPBeSpnXB5vXxnzQcds',
@@ -63,31 +63,31 @@ test('what a declaration leaves free is nobody to be strict about', async () => 
   expect(sim.unreadFields).toEqual([])
 })
 
-test('what stands within a conversation is looked at like everything else, and what clients send back is known', async () => {
+test('unknown fields within messages are refused, and fields of answers that clients send back are known', async () => {
   const sim = createSimulator({ strictRequests: true })
   const chat = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
   const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', anything: 'goes' } } }
-  const strangers = async (more: object) => {
+  const unknownFields = async (more: object) => {
     const { status, body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, ...more })
     expect(status).toBe(422)
     return body.detail.map(
       ({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg.slice(msg.indexOf('. ') + 2)}`,
     )
   }
-  expect(await strangers({ messages: [{ role: 'user', contnet: 'x' }] })).toEqual([
+  expect(await unknownFields({ messages: [{ role: 'user', contnet: 'x' }] })).toEqual([
     "body.messages.0.contnet: Did you mean 'content'?",
   ])
-  expect(await strangers({ messages: [{ role: 'user', content: [{ type: 'text', txt: 'x' }] }] })).toEqual([
+  expect(await unknownFields({ messages: [{ role: 'user', content: [{ type: 'text', txt: 'x' }] }] })).toEqual([
     "body.messages.0.content.0.txt: Did you mean 'text'?",
   ])
-  expect(await strangers({ stream: true, stream_options: { include_usge: true } })).toEqual([
+  expect(await unknownFields({ stream: true, stream_options: { include_usge: true } })).toEqual([
     "body.stream_options.include_usge: Did you mean 'include_usage'?",
   ])
   const format = { type: 'json_schema', json_schema: { name: 'a', shema: { type: 'object' } } }
-  expect(await strangers({ response_format: format })).toEqual([
+  expect(await unknownFields({ response_format: format })).toEqual([
     "body.response_format.json_schema.shema: Did you mean 'schema'?",
   ])
-  expect(await strangers({ tools: [{ type: 'function', function: { name: 'f', paramters: {} } }] })).toEqual([
+  expect(await unknownFields({ tools: [{ type: 'function', function: { name: 'f', paramters: {} } }] })).toEqual([
     "body.tools.0.function.paramters: Did you mean 'parameters'?",
   ])
   expect(sim.unreadFields.map(({ what }) => what)).toContain('body messages.0.contnet')

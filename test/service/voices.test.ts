@@ -112,26 +112,26 @@ describe('the form of a voice', () => {
   test('is rejected with all its errors and changes nothing when it is invalid', async () => {
     const { sim, api, add, send } = voices()
     const { digest } = sim
-    const told = async (answer: ReturnType<typeof send>) => {
+    const mistakesOf = async (answer: ReturnType<typeof send>) => {
       const { status, body } = await answer
       return [status, body.detail.map((one: { loc: string[]; type: string }) => `${one.loc.join('/')} ${one.type}`)]
     }
-    expect(await told(add({}))).toEqual([422, ['body/name missing', 'body/files missing']])
-    expect(await told(add({ name: '' }, 'x'))).toEqual([422, ['body/name string_too_short']])
-    expect(await told(add({ name: 'x'.repeat(101) }, 'x'))).toEqual([422, ['body/name string_too_long']])
+    expect(await mistakesOf(add({}))).toEqual([422, ['body/name missing', 'body/files missing']])
+    expect(await mistakesOf(add({ name: '' }, 'x'))).toEqual([422, ['body/name string_too_short']])
+    expect(await mistakesOf(add({ name: 'x'.repeat(101) }, 'x'))).toEqual([422, ['body/name string_too_long']])
     expect((await add({ name: '🦙'.repeat(100) }, 'x')).status).toBe(200)
     sim.reset()
-    expect(await told(add({ name: 'Ada', files: 'text' }))).toEqual([422, ['body/files value_error']])
-    expect(await told(add({ name: 'Ada' }, 'x', ''))).toEqual([422, ['body/files value_error']])
-    expect(await told(send('POST /v1/voices/add', '{}', { 'content-type': 'application/json' }))).toEqual([
+    expect(await mistakesOf(add({ name: 'Ada', files: 'text' }))).toEqual([422, ['body/files value_error']])
+    expect(await mistakesOf(add({ name: 'Ada' }, 'x', ''))).toEqual([422, ['body/files value_error']])
+    expect(await mistakesOf(send('POST /v1/voices/add', '{}', { 'content-type': 'application/json' }))).toEqual([
       422,
       ['header/content-type value_error', 'body/name missing', 'body/files missing'],
     ])
     const large = await add({ name: 'Ada' }, ...Array.from({ length: 4 }, () => 'x'.repeat(7_000_000)))
     expect(large).toEqual({ status: 413, body: { error: 'files are larger than 25 MB' } })
     expect(await issues(api.editVoice({ voice_id: KNOWN, name: '' }))).toEqual(['body/name string_too_short'])
-    expect(await refused(api.editVoice({ voice_id: 'nobody' }))).toEqual([404, 'no voice nobody'])
-    expect(await refused(api.deleteVoice({ voice_id: 'nobody' }))).toEqual([404, 'no voice nobody'])
+    expect(await refused(api.editVoice({ voice_id: 'unknown' }))).toEqual([404, 'no voice unknown'])
+    expect(await refused(api.deleteVoice({ voice_id: 'unknown' }))).toEqual([404, 'no voice unknown'])
     expect(sim.digest).toBe(digest)
   })
 })

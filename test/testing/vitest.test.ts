@@ -62,7 +62,7 @@ describe('toHaveReceived', () => {
     expect(sim).not.toHaveReceived('stopDeployment')
   })
 
-  test('sees what a fault befell, with its body, and 0 where no answer came', async ({ sim }) => {
+  test('sees requests that a fault changed, with their bodies, and status 0 when no answer came', async ({ sim }) => {
     sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'status', status: 503 } })
     const { deploy } = client(sim.fetch, sim.token)
     await deploy(SPEC)
@@ -136,24 +136,24 @@ test('what a world began with runs and costs too: each thing is named once, the 
   const sim = createSimulator()
   expect(() => expect(sim).toBeQuiet()).toThrow(/\n {2}batch batch_\w+ is in_progress\n/)
   await sim.clock.advance('3h')
-  let told = ''
+  let text = ''
   try {
     expect(sim).toHaveCost({ max: 1 })
   } catch (error) {
-    told = (error as Error).message
+    text = (error as Error).message
   }
-  const lines = [...told.matchAll(/^ {2}\$([\d.]+) (.*)$/gm)].map(
+  const lines = [...text.matchAll(/^ {2}\$([\d.]+) (.*)$/gm)].map(
     ([, dollars, what]) => [what, Number(dollars)] as const,
   )
   expect(lines[0]![0]).toMatch(/^\w+ \(acme\/assistant\)$/)
   expect(lines.some(([what]) => what!.startsWith('batch_'))).toBe(true)
   expect(new Set(lines.map(([what]) => what)).size).toBe(lines.length)
   expect(lines.map(([, dollars]) => dollars)).toEqual(lines.map(([, dollars]) => dollars).sort((a, b) => b - a))
-  const total = Number(/it cost \$([\d.]+)/.exec(told)![1])
+  const total = Number(/it cost \$([\d.]+)/.exec(text)![1])
   expect(lines.reduce((sum, [, dollars]) => sum + dollars, 0)).toBeCloseTo(total, 4)
 })
 
-test('a failed test is told what its client did, what became of it, and how to run it again', async ({ sim }) => {
+test('the failure report of a test shows the requests, the events and the command to run it again', async ({ sim }) => {
   const { deploy, get } = client(sim.fetch, sim.token)
   const { deploy_id } = await deploy(SPEC)
   await get(deploy_id)
@@ -168,7 +168,7 @@ test('a failed test is told what its client did, what became of it, and how to r
   expect(account).toContain("  again: npx vitest run test/wait.test.ts -t 'waits for its model'")
 })
 
-test('what it is told holds for any name and any request', async ({ sim }) => {
+test('the failure report is valid for any test name and any request', async ({ sim }) => {
   sim.faults.add({ on: 'listDeployments', fault: { kind: 'refused' } })
   const { get } = client(sim.fetch, sim.token)
   await get('%zz')

@@ -1,5 +1,5 @@
 /**
- * The 21 rows of the interface document as requests: a success, each refusal and a 422 for each rule. Every door has to
+ * The 21 rows of the interface document as requests: a success, each refusal and a 422 for each rule. Every transport has to
  * answer them alike, so nothing in here knows of one.
  */
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
@@ -23,7 +23,7 @@ interface Part {
 
 export interface Sent {
   readonly method: string
-  /** `<field>` stands for that field of the answer before. */
+  /** `<field>` is replaced by that field of the previous answer. */
   readonly path: string
   /** Sent as JSON; a string as it is. */
   readonly body?: unknown
@@ -82,17 +82,17 @@ function row(
   auth: 'token' | 'optional' | 'none' = 'token',
 ): Row {
   const bearer = (value: string) => ({ ...usual, anonymous: true, headers: { ...usual.headers, authorization: value } })
-  const strangers = [
-    answers(401, 'an unknown token', bearer('Bearer nobody')),
+  const unknownTokens = [
+    answers(401, 'an unknown token', bearer('Bearer unknown')),
     answers(403, 'a token of another network', bearer('Bearer sim_office_token')),
   ]
   const byAuth: Readonly<Record<typeof auth, readonly Case[]>> = {
     none: [],
-    optional: strangers,
+    optional: unknownTokens,
     token: [
       answers(401, 'no token', { ...usual, anonymous: true }),
       answers(401, 'another scheme', bearer('Basic sim_ci_token')),
-      ...strangers,
+      ...unknownTokens,
       answers(200, 'a token in alt-api-key', {
         ...usual,
         anonymous: true,
@@ -203,7 +203,7 @@ export const ROWS: readonly Row[] = [
     }),
     answers(401, 'both headers: Authorization decides', {
       ...get('/v1/api-tokens'),
-      headers: { authorization: 'Bearer nobody', 'alt-api-key': 'sim_ci_token' },
+      headers: { authorization: 'Bearer unknown', 'alt-api-key': 'sim_ci_token' },
     }),
     answers(401, 'alt-api-key null counts as absent', {
       ...get('/v1/api-tokens'),
@@ -244,9 +244,9 @@ export const ROWS: readonly Row[] = [
     answers(200, 'a window to come', get(`/payment/usage/rent?from=${EPOCH + 99_999}`)),
     answers(200, 'a parameter given twice', get(`/payment/usage/rent?from=x&from=${EPOCH}`)),
     answers(422, 'no from', get('/payment/usage/rent')),
-    answers(422, 'a from that is none', get('/payment/usage/rent?from=now')),
+    answers(422, 'an invalid from', get('/payment/usage/rent?from=now')),
     answers(422, 'half a second', get('/payment/usage/rent?from=1.5')),
-    answers(422, 'a to that is none', get('/payment/usage/rent?from=1&to=')),
+    answers(422, 'an invalid to', get('/payment/usage/rent?from=1&to=')),
     answers(422, 'from above to', get('/payment/usage/rent?from=2&to=1')),
     answers(422, 'a broken escape', get('/payment/usage/rent?from=%zz')),
   ]),
@@ -365,7 +365,7 @@ export const ROWS: readonly Row[] = [
     answers(200, 'on a model of the catalog', lora({ base_model: MODEL, description: null })),
     answers(200, 'on a stopped base', lora({ base_model: 'acme/summarizer' })),
     answers(402, 'no funds', LORA, { world: 'broke' }),
-    answers(404, 'an unknown base', lora({ base_model: 'nobody/nothing' })),
+    answers(404, 'an unknown base', lora({ base_model: 'unknown/nothing' })),
     answers(409, 'a name that is taken', LORA, { before: [LORA] }),
     ...missing(LORA, 'base_model', 'lora_name', 'source', 'private'),
     ...broken(LORA, {
@@ -431,7 +431,7 @@ export const ROWS: readonly Row[] = [
   row(
     'listAggregatorModels',
     get('/aggregator/models', { anonymous: true }),
-    [answers(200, 'whatever token', get('/aggregator/models', { headers: { authorization: 'Bearer nobody' } }))],
+    [answers(200, 'whatever token', get('/aggregator/models', { headers: { authorization: 'Bearer unknown' } }))],
     'none',
   ),
   row('listVoices', get('/v1/voices'), []),
@@ -499,7 +499,7 @@ export const NOT_BROUGHT_ABOUT: Readonly<Record<string, string>> = {
   'createLlmDeployment 429': 'takes 100,000 deployments',
 }
 
-/** What `fetch` is given for a request; a form is made anew each time, for it is used up. */
+/** Returns the init of `fetch` for a request, with a new form each time, because a send uses it up. */
 export function initOf(request: Sent, token: string): RequestInit {
   const { method, body, form, headers = {}, anonymous } = request
   const content = typeof body === 'string' ? body : JSON.stringify(body)

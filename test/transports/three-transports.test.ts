@@ -1,4 +1,4 @@
-/** One list of requests at three doors: in the process, through MSW and over a socket the answers are the same. */
+/** One list of requests at three transports: the answers in the process, through MSW and over a socket are the same. */
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { documentedOperations } from '../../src/service/index.ts'
@@ -16,8 +16,8 @@ const EPOCH_AS_DATE = 'Thu, 01 Jan 2026 00:01:30 GMT'
 
 const msw = setupServer()
 
-/** Three equal worlds of a kind, each behind a door of its own. */
-class Doors {
+/** Three equal worlds of a kind, each behind a transport of its own. */
+class Transports {
   readonly direct: Simulator
   readonly #intercepted: Simulator
   readonly #served: Simulator
@@ -28,11 +28,11 @@ class Doors {
   private constructor(sims: readonly [Simulator, Simulator, Simulator], server: Server) {
     ;[this.direct, this.#intercepted, this.#served] = sims
     this.#server = server
-    this.#base = `${BASE}/${++Doors.#opened}`
+    this.#base = `${BASE}/${++Transports.#opened}`
     msw.use(...handlers(this.#intercepted, { baseUrl: this.#base }))
   }
 
-  static async open(name: WorldName): Promise<Doors> {
+  static async open(name: WorldName): Promise<Transports> {
     const options = {
       seed: 1,
       epoch: EPOCH,
@@ -43,7 +43,7 @@ class Doors {
     }
     const served = createSimulator(options)
     const server = await serve(served, { port: 0 })
-    return new Doors([createSimulator(options), createSimulator(options), served], server)
+    return new Transports([createSimulator(options), createSimulator(options), served], server)
   }
 
   get sims(): readonly Simulator[] {
@@ -65,10 +65,10 @@ class Doors {
   }
 }
 
-const open = new Map<WorldName, Promise<Doors>>()
+const open = new Map<WorldName, Promise<Transports>>()
 
-function doorsOf(world: WorldName): Promise<Doors> {
-  const found = open.get(world) ?? Doors.open(world)
+function transportsOf(world: WorldName): Promise<Transports> {
+  const found = open.get(world) ?? Transports.open(world)
   open.set(world, found)
   return found
 }
@@ -76,25 +76,25 @@ function doorsOf(world: WorldName): Promise<Doors> {
 beforeAll(() => msw.listen(listenOptions))
 afterAll(async () => {
   msw.close()
-  for (const doors of open.values()) await (await doors).close()
+  for (const transports of open.values()) await (await transports).close()
 })
 
 describe.each(ROWS)('$operation', ({ cases }) => {
   test.each(cases)('$status: $name', async one => {
-    const doors = await doorsOf(one.world)
-    doors.freshen()
-    const { token } = doors.direct
+    const transports = await transportsOf(one.world)
+    transports.freshen()
+    const { token } = transports.direct
 
     let before = ''
-    const direct = await ask(one, token, doors.inProcess, () => {
-      before = doors.direct.digest
+    const direct = await ask(one, token, transports.inProcess, () => {
+      before = transports.direct.digest
     })
 
     expect(direct).toMatchObject({ status: one.status, type: 'application/json', date: EPOCH_AS_DATE, encoding: null })
-    expect(await ask(one, token, doors.overMsw), 'through MSW').toEqual(direct)
-    expect(await ask(one, token, doors.overHttp), 'over HTTP').toEqual(direct)
-    if (one.status !== 200) expect(doors.direct.digest, 'a refusal changes nothing').toBe(before)
-    const [here, ...there] = doors.sims.map(({ digest }) => digest)
+    expect(await ask(one, token, transports.overMsw), 'through MSW').toEqual(direct)
+    expect(await ask(one, token, transports.overHttp), 'over HTTP').toEqual(direct)
+    if (one.status !== 200) expect(transports.direct.digest, 'a refusal changes nothing').toBe(before)
+    const [here, ...there] = transports.sims.map(({ digest }) => digest)
     expect(there, 'the worlds after it').toEqual([here, here])
   })
 })

@@ -1,4 +1,4 @@
-/** One simulator behind the three doors a client may take. */
+/** One simulator behind the three transports a client may use. */
 import type { RequestHandler } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll } from 'vitest'
@@ -6,8 +6,8 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { type ServeOptions, type Server, serve } from '../../src/transports/http/server.ts'
 import { handlers, listenOptions } from '../../src/transports/msw/handlers.ts'
 
-export const DOORS = ['sim.fetch', 'MSW', 'server'] as const
-export type Door = (typeof DOORS)[number]
+export const TRANSPORTS = ['sim.fetch', 'MSW', 'server'] as const
+export type Transport = (typeof TRANSPORTS)[number]
 
 interface Behind {
   /** The address at which MSW answers. */
@@ -17,8 +17,8 @@ interface Behind {
   readonly others?: readonly RequestHandler[]
 }
 
-/** Opens the doors of a simulator before the tests of a file and closes them after. */
-export function openDoors(sim: Simulator, { base, latency, others = [] }: Behind) {
+/** Opens the transports of a simulator before the tests of a file and closes them after. */
+export function openTransports(sim: Simulator, { base, latency, others = [] }: Behind) {
   /** The platform's own, from before MSW put itself in its place. */
   const unwatchedFetch = globalThis.fetch
   const msw = setupServer(...handlers(sim, { baseUrl: base }), ...others)
@@ -31,9 +31,9 @@ export function openDoors(sim: Simulator, { base, latency, others = [] }: Behind
     msw.close()
     await server.close()
   })
-  return (door: Door): { readonly fetch: typeof globalThis.fetch; readonly url: string } => {
-    if (door === 'sim.fetch') return { fetch: sim.fetch, url: 'http://sim' }
-    if (door === 'MSW') return { fetch: globalThis.fetch, url: base }
+  return (transport: Transport): { readonly fetch: typeof globalThis.fetch; readonly url: string } => {
+    if (transport === 'sim.fetch') return { fetch: sim.fetch, url: 'http://sim' }
+    if (transport === 'MSW') return { fetch: globalThis.fetch, url: base }
     return { fetch: unwatchedFetch, url: server.url }
   }
 }

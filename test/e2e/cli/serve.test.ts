@@ -54,7 +54,7 @@ test('flags and environment make the world, and a flag wins', async () => {
   expect(await end).toMatchObject({ code: 143, stderr: '' })
 })
 
-test('a profile is taken by name, and a control token that nobody asks for is told', async () => {
+test('serve takes a profile by name and prints a control token that is not required', async () => {
   const { url, child, end } = await started([
     ...['--port', '0', '--fixtures', 'two-nodes', '--clock', 'manual', '--profile', 'quick'],
     ...['--control-token', 'secret'],

@@ -20,7 +20,7 @@ test('examples/vitest: a client behind MSW, and one on fake timers', async () =>
   expect(code).toBe(0)
 })
 
-test('a test that fails is told what its client did and how to run it again; one that passes is told nothing', async () => {
+test('a failed test prints what its client did and how to run it again, and a passed test prints nothing', async () => {
   const folder = installed.copy('vitest', 'failing')
   writeFileSync(
     join(folder, 'failing.test.ts'),

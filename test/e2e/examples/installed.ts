@@ -1,4 +1,4 @@
-/** The examples as somebody has them who copied one and ran `npm install`: the built package, and what they ask for. */
+/** The examples as a user has them after a copy and `npm install`: the built package and their dependencies. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -64,7 +64,7 @@ export interface Ended {
   readonly said: string
 }
 
-/** Runs a command in a folder, as somebody would in a terminal of theirs. */
+/** Runs a command in a folder, as a user would in a terminal. */
 export function runIn(folder: string, command: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   const child = start(folder, command, env)
   let said = ''
@@ -98,7 +98,7 @@ export function start(
   })
 }
 
-/** A port that nobody listens on. */
+/** Returns a port on which no process listens. */
 export function freePort(): Promise<string> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject)

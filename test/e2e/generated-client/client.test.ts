@@ -1,4 +1,4 @@
-/** A client that somebody else's generator makes from `/openapi.json`: its types hold, and it drives every operation. */
+/** A client that a third-party generator makes from `/openapi.json`: its types hold, and it drives every operation. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import openapiTS, { astToString } from 'openapi-typescript'

@@ -28,7 +28,7 @@ type Send = (request: Request) => Promise<Response>
 const clientOf = (fetch: Send, token: string) =>
   createClient<paths>({ baseUrl: 'http://sim', fetch, headers: { authorization: \`Bearer \${token}\` } })
 
-const told = ({ response, data, error }: { response: Response; data?: unknown; error?: unknown }) => ({
+const outcomeOf = ({ response, data, error }: { response: Response; data?: unknown; error?: unknown }) => ({
   status: response.status,
   data: data as Record<string, unknown>,
   error,
@@ -55,7 +55,7 @@ function drive(document: Document, operation: string, endpoint: AnyEndpoint): st
     `async function ${operation}(fetch: Send, token: string) {`,
     ...(after.length > 0 ? [`  const before: Record<string, unknown> = { ${after.join(', ')} }`] : []),
     `  const client = clientOf(fetch, token)`,
-    `  return told(await client.${method}('${path}', { ${options.join(', ')} }))`,
+    `  return outcomeOf(await client.${method}('${path}', { ${options.join(', ')} }))`,
     '}',
   ].join('\n')
 }

@@ -32,20 +32,20 @@ function listen() {
     // Its signal follows that of the script no longer than it is there.
     asked.push(request)
     const { pathname, search } = new URL(request.url)
-    const headers = namedHeaders(request.headers)
-    headers.delete('x-sim-names')
-    const isJson = headers.get('content-type') === 'application/json'
+    const sentHeaders = namedHeaders(request.headers)
+    sentHeaders.delete('x-sim-names')
+    const isJson = sentHeaders.get('content-type') === 'application/json'
     const body = isJson ? namedBody(await request.text()) : request.body
     const answer = await send.call(
       this,
       new Request(`http://sim${namedTarget(pathname)}${search}`, {
-        ...{ method: request.method, headers, signal: request.signal },
+        ...{ method: request.method, headers: sentHeaders, signal: request.signal },
         ...(body !== null && { body, duplex: 'half' }),
       } as RequestInit),
       pass,
     )
-    const { status, headers: told, body: stream } = answer
-    if (told.get('content-type')?.startsWith('text/event-stream')) {
+    const { status, headers, body: stream } = answer
+    if (headers.get('content-type')?.startsWith('text/event-stream')) {
       const heard = new TransformStream<string, string>({
         transform(piece, controller) {
           answers.push(piece)
@@ -53,11 +53,11 @@ function listen() {
         },
       })
       const words = stream!.pipeThrough(new TextDecoderStream()).pipeThrough(heard)
-      return new Response(words.pipeThrough(new TextEncoderStream()), { status, headers: told })
+      return new Response(words.pipeThrough(new TextEncoderStream()), { status, headers })
     }
     const text = await answer.text()
     answers.push(text)
-    return new Response(neutralText(text), { status, headers: told })
+    return new Response(neutralText(text), { status, headers })
   })
 }
 

@@ -1,4 +1,4 @@
-/** Eight scenarios, each broken on purpose: what is printed has to tell somebody who is new here what to do. */
+/** Eight scenarios, each broken on purpose: the printed error has to tell a new user what to do. */
 import { expect, test } from 'vitest'
 import { runCloned } from '../cli/process.ts'
 

@@ -37,7 +37,7 @@ function write(name: string, text: string): void {
 async function play(args: RunArguments) {
   let out = ''
   let error = ''
-  const door = {
+  const output = {
     out: (text: string) => {
       out += text
     },
@@ -46,7 +46,7 @@ async function play(args: RunArguments) {
     },
     folder,
   }
-  const code = await run(args, door)
+  const code = await run(args, output)
   return { code, out: out.replace(/\d+ ms/g, 'N ms').replace(/and \d+\.\d s|in \d+\.\d s/g, 'in N s'), error }
 }
 
@@ -152,14 +152,14 @@ test('--dry-run prints the steps and compares nothing', async () => {
 test('on a terminal it says how far it is, ten times a second at most, and takes that away', async () => {
   write('a.yaml', 'title: one\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   const shown: string[] = []
-  const door = {
+  const output = {
     out: () => shown.push('result'),
     error: () => {},
     progress: (text: string) => shown.push(text),
     folder,
   }
   const began = performance.now()
-  expect(await run({ scenarios: ['.'], seeds: seedList('seeds')('2..9') }, door)).toBe(0)
+  expect(await run({ scenarios: ['.'], seeds: seedList('seeds')('2..9') }, output)).toBe(0)
   const tenths = Math.ceil((performance.now() - began) / 100)
   expect(shown[0]).toBe('1 of 8 played')
   expect(shown.filter(text => text.endsWith('played')).length).toBeLessThanOrEqual(tenths)
@@ -186,12 +186,12 @@ test('workers give what one process gives, in the same order', () => {
     const args = [BIN, 'run', folder, '--seeds', '1..30', '--reporter', 'json', ...flags]
     const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: PROJECT })
     expect(stderr).toBe('')
-    const told = JSON.parse(stdout)
-    return { status, told: told.scenarios.map((one: object) => ({ ...one, wall_ms: 0 })) }
+    const report = JSON.parse(stdout)
+    return { status, scenarios: report.scenarios.map((one: object) => ({ ...one, wall_ms: 0 })) }
   }
   const one = outcome('--workers', '1')
   expect(one.status).toBe(1)
-  expect(one.told).toHaveLength(60)
+  expect(one.scenarios).toHaveLength(60)
   expect(outcome('--workers', '2')).toEqual(one)
 }, 120_000)
 
@@ -205,10 +205,10 @@ test('workers write the traces that one process writes', () => {
 }, 120_000)
 
 describe('modelhost-sim scenarios', () => {
-  const told = async (args: Parameters<typeof list>[0]) => {
+  const listed = async (args: Parameters<typeof list>[0]) => {
     let out = ''
     let error = ''
-    const door = {
+    const output = {
       out: (text: string) => {
         out += text
       },
@@ -217,34 +217,34 @@ describe('modelhost-sim scenarios', () => {
       },
       folder,
     }
-    return { code: await list(args, door), out, error }
+    return { code: await list(args, output), out, error }
   }
 
   test('lists your own and those of the package', async () => {
     mkdirSync(join(folder, 'scenarios/deep'), { recursive: true })
     write('scenarios/deep/a.ts', STORY('one', "tags: ['mine'], teaches: 'That it works.', client: 'Waits.'"))
-    const { code, out } = await told({})
+    const { code, out } = await listed({})
     expect(code).toBe(0)
     expect(out).toMatch(
       /^scenarios\/deep\/a\.ts {2}\[mine\]\n {2}one\n {2}teaches: That it works\.\n {2}a good client: Waits\.\n\n/,
     )
     expect(out).toContain(`${relative(folder, 'scenarios/deploy/cold-start.ts')}  [deployments, money]\n`)
-    const json = JSON.parse((await told({ json: true, tag: ['mine'] })).out)
+    const json = JSON.parse((await listed({ json: true, tag: ['mine'] })).out)
     expect(json).toEqual([
       { file: 'scenarios/deep/a.ts', title: 'one', tags: ['mine'], teaches: 'That it works.', client: 'Waits.' },
     ])
   })
 
   test('words that no scenario has are a mistake, a tag with the nearest', async () => {
-    expect(await told({ tag: ['mony'] })).toEqual({
+    expect(await listed({ tag: ['mony'] })).toEqual({
       ...{ code: 2, out: '' },
       error: "Failed to find scenarios: unknown tag 'mony'. Did you mean 'money'?\n",
     })
-    expect(await told({ filter: 'no such story', json: true })).toEqual({
+    expect(await listed({ filter: 'no such story', json: true })).toEqual({
       ...{ code: 2, out: '' },
       error: "Failed to find scenarios: no title, file name or tag contains 'no such story'. Try a shorter word.\n",
     })
-    const money = JSON.parse((await told({ tag: ['money'], json: true })).out)
+    const money = JSON.parse((await listed({ tag: ['money'], json: true })).out)
     expect(money.length).toBeGreaterThan(5)
     expect(money.every(({ tags }: { tags: string[] }) => tags.includes('money'))).toBe(true)
   })
@@ -252,11 +252,11 @@ describe('modelhost-sim scenarios', () => {
   test('says what can not be read', async () => {
     mkdirSync(join(folder, 'scenarios'))
     write('scenarios/a.yaml', 'titel: a\nsteps: [{ advance: 1m }]\n')
-    expect(await told({ filter: 'cold-start' })).toMatchObject({
+    expect(await listed({ filter: 'cold-start' })).toMatchObject({
       code: 2,
       error: "Failed to load scenarios/a.yaml:1:1: unknown key 'titel'. Did you mean 'title'?\n",
     })
-    expect((await told({ folders: ['stories'] })).error).toBe(
+    expect((await listed({ folders: ['stories'] })).error).toBe(
       "Failed to list 'stories': there is no such folder. Give a folder with scenarios.\n",
     )
   })

@@ -212,13 +212,13 @@ test.each<[string, Play]>([
     },
   ],
   [
-    'a node that there is not',
+    'an unknown node',
     ({ cluster }) => {
       cluster.node('h100-9').crash()
     },
   ],
   [
-    'the view of a node that there is not',
+    'the view of an unknown node',
     async ({ cluster }) => {
       await cluster.node('h100-9').view()
     },
@@ -230,7 +230,7 @@ test.each<[string, Play]>([
     },
   ],
   [
-    'a verb that there is not',
+    'an unknown command',
     ({ cluster }) => {
       ;(cluster as unknown as { stokOut(): void }).stokOut()
     },

@@ -24,7 +24,7 @@ test('run --watch plays the changed scenario, or all when another file changed, 
   const END = 'Press Ctrl-C to end.\n'
   let said = ''
   const parts: string[] = []
-  const told = () =>
+  const printed = () =>
     new Promise<string>(resolve => {
       const look = () => {
         const end = said.indexOf(END)
@@ -44,11 +44,11 @@ test('run --watch plays the changed scenario, or all when another file changed, 
     said += data
   })
   const next = async (name: string, text: string) => {
-    const part = told()
+    const part = printed()
     write(name, text)
     return part
   }
-  expect(await told()).toContain('2 scenarios passed')
+  expect(await printed()).toContain('2 scenarios passed')
   const two = await next('two.yaml', story('two', '2m'))
   expect(two).toContain('✓ two  2m virtual')
   expect(two).toContain('1 scenario passed')

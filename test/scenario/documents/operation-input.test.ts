@@ -32,7 +32,7 @@ const step = (text: string) => `title: a story\nsteps:\n  - ${text}\n`
 const given = (text: string) => `title: a story\ngiven:\n  ${text}\nsteps:\n  - advance: 1m\n`
 const DURATION = "Give a duration of at least 0, like '90s', '10m' or '1h30m'."
 
-describe('a mistake is told with its line, its column and the nearest word', () => {
+describe('a mistake is reported with its line, its column and the nearest word', () => {
   test.each([
     [step('advance: [1]'), `3:5: invalid value of 'advance'. ${DURATION}`],
     [step('advance: 10 min'), `3:5: invalid value of 'advance'. ${DURATION}`],
@@ -128,7 +128,7 @@ test('what an example of the documents sends is taken', () => {
   const wrong = Object.entries(operations).flatMap(([name, { example, body }]) => {
     if (body === undefined || example?.body === undefined) return []
     const { error } = OPERATION_INPUTS[name]!.safeParse(example.body)
-    // What stands in the path is not in the body.
+    // A parameter of the path is not in the body.
     return (error?.issues ?? []).filter(
       ({ path, code }) => code !== 'invalid_type' || !(String(path[0]) in OPERATION_INPUTS[name]!.shape),
     )

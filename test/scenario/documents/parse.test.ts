@@ -1,4 +1,4 @@
-/** Scenarios as YAML and JSON: the same as scripts, and their mistakes told by line and column. */
+/** Scenarios as YAML and JSON: the same as scripts, and their mistakes reported by line and column. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -49,7 +49,7 @@ const STEP = `title: a story
 steps:
 `
 
-test('every mistake of a file is told, in the order of its lines, and none that follows from another', async () => {
+test('every mistake of a file is reported in the order of its lines, without mistakes that follow from another', async () => {
   const text = `titel: a story
 given: { fixtures: emty, seeed: 7, names: { fields: { hbu: x } } }
 steps:
@@ -86,13 +86,13 @@ steps:
   ])
 })
 
-test('of a file that is nothing but mistakes the first are told, and how many more there are', async () => {
+test('the first mistakes of a file and the number of the others are reported when a file has very many', async () => {
   const said = (await mistake(`${STEP}${'  - advnace: 1m\n'.repeat(60)}`)).split('\n')
   expect(said).toHaveLength(41)
   expect(said.at(-1)).toBe('and 20 more')
 })
 
-describe('a mistake is told with its line, its column and the nearest word', () => {
+describe('a mistake is reported with its line, its column and the nearest word', () => {
   test.each([
     ['titel: a story\nsteps:\n  - advance: 1m\n', "story.yaml:1:1: unknown key 'titel'. Did you mean 'title'?"],
     ['title: a story\n', "story.yaml:1:1: 'steps' is missing. Add it."],

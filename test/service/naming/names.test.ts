@@ -99,8 +99,8 @@ describe('what is whose', () => {
     expect((await get(named, '/models/aurora-labs/aurora-8b-instruct/schema/compat-completions')).status).toBe(200)
     const keyed = (headers: Record<string, string>) => named.fetch('http://sim/v1/voices', { headers })
     expect((await keyed({ 'alt-api-key': 'sim_ci_token' })).status).toBe(200)
-    expect((await keyed({ 'alt-api-key': 'nobody', 'qq-key': 'sim_ci_token' })).status).toBe(200)
-    expect((await keyed({ 'alt-api-key': 'sim_ci_token', 'qq-key': 'nobody' })).status).toBe(401)
+    expect((await keyed({ 'alt-api-key': 'unknown', 'qq-key': 'sim_ci_token' })).status).toBe(200)
+    expect((await keyed({ 'alt-api-key': 'sim_ci_token', 'qq-key': 'unknown' })).status).toBe(401)
   })
 
   test('what the user wrote stays what it was: metadata, messages, tools, files, names', async () => {
@@ -187,7 +187,7 @@ describe('what is whose', () => {
     expect(named.requests[1]!.body).toHaveProperty('qqDepot')
   })
 
-  test('faults are asked for in neutral words and befall what goes over the wire', async () => {
+  test('faults are declared in neutral words and change the named words on the wire', async () => {
     const { named } = pair()
     named.faults.add({
       on: 'getPaymentChecklist',
@@ -208,7 +208,7 @@ describe('what is whose', () => {
     expect((await keyed).status).toBe(503)
   })
 
-  test('a snapshot has none: whoever goes on from it has names of its own', async () => {
+  test('a snapshot has no names: a simulator that restores it keeps its own', async () => {
     const { named, neutral } = pair()
     const other = createSimulator({ onBug, names: { fields: { account_balance: 'owed' } } })
     for (const taken of [named.snapshot(), Snapshot.from(named.snapshot().toBytes())]) {
@@ -318,7 +318,7 @@ describe('worlds of one process', () => {
     expect(await patch(other, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqw')).toBe(404)
   })
 
-  test('and two worlds of a server, told apart by a header that only one of them has', async () => {
+  test('and two worlds of a server, distinguished by a header that only one of them has', async () => {
     const server = await serve(createSimulator(), { port: 0 })
     onTestFinished(() => server.close())
     const json = { 'content-type': 'application/json' }

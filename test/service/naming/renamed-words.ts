@@ -56,7 +56,7 @@ export function namedHeaders(headers: Headers): Headers {
   return named
 }
 
-/** What a client of the neutral words would have been told. */
+/** Returns the answer that a client of the neutral words would have received. */
 export function neutralText(text: string): string {
   return Object.values(PROFILE)
     .flatMap(words => Object.entries(words))

@@ -70,7 +70,7 @@ const ANSWERED: Record<string, readonly [endpoint: string, body: object]> = {
 
 const REFUSED: Record<string, readonly [endpoint: string, body: object]> = {
   'no messages': [CHAT, { model: MODEL }],
-  'messages of nobody': [CHAT, chat({ messages: [] })],
+  'empty messages': [CHAT, chat({ messages: [] })],
   'an unknown role': [CHAT, chat({ messages: [{ role: 'wizard', content: 'hi' }] })],
   'two things at once': [CHAT, chat({ temperature: 9, n: 0 })],
   logprobs: [CHAT, chat({ logprobs: true })],
@@ -103,7 +103,7 @@ function here(strictRequests = false): OpenaiWorld {
   return one
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever stands in a file
+// biome-ignore lint/suspicious/noExplicitAny: a file may hold anything
 type Line = { id: string; custom_id: string; response: any; error: any }
 
 /** Runs the bodies as lines of one batch. Returns the lines of the output and of the error file. */

@@ -453,13 +453,13 @@ describe('a request', () => {
       return [status, headers.get('retry-after')]
     }
     const before = sim.digest
-    expect(await asked('acme/nobody')).toEqual([404, 'no model acme/nobody'])
-    expect(await asked('deploy_id:nobody')).toEqual([404, 'no model deploy_id:nobody'])
+    expect(await asked('acme/unknown')).toEqual([404, 'no model acme/unknown'])
+    expect(await asked('deploy_id:unknown')).toEqual([404, 'no model deploy_id:unknown'])
     expect(await asked('acme/summarizer')).toEqual([503, 'model acme/summarizer is stopped, not running'])
     expect(await asked('acme/translator')).toEqual([503, 'model acme/translator is deploying, not running'])
     expect(await later('acme/summarizer')).toEqual([503, '10'])
     expect(await later('acme/translator')).toEqual([503, '10'])
-    expect(await later('acme/nobody')).toEqual([404, null])
+    expect(await later('acme/unknown')).toEqual([404, null])
     expect((await asked('cedarline/cedar-embed-base'))[0]).toBe(400)
     const long = [{ role: 'user', content: 'word '.repeat(40_000) }]
     expect((await asked('aurora-labs/aurora-405b-instruct', { messages: long }))[1]).toMatch(/context of .* is 32768/)

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { handlers } from '../../../src/transports/msw/handlers.ts'
-import { openDoors } from '../../transports/transports.ts'
+import { openTransports } from '../../transports/transports.ts'
 import { HELLO } from './openai-world.ts'
 
 const PACED = 'https://paced.example.test'
@@ -15,7 +15,7 @@ const world = { fixtures: 'two-nodes', seed: 1, check: true, with: { deployments
 // With this clock, each poll of a batch advances it.
 const sim = createSimulator({ ...world, clock: 'on-poll' })
 const paced = createSimulator({ ...world, inferencePace: 'clock' })
-const at = openDoors(sim, { base: 'https://api.openai.example.test', others: handlers(paced, { baseUrl: PACED }) })
+const at = openTransports(sim, { base: 'https://api.openai.example.test', others: handlers(paced, { baseUrl: PACED }) })
 beforeEach(() => {
   sim.reset()
   paced.reset()
@@ -27,10 +27,10 @@ const inferenceKinds = ({ journal }: Simulator) =>
     .map(({ kind }) => kind)
     .filter(kind => kind.startsWith('inference.'))
 
-describe.each(['server', 'MSW'] as const)('through %s', door => {
+describe.each(['server', 'MSW'] as const)('through %s', transport => {
   let client: OpenAI
   beforeAll(() => {
-    const { fetch, url } = at(door)
+    const { fetch, url } = at(transport)
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch })
   })
 

@@ -41,16 +41,16 @@ describe('an instance', () => {
       const one = paced(options)
       for (let i = 0; i < others; i++) (await stream(one)).body!.getReader()
       const from = one.sim.clock.elapsed
-      const told: number[] = []
+      const times: number[] = []
       const reader = (await stream(one, undefined, { ...ASK, max_tokens: 40 })).body!.getReader()
       const read = (async () => {
         for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-          told.push(one.sim.clock.elapsed - from)
+          times.push(one.sim.clock.elapsed - from)
         }
       })()
       await one.sim.clock.advance('1m')
       await read
-      return { first: told[0]!, each: (told.at(-1)! - told[0]!) / 39 }
+      return { first: times[0]!, each: (times.at(-1)! - times[0]!) / 39 }
     }
     const alone = await timesOf({}, 0)
     // Medians of llm-d's simulator for 8B on an H100: 112 ms, then 12.5 ms per token.

@@ -76,7 +76,7 @@ test.each([
   expect(readFileSync(path, 'utf8')).toBe('new')
 })
 
-test('what somebody else is writing stays', () => {
+test('a draft of another live process stays', () => {
   const within = mkdtempSync(join(folder, 'others-'))
   const host = hostname().replaceAll(/[^\w-]/g, '_')
   const others = [

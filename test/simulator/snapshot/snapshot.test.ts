@@ -149,7 +149,7 @@ test('stale reads look back beyond the snapshot', async () => {
   )
 })
 
-test('timelines play on, and what they missed is told', async () => {
+test('timelines continue, and their missed steps are reported', async () => {
   await continued(
     { fixtures: 'two-nodes' },
     async sim => {
@@ -183,7 +183,7 @@ test.each([
   { mode: 'on-poll', step: 30_000 },
   { mode: 'idle', after: 1000 },
   'follow',
-] as const)('the clock goes on as it did, and is held by whoever held it: %o', setting => {
+] as const)('a restored clock keeps its mode and its holds: %o', setting => {
   const sim = createSimulator({ clock: setting })
   sim.clock.pause('debugger')
   const { clock } = sim
@@ -197,7 +197,7 @@ test.each([
   expect(back.clock.pausedBy).toEqual([])
 })
 
-test('a clock that is followed is followed by a snapshot in this process, and stands elsewhere', async () => {
+test('a snapshot keeps following its clock in this process and stops elsewhere', async () => {
   let ms = 1000
   const sim = createSimulator({ clock: { mode: 'follow', now: () => ms } })
   const [here, elsewhere] = [createSimulator(), createSimulator()]
@@ -208,7 +208,7 @@ test('a clock that is followed is followed by a snapshot in this process, and st
   expect(elsewhere.clock.setting).toEqual({ mode: 'follow' })
 })
 
-test('whoever sleeps on the clock is told, and listeners hear of the world that is there now', async () => {
+test('a restore rejects sleeps on the clock, and listeners hear of the restored world', async () => {
   const sim = createSimulator({ fixtures: 'two-nodes' })
   const heard: string[] = []
   sim.journal.listen(({ kind }) => heard.push(kind))
@@ -221,7 +221,7 @@ test('whoever sleeps on the clock is told, and listeners hear of the world that 
   expect(sim.requests).toEqual([])
 })
 
-test('what is planned has no cause in a journal that begins anew', async () => {
+test('a scheduled event has no cause in a journal that begins again', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   for (let i = 0; i < 3; i++) await ask(sim, '/deploy/list')
   sim.cluster.node('h100-0').crash()

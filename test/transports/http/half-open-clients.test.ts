@@ -6,7 +6,7 @@ import { HalfOpenConnections } from '../../../src/transports/http/half-open-clie
 test('a client that closed its side before its request began to wait has left as well', async () => {
   let left = false
   const server = createServer(({ socket }, outgoing) => {
-    // As a request does that stands in line behind another.
+    // As a request does that waits in line behind another.
     socket.once('end', async () => {
       await halfClosed.trackWait(socket, new Promise(resolve => outgoing.once('close', resolve)))
       left = true

@@ -173,7 +173,7 @@ describe('listening', () => {
     })
   })
 
-  test('binds loopback alone unless told otherwise', async () => {
+  test('binds only loopback by default', async () => {
     const { server } = await running()
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
   })

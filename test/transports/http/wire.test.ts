@@ -249,7 +249,8 @@ describe('too large a body', () => {
     const smuggled = 'POST /_sim/clock/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
     const line = await dial(world)
     line.socket.write(
-      head('POST /v1/files HTTP/1.1', { Authorization: 'Bearer nobody', 'Content-Length': smuggled.length }) + smuggled,
+      head('POST /v1/files HTTP/1.1', { Authorization: 'Bearer unknown', 'Content-Length': smuggled.length }) +
+        smuggled,
     )
     line.socket.write(head('GET /deploy/list HTTP/1.1', { Connection: 'close' }))
 
@@ -263,13 +264,13 @@ describe('too large a body', () => {
     const world = await running(EMPTY)
     const line = await dial(world)
     line.socket.write(
-      head('POST /v1/files HTTP/1.1', { ...MULTIPART, 'Content-Length': 100 * MIB, Authorization: 'Bearer nobody' }),
+      head('POST /v1/files HTTP/1.1', { ...MULTIPART, 'Content-Length': 100 * MIB, Authorization: 'Bearer unknown' }),
     )
     expect(await line.until(/\}/)).toMatch(/^HTTP\/1.1 401 /)
   })
 })
 
-describe('what stands in the request line and the headers', () => {
+describe('an unusual request line or header', () => {
   test.each([
     ['a path with a broken escape', 'GET /v1/voices/%E0%A4%A HTTP/1.1', 404],
     ['a query with a broken escape', 'GET /deploy/list?status=%zz HTTP/1.1', 400],
@@ -279,7 +280,7 @@ describe('what stands in the request line and the headers', () => {
     ['a very long path', `GET /${'x'.repeat(9000)} HTTP/1.1`, 404],
     ['more headers than there is room for', `GET /deploy/list HTTP/1.1\r\nX-Pad: ${'x'.repeat(20_000)}`, 431],
     ['an older version', 'GET /deploy/list HTTP/1.0', 200],
-    ['a method that nobody knows', 'BREW /deploy/list HTTP/1.1', 400],
+    ['an unknown method', 'BREW /deploy/list HTTP/1.1', 400],
     ['a method that no path has', 'PROPFIND /deploy/list HTTP/1.1', 405],
     ['a call for another protocol', 'GET /deploy/list HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c', 200],
   ])('%s is answered, and changes nothing', async (_, line, status) => {
@@ -332,7 +333,7 @@ describe('what stands in the request line and the headers', () => {
     'evil.example..',
     'évil.example',
     '',
-  ])('the host %j is none of its names', async host => {
+  ])('refuses the host %j', async host => {
     const world = await running()
     const before = stateOf(world)
     const command = `POST /_sim/clock/next HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`
@@ -357,7 +358,7 @@ describe('what stands in the request line and the headers', () => {
 })
 
 describe('closing', () => {
-  test('has told its clients that it keeps a connection for longer than they leave it idle', async () => {
+  test('announces a keep-alive timeout that is longer than clients leave a connection idle', async () => {
     const { ask } = await running(EMPTY)
     expect((await ask('/deploy/list')).headers.get('keep-alive')).toBe('timeout=75')
   })
@@ -404,7 +405,7 @@ describe('closing', () => {
 })
 
 describe('a scaled clock', () => {
-  test('lets a deployment come up while a client polls, and nobody advances', async () => {
+  test('starts a deployment while a client polls and no caller moves the clock', async () => {
     const world = await running({ ...EMPTY, clock: { mode: 'scaled', speed: 36_000 } })
     const created = await world.ask('/deploy/llm', {
       method: 'POST',
@@ -434,9 +435,9 @@ test.each([
   const world = await running(EMPTY)
   const line = await dial(world)
   line.socket.write(sent)
-  const [told, body] = (await line.until(/"}$/)).split('\r\n\r\n')
-  expect(told).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\\r\\ncontent-type: application/json\\r\\n`))
+  const [start, body] = (await line.until(/"}$/)).split('\r\n\r\n')
+  expect(start).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\\r\\ncontent-type: application/json\\r\\n`))
   expect(JSON.parse(body!)).toEqual({ detail: STATUS_CODES[status] })
-  // Nobody else has noticed anything.
+  // Other clients have noticed nothing.
   expect((await fetch(`${world.server.url}/_sim/health`)).status).toBe(200)
 })
