@@ -69,7 +69,7 @@ test('the text shows money in dollars, GPU-hours, requests and cold starts, alig
   expect(Math.max(...out.split('\n').map(line => line.length))).toBeLessThanOrEqual(110)
 })
 
-test('a series is a row a step and deployment, whose costs are the rent; there whole, with no draft beside it', async () => {
+test('a series has a row for each step and deployment, its costs are the rent, and no draft is left', async () => {
   const path = folder()
   const series = join(path, 'day.csv')
   const { out } = await simulated({ series, step: HOUR, json: true })
@@ -110,7 +110,7 @@ test('the report is printed and no draft is left when the disk is full', async (
   expect(readdirSync(path)).toEqual([])
 })
 
-test('weather and commands are part of what happens', async () => {
+test('simulate applies weather and a file of commands', async () => {
   const file = join(folder(), 'faults.json')
   writeFileSync(file, JSON.stringify([{ at: '2h', verb: 'zone.down', target: 'east-a' }]))
   const { out } = await simulated({ commands: file, json: true })
@@ -153,7 +153,7 @@ test.each([
   expect(printed).toBe(expected)
 })
 
-test('a signal ends it early: the report so far, and the code of the signal', async () => {
+test('simulate prints the report so far and exits with the code of the signal when a signal ends it', async () => {
   const { code, out } = await simulated({ for: 3650 * DAY }, 300)
   expect(code).toBe(130)
   expect(out).toMatch(/^2026-01-01T00:00:00Z to 20/)
@@ -209,13 +209,13 @@ test.each([
   await expect(simulated({ commands: file, for: HOUR })).rejects.toThrow(message)
 })
 
-test('what an environment sets up for serve disturbs neither simulate nor report', async () => {
+test('simulate and report ignore the environment variables of serve', async () => {
   const env = { MODELHOST_SIM_SPEED: '60', MODELHOST_SIM_PORT: '4010', MODELHOST_SIM_FOR: '1h' }
   const { code, stderr } = await commanded(['simulate', '--fixtures', 'two-nodes'], env)
   expect([code, stderr]).toEqual([0, ''])
 })
 
-test('report asks a server, and prints what the world of it would say itself', async () => {
+test('report prints the report of a server, equal to that of its world', async () => {
   const sim = createSimulator({ fixtures: 'default' })
   const server = await serve(sim, { port: 0 })
   onTestFinished(() => server.close())
@@ -241,7 +241,7 @@ test('report asks a server, and prints what the world of it would say itself', a
   expect(((await rows.json()) as Report).series).toHaveLength(5 * sim.report().deployments.length)
 })
 
-test('report says when no server answers, when it is no address, and when it is another server', async () => {
+test('report fails with the cause when no server answers, the address is invalid or the server is another product', async () => {
   const { stderr } = await commanded(['report', '--url', 'http://127.0.0.1:1'])
   expect(stderr).toContain('Failed to ask http://127.0.0.1:1 for a report: no server answers there')
   expect(stderr).toContain('Start one with modelhost-sim serve')

@@ -20,7 +20,7 @@ async function printed(command: Promise<void>): Promise<string> {
   return text
 }
 
-test('a world of a server goes to a file and comes back, and the server keeps nothing of that', async () => {
+test('snapshot saves a world of a server to a file and restores it, and the server keeps no snapshot', async () => {
   const world = await running({ seed: 4 })
   const { url } = world.server
   const file = join(folder, 'before.snapshot')
@@ -38,7 +38,7 @@ test('a world of a server goes to a file and comes back, and the server keeps no
   expect((await world.command('/_sim/snapshots', undefined, 'GET')).body).toEqual([])
 })
 
-test('what goes wrong is said, and leaves file and world as they were', async () => {
+test('snapshot fails with the cause and leaves file and world unchanged when its input is invalid', async () => {
   const world = await running({ fixtures: 'empty' })
   const { url } = world.server
   const torn = join(folder, 'torn.snapshot')

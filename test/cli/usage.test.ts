@@ -63,7 +63,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [[], "Failed to read MODELHOST_SIM_TRUST_PROXY 'maybe': give 1 or 0.", { MODELHOST_SIM_TRUST_PROXY: 'maybe' }],
 ]
 
-describe('a mistake on the command line is one line on stderr and exit code 2', () => {
+describe('a mistake on the command line prints one line on stderr and exits with 2', () => {
   test.each(MISTAKES)('%j', async (args, message, env) => {
     const { code, stdout, stderr } = await commanded(args, env)
     expect([code, stdout]).toEqual([2, ''])
@@ -78,7 +78,7 @@ describe('a mistake on the command line is one line on stderr and exit code 2', 
   })
 })
 
-test('env prints what points clients at the server', async () => {
+test('env prints the environment variables that direct clients to the server', async () => {
   expect(await commanded(['env', '--port', '4444'])).toEqual({
     code: 0,
     stderr: '',

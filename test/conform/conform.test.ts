@@ -100,7 +100,7 @@ function byText(one: unknown, other: unknown): number {
   return a! < b! ? -1 : 1
 }
 
-test('the document of the simulator itself has no difference, in other names and in parts', async () => {
+test('the document of the simulator itself has no difference, also under other names and in parts', async () => {
   const document = await ownDocument({ names: PROFILE })
   const own = await conform(document, { names: PROFILE })
   expect(own.findings).toEqual([])
@@ -321,7 +321,7 @@ describe('the command', () => {
     await expect(handler({})).rejects.toThrow('Failed to compare: --openapi is missing. Give a file or a URL')
   })
 
-  test('reads a document from a URL, and refuses what is not a document', async () => {
+  test('reads a document from a URL and refuses any other content', async () => {
     const document = JSON.stringify(small('/v1/voices', { responses: { 200: { description: '' } } }))
     const server = createServer(({ url }, answer) => {
       answer.statusCode = url === '/none' ? 404 : 200

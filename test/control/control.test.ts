@@ -13,7 +13,7 @@ async function deployed(world: Awaited<ReturnType<typeof running>>): Promise<str
 }
 
 describe('health and overview', () => {
-  test('health says version, seed and time', async () => {
+  test('health has version, seed and time', async () => {
     const { command } = await running({ seed: 'seven' })
     expect(await command('/_sim/health', undefined, 'GET')).toEqual({
       status: 200,
@@ -79,7 +79,7 @@ describe('the clock', () => {
     })
   })
 
-  test('advances by a duration and to a moment', async () => {
+  test('advances by a duration and to a time', async () => {
     const world = await running({ fixtures: 'empty' })
     await deployed(world)
     const by = await world.command('/_sim/clock/advance', { by: '2h' })
@@ -93,7 +93,7 @@ describe('the clock', () => {
     expect(to.body.now).toBe('2026-01-02T00:00:00.000000+00:00')
   })
 
-  test('adds up: two halves over HTTP are one whole in the process', async () => {
+  test('reaches the same state by two halves over HTTP as by one whole move in the process', async () => {
     const [parts, whole] = [await running({ fixtures: 'empty' }), await running({ fixtures: 'empty' })]
     await deployed(parts)
     await deployed(whole)
@@ -122,7 +122,7 @@ describe('the clock', () => {
     expect([world.sim.digest, world.sim.clock.elapsed]).toEqual([before, 0])
   })
 
-  test('refuses a field that does not exist, and a body that is no JSON', async () => {
+  test('refuses an unknown field and an invalid JSON body', async () => {
     const world = await running()
     expect((await world.command('/_sim/clock/advance', { bye: '1h' })).body.detail).toEqual([
       {
@@ -156,7 +156,7 @@ describe('the clock', () => {
     expect(broken.status).toBe(422)
   })
 
-  test('goes to the next event, or the next change that a client could see', async () => {
+  test('moves to the next event, or to the next change that a client can see', async () => {
     const world = await running({ fixtures: 'empty' })
     const id = await deployed(world)
     const next = await world.command('/_sim/clock/next')
@@ -170,13 +170,13 @@ describe('the clock', () => {
     expect([...new Set(seen)]).toEqual(expect.arrayContaining(['deploying', 'running']))
   })
 
-  test('rests where `within` ends when nothing comes before', async () => {
+  test('stops at the end of `within` when no event comes before', async () => {
     const { command } = await running({ fixtures: 'empty' })
     const { body } = await command('/_sim/clock/next', { visible: true, within: '5m' })
     expect(body).toMatchObject({ events: 0, now: '2026-01-01T00:05:00.000000+00:00' })
   })
 
-  test('leaves time where it is when nothing is planned and no `within` is given', async () => {
+  test('does not move time when no event is scheduled and `within` is missing', async () => {
     const { command } = await running({ fixtures: 'empty' })
     for (const body of [undefined, { visible: true }]) {
       const next = await command('/_sim/clock/next', body)
@@ -226,7 +226,7 @@ describe('the clock', () => {
 })
 
 describe('until', () => {
-  test('a GET answers what is asked for', async () => {
+  test('answers when a GET matches the condition', async () => {
     const world = await running({ fixtures: 'empty' })
     const id = await deployed(world)
     const { body } = await world.command('/_sim/clock/until', {
@@ -251,7 +251,7 @@ describe('until', () => {
     expect(body.last).toMatchObject({ status: 200, body: { deploy_id: id, status: 'running' } })
   })
 
-  test('a list holds rows that are asked for, in any order and among others', async () => {
+  test('finds the expected rows of a list in any order and among others', async () => {
     const world = await running()
     const id = await deployed(world)
     const { body } = await world.command('/_sim/clock/until', {
@@ -287,7 +287,7 @@ describe('until', () => {
 })
 
 describe('reset', () => {
-  test('brings the world back as it was loaded', async () => {
+  test('restores the world as it was loaded', async () => {
     const world = await running()
     const before = world.sim.digest
     await deployed(world)
@@ -301,7 +301,7 @@ describe('reset', () => {
 })
 
 describe('the journal', () => {
-  test('tells what happened, in pages and by kind', async () => {
+  test('is read in pages and by kind', async () => {
     const world = await running({ fixtures: 'empty' })
     await deployed(world)
     await world.command('/_sim/clock/advance', { by: '30m' })
@@ -318,7 +318,7 @@ describe('the journal', () => {
     expect(ready[0]).toMatchObject({ at: expect.stringMatching(/^2026-01-01T00:/), kind: 'deployment.running' })
   })
 
-  test('holds requests and commands, and not the looks at it', async () => {
+  test('holds requests and commands, but no reads of the control plane', async () => {
     const world = await running({ fixtures: 'empty' })
     await world.ask('/deploy/list')
     await world.command('/_sim/commands', { verb: 'card.decline' })
@@ -360,7 +360,7 @@ describe('the journal', () => {
 })
 
 describe('the ledger', () => {
-  test('has the balance, the postings and what runs', async () => {
+  test('has the balance, the postings and the current charges', async () => {
     const world = await running({ fixtures: 'empty' })
     const id = await deployed(world)
     await world.command('/_sim/clock/advance', { by: '1h' })
@@ -371,7 +371,7 @@ describe('the ledger', () => {
     )
   })
 
-  test('is read between two moments, in seconds or ISO 8601', async () => {
+  test('is read between two times, in seconds or ISO 8601', async () => {
     const world = await running({ fixtures: 'empty' })
     await world.ask('/payment/funds', { method: 'POST', body: '{"amount":100}' })
     await world.command('/_sim/clock/advance', { by: '2h' })
@@ -389,7 +389,7 @@ describe('the ledger', () => {
     )
   })
 
-  test('posts nothing by being read', async () => {
+  test('posts nothing when it is read', async () => {
     const world = await running()
     await world.command('/_sim/clock/advance', { by: '1h' })
     const before = world.sim.digest
@@ -398,8 +398,8 @@ describe('the ledger', () => {
   })
 })
 
-describe('what goes wrong with the world', () => {
-  test('a node crashes under a deployment, and is repaired', async () => {
+describe('a failure of the fleet', () => {
+  test('crashes a node of a deployment and repairs it', async () => {
     const world = await running({ fixtures: 'empty' })
     const id = await deployed(world)
     expect((await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).status).toBe(409)
@@ -418,7 +418,7 @@ describe('what goes wrong with the world', () => {
     expect(await stateAfter('node.uncordon')).toBe('ready')
   })
 
-  test('over HTTP and in the process the same thing happens', async () => {
+  test('has the same effect over HTTP and in the process', async () => {
     const [here, there] = [await running(), await running()]
     here.sim.cluster.stockOut('H100-80GB')
     here.sim.cluster.card.decline()
@@ -484,7 +484,7 @@ describe('the typed client', () => {
 })
 
 describe('answers of the control plane', () => {
-  test('may not be read by another origin', async () => {
+  test('cannot be read by another origin', async () => {
     const world = await running()
     const response = await world.ask('/_sim/clock')
     expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')

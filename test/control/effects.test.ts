@@ -431,7 +431,7 @@ async function busy(lines: number): Promise<Running> {
   return world
 }
 
-test('health answers while time moves, with a moment in between; the service answers after it', async () => {
+test('health answers during a move of the clock with a time in between, and the service answers after it', async () => {
   const world = await busy(3000)
   let over = false
   const advanced = world.command('/_sim/clock/advance', { by: '6h' }).then(({ body }) => {
@@ -446,7 +446,7 @@ test('health answers while time moves, with a moment in between; the service ans
   expect(moments).toEqual([...moments].sort())
 })
 
-test('a request that comes in the middle of an advance is answered at its end', async () => {
+test('a request that arrives during an advance is answered at its end', async () => {
   const world = await busy(1000)
   const advanced = world.command('/_sim/clock/advance', { by: '6h' })
   let now = ''
@@ -476,7 +476,7 @@ describe('the journal', () => {
     expect(pages.flat().at(-1)!.seq).toBe(whole.last)
   })
 
-  test('bounded, says how much it has dropped', async () => {
+  test('reports the number of dropped entries when it is bounded', async () => {
     const world = await running({ journalLimit: 5 })
     for (let i = 0; i < 12; i++) await world.ask('/v1/voices')
     const { entries, last, dropped } = (await world.command('/_sim/journal', undefined, 'GET')).body
@@ -510,7 +510,7 @@ describe('the journal', () => {
   })
 })
 
-test('the ledger adds up: what was there, and every entry, make what is there', async () => {
+test('the opening balance and every entry of the ledger add up to its balance', async () => {
   const world = await running()
   const funds = world.sim.world.store.account.funds_cents * 1_000_000
   const read = async () => (await world.command('/_sim/ledger', undefined, 'GET')).body
@@ -525,7 +525,7 @@ test('the ledger adds up: what was there, and every entry, make what is there', 
   }
 })
 
-test('the ledger of one subject holds its entries and no other', async () => {
+test('the ledger of one subject holds only its entries', async () => {
   const world = await running()
   await world.command('/_sim/clock/advance', { by: '2h' })
   const { entries } = (await world.command(`/_sim/ledger?subject=${RUNNING}`, undefined, 'GET')).body
@@ -534,7 +534,7 @@ test('the ledger of one subject holds its entries and no other', async () => {
   expect(entries).toEqual(all.filter(({ subject }) => subject === RUNNING))
 })
 
-test('a GPU limit that was set is the one that is read', async () => {
+test('a GPU limit is read as it was set', async () => {
   const world = await running()
   const read = async () => (await world.command('/_sim/cluster/limits', undefined, 'GET')).body
   const [before] = (await read()).filter(({ gpu }: { gpu: string }) => gpu === 'H100-80GB')
@@ -542,7 +542,7 @@ test('a GPU limit that was set is the one that is read', async () => {
   expect(await read()).toContainEqual({ gpu: 'H100-80GB', limit: 3, held: before.held })
 })
 
-test('every kind that the source writes into the journal is one that a hint can name', () => {
+test('every journal kind of the source is known to the hints', () => {
   const folders = ['src/simulation', 'src/faults']
   const files = folders.flatMap(folder =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => `${folder}/${name}`),
@@ -555,7 +555,7 @@ test('every kind that the source writes into the journal is one that a hint can 
   expect([...kinds].filter(kind => !JOURNAL_KINDS.includes(kind))).toEqual([])
 })
 
-test('a reset world goes the same way again', async () => {
+test('a reset world has the same history again', async () => {
   const world = await running()
   const first = world.sim.digest
   const walk = async () => {

@@ -57,7 +57,7 @@ describe('a host name that is not of the server', () => {
     '10.1.2.3',
     'simulator:4010',
     'localhost.',
-  ])('%s is one of its names', async host => {
+  ])('%s is accepted as a name of the server', async host => {
     const { send } = await running()
     expect((await send('/_sim/clock', { headers: { host } })).status).toBe(200)
     expect((await send('/', { headers: { host } })).status).toBe(200)
@@ -88,7 +88,7 @@ describe('a host name that is not of the server', () => {
   })
 })
 
-describe('what a web page of another origin can send', () => {
+describe('requests of a web page of another origin', () => {
   const forms: [what: string, headers: Record<string, string>][] = [
     ['a foreign origin', { origin: 'https://evil.example', ...JSON_TYPE }],
     ['the null origin', { origin: 'null', ...JSON_TYPE }],
@@ -101,14 +101,14 @@ describe('what a web page of another origin can send', () => {
     ['a multipart form', { 'content-type': 'multipart/form-data; boundary=x' }],
     ['a type that begins alike', { 'content-type': 'application/json-patch+json' }],
   ]
-  test.each(forms)('%s commands nothing', async (_, headers) => {
+  test.each(forms)('%s changes nothing', async (_, headers) => {
     const world = await running()
     for (const { path, ...command } of COMMANDS) {
       await expectNoEffect(world, async () => (await world.send(path, { ...command, headers })).status, [403, 415])
     }
   })
 
-  test('a body without a content type commands nothing', async () => {
+  test('a body without a content type changes nothing', async () => {
     const world = await running()
     await expectNoEffect(
       world,
@@ -122,7 +122,7 @@ describe('what a web page of another origin can send', () => {
     expect((await send('/_sim/journal', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403)
   })
 
-  test('a preflight gets no permission', async () => {
+  test('a preflight is refused', async () => {
     const { send } = await running()
     const { status, headers } = await send('/_sim/clock/advance', {
       method: 'OPTIONS',
@@ -132,7 +132,7 @@ describe('what a web page of another origin can send', () => {
     expect(Object.keys(headers).filter(name => name.startsWith('access-control-'))).toEqual([])
   })
 
-  test('its own pages may', async () => {
+  test('pages of the server itself are allowed', async () => {
     const { send, server } = await running()
     const headers = {
       origin: server.url,
@@ -144,7 +144,7 @@ describe('what a web page of another origin can send', () => {
   })
 })
 
-describe('what a web page of another site sends to the service', () => {
+describe('requests of a web page of another site to the service', () => {
   const path = '/vendor_a/v1/messages/count_tokens'
   const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hi' }] })
   const sites: [what: string, headers: Record<string, string>][] = [
@@ -198,7 +198,7 @@ describe('spellings of a path', () => {
     '/_sim/clock/next/',
     '/_sim/clock/next?x=/deploy/list',
     '/deploy/..%2f_sim/clock/next',
-  ])('%s goes past no guard', async path => {
+  ])('%s passes no guard', async path => {
     const world = await running()
     const before = world.sim.digest
     await world.raw(
@@ -211,7 +211,7 @@ describe('spellings of a path', () => {
 describe('beyond loopback', () => {
   const open = { hostname: '0.0.0.0', controlToken: 'control-secret' }
 
-  test('every operation but health and the root asks for the control token', async () => {
+  test('every operation except health and the root requires the control token', async () => {
     const world = await running({}, open)
     const free = ['getHealth', 'getRoot']
     for (const [operation, { method, path }] of Object.entries(controlOperations)) {
@@ -223,7 +223,7 @@ describe('beyond loopback', () => {
     }
   })
 
-  test('the token goes in its header or as the bearer, and is compared whole', async () => {
+  test('the token is accepted in its header or as a bearer token, and only as a whole', async () => {
     const { send } = await running({}, open)
     const status = async (headers: Record<string, string>) => (await send('/_sim/clock', { headers })).status
     expect(await status({ 'x-sim-control-token': 'control-secret' })).toBe(200)
@@ -257,13 +257,13 @@ describe('beyond loopback', () => {
     })
   })
 
-  test('the service asks for its own tokens, as everywhere', async () => {
+  test('the service requires its own tokens', async () => {
     const { ask } = await running({}, open)
     expect((await ask('/deploy/list')).status).toBe(200)
   })
 })
 
-test('on loopback the control plane takes no token, and one that is sent does no harm', async () => {
+test('the control plane on loopback needs no token and ignores one that is sent', async () => {
   const { send } = await running({}, { controlToken: 'unused' })
   expect((await send('/_sim/clock')).status).toBe(200)
   expect((await send('/_sim/clock', { headers: { authorization: 'Bearer sim_ci_token' } })).status).toBe(200)

@@ -39,7 +39,7 @@ async function served(files: Readonly<Record<string, string>> = { 'outage.yaml':
   return { ...world, start, where, advance, list, events }
 }
 
-test('its verbs and its rules come at their moments after the start, beside a client', async () => {
+test('commands and fault rules apply at their times after the start while a client sends requests', async () => {
   const { start, where, advance, list, events } = await served()
   expect(await where()).toMatchObject({ state: 'ready', done: 0, of: 7, started_at: null })
   await advance('5m')
@@ -76,7 +76,7 @@ test('its verbs and its rules come at their moments after the start, beside a cl
   ])
 })
 
-test('stopped, it does nothing more; what it did stays', async () => {
+test('a stopped scenario runs no further steps and keeps the effects of the past ones', async () => {
   const { start, where, advance, command, sim, events } = await served()
   await start()
   expect((await start()).body.error).toBe(
@@ -142,7 +142,7 @@ test.each([
     '- at: { 5m: [{ fault: { verb: hub.dwon } }] }',
     "story.yaml:3:27: invalid value 'hub.dwon'. Did you mean 'hub.down'?",
   ],
-])('%s is refused with the reason, and nothing has changed', async (_, steps, reason) => {
+])('%s is refused with the reason and changes nothing', async (_, steps, reason) => {
   const { start, sim } = await served({ 'story.yaml': `title: a story\nsteps:\n  ${steps}\n` })
   const { digest } = sim
   const { status, body } = await start('story')
@@ -150,7 +150,7 @@ test.each([
   expect([sim.digest, sim.faults.list(), sim.timelines.get('story')]).toEqual([digest, [], undefined])
 })
 
-test('each world has its own, and a fork goes on with it', async () => {
+test('each world has its own scenario, and a fork continues it', async () => {
   const { command, sim, start } = await served()
   const { world } = (await command('/_sim/worlds', {})).body
   await command(`/_sim/worlds/${world}/_sim/scenarios/outage/start`)
@@ -173,7 +173,7 @@ test('each world has its own, and a fork goes on with it', async () => {
   expect(sim.timelines.get('outage')).toBeUndefined()
 })
 
-test('a fork keeps the rules of faults that were added, and comes back to them', () => {
+test('a fork keeps the added fault rules and has them again after a reset', () => {
   const sim = createSimulator({ fixtures: 'empty' })
   sim.faults.add({ name: 'late', on: '*', fault: { kind: 'hang' } })
   const twin = sim.fork()

@@ -11,7 +11,7 @@ function upload({ server }: Running, name: string, bytes: BlobPart): Promise<Res
   return fetch(`${server.url}${SNAPSHOTS}/${name}/import`, { method: 'POST', body: form })
 }
 
-test('a world is gone back to as often as one likes, and goes on as it would have', async () => {
+test('a snapshot is restored any number of times, and the world continues as before', async () => {
   const world = await running({ fixtures: 'default', seed: 4 })
   await world.command('/_sim/clock/advance', { by: '10m' })
   const taken = await world.command(SNAPSHOTS, { name: 'before-the-storm' })
@@ -47,7 +47,7 @@ test('a snapshot is carried to another server, under another name', async () => 
   expect([there.sim.digest, there.sim.seed, there.sim.clock.mode]).toEqual([here.sim.digest, '4', 'on-poll'])
 })
 
-test('worlds are made from one, each by itself, whatever becomes of the world that kept it', async () => {
+test('worlds made from a snapshot are independent of each other and of the world that kept it', async () => {
   const world = await running({ fixtures: 'default', seed: 4 })
   const made = (await world.command('/_sim/worlds', { from: 'default' })).body
   const at = `/_sim/worlds/${made.world}${SNAPSHOTS}`
@@ -71,7 +71,7 @@ test('worlds are made from one, each by itself, whatever becomes of the world th
   })
 })
 
-test('what can not be is refused, and changes nothing', async () => {
+test('an invalid request is refused and changes nothing', async () => {
   const world = await running({ fixtures: 'empty' })
   await world.command(SNAPSHOTS, { name: 'mine' })
   const { digest } = world.sim
@@ -114,7 +114,7 @@ async function sent(answer: Promise<Response>): Promise<{ status: number; body: 
   return { status: response.status, body: await response.json() }
 }
 
-test('a server has no clock to follow: its worlds go on as they move, and the answer says how', async () => {
+test('a restored world of a server keeps its clock mode, because a server has no clock to follow', async () => {
   const followed = createSimulator({ seed: 9, clock: { mode: 'follow', now: () => 0 } })
   const world = await running({ fixtures: 'empty', clock: { mode: 'scaled', speed: 30 } })
   await upload(world, 'followed', followed.snapshot().toBytes() as BlobPart)

@@ -88,7 +88,7 @@ describe('a world of its own', () => {
     ).toBe(10_800)
   })
 
-  test('begins and goes on as a simulator of the same options would', async () => {
+  test('behaves as a simulator with the same options', async () => {
     const server = await running()
     const options = {
       fixtures: 'two-nodes',
@@ -111,7 +111,7 @@ describe('a world of its own', () => {
     expect((await ask(server, '/_sim/digest', made.token)).body).toEqual({ digest: twin.digest, now: twin.clock.iso })
   })
 
-  test('is as the server was started where nothing is said, whatever has become of the default world', async () => {
+  test('has the options of the server by default, also after changes of the default world', async () => {
     const server = await running({ fixtures: 'empty', seed: 9, with: { deployments: [{ model_name: 'acme/chat' }] } })
     const fresh = server.sim.digest
     await server.ask('/deploy/llm', { method: 'POST', body: JSON.stringify(MODEL) })
@@ -131,7 +131,7 @@ describe('a world of its own', () => {
     expect((await ask(server, `/_sim/worlds/${nodes.world}`)).body.counts.deployments).toBe(0)
   })
 
-  test('runs on a clock of its own kind', async () => {
+  test('has a clock mode of its own', async () => {
     const server = await running()
     const made = await world(server, { clock: { mode: 'scaled', speed: 100_000 } })
     const clock = async () => (await ask(server, '/_sim/clock', made.token)).body
@@ -152,7 +152,7 @@ describe('a world of its own', () => {
 })
 
 describe('a fork', () => {
-  test('goes on from where its origin is, and neither sees the other', async () => {
+  test('continues from the state of its origin and is independent of it', async () => {
     const server = await running({ fixtures: 'empty' })
     const origin = await world(server)
     const { deploy_id } = (await ask(server, '/deploy/llm', origin.token, { json: MODEL })).body
@@ -171,7 +171,7 @@ describe('a fork', () => {
     expect((await ask(server, '/_sim/clock', fork.token)).body.elapsed_seconds).toBe(60)
   })
 
-  test('goes on at the speed of its origin from the time it has', async () => {
+  test('continues at the speed and from the time of its origin', async () => {
     const server = await running()
     const origin = await world(server)
     await ask(server, '/_sim/clock/advance', origin.token, { json: { by: '1d' } })
@@ -185,7 +185,7 @@ describe('a fork', () => {
 })
 
 describe('routing words', () => {
-  test('stand on every token in an answer, and nothing inside ever sees them', async () => {
+  test('are on every token in an answer and never reach the world', async () => {
     const server = await running({ fixtures: 'default' })
     const made = await world(server)
     const tokens = (await ask(server, '/v1/api-tokens', made.token)).body as { token: string }[]
@@ -203,7 +203,7 @@ describe('routing words', () => {
     expect([head.status, await head.text()]).toEqual([200, ''])
   })
 
-  test('are no part of a world: with and without them it answers alike', async () => {
+  test('do not change the answers of a world', async () => {
     const server = await running()
     const [one, two] = [await world(server), await world(server)]
     for (const path of ['/deploy/list', '/v1/voices/none', '/nowhere', '/aggregator/models', '/v1/batches?limit=x']) {
@@ -217,7 +217,7 @@ describe('routing words', () => {
     expect(digests[0]).toEqual(digests[1])
   })
 
-  test('are not taken under base_url, and the refusal says so', async () => {
+  test('are refused under base_url with the reason', async () => {
     const server = await running()
     const made = await world(server)
     const refused = await ask(server, `${made.base_url}/deploy/list`, made.token)
@@ -258,7 +258,7 @@ describe('unknown tokens', () => {
     expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(2)
   })
 
-  test('each get a world of their own at first use, so parallel workers need nothing else', async () => {
+  test('each get a world of their own at first use when the server forks', async () => {
     const server = await running({ fixtures: 'empty' }, { unknownTokens: 'fork' })
     const workers = ['worker-1', 'worker-2', 'worker-3', 'worker.4']
     await Promise.all(workers.map(token => ask(server, '/_sim/clock/advance', token, { json: { by: '10m' } })))
@@ -272,7 +272,7 @@ describe('unknown tokens', () => {
     expect(worlds.map(({ token }) => token).sort()).toEqual(['…oken', '…er-1', '…er-2', '…er-3', '…rker.4'].sort())
   })
 
-  test('a token that was taken away is no unknown one, and without any the default world answers', async () => {
+  test('a revoked token is not unknown, and a request without a token reaches the default world', async () => {
     const server = await running({}, { unknownTokens: 'fork' })
     await ask(server, '/_sim/commands', undefined, { json: { verb: 'token.revoke', target: 'continuous integration' } })
     expect((await ask(server, '/deploy/list', 'sim_ci_token')).status).toBe(401)
@@ -292,7 +292,7 @@ describe('unknown tokens', () => {
   })
 })
 
-describe('coming and going', () => {
+describe('the life of worlds', () => {
   test('worlds are listed, inspected and deleted', async () => {
     const server = await running()
     const made = await world(server, { seed: 5, fixtures: 'empty' })
@@ -374,7 +374,7 @@ describe('coming and going', () => {
     }
   })
 
-  test('what a world that goes has kept goes with it; what was made from that, or carried out of it, stays', async () => {
+  test('the snapshots of a deleted world are deleted, and worlds and files made from them stay', async () => {
     wall.now = 1_000_000
     try {
       const server = await running({ fixtures: 'empty' })
@@ -409,7 +409,7 @@ describe('coming and going', () => {
     }
   })
 
-  test('there is a cap, and it names its flag', async () => {
+  test('a world over the maximum is refused with the name of the flag', async () => {
     const server = await running({}, { maxWorlds: 2 })
     await world(server)
     const second = await world(server)
@@ -419,7 +419,7 @@ describe('coming and going', () => {
     await world(server)
   })
 
-  test('a move of time in one world holds up no other', async () => {
+  test('a move of the clock in one world does not delay the others', async () => {
     const server = await running({ fixtures: 'empty' })
     const busy = await world(server)
     let release = () => {}
@@ -446,7 +446,7 @@ describe('coming and going', () => {
   })
 })
 
-describe('what makes no world', () => {
+describe('an invalid request for a world', () => {
   const bad: Record<string, [body: unknown, status: number, says: string]> = {
     'an unknown fixture': [{ fixtures: 'two-node' }, 400, "Did you mean 'two-nodes'?"],
     'a path': [{ fixtures: './fixtures/empty' }, 400, 'paths are unsupported over HTTP'],
@@ -472,7 +472,7 @@ describe('what makes no world', () => {
     'an invalid seed': [{ seed: true }, 422, 'seed'],
   }
 
-  test.each(Object.entries(bad))('%s is refused, and there is no world more', async (_, [body, status, says]) => {
+  test.each(Object.entries(bad))('%s is refused, and no world is added', async (_, [body, status, says]) => {
     const server = await running({ fixtures: 'empty' })
     const refused = await server.command('/_sim/worlds', body)
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([status, expect.stringContaining(says)])
@@ -480,7 +480,7 @@ describe('what makes no world', () => {
   })
 })
 
-test('guards: a page of another origin makes, changes and deletes no world; beyond loopback a token is asked for', async () => {
+test('a page of another origin cannot create, change or delete a world, and beyond loopback a token is required', async () => {
   const server = await running({ fixtures: 'empty' }, { hostname: '0.0.0.0', controlToken: 'secret' })
   const control = { 'x-sim-control-token': 'secret' }
   const foreign = { ...control, origin: 'https://evil.example' }
@@ -497,7 +497,7 @@ test('guards: a page of another origin makes, changes and deletes no world; beyo
   expect((await ask(server, `${made.base_url}/deploy/list`)).status).toBe(401)
 })
 
-test('two simulators of one process share nothing that changes', async () => {
+test('two simulators of one process share no state', async () => {
   const options = { fixtures: 'default', seed: 3 } as const
   const [one, two] = [createSimulator(options), createSimulator(options)]
   const before = [two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]

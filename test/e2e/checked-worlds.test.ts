@@ -33,7 +33,7 @@ describe('a changed package', () => {
   })
   afterAll(() => rmSync(project, { recursive: true }))
 
-  test('is not trusted: a changed file of a world is checked, and its mistake is named', () => {
+  test('is checked, and a mistake in a changed file of a world is named', () => {
     const file = join(packageIn(project), 'fixtures/empty/account.json')
     const text = readFileSync(file, 'utf8')
     writeFileSync(file, text.replace(/"funds_cents": *\d+/, '"funds_cents": "many"'))
@@ -42,7 +42,7 @@ describe('a changed package', () => {
     expect(digestOf(project, 'empty').stderr).toBe('')
   })
 
-  test('reads the checked form where no file has changed', () => {
+  test('reads the checked form when no file has changed', () => {
     const file = join(packageIn(project), 'dist/worlds/empty.json')
     const [digest, world] = readFileSync(file, 'utf8').split('\n') as [string, string]
     writeFileSync(file, `${digest}\n${world.replace(/"funds_cents":\d+/, '"funds_cents":7')}`)

@@ -159,7 +159,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     [{ kind: 'truncated', bytes: 500 }, { broke: 'UND_ERR_SOCKET' }],
     [{ kind: 'slowBody', bytesPerSecond: 5_000 }, { status: 200 }],
     [{ kind: 'garbled' }, { status: 200 }],
-  ])('%j: what comes does not wait for the end of the stream', async (fault, sees) => {
+  ])('%j passes the parts of a stream on before its end', async (fault, sees) => {
     sim.faults.add({ on: 'createChatCompletion', fault })
     const outcome: Outcome = { text: '' }
     const done = outcomeOf(ask(transport, true), outcome)
@@ -172,7 +172,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     expect(await inTime(done)).toMatchObject(sees)
   })
 
-  test.each(['hang', 'slowBody'] as const)('a client that leaves under %s gives its place back', async kind => {
+  test.each(['hang', 'slowBody'] as const)('a place is free again when its client leaves during %s', async kind => {
     sim.faults.add({
       on: 'createChatCompletion',
       fault: kind === 'hang' ? { kind, effect: 'none' } : { kind, bytesPerSecond: 100 },

@@ -323,7 +323,7 @@ function differences(one: unknown, other: unknown, place = ''): string[] {
   return [...new Set(found)]
 }
 
-test('a refused connection is one: others go on, and a server that is closed is what truly refuses', async () => {
+test('a refused connection leaves other servers reachable, and a closed server refuses connections', async () => {
   const other = await serve(createSimulator(), { port: 0 })
   const healthAt = (url: string) => outcomeOf(throughFetch('server', () => url)({ path: '/_sim/health' }))
   sim.faults.add({ on: '*', fault: { kind: 'refused' } })

@@ -71,13 +71,13 @@ describe.each(TRANSPORTS)('at %s', transport => {
     expect(await outcomeOf(clientAt(transport).batches.retrieve(ID))).toEqual(seen)
   })
 
-  test('it gives up on an answer that does not come', async () => {
+  test('the client gives up after its timeout when no answer comes', async () => {
     sim.faults.add({ on: 'getBatch', fault: { kind: 'hang' } })
     const client = clientAt(transport, { timeout: 50 })
     expect(await outcomeOf(client.batches.retrieve(ID))).toEqual({ threw: 'APIConnectionTimeoutError' })
   })
 
-  test('a late answer is an answer', async () => {
+  test('the client accepts a late answer', async () => {
     const rule = sim.faults.add({ on: 'getBatch', fault: { kind: 'latency', delay: '20ms' } })
     const asked = clientAt(transport).batches.retrieve(ID)
     await expect.poll(() => rule.hits, { interval: 1 }).toBe(1)
@@ -85,7 +85,7 @@ describe.each(TRANSPORTS)('at %s', transport => {
     expect((await asked).id).toBe(ID)
   })
 
-  test('a batch that is sent twice is there twice', async () => {
+  test('a batch exists twice when its request was duplicated', async () => {
     const client = clientAt(transport)
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm', messages: [] } }
     const file = new File([JSON.stringify(line)], 'in.jsonl')

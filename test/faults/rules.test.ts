@@ -44,7 +44,7 @@ describe('triggers', () => {
     expect([fault.matches, fault.hits]).toEqual([6, expected.filter(status => status === 503).length])
   })
 
-  test('a window: from and until, as durations from now and as moments', async () => {
+  test('from and until are durations from now or times', async () => {
     const { sim, statuses } = world()
     await sim.clock.advance('1m')
     sim.faults.add({ on: 'listDeployments', from: '1m', until: '2026-01-01T00:03:00Z', fault: DOWN })
@@ -58,7 +58,7 @@ describe('triggers', () => {
     expect(sim.faults.get('fault-1')).toMatchObject({ matches: 2, hits: 2 })
   })
 
-  test('after an event of a thing: what came before does not count', async () => {
+  test('matches count only after the event of the subject that the rule names', async () => {
     const { sim, ask, statuses } = world()
     const { deploy_id } = (await (await ask('/deploy/llm', { body: CHAT })).json()) as { deploy_id: string }
     const rule = { on: 'listDeployments', nth: 2, fault: DOWN }
@@ -70,7 +70,7 @@ describe('triggers', () => {
     expect(other.matches).toBe(0)
   })
 
-  test('chance is drawn by rule and request: another rule more or less changes nothing', async () => {
+  test('chance is drawn by rule and request, so that another rule changes nothing', async () => {
     const flaky: FaultRule = { on: 'listDeployments', chance: 0.3, fault: DOWN }
     const seen = async (rules: FaultRule[]) => world({ faults: rules }).statuses(200)
     const alone = await seen([flaky])
@@ -82,7 +82,7 @@ describe('triggers', () => {
     expect(await seen([flaky, flaky])).not.toEqual(alone)
   })
 
-  test('the first whose trigger fires acts, and every rule counts its own matches', async () => {
+  test('the first rule whose trigger fires acts, and every rule counts its own matches', async () => {
     const { sim, statuses } = world()
     const first = sim.faults.add({ on: 'listDeployments', every: 2, fault: DOWN })
     const second = sim.faults.add({ on: '*', fault: { kind: 'status', status: 500 } })
@@ -95,7 +95,7 @@ describe('triggers', () => {
   })
 })
 
-describe('what a rule is on', () => {
+describe('the target of a rule', () => {
   test.each<[FaultRule['on'], number, number]>([
     ['listDeployments', 503, 200],
     ['list*', 503, 503],
@@ -133,7 +133,7 @@ describe('what a rule is on', () => {
     expect((await ask('/deploy/list')).status).toBe(200)
   })
 
-  test('a model pattern of many asterisks ends for a long name of a model', async () => {
+  test('a model pattern of many asterisks is matched fast against a long name', async () => {
     const { sim, ask } = world()
     const fault = sim.faults.add({ on: '*', model: `${'*a'.repeat(400)}!`, fault: DOWN })
     expect((await ask(`/v2/hardware?model=${'a'.repeat(5000)}`)).status).not.toBe(503)
@@ -149,7 +149,7 @@ describe('what a rule is on', () => {
 })
 
 describe('rules are entities', () => {
-  test('they are listed, asked for, removed and cleared', async () => {
+  test('they are listed, read, removed and cleared', async () => {
     const { sim, statuses } = world()
     const first = sim.faults.add({ on: '*', fault: DOWN })
     sim.faults.add({ name: 'slow.lists', on: 'list*', fault: { kind: 'latency', delay: '1s' } })
@@ -173,7 +173,7 @@ describe('rules are entities', () => {
     expect(() => sim.faults.get('fault-2')).toThrow("Failed to find the fault 'fault-2'")
   })
 
-  test('a reset brings back those of the start, with their counts at nothing', async () => {
+  test('a reset restores the rules of the start with their counts at 0', async () => {
     const { sim, statuses } = world({ faults: [{ on: 'listDeployments', times: 1, fault: DOWN }] })
     expect(await statuses(2)).toEqual([503, 200])
     sim.faults.add({ on: '*', fault: DOWN })
@@ -182,7 +182,7 @@ describe('rules are entities', () => {
     expect(await statuses(2)).toEqual([503, 200])
   })
 
-  test('they and their hits stand in the journal, and never in the digest', async () => {
+  test('they and their hits are in the journal, but not in the digest', async () => {
     const calm = world()
     const { sim, ask } = world()
     const same = () => expect(sim.digest).toBe(calm.sim.digest)
@@ -220,7 +220,7 @@ describe('rules are entities', () => {
   })
 })
 
-describe('what can not be is refused with the reason, and nothing has changed', () => {
+describe('an invalid rule is refused with the reason and changes nothing', () => {
   test.each<[string, unknown, string]>([
     [
       'an unknown operation',
@@ -361,7 +361,7 @@ describe('drift', () => {
 
   const untyped = (text: string) => text.replaceAll(/"type":"[^"]*"/g, '"type"')
 
-  test.each(GETS)('%s: what is legal still fits the declaration, what is not does not', async operation => {
+  test.each(GETS)('%s: a legal drift fits the declaration, an illegal one does not', async operation => {
     let changed = 0
     for (const change of [...LEGAL, ...ILLEGAL]) {
       const sim = createSimulator()
@@ -402,7 +402,7 @@ describe('drift', () => {
     for (const row of rows) expect(look(row)).toBe(expected)
   })
 
-  test('a refusal has another shape, and keeps it', async () => {
+  test('a refusal keeps its shape under drift', async () => {
     const { sim, ask } = world()
     const before = await (await ask('/deploy/none')).json()
     sim.faults.add({ on: 'getDeployment', fault: { kind: 'drift', change: 'extraField' } })
@@ -417,7 +417,7 @@ describe('stale reads', () => {
       ({ model_name, status }) => `${model_name} ${status}`,
     )
 
-  test('a list lags get by a while, and catches up', async () => {
+  test('a list lags behind get for the time of the rule and catches up', async () => {
     const { sim, ask } = world({ faults: [{ on: '*', fault: { kind: 'stale', lag: '5s' } }] })
     const { deploy_id } = (await (await ask('/deploy/llm', { body: CHAT })).json()) as { deploy_id: string }
     expect(await names(ask)).toEqual([])
@@ -430,7 +430,7 @@ describe('stale reads', () => {
     expect((await ask('/deploy/list')).headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:05 GMT')
   })
 
-  test('at every moment it is what another world showed so long ago, commands and all', async () => {
+  test('a stale read equals the past answer of an equal world at every time, also after commands', async () => {
     const lagging = world({ faults: [{ on: 'listDeployments', fault: { kind: 'stale', lag: '30s' } }] })
     const present = world()
     const shown: string[] = []
@@ -487,7 +487,7 @@ test('the service answers a retried create with 409 when the answer to the first
   expect(lost.hits).toBe(1)
 })
 
-test('a fork has the same rules, as far as they have come, and goes on by itself', async () => {
+test('a fork has the same rules with their counts and continues independently', async () => {
   const { sim, statuses } = world()
   const rule: FaultRule = { on: 'listDeployments', chance: 0.5, fault: DOWN }
   const host = (of: Simulator) => ({

@@ -16,7 +16,7 @@ async function played(play: Play, options: ScenarioOptions = { fixtures: 'empty'
 }
 
 describe('in a scenario', () => {
-  test('an answer that is lost: the call breaks, the deployment is there, a second create is refused', async () => {
+  test('a create whose answer is lost breaks, leaves its deployment, and a second create is refused', async () => {
     const { trace } = await played(async ({ api, faults, check, expectRefusal }) => {
       const { id } = await faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })
       const lost: unknown = await api.createLlmDeployment(CHAT).catch((error: unknown) => error)
@@ -36,7 +36,7 @@ describe('in a scenario', () => {
     expect(trace.join('\n')).not.toContain('ECONN')
   })
 
-  test('a client waits for a delayed answer: it moves time to it, and no further than it has patience', async () => {
+  test('a client moves time to a delayed answer, but not beyond its timeout', async () => {
     const { elapsed } = await played(
       async ({ api, check, clock, faults }) => {
         await api.listDeployments()
@@ -51,7 +51,7 @@ describe('in a scenario', () => {
     expect(elapsed).toBe(65_000_000)
   })
 
-  test('a hang ends at the patience of the client', async () => {
+  test('a hang ends at the timeout of the client', async () => {
     const { elapsed } = await played(async ({ api, faults, check }) => {
       await faults.add({ on: '*', fault: { kind: 'hang' } })
       check((await api.listDeployments().catch((error: unknown) => error)) as object, { broken: true })
@@ -59,7 +59,7 @@ describe('in a scenario', () => {
     expect(elapsed).toBe(60_000_000)
   })
 
-  test('until goes on while the answers it looks at are late', async () => {
+  test('until continues while its answers are late', async () => {
     await played(
       async ({ api, clock, check }) => {
         const { deploy_id } = await api.createLlmDeployment(CHAT)
@@ -70,7 +70,7 @@ describe('in a scenario', () => {
     )
   })
 
-  test('a rule that can not be fails the scenario', async () => {
+  test('an invalid rule fails the scenario', async () => {
     const wrong = scenario('wrong', { fixtures: 'empty' }, async ({ faults }) => {
       await faults.add({ on: 'nothing', fault: { kind: 'hang' } })
     })

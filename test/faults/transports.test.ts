@@ -88,7 +88,7 @@ describe('latency', () => {
     },
   )
 
-  test('in a process on a scaled clock it comes by itself', async () => {
+  test('in a process a late answer comes by itself on a scaled clock', async () => {
     const { sim, ask } = await openTransport('in-process', rules, { clock: { mode: 'scaled', speed: 10_000 } })
     await ask('/deploy/llm', CREATE)
     expect(sim.clock.elapsed).toBeGreaterThanOrEqual(10_000_000)
@@ -124,7 +124,7 @@ describe('latency', () => {
     expect([answer.status, answer.headers.get('x-sim-delay')]).toEqual([200, null])
   })
 
-  test('jitter is drawn within its bounds, and the same from the same seed', async () => {
+  test('jitter is within its bounds and equal for equal seeds', async () => {
     const jittery: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'latency', delay: '1s', jitter: '2s' } }]
     const delays = async () => {
       const { ask } = await openTransport('server', jittery)
@@ -154,7 +154,7 @@ describe('hang', () => {
     expect(await (await ask('/deploy/list')).json()).toHaveLength(1)
   })
 
-  test('in a process a reset ends it', async () => {
+  test('in a process a reset ends a hang', async () => {
     const { sim, ask } = await openTransport('in-process', rules)
     const asked = outcome(ask('/deploy/llm', CREATE))
     await sim.clock.advance('1h')
@@ -220,7 +220,7 @@ describe('a slow body', () => {
   })
 })
 
-test('without rules nothing is around a request, and the control plane never meets a fault', async () => {
+test('faults never apply to the control plane', async () => {
   const { sim, ask } = await openTransport('server', [{ on: '*', fault: { kind: 'reset' } }])
   expect((await ask('/_sim/health')).status).toBe(200)
   const until = await ask('/_sim/clock/until', {

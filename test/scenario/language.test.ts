@@ -392,7 +392,7 @@ describe('a timeline', () => {
     expect(none).toBeUndefined()
   })
 
-  test('a step does not move time', async () => {
+  test('refuses a step that moves time', async () => {
     const { message } = await failure(async ({ clock, at }) => {
       at('5m', () => clock.advance('1m'))
       await clock.advance('10m')

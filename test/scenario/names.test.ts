@@ -141,7 +141,7 @@ describe('run --names', () => {
 })
 
 describe('the option of a scenario', () => {
-  test('in TypeScript, a path beside the script, with strictness', async () => {
+  test('is a path relative to the script in TypeScript, also with strictRequests', async () => {
     write('client.ts', client("names: './names.json', strictRequests: true", true))
     expect((await play({ scenarios: ['client.ts'], update: true })).error).toBe('')
     expect((await play({ scenarios: ['client.ts'] })).code).toBe(0)
@@ -149,7 +149,7 @@ describe('the option of a scenario', () => {
     expect((await play({ scenarios: ['lax.ts'] })).out).toContain('(strictness)')
   })
 
-  test('in YAML, as a path beside the file or as the profile itself', async () => {
+  test('is a path relative to the file or the profile itself in YAML', async () => {
     write('path.yaml', story(', names: ./names.json, strictRequests: true'))
     write('whole.yaml', story(', names: { fields: { account_balance: standing } }'))
     const load = async (name: string) => withResolvedPaths((await loadScenarios(join(folder, name)))[0]!, folder)

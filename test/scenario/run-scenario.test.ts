@@ -391,7 +391,7 @@ test('clients that sleep on the clock wake during a move', async () => {
   expect(result.failure).toBeUndefined()
 })
 
-test('a scenario needs a title of one line, a world and something to play', () => {
+test('a scenario needs a title of one line, options and a play function', () => {
   expect(() => scenario('', {}, () => {})).toThrow(/^Failed to declare a scenario: it has no title\./)
   expect(() => scenario('a\nb', {}, () => {})).toThrow(/Give a sentence of one line/)
   expect(() => scenario('a', {}, undefined as unknown as Play)).toThrow(/options or play are missing/)

@@ -49,7 +49,7 @@ async function play(args: RunArguments): Promise<{ code: number; out: string; er
 }
 
 describe('traces', () => {
-  test('one that is not there is an error, --update writes it, then it holds', async () => {
+  test('a missing trace is an error, --update writes it, and the next run passes', async () => {
     write('story.ts', STORY)
     const before = await play({ scenarios: ['story.ts'] })
     expect(before.code).toBe(1)
@@ -84,7 +84,7 @@ describe('traces', () => {
     expect(readdirSync(folder)).toEqual(['story.ts'])
   })
 
-  test('the first line that differs is shown, with its number', async () => {
+  test('the first different line is printed with its number', async () => {
     write('story.ts', STORY)
     await play({ scenarios: ['story.ts'], update: true })
     const trace = readFileSync(join(folder, 'story.trace'), 'utf8')
@@ -99,7 +99,7 @@ describe('traces', () => {
     )
   })
 
-  test('a trace that ends too early, or goes on, differs at its end', async () => {
+  test('a trace that is too short or too long differs at its end', async () => {
     write('story.ts', STORY)
     await play({ scenarios: ['story.ts'], update: true })
     const trace = readFileSync(join(folder, 'story.trace'), 'utf8')
@@ -111,20 +111,20 @@ describe('traces', () => {
     )
   })
 
-  test('line ends of another system are no difference', async () => {
+  test('line ends of another system are ignored', async () => {
     write('story.ts', STORY)
     await play({ scenarios: ['story.ts'], update: true })
     write('story.trace', readFileSync(join(folder, 'story.trace'), 'utf8').replaceAll('\n', '\r\n'))
     expect((await play({ scenarios: ['story.ts'] })).code).toBe(0)
   })
 
-  test('another seed is not compared, the own one is', async () => {
+  test('a trace is compared under its own seed only', async () => {
     write('story.ts', STORY)
     expect((await play({ scenarios: ['story.ts'], seed: '8' })).code).toBe(0)
     expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
   })
 
-  test('one whose snapshot can not be read has no seed to tell of', async () => {
+  test('a scenario whose snapshot cannot be read has the seed null', async () => {
     write('story.ts', STORY.replace("'two-nodes', seed: 7", "'./nowhere.snapshot'"))
     const { out } = await play({ scenarios: ['story.ts'] })
     expect(out).toContain('    story.ts at 0s (0.000000)\n    SnapshotError: Failed to read the snapshot')
@@ -134,7 +134,7 @@ describe('traces', () => {
     expect((await play({ scenarios: ['story.ts'], seed: '3' })).out).toContain('run story.ts --seed 3\n')
   })
 
-  test('one that begins with a snapshot has the seed of that', async () => {
+  test('a scenario that begins with a snapshot has the seed of the snapshot', async () => {
     const world = createSimulator({ fixtures: 'two-nodes', seed: 7 })
     await world.clock.advance('5m')
     saveSnapshot(join(folder, 'before.snapshot'), world.snapshot())
@@ -157,7 +157,7 @@ describe('traces', () => {
     expect((await play({ scenarios: ['story.ts'], seed: '7' })).out).toContain('Write it with --update')
   })
 
-  test('a failed scenario writes no trace, and one of several scenarios keeps the others', async () => {
+  test('a failed scenario writes no trace, and a file of several scenarios keeps the other traces', async () => {
     write('broken.ts', BROKEN)
     expect((await play({ scenarios: ['broken.ts'], update: true })).code).toBe(1)
     expect(readdirSync(folder)).toEqual(['broken.ts'])
@@ -177,7 +177,7 @@ describe('traces', () => {
 })
 
 describe('a failure', () => {
-  test('shows the step, the time, what happened, the seed and the way to play it again', async () => {
+  test('prints the step, the time, the events, the seed and the command to run it again', async () => {
     write('broken.ts', BROKEN)
     const { code, out } = await play({ scenarios: ['broken.ts'] })
     expect(code).toBe(1)
@@ -201,14 +201,14 @@ describe('a failure', () => {
     `)
   })
 
-  test('--bail stops at it', async () => {
+  test('--bail stops after it', async () => {
     write('a.ts', BROKEN)
     write('b.ts', STORY)
     expect((await play({ scenarios: ['.'], bail: true })).out).toContain('1 of 1 scenario failed')
     expect((await play({ scenarios: ['.'] })).out).toContain('2 of 2 scenarios failed')
   })
 
-  test('as JSON', async () => {
+  test('is in the JSON report', async () => {
     write('a.ts', BROKEN)
     write('b.ts', STORY)
     await play({ scenarios: ['b.ts'], update: true })
@@ -236,7 +236,7 @@ describe('a failure', () => {
     })
   })
 
-  test('as JUnit, whatever the characters', async () => {
+  test('is in the JUnit report with any characters', async () => {
     write('odd.ts', STORY.replace('a deployment starts', 'a < b & "c" \\u0001').replace("'20m'", "'20s'"))
     const { out } = await play({ scenarios: ['odd.ts'], reporter: 'junit' })
     expect(out).toContain('<testsuites tests="1" failures="1"')
@@ -251,7 +251,7 @@ describe('a failure', () => {
   })
 })
 
-describe('what cannot be run ends with 2, and is not played', () => {
+describe('run exits with 2 and runs no scenario', () => {
   test.each([
     [['stroy.ts'], "Failed to find the scenario 'stroy.ts': there is no such file. Did you mean 'story.ts'?"],
     [['story'], "Failed to find the scenario 'story': there is no such file. Did you mean 'story.ts'?"],
@@ -289,7 +289,7 @@ describe('what cannot be run ends with 2, and is not played', () => {
     expect(error.trimEnd()).toEqual(expected instanceof RegExp ? expect.stringMatching(expected) : expected)
   })
 
-  test('a filter that nothing matches', async () => {
+  test('when the filter matches no scenario', async () => {
     write('story.ts', STORY)
     expect(await play({ scenarios: ['story.ts'], filter: 'slow' })).toMatchObject({
       code: 2,
@@ -298,7 +298,7 @@ describe('what cannot be run ends with 2, and is not played', () => {
     expect((await play({ scenarios: ['story.ts'], filter: 'QUICK', seed: '1' })).code).toBe(0)
   })
 
-  test('a file that cannot be loaded: the others are played', async () => {
+  test('and the other files run when a file cannot be loaded', async () => {
     write('broken.ts', 'export default scenario(')
     write('story.ts', STORY)
     const { code, out, error } = await play({ scenarios: ['broken.ts', 'story.ts'], update: true })
@@ -314,19 +314,19 @@ describe('what cannot be run ends with 2, and is not played', () => {
   })
 })
 
-test('a world that is named with a dot lies beside the script, wherever the run is started', async () => {
+test('a fixture path with a dot is relative to the script, not to the working directory', async () => {
   cpSync('fixtures/two-nodes', join(folder, 'deep/world'), { recursive: true })
   write('deep/story.ts', STORY.replace("'two-nodes'", "'./world'"))
   expect(await play({ scenarios: ['deep/story.ts'], update: true })).toMatchObject({ code: 0, error: '' })
 })
 
-test('a trace file that holds another scenario says so', async () => {
+test('a trace file of another scenario is refused with its title', async () => {
   write('story.ts', STORY)
   write('story.trace', '# another (seed 7)\n')
   expect((await play({ scenarios: ['story.ts'] })).out).toContain("story.trace has no trace of 'a deployment starts'")
 })
 
-test('globs and folders name what they hold, each file once', async () => {
+test('globs and folders select their files, each once', async () => {
   write('one/a.ts', STORY)
   write('one/deep/b.ts', STORY)
   write('one/a.test.ts', 'not a scenario')
@@ -343,7 +343,7 @@ test('globs and folders name what they hold, each file once', async () => {
   expect(await titles('*/[!a].ts')).toEqual(['two/c.ts'])
 })
 
-test('what is installed is not looked through, unless it is named', async () => {
+test('files in node_modules are ignored unless they are named', async () => {
   write('node_modules/some/scenarios/api/a.ts', STORY)
   write('b.ts', STORY)
   const files = async (...scenarios: string[]) => {
@@ -355,7 +355,7 @@ test('what is installed is not looked through, unless it is named', async () => 
   expect(await files('node_modules/some/scenarios')).toEqual(['node_modules/some/scenarios/api/a.ts'])
 })
 
-test('what several scenarios have in common lies beside them, and is no scenario', async () => {
+test('a helper file beside scenarios is ignored', async () => {
   write('all/clients.ts', "export const minutes = '20m'")
   write('all/story.ts', `import { minutes } from './clients.ts'\n${STORY.replace("'20m'", 'minutes')}`)
   expect(await play({ scenarios: ['all'], update: true })).toMatchObject({ code: 0, error: '' })

@@ -9,7 +9,7 @@ import { tracePath } from '../../src/scenario/runner/runner.ts'
 const FOLDERS = ['api', 'batch', 'deploy', 'hardware', 'hub', 'inference', 'money', 'quota', 'scale']
 const files = findScenarioFiles(['scenarios/**/*']).map(file => relative('.', file))
 
-test('at least 35 stories are shipped, each in one of nine folders and with its trace alone beside it', () => {
+test('at least 35 scenarios are shipped in nine folders, each with its trace beside it', () => {
   expect(files.length).toBeGreaterThanOrEqual(35)
   expect([...new Set(files.map(dirname))].sort()).toEqual(FOLDERS.map(folder => `scenarios${sep}${folder}`))
   expect(files.filter(file => !existsSync(tracePath(file)))).toEqual([])
@@ -17,7 +17,7 @@ test('at least 35 stories are shipped, each in one of nine folders and with its 
   expect(shipped).toHaveLength(2 * files.length)
 })
 
-test.each(files)('%s says what it teaches and what a good client does, and imports nothing else', async file => {
+test.each(files)('%s has the fields teaches and client and imports only the scenario API', async file => {
   for (const { options } of await loadScenarios(resolve(file))) {
     expect(options.teaches).toMatch(/^[A-Z].{20,}\.$/)
     expect(options.client).toMatch(/^[A-Z].{20,}\.$/)

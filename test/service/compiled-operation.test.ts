@@ -6,8 +6,8 @@ import { operations } from '../../src/service/index.ts'
 
 const withBody = Object.entries(operations).filter(([, { body }]) => body !== undefined)
 
-describe('the parser of a body, compiled once there were many', () => {
-  test.each(withBody)('of %s takes what its schema takes, and makes the same of it', (operation, endpoint) => {
+describe('the parser of a body, compiled after many requests', () => {
+  test.each(withBody)('of %s accepts the same bodies as its schema, with the same result', (operation, endpoint) => {
     const one = new CompiledOperation(operation, endpoint, undefined, undefined)
     const schema = one.bodyParser()
     expect(schema).toBe(endpoint.body)

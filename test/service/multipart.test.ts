@@ -93,7 +93,7 @@ describe('forms', () => {
     expect(outcome(await upload(text, { piece: 1 }))).toEqual(expected)
   })
 
-  test('what the platform sends', async () => {
+  test('a form of fetch is read with all its parts', async () => {
     const form = new FormData()
     form.set('purpose', 'batch')
     form.set('file', new Blob(['{"ä":1}\n']), 'ünï.jsonl')
@@ -103,7 +103,7 @@ describe('forms', () => {
   })
 })
 
-describe('what is no upload', () => {
+describe('an invalid upload', () => {
   test.each([
     ['no content type', END, { type: '' }, ['header/content-type', 'body/purpose', 'body/file']],
     ['JSON', '{}', { type: 'application/json' }, ['header/content-type', 'body/purpose', 'body/file']],
@@ -151,7 +151,7 @@ describe('sizes', () => {
     else expect(result).toHaveProperty('file')
   })
 
-  test('a file over the limit is cut at once: the rest is never asked for', async () => {
+  test('a file over the limit is refused at once, and the rest is never read', async () => {
     let pulled = 0
     let cancelled = false
     const endless = new ReadableStream<Uint8Array>({
@@ -172,14 +172,14 @@ describe('sizes', () => {
     expect(cancelled).toBe(true)
   })
 
-  test('Content-Length alone refuses what cannot fit', async () => {
+  test('a body is refused by its Content-Length when it is over the limit', async () => {
     const request = post(body(END), { 'content-length': '600000000' })
     expect(outcome(await readUpload(request, MULTIPART, limits))).toEqual([413, 'over 1000'])
     expect(request.bodyUsed).toBe(false)
   })
 })
 
-test('chunks are kept as they come, small ones gathered, and the hash is that of the content', async () => {
+test('chunks are kept with small ones joined, and the hash is the hash of the content', async () => {
   const content = new Uint8Array(300_000).map((_, i) => (i * 31) % 251)
   const head = new TextEncoder().encode(`--${BOUNDARY}\r\n${FILE}\r\n\r\n`)
   const tail = new TextEncoder().encode(`\r\n${END}`)

@@ -240,7 +240,7 @@ test('a transport may pass a path and headers of its own', async () => {
   expect(await seen(pipeline.answer(context(), get('/prefix/plain'), call))).toEqual([401, { error: 'who are you' }])
 })
 
-test('faults stand around everything behind the route', async () => {
+test('faults apply to every step after the route', async () => {
   const faulty = new Pipeline<Context, Scope>({
     operations,
     createScope: ({ backend }) => ({ log: backend.log }),

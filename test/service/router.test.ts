@@ -28,7 +28,7 @@ const router = new Router(
   }),
 )
 
-describe('what a spelling leads to', () => {
+describe('the endpoint of a spelling', () => {
   test.each<[string, string, string | number, Record<string, string>?]>([
     ['GET', '/deploy/list', 'GET /deploy/list', {}],
     ['GET', '/deploy/list/', 'GET /deploy/list', {}],
@@ -115,7 +115,7 @@ describe('what a spelling leads to', () => {
     else expect(match).toEqual({ target: expected, params })
   })
 
-  test('another method: the methods there are, sorted', () => {
+  test('a wrong method gets the valid methods, sorted', () => {
     expect(router.match('PUT', '/deploy/Abc')).toEqual({ allow: ['DELETE', 'GET', 'HEAD'] })
     expect(router.match('GET', '/v1/lora/create')).toEqual({ allow: ['PATCH', 'POST'] })
   })

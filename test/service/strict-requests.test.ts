@@ -16,7 +16,7 @@ const ask = async (sim: Simulator, method: string, path: string, body?: unknown)
   return { status: answer.status, body: await answer.json() }
 }
 
-test('fields that no declaration names are refused where they stand, with the name that was meant', async () => {
+test('unknown fields are refused with their place and the nearest name', async () => {
   const sim = createSimulator({ strictRequests: true })
   const { digest } = sim
   const sent = {
@@ -106,7 +106,7 @@ test('unknown fields within messages are refused, and fields of answers that cli
   expect(lenient.status).toBe(200)
 })
 
-test('what nothing reads is counted: parameters, fields, bodies, and parts of forms', async () => {
+test('unread parameters, fields, bodies and parts of forms are counted', async () => {
   const sim = createSimulator({ strictRequests: true })
   expect((await ask(sim, 'GET', '/deploy/list?stauts=running&stauts=failed')).status).toBe(200)
   await ask(sim, 'GET', '/deploy/list?stauts=running')
@@ -129,7 +129,7 @@ test('what nothing reads is counted: parameters, fields, bodies, and parts of fo
   expect(sim.unreadFields).toEqual([])
 })
 
-test('in a world with names both words are known, and messages have its own', async () => {
+test('neutral and named words are known in a world with names, and messages have the named ones', async () => {
   const sim = createSimulator({ strictRequests: true, names: { fields: { hub: 'depot' } } })
   expect((await ask(sim, 'POST', '/deploy/llm', LLM)).status).toBe(200)
   const named = { ...LLM, model_name: 'two', hub: undefined }
@@ -148,7 +148,7 @@ test('in a world with names both words are known, and messages have its own', as
   expect(ours.status).toBe(200)
 })
 
-test('a server tells it, world by world', async () => {
+test('a server lists the unread fields of each world', async () => {
   const server = await serve(createSimulator(), { port: 0 })
   onTestFinished(() => server.close())
   const json = { 'content-type': 'application/json' }
@@ -169,7 +169,7 @@ test('a server tells it, world by world', async () => {
   expect(await unread(base_url)).toEqual([{ operation: 'listDeployments', what: 'query x', times: 1 }])
 })
 
-test('a POST over the wire that announces no body has none, and one that does has one', async () => {
+test('a POST over HTTP has a body only when its headers announce one', async () => {
   const sim = createSimulator({ strictRequests: true })
   const server = await serve(sim, { port: 0 })
   onTestFinished(() => server.close())

@@ -139,7 +139,7 @@ describe('types in a body are strict', () => {
   )
 })
 
-describe('bodies that are no object', () => {
+describe('bodies that are not objects', () => {
   test.each([
     ['', 'body', 'missing'],
     ['   ', 'body', 'missing'],

@@ -23,7 +23,7 @@ function client(fetch: typeof globalThis.fetch, token: string, base = BASE) {
 
 test.override('simOptions', { fixtures: 'empty', seed: 5 })
 
-describe('a simulator a test', () => {
+describe('the simulator of a test', () => {
   const seen: unknown[] = []
   for (const name of ['one', 'another']) {
     test(`is ${name}'s own`, async ({ sim }) => {
@@ -50,7 +50,7 @@ describe('with a base address', () => {
 })
 
 describe('toHaveReceived', () => {
-  test('counts the calls that fit', async ({ sim }) => {
+  test('counts the matching requests', async ({ sim }) => {
     const { deploy, get } = client(sim.fetch, sim.token)
     const { deploy_id } = await deploy(SPEC)
     await deploy(SPEC)
@@ -99,7 +99,7 @@ describe('toHaveReceived', () => {
   })
 })
 
-test('toBeQuiet names what runs, and holds when everything has gone', async ({ sim }) => {
+test('toBeQuiet names everything that runs, and passes when nothing does', async ({ sim }) => {
   const { deploy, stop } = client(sim.fetch, sim.token)
   expect(sim).toBeQuiet()
   const { deploy_id } = await deploy(SPEC)
@@ -110,7 +110,7 @@ test('toBeQuiet names what runs, and holds when everything has gone', async ({ s
   expect(sim).toBeQuiet()
 })
 
-test('toBeQuiet names what is rented', async ({ sim }) => {
+test('toBeQuiet names every rental', async ({ sim }) => {
   const { container_id } = sim.world.containers.create({
     name: 'trial',
     gpu: 'L4-24GB',
@@ -122,7 +122,7 @@ test('toBeQuiet names what is rented', async ({ sim }) => {
   expect(sim).toBeQuiet()
 })
 
-test('toHaveCost is in dollars, of everything or of one thing', async ({ sim }) => {
+test('toHaveCost is in dollars, for the world or for one subject', async ({ sim }) => {
   const { deploy_id } = await client(sim.fetch, sim.token).deploy(SPEC)
   await sim.clock.advance('10h')
   expect(sim).toHaveCost({ min: 21, max: 22 })
@@ -132,7 +132,7 @@ test('toHaveCost is in dollars, of everything or of one thing', async ({ sim }) 
   )
 })
 
-test('what a world began with runs and costs too: each thing is named once, the dearest first', async () => {
+test('subjects of the fixture are counted too, each named once, the most expensive first', async () => {
   const sim = createSimulator()
   expect(() => expect(sim).toBeQuiet()).toThrow(/\n {2}batch batch_\w+ is in_progress\n/)
   await sim.clock.advance('3h')
@@ -181,7 +181,7 @@ test('the failure report is valid for any test name and any request', async ({ s
   expect(account).toContain("again: npx vitest run 'test/a b.test.ts' -t 'isn'\\''t it \\(at most\\) \\$5\\?'")
 })
 
-test('what makes no sense is refused rather than held', async ({ sim }) => {
+test('an invalid expectation is refused', async ({ sim }) => {
   const { deploy_id } = await client(sim.fetch, sim.token).deploy(SPEC)
   const calls: [() => void, string][] = [
     [() => expect({}).toBeQuiet(), 'it is no simulator'],
@@ -210,7 +210,7 @@ test('what makes no sense is refused rather than held', async ({ sim }) => {
 
 declare function patternOf(pattern: ReceivedPattern<'createLlmDeployment'>): void
 
-test('types tell the words there are', ({ sim }) => {
+test('types refuse unknown operations and kinds', ({ sim }) => {
   expectTypeOf<'H100-80GB'>().toMatchTypeOf<GpuType>()
   expectTypeOf(sim.cluster.stockOut).parameter(0).toEqualTypeOf<GpuType>()
   type Pattern = Parameters<typeof patternOf>[0]

@@ -105,7 +105,7 @@ describe('the list', () => {
     expect(ROWS).toHaveLength(21)
   })
 
-  test.each(ROWS)('$operation: every refusal that it declares, and a 422 where it takes something', row => {
+  test.each(ROWS)('$operation has every declared refusal, and a 422 when it has input', row => {
     const endpoint = documentedOperations[row.operation]!
     const had = new Set(row.cases.map(({ status }) => status))
     const takes =

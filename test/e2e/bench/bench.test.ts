@@ -21,18 +21,18 @@ const groups: Group[] = [
 ]
 const selected = (...args: string[]) => select(groups, args).figures.map(({ name }) => name)
 
-describe('what is asked for', () => {
-  test('everything but the heavy groups, unless it is named', () => {
+describe('the selection', () => {
+  test('has all groups except the heavy ones by default', () => {
     expect(selected()).toEqual(['kernel_events_per_s', 'get_one_rps', 'create_rps'])
     expect(selected('fleet')).toEqual(['month_10000_gpus_s'])
   })
 
-  test('groups and figures by name, in the order of the groups, each once', () => {
+  test('has the named groups and figures in the order of the groups, each once', () => {
     expect(selected('create_rps', 'server', 'kernel')).toEqual(['kernel_events_per_s', 'get_one_rps', 'create_rps'])
     expect(selected('create_rps', '--json')).toEqual(['create_rps'])
   })
 
-  test('an unknown name or option is refused with the nearest', () => {
+  test('refuses an unknown name or option with the nearest', () => {
     const refused = 'Failed to run the bench: there is no'
     expect(() => selected('kernal')).toThrow(`${refused} figure or group 'kernal'. Did you mean 'kernel'?`)
     expect(() => selected('kernel', 'get_one_rsp')).toThrow("Did you mean 'get_one_rps'?")
@@ -41,7 +41,7 @@ describe('what is asked for', () => {
   })
 })
 
-test('--json is one object alone on stdout: value and unit of each figure, baseline and ratio where there is one', {
+test('--json prints one object with value and unit of each figure, and baseline and ratio when it has them', {
   timeout: 60_000,
 }, () => {
   const run = fileURLToPath(new URL('../../../bench/run.js', import.meta.url))
@@ -71,7 +71,7 @@ describe('the fleet', () => {
     ])
   })
 
-  test('is measured beside one that decides alike', () => {
+  test('is measured beside a naive fleet with the same decisions', () => {
     const fixture = loadFixture(loadedFleet(80, 5))
     const world = new World({ fixture })
     const naive = new NaiveFleet(fixture)

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
 import { run, shell, started } from './process.ts'
 
-test('the banner says everything, and both of its curl lines work as printed', async () => {
+test('the banner names address, token and world, and both of its curl lines work as printed', async () => {
   const world = ['--seed', '7', '--fixtures', 'empty', '--weather', 'office-day']
   const { banner, url, child, end } = await started(['--port', '0', ...world])
 
@@ -31,7 +31,7 @@ test('the banner says everything, and both of its curl lines work as printed', a
   expect(await end).toMatchObject({ code: 130, stderr: '' })
 })
 
-test('flags and environment make the world, and a flag wins', async () => {
+test('flags and environment set the options of the world, and a flag takes precedence', async () => {
   const { banner, url, child, end } = await started(['serve', '--port', '0', '--seed', 'flag', '--clock', 'manual'], {
     MODELHOST_SIM_SEED: 'environment',
     MODELHOST_SIM_EPOCH: '2027-03-01T00:00:00Z',
@@ -122,7 +122,7 @@ test('a request in flight is answered when stderr is a closed pipe', async () =>
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a taken port is an error, with the way out', async () => {
+test('serve fails with a remedy when its port is in use', async () => {
   const { url } = await started(['--port', '0', '--fixtures', 'empty'])
   const port = Number(new URL(url).port)
   expect(await run(['--port', String(port)])).toEqual({
@@ -132,7 +132,7 @@ test('a taken port is an error, with the way out', async () => {
   })
 })
 
-test('beyond loopback a control token is drawn, printed, and asked for', async () => {
+test('serve generates, prints and requires a control token when it binds beyond loopback', async () => {
   const { banner, url } = await started([
     '--host',
     '0.0.0.0',

@@ -52,14 +52,14 @@ function check(path: string): string[] {
   })
 }
 
-test('what it reads has the types that the service documents, and a mistake has none', () => {
+test('answers have the types of the document, and a wrong use does not compile', () => {
   expect(check(`${FOLDER}/reads.ts`)).toEqual([
     expect.stringMatching(/reads\.ts:6 .*'"runing"' .*no overlap/),
     expect.stringMatching(/reads\.ts:8 .*'"T4"' is not assignable/),
   ])
 }, 60_000)
 
-test('what it is asked and what it answers has the types of the document', () => {
+test('requests and answers of the driver have the types of the document', () => {
   expect(check(`${FOLDER}/drive.ts`)).toEqual([])
 }, 60_000)
 

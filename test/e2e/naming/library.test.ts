@@ -63,7 +63,7 @@ function listen() {
 
 afterEach(() => void vi.restoreAllMocks())
 
-test.each(files)('%s is the same story, and no answer has a neutral word', async file => {
+test.each(files)('%s has the same trace under other names, and no answer has a neutral word', async file => {
   listen()
   answers.length = 0
   asked.length = 0
@@ -78,6 +78,6 @@ test.each(files)('%s is the same story, and no answer has a neutral word', async
   expect(answers.filter(text => neutralWords(text).length > 0)).toEqual([])
 })
 
-test('and there was something to say in other words', () => {
+test('the answers of the scenarios have renamed words', () => {
   expect(said).toContain('qqDepot repository')
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { runCloned } from '../cli/process.ts'
 
-test('the whole of what is printed', async () => {
+test('run prints every failure of the broken scenarios', async () => {
   const { code, stdout, stderr } = await runCloned(['run', 'test/scenario/broken'])
   // How long it took is another every time.
   const said = `${stderr}\n${stdout}`.replaceAll(/, [\d.]+ ms$/gm, '').replaceAll(/ in [\d.]+ s$/gm, '')

@@ -51,7 +51,7 @@ async function play(args: RunArguments) {
 }
 
 describe('--seeds', () => {
-  test('a line a scenario, the seeds that fail together, one command each', async () => {
+  test('prints a line for each scenario and groups failed seeds with one command for each group', async () => {
     write('sure.ts', STORY('sure'))
     write('unsure.ts', UNSURE)
     const { code, out } = await play({ scenarios: ['.'], seeds: seedList('seeds')('11..18') })
@@ -62,7 +62,7 @@ describe('--seeds', () => {
     )
   })
 
-  test('a trace is compared with a scenario’s own seed alone, and a story can keep to it', async () => {
+  test('compares a trace only under the seed of its scenario, and a scenario can require that seed', async () => {
     write('a.ts', STORY('any'))
     write('b.ts', STORY('own', "seeds: 'own'"))
     await play({ scenarios: ['.'], update: true })
@@ -95,14 +95,14 @@ describe('--seeds', () => {
     )
   })
 
-  test('is not for writing traces', async () => {
+  test('is refused together with --update', async () => {
     write('a.ts', STORY('any'))
     expect(await play({ scenarios: ['.'], seeds: ['1'], update: true })).toMatchObject({ code: 2, out: '' })
     expect(await play({ scenarios: ['.'], seeds: ['1'], seed: '2' })).toMatchObject({ code: 2, out: '' })
   })
 })
 
-test('--tag takes those that have one of the tags', async () => {
+test('--tag selects the scenarios with one of the tags', async () => {
   write('a.ts', STORY('one', "tags: ['money', 'slow']"))
   write('b.ts', STORY('two', "tags: ['batches']"))
   write('c.ts', STORY('three'))
@@ -122,7 +122,7 @@ test('--tag takes those that have one of the tags', async () => {
   ])
 })
 
-test('a pattern is shown as it is written, however deep', () => {
+test('a pattern is printed as it is written at any depth', () => {
   expect(formatJsonValue({ errors: [{ message: /in use/i }], id: 'a' })).toBe(
     '{"errors":[{"message":/in use/i}],"id":"a"}',
   )
@@ -149,7 +149,7 @@ test('--dry-run prints the steps and compares nothing', async () => {
   expect(readdirSync(folder)).toEqual(['a.ts'])
 })
 
-test('on a terminal it says how far it is, ten times a second at most, and takes that away', async () => {
+test('run prints progress on a terminal at most ten times a second and removes it at the end', async () => {
   write('a.yaml', 'title: one\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   const shown: string[] = []
   const output = {
@@ -166,7 +166,7 @@ test('on a terminal it says how far it is, ten times a second at most, and takes
   expect(shown[shown.indexOf('result') - 1]).toBe('')
 })
 
-test('as TAP', async () => {
+test('run prints TAP', async () => {
   write('a.ts', STORY('one').replace("'running'", "'stopped'"))
   write('b.ts', STORY('two # of two'))
   const { code, out } = await play({ scenarios: ['.'], reporter: 'tap', seed: '1' })
@@ -179,7 +179,7 @@ test('as TAP', async () => {
   )
 })
 
-test('workers give what one process gives, in the same order', () => {
+test('workers give the same results in the same order as one process', () => {
   write('a.yaml', 'title: from a file\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   write('b.ts', UNSURE)
   const outcome = (...flags: string[]) => {
@@ -195,7 +195,7 @@ test('workers give what one process gives, in the same order', () => {
   expect(outcome('--workers', '2')).toEqual(one)
 }, 120_000)
 
-test('workers write the traces that one process writes', () => {
+test('workers write the same traces as one process', () => {
   write('a.ts', STORY('one'))
   write('b.ts', STORY('two'))
   const args = [BIN, 'run', folder, '--update', '--workers', '2']
@@ -220,7 +220,7 @@ describe('modelhost-sim scenarios', () => {
     return { code: await list(args, output), out, error }
   }
 
-  test('lists your own and those of the package', async () => {
+  test('lists the scenarios of the user and of the package', async () => {
     mkdirSync(join(folder, 'scenarios/deep'), { recursive: true })
     write('scenarios/deep/a.ts', STORY('one', "tags: ['mine'], teaches: 'That it works.', client: 'Waits.'"))
     const { code, out } = await listed({})
@@ -235,7 +235,7 @@ describe('modelhost-sim scenarios', () => {
     ])
   })
 
-  test('words that no scenario has are a mistake, a tag with the nearest', async () => {
+  test('fails when no scenario has a word, and names the nearest tag', async () => {
     expect(await listed({ tag: ['mony'] })).toEqual({
       ...{ code: 2, out: '' },
       error: "Failed to find scenarios: unknown tag 'mony'. Did you mean 'money'?\n",
@@ -249,7 +249,7 @@ describe('modelhost-sim scenarios', () => {
     expect(money.every(({ tags }: { tags: string[] }) => tags.includes('money'))).toBe(true)
   })
 
-  test('says what can not be read', async () => {
+  test('fails with the cause when a file cannot be read', async () => {
     mkdirSync(join(folder, 'scenarios'))
     write('scenarios/a.yaml', 'titel: a\nsteps: [{ advance: 1m }]\n')
     expect(await listed({ filter: 'cold-start' })).toMatchObject({
@@ -262,7 +262,7 @@ describe('modelhost-sim scenarios', () => {
   })
 })
 
-test('shipped scenarios import what everybody may import', () => {
+test('shipped scenarios import only the public API', () => {
   for (const name of readdirSync('scenarios', { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue
     const imports = [...readFileSync(join('scenarios', name), 'utf8').matchAll(/from '([^']+)'|import\('([^']+)'\)/g)]

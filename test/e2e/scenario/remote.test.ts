@@ -332,7 +332,7 @@ test('a server beyond loopback accepts commands with its token', async () => {
   expect(played.failure).toBeUndefined()
 })
 
-test('faults of the wire: late answers, a hang, and an answer that is lost after its work', async () => {
+test('wire faults are as in the process: late answers, a hang, and an answer lost after its work', async () => {
   const { elapsed } = await both(
     async ({ api, clock, check, expectRefusal, faults, always, at }) => {
       const failed = (call: Promise<unknown>) => call.catch((error: unknown) => error) as Promise<object>
@@ -349,7 +349,7 @@ test('faults of the wire: late answers, a hang, and an answer that is lost after
       await faults.add({ on: 'getDeployment', fault: { kind: 'hang' } })
       const before = clock.elapsed
       check(await failed(api.getDeployment({ deploy_id })), { broken: true, message: /no answer to GET .* within 1m/ })
-      check(clock.elapsed - before, 60_000_000, 'a hang takes as long as the client has patience')
+      check(clock.elapsed - before, 60_000_000, 'a hang takes as long as the timeout of the client')
       await faults.add({ name: 'too-late', on: 'listDeployments', fault: { kind: 'latency', delay: '10m' } })
       at('1s', async () => check(await failed(api.listDeployments()), { broken: true }))
       await clock.advance('2s')
@@ -375,7 +375,7 @@ test('chats that wait for an instance: time is moved for them, until their answe
       let from = clock.elapsed
       const tooLate = { broken: true, message: /^no answer to POST \/v1\/chat\/completions within 1m$/ }
       check(await lost(api.createChatCompletion(ask)), tooLate)
-      check(clock.elapsed - from, 60_000_000, 'a client has a minute of patience')
+      check(clock.elapsed - from, 60_000_000, 'a client waits a minute')
 
       // Their timeouts end after the move of another client, so they move time further themselves.
       from = clock.elapsed

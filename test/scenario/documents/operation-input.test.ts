@@ -115,16 +115,16 @@ test.each([
   ],
   ['a number in an address', 'do: { listBatches: { limit: 1, after: 5 } }'],
   ['nothing, where nothing has to be given', 'do: { listFiles: }'],
-])('%s is judged when it is played', async (_, text) => {
+])('%s is checked when the scenario runs', async (_, text) => {
   expect(await said(step(`do: { listDeployments: }\n    as: all\n  - ${text}`))).toBe('nothing')
 })
 
-test('a fixture is looked for beside its file', async () => {
+test('the path of a fixture is relative to the scenario file', async () => {
   writeFileSync(join(folder, 'account.json'), '{}')
   expect(await said(given('fixtures: ../'.concat(folder.split('/').at(-1)!)))).toBe('nothing')
 })
 
-test('what an example of the documents sends is taken', () => {
+test('the request of every example in the documents is accepted', () => {
   const wrong = Object.entries(operations).flatMap(([name, { example, body }]) => {
     if (body === undefined || example?.body === undefined) return []
     const { error } = OPERATION_INPUTS[name]!.safeParse(example.body)
@@ -136,7 +136,7 @@ test('what an example of the documents sends is taken', () => {
   expect(wrong).toEqual([])
 })
 
-describe('the published schema knows what operations take', () => {
+describe('the published schema has the input of every operation', () => {
   const schema = z.fromJSONSchema(scenarioJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
   const takes = (step: unknown) => schema.safeParse({ title: 'a story', steps: [step] }).success
   const model = { model_name: 'acme/chat', gpu: 'H100-80GB' }

@@ -229,7 +229,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     )
   })
 
-  test('a few lines that stand for gigabytes are not read', async () => {
+  test('a few lines that expand to gigabytes are refused', async () => {
     const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
     for (let i = 1; i < 9; i++) {
       const [name, before] = [String.fromCharCode(97 + i), String.fromCharCode(96 + i)]
@@ -243,7 +243,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
   })
 })
 
-test('a step that fails says in which line', async () => {
+test('the error of a failed step names its line', async () => {
   const file = join(folder, 'story.yaml')
   writeFileSync(
     file,
@@ -258,7 +258,7 @@ test('a step that fails says in which line', async () => {
   })
 })
 
-test('a reference to what an answer does not have says what it has', async () => {
+test('a reference to a missing field of an answer is refused with the existing fields', async () => {
   writeFileSync(
     join(folder, 'story.yaml'),
     `${STEP}  - do: { listApiTokens: }\n    as: all\n  - expect: { get: { value: 'x\${all[0].nothing}' } }\n`,
@@ -269,7 +269,7 @@ test('a reference to what an answer does not have says what it has', async () =>
   )
 })
 
-test('an editor marks what is no duration, where one is wanted, and what an earlier step saved is fine', () => {
+test('the schema refuses an invalid duration and accepts a saved value in its place', () => {
   // Without what each operation takes, which is most of it and has no durations.
   const { $defs, ...rest } = scenarioJsonSchema() as { $defs: Record<string, object> }
   const open = Object.keys($defs).map(name => [name, name in operations || name === 'look' ? {} : $defs[name]])
@@ -299,11 +299,11 @@ test('an editor marks what is no duration, where one is wanted, and what an earl
   expect(takes({ fault: { on: '*', fault: { ...fault, jitter: 'long' } } })).toBe(false)
 })
 
-test('the published schema is the one that files are read by', () => {
+test('the published schema is the schema of the parser', () => {
   expect(JSON.parse(readFileSync('schemas/scenario.schema.json', 'utf8'))).toEqual(scenarioJsonSchema())
 })
 
-test('an until that is never reached says what differs at the end', async () => {
+test('an until that is never reached names the differences at the end', async () => {
   writeFileSync(
     join(folder, 'story.yaml'),
     `title: a story

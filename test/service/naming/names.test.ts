@@ -51,7 +51,7 @@ const post = (sim: Simulator, path: string, body: unknown, method = 'POST') =>
 
 afterEach(() => void vi.restoreAllMocks())
 
-describe('every answer is the neutral one in other words', () => {
+describe('every answer is the neutral answer with other words', () => {
   // Each status of each endpoint once, and every rule of those whose bodies and paths have words in them.
   const WORDY = ['createLlmDeployment', 'createLora', 'getModelSchema', 'listAggregatorModels']
   const cases = ROWS.flatMap(({ operation, cases }) =>
@@ -83,10 +83,10 @@ describe('every answer is the neutral one in other words', () => {
   })
 })
 
-describe('what is whose', () => {
+describe('the words of a request', () => {
   const LLM = { model_name: 'chat', gpu: 'L4-24GB' }
 
-  test('neutral words go on being understood, and give way where both are there', async () => {
+  test('neutral words are accepted too, and the named words take precedence', async () => {
     const { named } = pair()
     const made = async (body: object) => {
       const { config } = await (await post(named, '/deploy/llm', { ...LLM, ...body })).json()
@@ -103,7 +103,7 @@ describe('what is whose', () => {
     expect((await keyed({ 'alt-api-key': 'sim_ci_token', 'qq-key': 'unknown' })).status).toBe(401)
   })
 
-  test('what the user wrote stays what it was: metadata, messages, tools, files, names', async () => {
+  test('texts of the user are unchanged: metadata, messages, tools, files, names', async () => {
     const { named, neutral } = pair()
     const metadata = { hub: 'modelhub', qqDepot: 'aggregator', hub_id: 'x' }
     const batch = {
@@ -142,7 +142,7 @@ describe('what is whose', () => {
     expect(mine.error).toBe('no model acme/hosted')
   })
 
-  test('what failed says why in the words of the world; its row, journal and trace have one language', async () => {
+  test('errors have the words of the world, and its rows, journal and trace the neutral words', async () => {
     const { named, neutral } = pair()
     for (const sim of [named, neutral]) {
       sim.cluster.hub.gate('acme/chat-8b')
@@ -166,7 +166,7 @@ describe('what is whose', () => {
     expect(named.digest).toBe(neutral.digest)
   })
 
-  test('the typed client speaks neutral words in every world; a request of its own does not', async () => {
+  test('the typed client uses neutral words in every world, but its fetch does not', async () => {
     const { named } = pair()
     const api = createClient(named.fetch, { baseUrl: 'http://sim', token: named.token })
     expect(await api.getPaymentChecklist()).toHaveProperty('account_balance', -2500)
@@ -176,7 +176,7 @@ describe('what is whose', () => {
     expect(await raw.json()).toHaveProperty('qqOwed', -2500)
   })
 
-  test('what a client sent is kept as it sent it', async () => {
+  test('the request of a client is kept as it was sent', async () => {
     const { named } = pair()
     await post(named, '/v1/qq-boxes/x', { name: 'y' }, 'PATCH')
     await post(named, '/deploy/llm', { ...LLM, qqDepot: { repo: 'acme/chat-8b' } })
@@ -242,7 +242,7 @@ test('messages and the document replace neutral words one for one', async () => 
   expect(paths['/index/models'].get['x-assumed'][0]).toBe('the path starts with the literal /index')
 })
 
-test('an error that a test scripts keeps its words', async () => {
+test('a scripted error keeps its words', async () => {
   const { named } = pair()
   const message = 'the hosted hub is down, see /v1/hosted/x'
   for (const path of ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']) {
@@ -253,8 +253,8 @@ test('an error that a test scripts keeps its words', async () => {
   }
 })
 
-describe('what describes a world', () => {
-  test('no two operations of the document have one name, whatever the words are', async () => {
+describe('the description of a world', () => {
+  test('operations of the document have different names under any words', async () => {
     const sim = createSimulator({ onBug, names: { paths: { hosted: 'container', compat: 'get' } } })
     const { paths } = (await (await get(sim, '/openapi.json')).json()) as { paths: Record<string, object> }
     const ids = Object.values(paths).flatMap(methods => Object.values(methods).map(({ operationId }) => operationId))
@@ -262,7 +262,7 @@ describe('what describes a world', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('the document speaks its words everywhere, and the neutral one for who asks', async () => {
+  test('the document has the named words everywhere, and the neutral document is available', async () => {
     const { named, neutral } = pair()
     const text = await (await get(named, '/openapi.json')).text()
     expect(neutralWords(text)).toEqual([])
@@ -343,7 +343,7 @@ describe('worlds of one process', () => {
   })
 })
 
-test('a world of a server that goes on from a snapshot has the names of the world that keeps it, or others', async () => {
+test('a world made from a snapshot on a server has the names of the world that keeps the snapshot, or others', async () => {
   const server = await serve(createSimulator({ names: { fields: { account_balance: 'first' } } }), { port: 0 })
   onTestFinished(() => server.close())
   const send = async (path: string, body: unknown) => {
@@ -385,7 +385,7 @@ test('a world of a server that goes on from a snapshot has the names of the worl
   ])
 })
 
-describe('names that make no sense', () => {
+describe('invalid names', () => {
   const bad: Record<string, [unknown, RegExp]> = {
     'no object': [7, /it is no object\. Give sections of words/],
     'a section of another kind': [{ fields: 'hub' }, /fields is no object/],
@@ -433,7 +433,7 @@ describe('names that make no sense', () => {
     )
   })
 
-  test('no profile at all, and one that changes nothing', async () => {
+  test('a missing profile and an empty profile change nothing', async () => {
     const sim = createSimulator({ names: { fields: { hub: 'hub' }, paths: {} } })
     expect(await (await get(sim, '/payment/checklist')).json()).toHaveProperty('account_balance')
   })

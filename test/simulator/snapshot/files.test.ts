@@ -11,7 +11,7 @@ import { type FileSystem, writeFileAtomically } from '../../../src/lib/atomic-wr
 const folder = mkdtempSync(join(tmpdir(), 'snapshots-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a snapshot goes to a file and comes back, readable by its owner alone', async () => {
+test('a snapshot is written to a file that only its owner can read, and is read again', async () => {
   const path = join(folder, 'before.snapshot')
   const sim = createSimulator({ seed: 3 })
   await sim.clock.advance('10m')
@@ -31,7 +31,7 @@ test('a snapshot goes to a file and comes back, readable by its owner alone', as
   expect([other.digest, other.clock.iso]).toEqual([loadSnapshot(path).digest, '2026-01-01T00:10:00.000000+00:00'])
 })
 
-test('what can not be read or written says why', () => {
+test('a file that cannot be read or written is refused with the cause', () => {
   expect(() => loadSnapshot(join(folder, 'nowhere.snapshot'))).toThrow(
     /^Failed to read the snapshot '.*nowhere\.snapshot': there is no such file or folder\. Give a file/,
   )
@@ -51,7 +51,7 @@ test.each([
   ['fsyncSync', 1],
   ['closeSync', 1],
   ['renameSync', 1],
-] as const)('when %s fails at the call %i, the old file is as it was and nothing lies beside it', (call, nth) => {
+] as const)('when %s fails at the call %i, the old file is unchanged and no draft is left', (call, nth) => {
   const path = join(mkdtempSync(join(folder, 'fs-')), 'x.snapshot')
   writeFileAtomically(path, Buffer.from('old'))
   let calls = 0
@@ -93,7 +93,7 @@ test('a draft of another live process stays', () => {
 // A long run takes more of them: SNAPSHOT_KILLS=25.
 const KILLS = Number(process.env.SNAPSHOT_KILLS ?? 4)
 
-test('killed while it writes, a process leaves the old file or the new one, whole, and the next start no stray file', async () => {
+test('a process that is killed during a write leaves a complete old or new file, and the next start removes drafts', async () => {
   const within = mkdtempSync(join(folder, 'kill-'))
   const path = join(within, 'x.snapshot')
   const source = readFileSync(new URL('../../../src/lib/atomic-write.ts', import.meta.url), 'utf8')

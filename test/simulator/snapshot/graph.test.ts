@@ -52,7 +52,7 @@ const anything = fc.anything({
   ],
 })
 
-test('what is written is read as it was, whatever lies beside it', () => {
+test('a value is read as it was written beside any other values', () => {
   fc.assert(
     fc.property(fc.array(anything, { maxLength: 30 }), values => {
       expect(again({ values })).toStrictEqual({ values: values.map(withPlainPrototypes) })
@@ -61,7 +61,7 @@ test('what is written is read as it was, whatever lies beside it', () => {
   )
 })
 
-test('a column keeps its order, whatever the mixture and however long a value stays', () => {
+test('a column keeps its order for any mixture and any run of values', () => {
   const item = fc.constantFrom(0, -0, 1, 300, 0.5, 'a', 'b', undefined, null, true, false, 7n)
   const runs = fc.array(fc.tuple(item, fc.integer({ min: 1, max: 70 })), { maxLength: 20 })
   fc.assert(
@@ -74,7 +74,7 @@ test('a column keeps its order, whatever the mixture and however long a value st
   )
 })
 
-test('texts are whole, few or many of them', () => {
+test('texts are complete for any number of them', () => {
   for (const count of [1, 63, 64, 65, 66, 1000]) {
     const texts = Array.from({ length: count * 3 }, (_, i) => `text ${i % count}${i % 7 === 0 ? '\ud83d' : ''}`)
     expect(again({ texts })).toEqual({ texts })
@@ -93,7 +93,7 @@ test('shared references stay shared, and empty lists are separate', () => {
   expect(read.sums.map(({ whole }) => whole)).toEqual([3, -0])
 })
 
-test('things of one form within each other, the outer ones found first or last', () => {
+test('objects of one form may contain each other in any order', () => {
   interface Node {
     readonly name: string
     readonly within: Node | readonly Node[] | undefined

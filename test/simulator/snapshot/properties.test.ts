@@ -11,7 +11,7 @@ const RUNS = Number(process.env.INVARIANT_RUNS ?? 3)
 
 await loadTokenizer()
 
-test('what is put back goes on exactly as the original and as a fork: same digest, events, money, answers and report', async () => {
+test('a restored world continues as the original and as a fork: same digest, events, money, answers and report', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(action, { maxLength: 15 }),
@@ -42,7 +42,7 @@ test('what is put back goes on exactly as the original and as a fork: same diges
   )
 }, 60_000)
 
-test('a copy of a row has every field of it', async () => {
+test('a copy of a row has all its fields', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 25 }), async actions => {
       const sim = createSimulator({ fixtures: 'default', seed: 7, weather: 'bad-week' })
@@ -90,7 +90,7 @@ function events(sim: Simulator, after: number): unknown[] {
     .map(({ time, kind, subject, fields }) => ({ time, kind, subject, fields }))
 }
 
-test('a byte that fell over, wherever it lies, and any cut are refused with what is wrong', () => {
+test('a snapshot with a changed byte at any place or a missing end is refused with the cause', () => {
   const whole = createSimulator({ fixtures: 'two-nodes' }).snapshot().toBytes()
   fc.assert(
     fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {

@@ -4,7 +4,7 @@ import { readEnvelope, writeEnvelope } from '../../../src/simulator/snapshot/env
 
 const DOWN: FaultRule = { on: 'listDeployments', chance: 0.5, fault: { kind: 'status', status: 503 } }
 
-test('a snapshot is come back to as often as one likes, in this simulator and in others', async () => {
+test('a snapshot is restored any number of times in this simulator and in others', async () => {
   const sim = createSimulator({ seed: 3 })
   await sim.clock.advance('10m')
   const before = sim.snapshot()
@@ -24,7 +24,7 @@ test('a snapshot is come back to as often as one likes, in this simulator and in
   }
 })
 
-test('reset comes back to where the simulator began, not to what it was restored to', async () => {
+test('reset returns to the start of the simulator, not to the restored snapshot', async () => {
   const other = createSimulator({ seed: 3 })
   other.faults.add(DOWN)
   await other.clock.advance('10m')
@@ -72,7 +72,7 @@ test('a snapshot and a fork keep the scripted answers and their counts', async (
   expect(sim.inference.list()).toEqual([{ ...listed[0], hits: 0 }])
 })
 
-test('a refused snapshot leaves everything as it was', () => {
+test('a refused snapshot changes nothing', () => {
   const sim = createSimulator()
   const was = [sim.digest, sim.clock.mode]
   const bytes = createSimulator({ fixtures: 'empty', clock: 'on-poll' }).snapshot().toBytes()
@@ -102,7 +102,7 @@ test('a refused snapshot leaves everything as it was', () => {
   expect([sim.digest, sim.clock.mode]).toEqual(was)
 })
 
-test('rules of faults go on as far as they have come: chance, hits, names of the next', async () => {
+test('fault rules keep their chance, their hits and the next name', async () => {
   await continued(
     { seed: 5 },
     async sim => {
@@ -233,7 +233,7 @@ test('a scheduled event has no cause in a journal that begins again', async () =
   }
 })
 
-test('a snapshot is a fixture: what it settles may be said again, and not otherwise', async () => {
+test('a snapshot as a fixture accepts options that equal its own and refuses others', async () => {
   const origin = createSimulator({ seed: 3, profile: 'quick', clock: 'on-poll', epoch: '2026-03-01T00:00:00Z' })
   origin.faults.add(DOWN)
   origin.clock.pause('debugger')

@@ -5,7 +5,7 @@ import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { ListenError, serve } from '../../../src/transports/http/server.ts'
 import { running } from './running-server.ts'
 
-describe('the same answers as in the process', () => {
+describe('a server answers as in the process', () => {
   const requests: [method: string, path: string, body?: unknown][] = [
     ['GET', '/deploy/list'],
     ['GET', '/deploy/list/?status=running,stopped'],
@@ -29,7 +29,7 @@ describe('the same answers as in the process', () => {
     ['POST', '/vendor_a/v1/messages/count_tokens', { model: 'none', messages: [] }],
   ]
 
-  test('status, headers and body, one request after another', async () => {
+  test('with the same status, headers and body for a series of requests', async () => {
     const { sim, ask } = await running()
     const twin = createSimulator({ seed: 1 })
     for (const [method, path, body] of requests) {
@@ -54,7 +54,7 @@ describe('the same answers as in the process', () => {
     expect(sim.digest).toBe(twin.digest)
   })
 
-  test('an upload, and its bytes again', async () => {
+  test('to an upload and its download', async () => {
     const { ask } = await running()
     const content = '{"custom_id":"ü"}\n'.repeat(20_000)
     const form = new FormData()
@@ -67,7 +67,7 @@ describe('the same answers as in the process', () => {
   })
 })
 
-describe('who asks', () => {
+describe('the address of the client', () => {
   const office = { authorization: 'Bearer sim_office_token' }
 
   test("is the socket's address, whatever a header says", async () => {
@@ -95,7 +95,7 @@ describe('a scaled clock', () => {
   })
 })
 
-describe('bytes that are no good request', () => {
+describe('an invalid HTTP request', () => {
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400],
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
@@ -113,13 +113,13 @@ describe('bytes that are no good request', () => {
       'POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sim_default_token\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx',
       415,
     ],
-  ])('%s is answered, and the server goes on', async (_, bytes, status) => {
+  ])('%s is answered, and the server continues', async (_, bytes, status) => {
     const { raw, ask } = await running()
     expect(await raw(bytes)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect((await ask('/deploy/list')).status).toBe(200)
   })
 
-  test('a client that leaves in the middle is no news', async () => {
+  test('a client that disconnects during a request is not reported', async () => {
     const { server, sim, ask } = await running()
     const said = [vi.spyOn(console, 'error'), vi.spyOn(console, 'info'), vi.spyOn(process.stderr, 'write')]
     const before = sim.digest
@@ -143,7 +143,7 @@ describe('bytes that are no good request', () => {
 })
 
 describe('listening', () => {
-  test('on a taken port fails with the port, the reason and a way out', async () => {
+  test('on a port in use fails with the port, the reason and a remedy', async () => {
     const { server } = await running()
     const failed = serve(createSimulator(), { port: server.port })
 
@@ -154,13 +154,13 @@ describe('listening', () => {
     await expect(failed).rejects.toMatchObject({ code: 'EADDRINUSE', exitCode: 2 })
   })
 
-  test('on an address of another machine says so', async () => {
+  test('on an address of another machine fails with the cause', async () => {
     await expect(serve(createSimulator(), { port: 0, hostname: '192.0.2.1', controlToken: 'x' })).rejects.toThrow(
       'no such address on this machine. Give one of its own: --host 127.0.0.1.',
     )
   })
 
-  test('beyond loopback asks for a control token first', async () => {
+  test('beyond loopback requires a control token', async () => {
     await expect(serve(createSimulator(), { port: 0, hostname: '0.0.0.0' })).rejects.toThrow(
       'Failed to listen on 0.0.0.0: other machines could command the simulator.',
     )
@@ -180,7 +180,7 @@ describe('listening', () => {
 })
 
 describe('closing', () => {
-  test('lets a request in flight end, and takes no more', async () => {
+  test('completes a request in flight and accepts no more', async () => {
     const { server, sim } = await running()
     const body = '{"amount":500}'
     const socket = connect(server.port, '127.0.0.1')

@@ -96,7 +96,7 @@ describe('an upload in pieces, its parts in the other order', () => {
     expect(await (await world.ask(`/v1/files/${id}/content`)).text()).toBe(CONTENT)
   })
 
-  test('it enters the world when it is complete, and not before', async () => {
+  test('enters the world only when it is complete', async () => {
     const world = await running(EMPTY)
     const line = await dial(world)
     line.socket.write(head('POST /v1/files HTTP/1.1', { ...MULTIPART, 'Content-Length': Buffer.byteLength(FORM) }))
@@ -122,7 +122,7 @@ describe('a client that hangs up in the middle', () => {
       'a command',
       `${head('POST /_sim/clock/advance HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': 99 })}{"by":"1h"`,
     ],
-  ])('of %s leaves nothing, and the server alive', async (_, bytes) => {
+  ])('of %s changes nothing, and the server continues', async (_, bytes) => {
     const world = await running(EMPTY)
     const before = [world.sim.digest, world.sim.clock.iso, world.sim.world.files.storedBytes]
     const line = await dial(world)
@@ -190,7 +190,7 @@ describe('a client that closes its side when it has sent all', () => {
     ['for its turn', 4, {}, []],
     ['for its tokens', 0, { stream: true }, []],
     ['for an answer that never comes', 0, {}, [{ on: 'createChatCompletion', fault: { kind: 'hang' as const } }]],
-  ])('has left where it has to wait %s', async (_, others, more, faults) => {
+  ])('is treated as gone when it has to wait %s', async (_, others, more, faults) => {
     const world = await running({ ...CHAT, inferencePace: 'clock', faults })
     for (let i = 0; i < others; i++) (await dial(world)).socket.write(chat({}))
     await vi.waitFor(() => expect(world.sim.world.inferenceRequests.inFlightCount).toBe(others))
@@ -216,7 +216,7 @@ describe('too large a body', () => {
   test.each([
     ['of an upload', 'POST /v1/files HTTP/1.1', { ...MULTIPART, 'Content-Length': 600 * MIB }],
     ['of JSON', 'POST /payment/funds HTTP/1.1', { 'Content-Length': 65 * MIB }],
-  ])('%s that says its length is refused before it is sent', async (_, first, headers) => {
+  ])('%s is refused before it is sent when its length is declared', async (_, first, headers) => {
     const world = await running(EMPTY)
     const line = await dial(world)
     line.socket.write(head(first, headers))
@@ -226,7 +226,7 @@ describe('too large a body', () => {
   test.each([
     ['an upload', 'POST /v1/files HTTP/1.1', MULTIPART, FILE_PART, 2 * MIB],
     ['JSON', 'POST /payment/funds HTTP/1.1', { 'Content-Type': 'application/json' }, '{"amount":1,"pad":"', 66 * MIB],
-  ])('of %s in chunks is cut off at the limit', async (_, first, headers, start, bytes) => {
+  ])('of %s in chunks is refused at the limit', async (_, first, headers, start, bytes) => {
     const world = await running({ ...EMPTY, maxStorageBytes: MIB })
     const before = world.sim.digest
     const line = await dial(world)
@@ -244,7 +244,7 @@ describe('too large a body', () => {
     expect((await world.ask('/deploy/list')).status).toBe(200)
   })
 
-  test('is never taken for the next request', async () => {
+  test('is never read as the next request', async () => {
     const world = await running(EMPTY)
     const smuggled = 'POST /_sim/clock/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
     const line = await dial(world)
@@ -290,13 +290,13 @@ describe('an unusual request line or header', () => {
     expect(world.sim.digest).toBe(before)
   })
 
-  test('a target that names another host is still this server, and only the header counts', async () => {
+  test('a target with another host reaches this server, and only the header is checked', async () => {
     const world = await running(EMPTY)
     const answer = await world.raw(head('GET http://evil.example/deploy/list HTTP/1.1'))
     expect(answer).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  test('a body that says it is packed is refused, an upload too', async () => {
+  test('a body with a content encoding is refused, also an upload', async () => {
     const world = await running(EMPTY)
     for (const encoding of ['gzip', 'br', 'deflate', 'x-unknown']) {
       const line = await dial(world)
@@ -348,7 +348,7 @@ describe('an unusual request line or header', () => {
     ['on a second line', 'Host: evil.example\r\n localhost'],
     ['not at all', 'X-Host: localhost'],
     ['as another header', 'X-Forwarded-Host: localhost\r\nHost: evil.example'],
-  ])('a host that is given %s commands nothing', async (_, hosts) => {
+  ])('a host given %s changes nothing', async (_, hosts) => {
     const world = await running()
     const before = stateOf(world)
     const command = `POST /_sim/clock/next HTTP/1.1\r\n${hosts}\r\nContent-Length: 0\r\n\r\n`
@@ -363,7 +363,7 @@ describe('closing', () => {
     expect((await ask('/deploy/list')).headers.get('keep-alive')).toBe('timeout=75')
   })
 
-  test('hangs up on idle connections at once, while a request is still in flight', async () => {
+  test('closes idle connections at once while a request is in flight', async () => {
     const world = await running(EMPTY)
     const agent = new Agent({ keepAlive: true })
     onTestFinished(() => agent.destroy())
@@ -395,7 +395,7 @@ describe('closing', () => {
     expect(world.sim.world.files.storedBytes).toBe(Buffer.byteLength(CONTENT))
   })
 
-  test('frees the port for the next', async () => {
+  test('frees the port for the next server', async () => {
     const { server } = await running()
     await server.close()
     const next = await serve(createSimulator(), { port: server.port })
@@ -431,7 +431,7 @@ describe('a scaled clock', () => {
 test.each([
   ['a header of a megabyte', head('GET /v1/voices HTTP/1.1', { 'X-Large': 'a'.repeat(MIB) }), 431],
   ['what is no HTTP', 'Hello, is anybody there?\r\n\r\n', 400],
-])('%s is refused in words', async (_, sent, status) => {
+])('%s is refused with a JSON body', async (_, sent, status) => {
   const world = await running(EMPTY)
   const line = await dial(world)
   line.socket.write(sent)

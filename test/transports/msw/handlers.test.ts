@@ -70,7 +70,7 @@ describe('a client of the service, under MSW', () => {
     expect((await empty.read(new Uint8Array(9))).done).toBe(true)
   })
 
-  test('leaves a copy to who watches what MSW answers', async () => {
+  test('leaves a copy of the answer to listeners of MSW', async () => {
     const watched: Promise<string>[] = []
     const watch = ({ response }: { response: Response }) => void watched.push(response.text())
     server.events.on('response:mocked', watch)
@@ -82,7 +82,7 @@ describe('a client of the service, under MSW', () => {
     expect(await Promise.all(watched)).toEqual([text])
   })
 
-  test('can be answered otherwise for one test', async () => {
+  test('gets another answer when a test overrides a handler', async () => {
     server.use(http.get(`${BASE}/deploy/list`, () => HttpResponse.json({ error: 'mine' }, { status: 418 })))
 
     expect((await ask('/deploy/list')).status).toBe(418)
@@ -107,7 +107,7 @@ describe('a client of the service, under MSW', () => {
     said.mockRestore()
   })
 
-  test('needs no more than the world it was given: two clients share it, a reset starts it over', async () => {
+  test('shares its world with another client, and a reset restores it', async () => {
     const before = sim.digest
     await post('/payment/funds', { amount: 500 })
     expect(sim.digest).not.toBe(before)
@@ -117,7 +117,7 @@ describe('a client of the service, under MSW', () => {
 })
 
 describe('a base address with a prefix', () => {
-  test('is taken off before the path is looked at', async () => {
+  test('is removed before the path is matched', async () => {
     server.use(...handlers(sim, { baseUrl: `${PREFIXED}/` }))
 
     expect((await ask('/deploy/list', {}, PREFIXED)).status).toBe(200)
@@ -126,7 +126,7 @@ describe('a base address with a prefix', () => {
     expect(path.test('https://other.example.test/v99/deploy/list')).toBe(false)
   })
 
-  test('has to be an http address', () => {
+  test('is refused when it is not an http address', () => {
     expect(() => (handlers as (sim: unknown) => unknown)(sim)).toThrow('Failed to make handlers: there is no baseUrl.')
     expect(() => handlers(sim, { baseUrl: 'api.example.test' })).toThrow(
       "Failed to make handlers for 'api.example.test': it is no http address. Give one, as in 'https://api.example.test/v9'.",
@@ -136,7 +136,7 @@ describe('a base address with a prefix', () => {
 })
 
 describe('unknown paths that fall through', () => {
-  test('reach the handlers behind; known ones do not', async () => {
+  test('reach the handlers behind, and known paths do not', async () => {
     server.resetHandlers(
       ...handlers(sim, { baseUrl: BASE, unknown: 'fallthrough' }),
       http.all(`${BASE}/*`, () => HttpResponse.text('behind', { status: 299 })),
@@ -150,7 +150,7 @@ describe('unknown paths that fall through', () => {
   })
 })
 
-describe('one handler an endpoint', () => {
+describe('one handler for each endpoint', () => {
   const paths = Object.values(sim.api.operations)
     .filter(({ method, provenance }) => method === 'GET' && provenance === 'documented')
     .map(({ path }) =>

@@ -123,7 +123,7 @@ describe('an override', () => {
   const broken = (base: string) =>
     http.post(`${base}/deploy/llm`, () => HttpResponse.json({ error: 'try again' }, { status: 503 }))
 
-  test('wins until the handlers are reset, and the world never hears of the call', async () => {
+  test('takes precedence until the handlers are reset, and the world never receives the call', async () => {
     const before = sim.digest
     server.use(broken(BASE))
     const refused = await client.post('/deploy/llm', CHAT)
@@ -142,7 +142,7 @@ describe('an override', () => {
     expect((await client.call('/deploy/list')).status).toBe(200)
   })
 
-  test('within a boundary holds there alone', async () => {
+  test('within a boundary applies only there', async () => {
     const inside = server.boundary(async () => {
       server.use(broken(BASE))
       return (await client.post('/deploy/llm', CHAT)).status
@@ -151,7 +151,7 @@ describe('an override', () => {
     expect((await client.post('/deploy/llm', CHAT)).status).toBe(200)
   })
 
-  test('boundaries that run side by side keep to themselves, over one world', async () => {
+  test('in parallel boundaries over one world are separate', async () => {
     const inside = (status: number) =>
       server.boundary(async () => {
         server.use(http.get(`${BASE}/v1/voices`, () => new HttpResponse(null, { status })))
@@ -169,7 +169,7 @@ describe('an override', () => {
 describe('two simulators behind two base addresses', () => {
   const elsewhere = clientOf(PREFIXED, other.token)
 
-  test('never meet: time, tokens, things and bytes are their own', async () => {
+  test('share no time, tokens, resources and files', async () => {
     const digest = other.digest
     const { deploy_id } = await (await client.post('/deploy/llm', CHAT)).json()
     await sim.clock.advance('1h')
@@ -182,7 +182,7 @@ describe('two simulators behind two base addresses', () => {
     expect(await date(client)).toBe('Thu, 01 Jan 2026 01:00:00 GMT')
   })
 
-  test('each has its own 404 below its address, and nothing beside it', async () => {
+  test('each answer 404 below their address and nothing outside it', async () => {
     for (const path of [
       '/no/such',
       '/',
@@ -222,7 +222,7 @@ describe('model names', () => {
   })
 })
 
-describe('one handler an endpoint', () => {
+describe('one handler for each endpoint', () => {
   const twin = createSimulator({ seed: 1 })
   const singly = handlers(twin, { baseUrl: SINGLY, perEndpoint: true })
 
@@ -235,7 +235,7 @@ describe('one handler an endpoint', () => {
     expect(twin.digest).toBe(sim.digest)
   })
 
-  test('each takes its own calls: without its handler another answers, and only then', async () => {
+  test('each answers only its own calls', async () => {
     const usual = (operation: string) => ROWS.find(row => row.operation === operation)!.cases[0]!
     const behind = http.all(`${SINGLY}/*`, () => new HttpResponse(null, { status: 299 }))
     const [sentinel, endpoints] = [singly.at(-1)!, singly.slice(0, -1)]
@@ -261,7 +261,7 @@ describe('one handler an endpoint', () => {
   })
 })
 
-test('no answer says that it is packed', async () => {
+test('no answer has a content encoding', async () => {
   for (const path of ['/deploy/list', '/models/deployment/list', '/openapi.json', '/no/such', '/v1/voices/none']) {
     const { headers } = await client.call(path, { headers: { 'accept-encoding': 'gzip, br' } })
     expect([headers.get('content-encoding'), headers.get('transfer-encoding')], path).toEqual([null, null])
