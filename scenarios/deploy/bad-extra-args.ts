@@ -7,7 +7,7 @@ export default scenario(
     seed: 22,
     tags: ['deployments'],
     teaches:
-      'extra_args are not checked at create: the engine exits, again and again, and only then the deployment fails.',
+      'The arguments in extra_args are not checked at create: the engine exits, again and again, and only then the deployment fails.',
     client:
       'Gives a start a deadline, deletes what is not ready by then, and corrects the argument that fail_reason names.',
   },
