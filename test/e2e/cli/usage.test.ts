@@ -11,7 +11,7 @@ test('a mistake ends the program with 2 and one line', async () => {
   ])
 })
 
-test('--version and --help end well', async () => {
+test('--version and --help exit with 0', async () => {
   const [version, help] = await Promise.all([run(['--version']), run(['--help'])])
   expect(version).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   expect(help.code).toBe(0)

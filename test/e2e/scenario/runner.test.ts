@@ -18,7 +18,7 @@ describe('npx modelhost-sim run', () => {
   const spawn = (...args: string[]) =>
     spawnSync(process.execPath, [BIN, 'run', ...args], { encoding: 'utf8', cwd: PROJECT })
 
-  test('plays, tells and ends with its code', () => {
+  test('runs scenarios, prints the result and exits with its code', () => {
     const passed = spawn('scenarios/deploy/cold-start.ts', '--reporter', 'json')
     expect({ status: passed.status, stderr: passed.stderr }).toEqual({ status: 0, stderr: '' })
     expect(JSON.parse(passed.stdout)).toMatchObject({ passed: 1, failed: 0, scenarios: [{ trace: 'equal' }] })
@@ -27,7 +27,7 @@ describe('npx modelhost-sim run', () => {
     expect(missing.stderr).toContain("Did you mean 'scenarios/deploy/cold-start.ts'?")
   })
 
-  test('says where a failure is, where a syntax error is, and leaves no script hanging', () => {
+  test('prints the place of a failure and of a syntax error, and ends scripts that hang', () => {
     // In a project that has the package, so that its name leads to it.
     const home = mkdtempSync(join(PROJECT, 'scenarios-'))
     try {
