@@ -208,7 +208,7 @@ function formatMessage(
     case 'deployment.scaledDown':
       return `INFO scaled from ${fields.from} to ${fields.to} instances`
     case 'deployment.idled':
-      return 'INFO nobody has asked for a while: down to zero instances'
+      return 'INFO no requests for a while: down to zero instances'
     case 'deployment.woken':
       return 'INFO work has come: an instance is asked for'
     case 'adapter.created':
