@@ -1,5 +1,5 @@
 import { BATCH_STATUSES, CONTAINER_STATES, DEPLOYMENT_STATUSES, HOSTED_STATES } from '../data/records/enums.ts'
-import { INSTANCE_STATES } from './deployments/instances.ts'
+import { INSTANCE_STATES } from './deployments/instance-row.ts'
 
 /** What the journal calls things that happen, for the hint at a mistyped word; a test holds it against the source. */
 export const JOURNAL_KINDS: readonly string[] = [

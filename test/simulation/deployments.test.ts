@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { INSTANCE_STATES } from '../../src/simulation/deployments/instances.ts'
+import { INSTANCE_STATES } from '../../src/simulation/deployments/instance-row.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 describe('a cold start', () => {

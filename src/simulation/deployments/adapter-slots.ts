@@ -3,7 +3,8 @@ import type { SimulationContext } from '../context.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
-import type { InstanceRow, Instances, ResidentAdapter } from './instances.ts'
+import type { InstanceRow, ResidentAdapter } from './instance-row.ts'
+import type { Instances } from './instances.ts'
 import type { WorkPorts } from './work.ts'
 
 /** The parts below that it uses. */

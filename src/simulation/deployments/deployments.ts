@@ -28,10 +28,11 @@ import {
   type LlmSpec,
 } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
+import type { InstanceState } from './instance-row.ts'
+import { ENGINE_CRASH } from './instance-startup.ts'
 import type { Instances } from './instances.ts'
-import { ENGINE_CRASH, type InstanceOwner, type InstanceState } from './instances.ts'
 import type { AccountModels } from './model-versions.ts'
-import type { AdapterFollower, Scaler, WorkPorts } from './work.ts'
+import type { AdapterFollower, InstanceOwner, Scaler, WorkPorts } from './work.ts'
 
 const ID = purpose('deployment.id')
 

@@ -4,7 +4,7 @@ import type { Recorder } from '../context.ts'
 import { CONTROLLER, type DeploymentLogs, LOGGED_KINDS } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployments } from './deployments.ts'
-import { InstanceRow } from './instances.ts'
+import { InstanceRow } from './instance-row.ts'
 
 /** What a recorder writes to, and where it finds whose an entry is. */
 export interface DeploymentRecorderParts {

@@ -1,5 +1,8 @@
-/** What deployments know of the work that runs on them: batches and single requests implement these. */
+/** The interfaces through which a part calls the parts above it: the work, the adapters, the autoscaler, the deployments. */
+
+import type { Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from './deployment-row.ts'
+import type { InstanceState } from './instance-row.ts'
 
 /** The batches, as deployments see them. */
 export interface BatchWork {
@@ -54,4 +57,21 @@ export interface Scaler {
   evaluate(ordinal: number): void
   updateFlow(ordinal: number): void
   scheduleEvaluation(row: DeploymentRow, ordinal: number): void
+}
+
+/** The deployments, as their instances see them. */
+export interface InstanceOwner {
+  read(ordinal: number): Readonly<DeploymentRow>
+  writable(ordinal: number): DeploymentRow
+  /** An instance came, moved from one state to another, or left. */
+  countMove(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void
+  updateStatus(ordinal: number): void
+  updateMeter(ordinal: number): void
+  onInstanceReady(ordinal: number): void
+  onInstanceLost(ordinal: number, reason: string): void
+  onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void
+  onCapacityChanged(ordinal: number): void
+  fail(ordinal: number, reason: string): void
+  engineArgsProblem(row: Readonly<DeploymentRow>): string | undefined
+  pullRefusal(row: Readonly<DeploymentRow>): string | undefined
 }

@@ -3,7 +3,7 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import { INSTANCE_STATES, type InstanceState } from '../deployments/instances.ts'
+import { INSTANCE_STATES, type InstanceState } from '../deployments/instance-row.ts'
 import { INSTANCE_STAGES, type LossCause } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
 import { type CountedWindow, isWithin } from './counted-window.ts'

@@ -3,7 +3,7 @@
 import type { DeploymentStatus, DeploymentType } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { InstanceState } from '../deployments/instances.ts'
+import type { InstanceState } from '../deployments/instance-row.ts'
 import type { LossCause } from '../recording/instance-timeline.ts'
 import type { ReportStep, ServingFigures } from './time-series.ts'
 

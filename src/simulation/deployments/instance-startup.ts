@@ -1,0 +1,163 @@
+import { draw } from '../../data/profiles/distribution.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import { purpose } from '../../kernel/random.ts'
+import type { SimulationContext } from '../context.ts'
+import type { EventName } from '../event-names.ts'
+import type { Downloads } from '../fleet/downloads.ts'
+import type { Environment } from '../fleet/environment.ts'
+import { hasImage, hasWeights, type Nodes } from '../fleet/nodes.ts'
+import { invalidImageReason, memoryShortage } from '../fleet/weights.ts'
+import type { DeploymentLogs } from '../recording/deployment-logs.ts'
+import type { Loss } from '../recording/instance-timeline.ts'
+import type { InstanceRow, InstanceState } from './instance-row.ts'
+import type { InstanceOwner } from './work.ts'
+
+const IMAGE_PULL = purpose('instance.imagePull')
+const DOWNLOAD = purpose('instance.download')
+const WARM_UP = purpose('instance.warmUp')
+
+/** The exit of an engine after a command, or in the series of crashes that a command started. */
+export const ENGINE_CRASH: Loss = { cause: 'engine_exit', reason: 'engine exited with code 1' }
+
+/** The parts below that it uses. */
+export interface InstanceStartupParts {
+  readonly environment: Environment
+  readonly nodes: Nodes
+  readonly downloads: Downloads
+  readonly deploymentLogs: DeploymentLogs
+}
+
+/** The instances, as their startup sees them. */
+interface StartingInstances {
+  schedule(ordinal: number, delay: Micros, event: EventName): number
+  enterState(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void
+  lose(ordinals: readonly number[], loss: Loss): void
+}
+
+/** The steps of an instance from its container to a warm engine: image, weights, load, warm-up. */
+export class InstanceStartup {
+  readonly #context: SimulationContext
+  readonly #parts: InstanceStartupParts
+  readonly #instances: StartingInstances
+  #deployments!: InstanceOwner
+
+  constructor(context: SimulationContext, parts: InstanceStartupParts, instances: StartingInstances) {
+    this.#context = context
+    this.#parts = parts
+    this.#instances = instances
+  }
+
+  connect(deployments: InstanceOwner): void {
+    this.#deployments = deployments
+  }
+
+  /** Enters the state `pulling` and fetches the container image unless the node has it. */
+  pullImage(ordinal: number, instance: InstanceRow): void {
+    const { chance, profile } = this.#context
+    const { nodes, environment } = this.#parts
+    const { containerImage } = this.#deployments.read(instance.deployment).plan
+    const isCached = hasImage(nodes.read(instance.node), containerImage)
+    this.#instances.enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
+    if (invalidImageReason(containerImage) !== undefined) {
+      instance.next = this.#instances.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
+      return
+    }
+    if (!isCached && environment.registryDown) {
+      instance.next = this.#instances.schedule(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
+      return
+    }
+    const { key } = this.#deployments.read(instance.deployment)
+    const duration = isCached ? 0 : draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.index)
+    instance.next = this.#instances.schedule(ordinal, duration, 'instance.imagePulled')
+  }
+
+  /** Fetches the weights from the hub unless the node has them. The image is on the node from now on. */
+  downloadWeights(ordinal: number, instance: InstanceRow): void {
+    const { timings } = this.#context.profile
+    const deployment = this.#deployments.read(instance.deployment)
+    this.#parts.nodes.cacheImage(instance.node, deployment.plan.containerImage)
+    instance.timeline.pulled = this.#context.clock.now
+    const node = this.#parts.nodes.read(instance.node)
+    const isCached = hasWeights(node, deployment.weights.repo)
+    if (this.#deployments.pullRefusal(deployment) !== undefined) {
+      instance.next = this.#instances.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
+      return
+    }
+    if (!isCached && node.diskFull) {
+      this.#instances.lose([ordinal], { cause: 'disk', reason: `no space left on ${node.id}` })
+      return
+    }
+    this.#context.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
+    if (isCached) instance.next = this.#instances.schedule(ordinal, 0, 'instance.weightsPulled')
+    else {
+      const rate = draw(timings.downloadRate, this.#context.chance, deployment.key, DOWNLOAD, instance.index)
+      this.#parts.downloads.start(ordinal, deployment.weights.bytes, rate)
+    }
+  }
+
+  /** Fails the deployment because its image or weights are refused. If they are accepted by now, the download begins. */
+  onPullRefused(ordinal: number, instance: InstanceRow): void {
+    const reason = this.#deployments.pullRefusal(this.#deployments.read(instance.deployment))
+    // The repository may have opened while the answer was on its way.
+    if (reason === undefined) this.downloadWeights(ordinal, instance)
+    else this.#failDeployment(instance, 'instance.refused', reason)
+  }
+
+  /** Enters the state `loading` and schedules its end: a loaded engine, a lack of memory or a crash. */
+  loadWeights(ordinal: number, instance: InstanceRow): void {
+    const { nodes } = this.#parts
+    const { timings } = this.#context.profile
+    const deployment = this.#deployments.read(instance.deployment)
+    nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
+    this.#instances.enterState(instance, 'loading')
+    instance.readyDeadlineEvent = this.#instances.schedule(ordinal, timings.readyWithin, 'instance.overdue')
+    if (deployment.remainingCrashes > 0 || this.#deployments.engineArgsProblem(deployment) !== undefined) {
+      instance.next = this.#instances.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
+      return
+    }
+    const duration = timings.loadFixed + (deployment.weights.bytes / timings.loadRate) * 1e6
+    const shortage = memoryShortage(deployment.weights, deployment.gpu, deployment.numGpus, deployment.maxBatchSize)
+    instance.next = this.#instances.schedule(
+      ordinal,
+      duration,
+      shortage === undefined ? 'instance.loaded' : 'instance.outOfMemory',
+    )
+  }
+
+  /** Returns the reason for which the engine exited, and counts down the crashes that a command asked for. */
+  exitReason(instance: Readonly<InstanceRow>): string {
+    const deployments = this.#deployments
+    const argsProblem = deployments.engineArgsProblem(deployments.read(instance.deployment))
+    if (argsProblem !== undefined) return `engine exited with code 2: ${argsProblem}`
+    deployments.writable(instance.deployment).remainingCrashes--
+    return ENGINE_CRASH.reason
+  }
+
+  /** Fails the deployment because its weights do not fit into the memory of the GPUs. */
+  onOutOfMemory(instance: InstanceRow): void {
+    const { weights, gpu, numGpus, maxBatchSize } = this.#deployments.read(instance.deployment)
+    const reason = memoryShortage(weights, gpu, numGpus, maxBatchSize) ?? 'CUDA out of memory'
+    this.#failDeployment(instance, 'instance.outOfMemory', reason)
+  }
+
+  /** Fails the whole deployment and writes the reason to the log of the instance. */
+  #failDeployment({ deployment, index }: Readonly<InstanceRow>, kind: string, reason: string): void {
+    this.#parts.deploymentLogs.append(deployment, index, kind, { reason })
+    this.#deployments.fail(deployment, reason)
+  }
+
+  /** Enters the state `warming` and schedules its end. */
+  warmUp(ordinal: number, instance: InstanceRow): void {
+    const { chance } = this.#context
+    const { timings } = this.#context.profile
+    const { weights, key } = this.#deployments.read(instance.deployment)
+    this.#instances.enterState(instance, 'warming')
+    const { median, perGigabyte, sigma } = timings.warmUp
+    const medianDuration = median + (weights.bytes / 1e9) * perGigabyte
+    instance.next = this.#instances.schedule(
+      ordinal,
+      chance.lognormal(medianDuration, sigma, key, WARM_UP, instance.index),
+      'instance.warmed',
+    )
+  }
+}
