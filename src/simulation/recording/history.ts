@@ -8,128 +8,30 @@ import { gpuIndex } from '../load/gpu-throughput.ts'
 import { addRequest, NO_REQUESTS, type RequestOutcome, type RequestTotals } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/throughput.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
-import { type InstanceStage, type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
+import { CAPACITY, EVENT, LINES, PERIOD, SEGMENT, STATUS, TIMELINE, TOTALS } from './history-columns.ts'
+import {
+  COUNTED_EVENT_INDEX,
+  COUNTED_EVENTS,
+  type CountedEvent,
+  type RecordedDeployment,
+  type RecordedRental,
+  type RecordedTimeline,
+  type ServingSegment,
+  type ServingTotals,
+} from './history-records.ts'
+import { type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
 
-/** Events whose number a report tells. */
-export const COUNTED_EVENTS = [
-  'node.crashed',
-  'node.preempted',
-  'gpu.failed',
-  'zone.down',
-  'topup.declined',
-  'account.suspended',
-] as const
-export type CountedEvent = (typeof COUNTED_EVENTS)[number]
-const COUNTED_EVENT_INDEX: ReadonlyMap<string, number> = new Map(COUNTED_EVENTS.map((kind, i) => [kind, i]))
-
-/** What the history reads of a deployment, and the newest lines that it keeps there; -1 for none. */
-export interface RecordedDeployment {
-  readonly status: DeploymentStatus
-  readonly load: DeploymentLoad | undefined
-  readonly effectiveInstances: number
-  readonly flow: RequestFlow
-  readonly flowAt: Micros
-  requests: RequestTotals
-  lastStatusLine: number
-  lastServingLine: number
-  lastTimelineLine: number
-  lastRequestsLine: number
-  /** The loads that the lines of its segments refer to. */
-  recordedLoads: readonly DeploymentLoad[]
-}
-
-/** What the history reads of a rental, and its newest line there. */
-export interface RecordedRental {
-  readonly heldSince: Micros
-  lastHeldLine: number
-}
-
-/** A life as it is told: `end` is Infinity while it lasts. */
-export interface RecordedTimeline extends Readonly<Record<InstanceStage, Micros>> {
-  readonly end: Micros
-  readonly lossCause: LossCause | undefined
-}
-
-/** What a deployment has done up to a moment. */
-export interface ServingTotals {
-  readonly served: RequestFlow
-  /** Instance-microseconds of ready instances, each counted by its speed. */
-  readonly capacityTime: number
-  /** Those of them that work took. */
-  readonly usedTime: number
-}
-
-/** How a deployment serves from a moment on. */
-export interface ServingSegment extends ServingTotals {
-  readonly at: Micros
-  /** Ready instances, each counted by its speed. */
-  readonly effectiveInstances: number
-  /** Whether lines of batches run on it: they take all there is. */
-  readonly isBusy: boolean
-  readonly load: DeploymentLoad | undefined
-}
-
-/** Requests that are over within so long are told as one: what is kept grows with time, not with them. */
+/** The resolution of request totals. One line per interval keeps memory proportional to time, not to requests. */
 const REQUEST_TOTALS_INTERVAL: Micros = 10 * SECOND
-
-/** Numbers the columns of a log by their names. `previous` is the line before of the same thing; -1 for none. */
-function columns<Name extends string>(...names: Name[]): Readonly<Record<Name | 'width', number>> {
-  return { ...Object.fromEntries(names.map((name, i) => [name, i])), width: names.length } as Record<
-    Name | 'width',
-    number
-  >
-}
-
-const STATUS = columns('previous', 'at', 'status')
-/** `encodedLoad` is twice the position of the load, plus 1 while batches run. */
-const SEGMENT = columns(
-  'previous',
-  'at',
-  'effectiveInstances',
-  'encodedLoad',
-  'served',
-  'refused',
-  'backlog',
-  'capacityTime',
-  'usedTime',
-)
-const TIMELINE = columns(
-  'previous',
-  'pending',
-  'placed',
-  'pulling',
-  'pulled',
-  'loading',
-  'warming',
-  'ready',
-  'draining',
-  'end',
-  'cause',
-)
-const TOTALS = columns(
-  'previous',
-  'at',
-  'arrived',
-  'served',
-  'refused',
-  'failed',
-  'left',
-  'promptTokens',
-  'answerTokens',
-)
-const LINES = columns('at', 'done', 'failed')
-const EVENT = columns('at', 'event')
-const CAPACITY = columns('at', 'gpuType', 'gpus')
-const PERIOD = columns('previous', 'from', 'to')
 
 const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
 
 /**
- * What reports are made from: the whole life of a world in few numbers, kept whatever the journal drops.
+ * The usage history: the source of all reports. It stays complete when the journal drops entries.
  *
- * A line is written when something ends or turns, and never changed: an instance's life when it is over, a status, how a
- * deployment serves, lines of batches, the GPUs that are up. What lies between follows from closed forms. The digest
- * does not know of it, and nothing in the simulation decides by it.
+ * A log line is appended when something ends or changes, and is never modified. Examples: the timeline of an ended
+ * instance, a status, a serving segment, done lines of batches, the number of available GPUs. Values between two lines
+ * follow from closed forms. The history is not part of the digest, and the simulation never reads it for a decision.
  */
 export class UsageHistory {
   readonly #context: SimulationContext
@@ -137,10 +39,10 @@ export class UsageHistory {
   readonly #servingSegments: NumberLog
   readonly #instanceTimelines: NumberLog
   readonly #requestTotals: NumberLog
-  /** Lines of batches that were over. */
+  /** Done lines of batches. */
   readonly #batchLines: NumberLog
   readonly #countedEvents: NumberLog
-  /** How many GPUs of a type are up from then on. */
+  /** The number of available GPUs of a type from a time on. */
   readonly #capacities: NumberLog
   readonly #rentalPeriods: NumberLog
 
@@ -167,20 +69,20 @@ export class UsageHistory {
     this.#rentalPeriods.archive(archive)
   }
 
-  /** A deployment is there, or has another status. */
+  /** Records that a deployment was created or changed its status. */
   onStatusChanged(row: RecordedDeployment): void {
     const status = DEPLOYMENT_STATUSES.indexOf(row.status)
     row.lastStatusLine = this.#statuses.push([row.lastStatusLine, this.#context.clock.now, status])
     if (row.status === 'deleted' && row.recordedLoads.length > 0) this.writeSegment(row, false)
   }
 
-  /** A deployment is given a load. */
+  /** Records that a deployment has a new offered load. */
   onLoadChanged(row: RecordedDeployment, load: DeploymentLoad): void {
     row.recordedLoads = [...row.recordedLoads, load]
     this.writeSegment(row, false)
   }
 
-  /** Tells whether a deployment serves otherwise than its last line tells: then a segment is to be written. */
+  /** Tells whether a deployment serves differently from its last segment. If so, write a new segment. */
   isServingChanged(row: Readonly<RecordedDeployment>, isBusy: boolean): boolean {
     const line = row.lastServingLine
     if (line < 0) return row.effectiveInstances !== 0 || isBusy
@@ -191,7 +93,7 @@ export class UsageHistory {
     )
   }
 
-  /** An instance has left; with a cause if it was lost. */
+  /** Records that an instance ended, with a cause if it was lost. */
   onInstanceEnded(row: RecordedDeployment, timeline: Readonly<InstanceTimeline>, cause: LossCause | undefined): void {
     const causeIndex = cause === undefined ? -1 : LOSS_CAUSES.indexOf(cause)
     const { pending, placed, pulling, pulled, loading, warming, ready, draining } = timeline
@@ -212,13 +114,13 @@ export class UsageHistory {
     row.lastTimelineLine = this.#instanceTimelines.push(line)
   }
 
-  /** A request that was made by itself has come. */
+  /** Counts the arrival of a single request. */
   onRequestArrived(row: RecordedDeployment): void {
     this.#saveRequestTotals(row)
     row.requests = { ...row.requests, at: this.#context.clock.now, arrived: row.requests.arrived + 1 }
   }
 
-  /** A request that was made by itself is over. */
+  /** Counts the end of a single request. */
   onRequestEnded(
     row: RecordedDeployment,
     end: RequestOutcome,
@@ -236,7 +138,7 @@ export class UsageHistory {
     row.lastRequestsLine = this.#requestTotals.push(line)
   }
 
-  /** What became of the requests of a deployment up to a moment, to ten seconds. */
+  /** Returns the request totals of a deployment at a time, with a resolution of ten seconds. */
   requestTotalsAt(row: Readonly<RecordedDeployment>, at: Micros): RequestTotals {
     if (row.requests.at <= at) return row.requests
     const log = this.#requestTotals
@@ -256,28 +158,28 @@ export class UsageHistory {
     return NO_REQUESTS
   }
 
-  /** Lines of a batch are over. */
+  /** Records done lines of a batch. */
   onLinesDone(count: number, failed: number): void {
     this.#batchLines.push([this.#context.clock.now, count, failed])
   }
 
-  /** Something happened; counted when a report tells its number. */
+  /** Counts a journal entry if reports count its kind. */
   onJournalEntry(kind: string): void {
     const eventIndex = COUNTED_EVENT_INDEX.get(kind)
     if (eventIndex !== undefined) this.#countedEvents.push([this.#context.clock.now, eventIndex])
   }
 
-  /** So many GPUs of a type are up from now on. */
+  /** Records the number of available GPUs of a type from now on. */
   onCapacityChanged(type: number, gpus: number): void {
     this.#capacities.push([this.#context.clock.now, type, gpus])
   }
 
-  /** A rental gives its GPUs back. */
+  /** Records that a rental released its GPUs. */
   onRentalReleased(row: RecordedRental): void {
     row.lastHeldLine = this.#rentalPeriods.push([row.lastHeldLine, row.heldSince, this.#context.clock.now])
   }
 
-  /** How long a rental held its GPUs between two moments that are not to come. */
+  /** Returns how long a rental held its GPUs between two times, in microseconds. Neither time is in the future. */
   rentalTimeBetween(row: Readonly<RecordedRental>, from: Micros, to: Micros): Micros {
     const within = (start: Micros, end: Micros) => Math.max(0, Math.min(end, to) - Math.max(start, from))
     let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.#context.clock.now)
@@ -287,7 +189,7 @@ export class UsageHistory {
     return sum
   }
 
-  /** The statuses of a deployment and since when it had each, newest first. */
+  /** Yields the statuses of a deployment with their start times, newest first. */
   *statuses(row: Readonly<RecordedDeployment>): Generator<{ readonly at: Micros; readonly status: DeploymentStatus }> {
     for (let line = row.lastStatusLine; line >= 0; line = this.#statuses.at(line, STATUS.previous)) {
       yield {
@@ -297,13 +199,13 @@ export class UsageHistory {
     }
   }
 
-  /** What a deployment has done up to a moment that is not to come. */
+  /** Returns the totals of a deployment at a time that is not in the future. */
   totalsAt(row: Readonly<RecordedDeployment>, at: Micros): ServingTotals {
     for (const segment of this.servingSegments(row)) if (segment.at <= at) return this.totalsWithin(segment, at)
     return EMPTY_TOTALS
   }
 
-  /** How a deployment served, newest first. */
+  /** Yields the serving segments of a deployment, newest first. */
   *servingSegments(row: Readonly<RecordedDeployment>): Generator<ServingSegment> {
     for (let line = row.lastServingLine; line >= 0; line = this.#servingSegments.at(line, SEGMENT.previous))
       yield this.#readSegment(row, line)
@@ -326,7 +228,11 @@ export class UsageHistory {
     }
   }
 
-  /** The same within a chapter, which must still hold then; `known` is what was served up to then, where that is known. */
+  /**
+   * Returns the totals at a time within a segment, which must still be current at that time.
+   *
+   * @param known the request flow at that time, if it is known
+   */
   totalsWithin(segment: ServingSegment, at: Micros, known?: RequestFlow): ServingTotals {
     const { effectiveInstances, isBusy, load } = segment
     const capacityTime = effectiveInstances * (at - segment.at)
@@ -336,7 +242,7 @@ export class UsageHistory {
       (load
         ? advanceFlow(segment.served, load.curve, load.speed, effectiveInstances, limit, segment.at, at)
         : segment.served)
-    // Little's law by another name: a request takes 1 / rate of an instance's time.
+    // Little's law: a request takes 1 / rate of an instance's time.
     const loadTime = load ? ((served.served - segment.served.served) / load.speed.requestsPerSecond) * 1e6 : 0
     return {
       served,
@@ -345,7 +251,7 @@ export class UsageHistory {
     }
   }
 
-  /** The timelines of a deployment's instances that are gone, the last to end first. */
+  /** Yields the timelines of a deployment's ended instances, the last to end first. */
   *endedTimelines(row: Readonly<RecordedDeployment>): Generator<RecordedTimeline> {
     const log = this.#instanceTimelines
     for (let line = row.lastTimelineLine; line >= 0; line = log.at(line, TIMELINE.previous)) {
@@ -364,7 +270,7 @@ export class UsageHistory {
     }
   }
 
-  /** Lines of batches that were over by a moment, and those of them that failed. */
+  /** Returns the number of lines of batches that were done at a time, and how many of them failed. */
   batchLinesAt(at: Micros): { readonly done: number; readonly failed: number } {
     let done = 0
     let failed = 0
@@ -375,7 +281,7 @@ export class UsageHistory {
     return { done, failed }
   }
 
-  /** How often each of these had happened by a moment. */
+  /** Returns how often each counted event had happened at a time. */
   eventCountsAt(at: Micros): Record<CountedEvent, number> {
     const counts = Object.fromEntries(COUNTED_EVENTS.map(kind => [kind, 0])) as Record<CountedEvent, number>
     for (let line = 0; line < this.#countedEvents.length && this.#countedEvents.at(line, EVENT.at) <= at; line++) {
@@ -384,7 +290,7 @@ export class UsageHistory {
     return counts
   }
 
-  /** GPU-microseconds of a type that were up by a moment. */
+  /** Returns the GPU-microseconds of a type that were available up to a time. */
   capacityAt(gpu: GpuType, at: Micros): number {
     const type = gpuIndex(gpu)
     let sum = 0
@@ -401,19 +307,19 @@ export class UsageHistory {
     return sum + gpus * (at - since)
   }
 
-  /** Writes how a deployment serves from now on. */
+  /** Appends a serving segment of a deployment that begins now. */
   writeSegment(row: RecordedDeployment, isBusy: boolean): void {
     const { now } = this.#context.clock
     const last = row.lastServingLine < 0 ? undefined : this.#readSegment(row, row.lastServingLine)
-    // Nobody asks what was deleted, and whoever waited for it is turned away.
+    // A deleted deployment gets no more requests, and its waiting requests are refused.
     const isDeleted = row.status === 'deleted'
     const isCurrent = row.flowAt === now && !isDeleted
-    // What has flowed up to now under this load need not flow again.
+    // The flow up to now under this load is already computed.
     const known = isCurrent && row.load === last?.load ? row.flow : undefined
     const { served: computedServed, capacityTime, usedTime } = last ? this.totalsWithin(last, now, known) : EMPTY_TOTALS
     const totals = isCurrent ? row.flow : computedServed
     const { served } = totals
-    // In whole requests, which a report has told: none of them may be forgotten.
+    // Reports count whole requests. The sum must not lose one.
     const wholeTotals = isDeleted ? toWholeRequests(totals) : undefined
     const refused = wholeTotals ? wholeTotals.refused + wholeTotals.backlog : totals.refused
     const backlog = isDeleted ? 0 : totals.backlog

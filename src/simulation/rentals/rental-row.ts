@@ -5,7 +5,7 @@ import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
 import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from './rental-lifecycles.ts'
 
-/** What is rented: a machine with storage of its own that can be stopped, or a container that lives once. */
+/** The kinds of rentals: a machine with its own storage that can be stopped, and a container that runs once. */
 export type RentalKind = 'hosted' | 'container'
 export type RentalState = HostedState | ContainerState
 
@@ -20,55 +20,73 @@ const TERMINAL_STATES: ReadonlySet<RentalState> = new Set([
   ...CONTAINER_LIFECYCLE.terminal,
 ])
 
-/** Tells whether a rental in this state has GPUs, or waits for some: then they count against the account's quota. */
+/** Tells whether a rental in this state has GPUs or waits for them. These GPUs count against the account's quota. */
 export function countsAgainstQuota(state: RentalState): boolean {
   return !TERMINAL_STATES.has(state)
 }
 
-/** What a rental is made of and never changes. */
+/** A valid request for a rental. */
+export interface RentalSpec {
+  readonly kind: RentalKind
+  readonly name: string
+  readonly gpu: GpuType
+  readonly numGpus: number
+  readonly image?: string
+  readonly storageGb?: number
+}
+
+/** The fields that a fixture gives a rental in addition to a request. */
+export interface FixtureRental {
+  readonly id: string
+  readonly state: RentalState
+  readonly createdAt: Micros
+  readonly failReason: string
+}
+
+/** The fields of a rental that never change. */
 export interface RentalPlan {
   readonly kind: RentalKind
   readonly key: EntityKey
   readonly gpu: GpuType
   readonly numGpus: number
-  /** The image of a container; '' for a hosted instance, which runs the provider's own on its storage. */
+  /** The image of a container. A hosted instance has '': it runs the provider's image from its storage. */
   readonly image: string
   readonly createdAt: Micros
 }
 
-/** A rented machine or container: a tenant of the fleet that serves nobody but its user. */
+/** A rented machine or container: a tenant of the fleet that only its user works with. */
 export class RentalRow extends Row {
   readonly plan: RentalPlan
   name: string
   state: RentalState
-  /** Why it failed, or why its last start or its whole life came to an end that nobody asked for. */
+  /** Why it failed, or why its last start or the rental itself ended without a request of the user. */
   failReason = ''
-  /** When it got its state, and when anything of it changed that a client can see. */
+  /** When it entered its state, and when a visible field last changed. */
   since: Micros
   updatedAt: Micros
   storageGb: number
-  /** Storage it will have when the expansion under way is done; 0 when none is. */
+  /** Its storage after the current expansion, in GB. 0: no expansion. */
   expansionTargetGb = 0
   expansionEvent = 0
   node = -1
-  /** GPUs it holds on its node, as bits. */
+  /** The GPUs that it holds on its node, as bits. */
   gpus = 0
-  /** The next event of its life. */
+  /** Its next event. */
   next = 0
-  /** Starts so far: the index of its draws. */
+  /** The number of its starts: the index of its random draws. */
   starts = 0
-  /** Whether this start has come to its end: from here on it is billed, until its GPUs are given back. */
+  /** Whether its current start is complete. From then on it is billed until it releases its GPUs. */
   hasBooted = false
-  /** What it is once its shutdown is over. */
+  /** Its state after its shutdown. */
   stateAfterShutdown: 'stopped' | 'deleted'
   stoppedForFunds = false
-  /** The pull of its image: bytes that are left, the rate it could have, the rate it has, and since when. */
+  /** The pull of its image: remaining bytes, the rate without contention, the actual rate, and the time of that rate. */
   bytesLeft = 0
   ownRate = 0
   rate = 0
   rateSince: Micros = 0
   meter = -1
-  /** Since when it holds its GPUs, and the chronicle's newest line of how long it held some; -1 for none. */
+  /** Since when it holds its GPUs, and its newest line in the usage history. -1: none. */
   heldSince: Micros = -1
   lastHeldLine = -1
 

@@ -1,79 +1,45 @@
-import { draw } from '../../data/profiles/distribution.ts'
-import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
-import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { Table } from '../../kernel/table.ts'
-import type { GpuQuotas } from '../account/gpu-quotas.ts'
-import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import type { EventName } from '../event-names.ts'
-import type { Downloads } from '../fleet/downloads.ts'
-import type { Nodes } from '../fleet/nodes.ts'
-import { bitCount, hasImage } from '../fleet/nodes.ts'
-import type { Placement } from '../fleet/placement.ts'
-import { type GpuRequest, type TenantKind, toTenantId } from '../fleet/tenants.ts'
+import { bitCount } from '../fleet/nodes.ts'
+import { type GpuRequest, type TenantKind } from '../fleet/tenants.ts'
 import { invalidImageReason } from '../fleet/weights.ts'
-import type { UsageHistory } from '../recording/history.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
-import { countsAgainstQuota, type RentalKind, RentalRow, type RentalState } from './rental-row.ts'
+import { enterState, recordChange } from './rental-changes.ts'
+import { RentalResources, type RentalsParts } from './rental-resources.ts'
+import {
+  countsAgainstQuota,
+  type FixtureRental,
+  type RentalKind,
+  RentalRow,
+  type RentalSpec,
+  type RentalState,
+} from './rental-row.ts'
 
 const ID = purpose('rental.id')
-const IMAGE_PULL = purpose('rental.imagePull')
-const BOOT = purpose('rental.boot')
 
 const ID_PREFIXES: Readonly<Record<RentalKind, string>> = { hosted: 'inst_', container: 'container_' }
 
-/** What is recorded when a rental gets a state: made once, because a text made anew is hashed anew. */
-const STATE_KINDS: Readonly<Record<RentalKind, Readonly<Partial<Record<RentalState, string>>>>> = {
-  hosted: Object.fromEntries(HOSTED_STATES.map(state => [state, `hosted.${state}`])),
-  container: Object.fromEntries(CONTAINER_STATES.map(state => [state, `container.${state}`])),
-}
-
-/** What is asked for, checked. */
-export interface RentalSpec {
-  readonly kind: RentalKind
-  readonly name: string
-  readonly gpu: GpuType
-  readonly numGpus: number
-  readonly image?: string
-  readonly storageGb?: number
-}
-
-/** What a fixture knows of a rental and a request does not. */
-export interface FixtureRental {
-  readonly id: string
-  readonly state: RentalState
-  readonly createdAt: Micros
-  readonly failReason: string
-}
-
-/** The parts below that it uses. */
-export interface RentalsParts {
-  readonly nodes: Nodes
-  readonly placement: Placement
-  readonly downloads: Downloads
-  readonly ledger: Ledger
-  readonly gpuQuotas: GpuQuotas
-  readonly history: UsageHistory
-}
-
 /**
- * Hosted instances and containers: tenants of the fleet beside the instances of deployments. They look for GPUs in the
- * same rounds, start, are billed while they run, and end with what carries them.
+ * The rentals: hosted instances and containers. They are tenants of the fleet, like the instances of deployments. The
+ * same placement rounds serve both. A rental is billed while it runs, and it is lost with its node or its GPUs.
  */
 export class Rentals implements TenantKind {
   readonly #context: SimulationContext
   readonly #parts: RentalsParts
   readonly #table: Table<RentalRow>
   readonly #byId: LayeredMap<number>
+  readonly #resources: RentalResources
 
   constructor(context: SimulationContext, parts: RentalsParts, origin?: Rentals) {
     this.#context = context
     this.#parts = parts
+    this.#resources = new RentalResources(context, parts)
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
       : new Table(context.generation)
@@ -122,7 +88,7 @@ export class Rentals implements TenantKind {
     return this.#byId.get(id)
   }
 
-  /** Those of a kind whose state is asked for, by creation, then id. */
+  /** Returns the ordinals of the rentals of a kind in the given states, sorted by creation time, then id. */
   list(kind: RentalKind, includesState: (state: RentalState) => boolean): number[] {
     const rentals: { ordinal: number; row: Readonly<RentalRow> }[] = []
     for (const [ordinal, row] of this.#table.entries()) {
@@ -132,31 +98,31 @@ export class Rentals implements TenantKind {
     return rentals.map(({ ordinal }) => ordinal)
   }
 
-  /** Rents one, which looks for its GPUs at once. Nothing is checked here: the API has. */
+  /** Creates a rental, which waits for GPUs at once. The API has validated `spec`. */
   create(spec: RentalSpec): number {
     const ordinal = this.#addRow(spec)
-    this.#requestGpus(ordinal)
+    this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
     return ordinal
   }
 
-  /** Puts a rental of a fixture in, with what makes its state true; false when it needs GPUs and no node has them. */
+  /** Adds a rental of a fixture with the resources of its state. Returns false if no node has enough free GPUs. */
   addFromFixture(spec: RentalSpec, fixture: FixtureRental): boolean {
     const ordinal = this.#addRow(spec, fixture)
     const { state } = fixture
     if (!countsAgainstQuota(state)) return true
     if (state === 'creating') {
-      this.#requestGpus(ordinal)
+      this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
       return true
     }
     const node = this.#parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
     if (node < 0) return false
     this.#parts.gpuQuotas.acquire(spec.gpu, spec.numGpus)
     const row = this.#table.writable(ordinal)
-    this.#takeGpus(ordinal, row, node)
-    if (state === 'starting') this.#startUp(ordinal, row)
+    this.#resources.takeGpus(ordinal, row, node)
+    if (state === 'starting') this.#resources.startUp(ordinal, row)
     else {
       row.hasBooted = true
-      this.#updateMeter(row)
+      this.#resources.updateMeter(row)
       if (state !== 'running') this.#scheduleShutdown(ordinal, row)
     }
     return true
@@ -165,7 +131,7 @@ export class Rentals implements TenantKind {
   rename(ordinal: number, name: string): void {
     const row = this.#table.writable(ordinal)
     row.name = name
-    this.#recordChange(row, 'renamed', { name })
+    recordChange(this.#context, row, 'renamed', { name })
   }
 
   expand(ordinal: number, sizeGb: number): void {
@@ -176,16 +142,16 @@ export class Rentals implements TenantKind {
       'rental.expanded',
       ordinal,
     )
-    this.#recordChange(row, 'expanding', { storage_gb: sizeGb })
+    recordChange(this.#context, row, 'expanding', { storage_gb: sizeGb })
   }
 
-  /** Starts one that is stopped: it looks for GPUs anew, and finds its storage as it was. */
+  /** Starts a stopped rental. It waits for GPUs again and keeps its storage. */
   start(ordinal: number): void {
     const row = this.#table.writable(ordinal)
     row.failReason = ''
     row.stoppedForFunds = false
-    this.#setState(row, 'starting')
-    this.#requestGpus(ordinal)
+    enterState(this.#context, row, 'starting')
+    this.#resources.requestGpus(ordinal, this.#table.writable(ordinal))
   }
 
   stop(ordinal: number): void {
@@ -196,30 +162,30 @@ export class Rentals implements TenantKind {
     const row = this.#table.writable(ordinal)
     if (row.state === 'stopping') {
       row.stateAfterShutdown = 'deleted'
-      this.#recordChange(row, 'deleting')
+      recordChange(this.#context, row, 'deleting')
     } else if (countsAgainstQuota(row.state)) this.#shutDown(ordinal, 'deleted')
     else this.#end(ordinal, 'deleted')
   }
 
-  /** Tries to give one that waits its GPUs; false when no single node has them. */
+  /** Places a waiting rental on a node. Returns false if no single node has enough free GPUs. */
   place(ordinal: number): boolean {
     const { nodes } = this.#parts
     const { gpu, numGpus } = this.#table.read(ordinal)
     const node = nodes.chooseNode(gpu, numGpus, '')
     if (node < 0) return false
     const row = this.#table.writable(ordinal)
-    this.#takeGpus(ordinal, row, node)
+    this.#resources.takeGpus(ordinal, row, node)
     this.#context.record(row, `${row.kind}.placed`, { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
-    if (row.state !== 'starting') this.#setState(row, 'starting')
-    this.#startUp(ordinal, row)
+    if (row.state !== 'starting') enterState(this.#context, row, 'starting')
+    this.#resources.startUp(ordinal, row)
     return true
   }
 
-  /** What carried these has gone. */
+  /** Ends or restarts rentals whose node or GPUs are lost. */
   lose(ordinals: readonly number[], { reason }: Loss): void {
     const { profile } = this.#context
     const { ledger } = this.#parts
-    // On a suspended account nothing starts.
+    // On a suspended account, no rental starts.
     const mayRestart = profile.policies.hostedHostLost === 'restarted' && ledger.suspensionReason === undefined
     for (const ordinal of ordinals) {
       const row = this.#table.writable(ordinal)
@@ -229,7 +195,7 @@ export class Rentals implements TenantKind {
     }
   }
 
-  /** The grace is over: hosted instances stop, and containers, which can not, are shut down for good. */
+  /** Stops hosted instances and deletes containers at the end of the grace period. */
   stopForFunds(reason: string): void {
     for (const [ordinal, current] of [...this.#table.entries()]) {
       const { state } = current
@@ -240,7 +206,7 @@ export class Rentals implements TenantKind {
     }
   }
 
-  /** Funds are back: what was stopped for lack of them starts, where the provider's policy says so. */
+  /** Starts the rentals that were stopped for missing funds, if the provider's policy says so. */
   onFundsReturned(): void {
     for (const ordinal of this.list('hosted', state => state === 'stopped')) this.#restartAfterFunds(ordinal)
   }
@@ -263,12 +229,12 @@ export class Rentals implements TenantKind {
         this.#end(ordinal, 'failed', 'the image registry did not answer')
         break
       case 'rental.imagePulled':
-        this.#onImagePulled(ordinal, row)
+        this.#resources.onImagePulled(ordinal, row)
         break
       case 'rental.booted':
         row.hasBooted = true
-        this.#setState(row, 'running')
-        this.#updateMeter(row)
+        enterState(this.#context, row, 'running')
+        this.#resources.updateMeter(row)
         break
       case 'rental.shutDown':
         this.#onShutDown(ordinal, row)
@@ -296,79 +262,24 @@ export class Rentals implements TenantKind {
     return ordinal
   }
 
-  /** It looks for GPUs, and gives up after a while. */
-  #requestGpus(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
-    this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
-    this.#waitForGpus(ordinal, row)
-  }
-
-  #waitForGpus(ordinal: number, row: RentalRow): void {
-    row.starts++
-    row.since = this.#context.clock.now
-    row.next = this.#context.schedule(this.#context.profile.timings.rentalCapacityWait, 'rental.gaveUp', ordinal)
-    this.#parts.placement.enqueue(toTenantId(ordinal))
-  }
-
-  /** Takes its GPUs on a node that has them. */
-  #takeGpus(ordinal: number, row: RentalRow, node: number): void {
-    this.#context.cancel(row.next)
-    row.next = 0
-    row.node = node
-    row.gpus = this.#parts.nodes.allocate(node, row.numGpus, toTenantId(ordinal))
-    row.heldSince = this.#context.clock.now
-    this.#updateMeter(row)
-  }
-
-  /** It has its GPUs: a container pulls its image, a hosted instance boots from its storage. */
-  #startUp(ordinal: number, row: RentalRow): void {
-    const { image, key } = row.plan
-    const { timings } = this.#context.profile
-    if (row.kind === 'hosted') this.#boot(ordinal, row)
-    else if (invalidImageReason(image) !== undefined)
-      row.next = this.#context.schedule(timings.hubRefusal, 'rental.imageRefused', ordinal)
-    else if (hasImage(this.#parts.nodes.read(row.node), image))
-      row.next = this.#context.schedule(0, 'rental.imagePulled', ordinal)
-    else {
-      const duration = draw(timings.imagePull, this.#context.chance, key, IMAGE_PULL, row.starts)
-      const rate = duration > 0 ? (timings.imageBytes / duration) * 1e6 : Number.MAX_VALUE
-      this.#parts.downloads.start(toTenantId(ordinal), timings.imageBytes, rate)
-    }
-  }
-
-  #onImagePulled(ordinal: number, row: RentalRow): void {
-    const isFetched = row.ownRate > 0
-    if (isFetched) this.#parts.downloads.end(row)
-    this.#parts.nodes.cacheImage(row.node, row.plan.image)
-    this.#context.record(row, 'container.imagePulled', { image: isFetched ? 'fetched' : 'cached' })
-    this.#boot(ordinal, row)
-  }
-
-  #boot(ordinal: number, row: RentalRow): void {
-    const { profile, chance } = this.#context
-    const { hostedBoot, containerBoot } = profile.timings
-    const duration = draw(row.kind === 'hosted' ? hostedBoot : containerBoot, chance, row.plan.key, BOOT, row.starts)
-    row.next = this.#context.schedule(duration, 'rental.booted', ordinal)
-  }
-
-  /** No GPUs came: a new one has failed, one that was stopped is so again and keeps what it stored. */
+  /** Ends the wait for GPUs: a new rental fails, a restarted rental stops again and keeps its storage. */
   #giveUp(ordinal: number, row: Readonly<RentalRow>): void {
     const waited = formatDuration(this.#context.profile.timings.rentalCapacityWait)
     const reason = `no node had ${row.numGpus} free ${row.gpu} for ${waited}`
     this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', reason)
   }
 
-  /** Its machine is gone and the provider starts it on another. */
+  /** Restarts a hosted instance on another node after the loss of its node. */
   #restart(ordinal: number, reason: string): void {
     const row = this.#table.writable(ordinal)
-    this.#releaseGpus(ordinal, row)
+    this.#resources.releaseGpus(ordinal, row)
     this.#context.record(row, 'hosted.lost', { reason })
-    if (row.state !== 'starting') this.#setState(row, 'starting')
-    this.#waitForGpus(ordinal, row)
+    if (row.state !== 'starting') enterState(this.#context, row, 'starting')
+    this.#resources.waitForGpus(ordinal, row)
     this.#parts.placement.scheduleRound()
   }
 
-  /** Starts again what lacked funds and no longer does, as far as the GPU limit allows. */
+  /** Restarts a rental that was stopped for missing funds, if the GPU quota has room. */
   #restartAfterFunds(ordinal: number): void {
     const { ledger, gpuQuotas } = this.#parts
     const { profile } = this.#context
@@ -378,7 +289,7 @@ export class Rentals implements TenantKind {
     if (gpuQuotas.hasRoom(row.gpu, row.numGpus)) this.start(ordinal)
   }
 
-  /** One that runs shuts down first, and is billed until its GPUs are given back; any other is over at once. */
+  /** Shuts a running rental down, which is billed until it releases its GPUs. Any other rental ends at once. */
   #shutDown(ordinal: number, endsAs: 'stopped' | 'deleted', reason?: string): void {
     const row = this.#table.writable(ordinal)
     if (!row.hasBooted) {
@@ -387,7 +298,7 @@ export class Rentals implements TenantKind {
     }
     row.stateAfterShutdown = endsAs
     if (reason !== undefined) row.failReason = reason
-    this.#setState(row, row.kind === 'hosted' ? 'stopping' : 'shutting_down', reason)
+    enterState(this.#context, row, row.kind === 'hosted' ? 'stopping' : 'shutting_down', reason)
     this.#scheduleShutdown(ordinal, row)
   }
 
@@ -395,7 +306,7 @@ export class Rentals implements TenantKind {
     row.next = this.#context.schedule(this.#context.profile.timings.rentalShutdown, 'rental.shutDown', ordinal)
   }
 
-  /** Its shutdown is over, or cut short. Funds may have come back meanwhile. */
+  /** Ends a shutdown that is complete or was interrupted. Funds may have returned since it began. */
   #onShutDown(ordinal: number, row: Readonly<RentalRow>): void {
     this.#end(ordinal, row.stateAfterShutdown)
     this.#restartAfterFunds(ordinal)
@@ -405,61 +316,23 @@ export class Rentals implements TenantKind {
     row.storageGb = row.expansionTargetGb
     row.expansionTargetGb = 0
     row.expansionEvent = 0
-    this.#recordChange(row, 'expanded', { storage_gb: row.storageGb })
+    recordChange(this.#context, row, 'expanded', { storage_gb: row.storageGb })
   }
 
-  /** It holds nothing any more, and is what it is for good or until it is started. */
+  /** Releases all resources of a rental and moves it to a final or restartable state. */
   #end(ordinal: number, state: 'stopped' | 'failed' | 'deleted', reason?: string): void {
     const row = this.#table.writable(ordinal)
     const hadGpus = countsAgainstQuota(row.state)
-    if (hadGpus) this.#releaseGpus(ordinal, row)
+    if (hadGpus) this.#resources.releaseGpus(ordinal, row)
     if (reason !== undefined) row.failReason = reason
     if (state === 'deleted') {
       this.#context.cancel(row.expansionEvent)
       row.expansionEvent = 0
       row.expansionTargetGb = 0
     }
-    this.#setState(row, state, reason)
+    enterState(this.#context, row, state, reason)
     if (!hadGpus) return
     this.#parts.gpuQuotas.release(row.gpu, row.numGpus)
     this.#parts.placement.scheduleRound()
-  }
-
-  /** Gives its GPUs back, or its place among those that wait. */
-  #releaseGpus(ordinal: number, row: RentalRow): void {
-    this.#context.cancel(row.next)
-    row.next = 0
-    if (row.ownRate > 0) this.#parts.downloads.end(row)
-    if (row.node < 0) this.#parts.placement.dequeue(toTenantId(ordinal))
-    else {
-      this.#parts.nodes.release(row.node, row.gpus, toTenantId(ordinal))
-      this.#parts.history.onRentalReleased(row)
-    }
-    row.node = -1
-    row.gpus = 0
-    row.heldSince = -1
-    row.hasBooted = false
-    this.#updateMeter(row)
-  }
-
-  /** Tells the ledger whether it is billable: from running to given back, or from placed where the profile says so. */
-  #updateMeter(row: Readonly<RentalRow>): void {
-    const billsFromPlacement = this.#context.profile.policies.billFrom === 'placed'
-    this.#parts.ledger.setUnits(row.meter, row.node >= 0 && (billsFromPlacement || row.hasBooted) ? 1 : 0)
-  }
-
-  #setState(row: RentalRow, state: RentalState, reason?: string): void {
-    const { clock } = this.#context
-    row.state = state
-    row.since = clock.now
-    row.updatedAt = clock.now
-    this.#context.record(row, STATE_KINDS[row.kind][state]!, reason === undefined ? undefined : { reason })
-    this.#context.markVisibleChange()
-  }
-
-  #recordChange(row: RentalRow, verb: string, fields?: Record<string, string | number>): void {
-    row.updatedAt = this.#context.clock.now
-    this.#context.record(row, `${row.kind}.${verb}`, fields)
-    this.#context.markVisibleChange()
   }
 }

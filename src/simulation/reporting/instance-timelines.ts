@@ -1,5 +1,5 @@
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import type { RecordedTimeline } from '../recording/history.ts'
+import type { RecordedTimeline } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 
 /** Returns the timelines of a deployment's instances: those that last, then those that are gone, the last to end first. */

@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { requestsInProgress } from '../load/request-totals.ts'
 import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
 import { CONTROLLER, type LogLine } from '../recording/deployment-logs.ts'
-import type { ServingSegment } from '../recording/history.ts'
+import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 import { type ServingFigures, servingFigures } from './time-series.ts'
 

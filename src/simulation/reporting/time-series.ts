@@ -4,7 +4,7 @@ import { type BilledInterval, gpuTimeCost, gpuTimeWeight } from '../account/mone
 import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { estimateServing, type RequestFlow, toWholeRequests } from '../load/throughput.ts'
-import type { ServingSegment } from '../recording/history.ts'
+import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 import { instanceTimelines } from './instance-timelines.ts'
 

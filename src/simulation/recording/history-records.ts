@@ -1,0 +1,64 @@
+import type { DeploymentStatus } from '../../data/records/enums.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { RequestTotals } from '../load/request-totals.ts'
+import type { DeploymentLoad, RequestFlow } from '../load/throughput.ts'
+import type { InstanceStage, LossCause } from './instance-timeline.ts'
+
+/** Kinds of journal entries that a report counts. */
+export const COUNTED_EVENTS = [
+  'node.crashed',
+  'node.preempted',
+  'gpu.failed',
+  'zone.down',
+  'topup.declined',
+  'account.suspended',
+] as const
+export type CountedEvent = (typeof COUNTED_EVENTS)[number]
+export const COUNTED_EVENT_INDEX: ReadonlyMap<string, number> = new Map(COUNTED_EVENTS.map((kind, i) => [kind, i]))
+
+/** The fields of a deployment that the history reads, and the newest line of each log for it. -1: no line yet. */
+export interface RecordedDeployment {
+  readonly status: DeploymentStatus
+  readonly load: DeploymentLoad | undefined
+  readonly effectiveInstances: number
+  readonly flow: RequestFlow
+  readonly flowAt: Micros
+  requests: RequestTotals
+  lastStatusLine: number
+  lastServingLine: number
+  lastTimelineLine: number
+  lastRequestsLine: number
+  /** The loads that the lines of its segments refer to. */
+  recordedLoads: readonly DeploymentLoad[]
+}
+
+/** The fields of a rental that the history reads, and the newest line of its log. */
+export interface RecordedRental {
+  readonly heldSince: Micros
+  lastHeldLine: number
+}
+
+/** The timeline of an instance for reports. `end` is Infinity while the instance exists. */
+export interface RecordedTimeline extends Readonly<Record<InstanceStage, Micros>> {
+  readonly end: Micros
+  readonly lossCause: LossCause | undefined
+}
+
+/** The totals of a deployment since the start of the world. */
+export interface ServingTotals {
+  readonly served: RequestFlow
+  /** Instance-microseconds of ready instances, each weighted by its speed. */
+  readonly capacityTime: number
+  /** Instance-microseconds that were spent on work. */
+  readonly usedTime: number
+}
+
+/** How a deployment serves from time `at` until its next segment. */
+export interface ServingSegment extends ServingTotals {
+  readonly at: Micros
+  /** Ready instances, each weighted by its speed. */
+  readonly effectiveInstances: number
+  /** Whether lines of batches run on it. They use all remaining capacity. */
+  readonly isBusy: boolean
+  readonly load: DeploymentLoad | undefined
+}

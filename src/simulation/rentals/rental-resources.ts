@@ -1,0 +1,115 @@
+import { draw } from '../../data/profiles/distribution.ts'
+import { purpose } from '../../kernel/random.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Downloads } from '../fleet/downloads.ts'
+import { hasImage, type Nodes } from '../fleet/nodes.ts'
+import type { Placement } from '../fleet/placement.ts'
+import { toTenantId } from '../fleet/tenants.ts'
+import { invalidImageReason } from '../fleet/weights.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import type { RentalRow } from './rental-row.ts'
+
+const IMAGE_PULL = purpose('rental.imagePull')
+const BOOT = purpose('rental.boot')
+
+/** The lower parts that rentals use. */
+export interface RentalsParts {
+  readonly nodes: Nodes
+  readonly placement: Placement
+  readonly downloads: Downloads
+  readonly ledger: Ledger
+  readonly gpuQuotas: GpuQuotas
+  readonly history: UsageHistory
+}
+
+/** The resources that a rental takes and releases: quota, GPUs, its image and its meter. It has no state of its own. */
+export class RentalResources {
+  readonly #context: SimulationContext
+  readonly #parts: RentalsParts
+
+  constructor(context: SimulationContext, parts: RentalsParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** Counts the GPUs of a rental against its quota and adds the rental to the queue for placement. */
+  requestGpus(ordinal: number, row: RentalRow): void {
+    this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
+    this.waitForGpus(ordinal, row)
+  }
+
+  /** Adds a rental to the queue for placement. It gives up after `timings.rentalCapacityWait`. */
+  waitForGpus(ordinal: number, row: RentalRow): void {
+    row.starts++
+    row.since = this.#context.clock.now
+    row.next = this.#context.schedule(this.#context.profile.timings.rentalCapacityWait, 'rental.gaveUp', ordinal)
+    this.#parts.placement.enqueue(toTenantId(ordinal))
+  }
+
+  /** Allocates the GPUs of a rental on a node that has enough free GPUs. */
+  takeGpus(ordinal: number, row: RentalRow, node: number): void {
+    this.#context.cancel(row.next)
+    row.next = 0
+    row.node = node
+    row.gpus = this.#parts.nodes.allocate(node, row.numGpus, toTenantId(ordinal))
+    row.heldSince = this.#context.clock.now
+    this.updateMeter(row)
+  }
+
+  /** Starts a placed rental: a container pulls its image, a hosted instance boots from its storage. */
+  startUp(ordinal: number, row: RentalRow): void {
+    const { image, key } = row.plan
+    const { timings } = this.#context.profile
+    if (row.kind === 'hosted') this.#boot(ordinal, row)
+    else if (invalidImageReason(image) !== undefined)
+      row.next = this.#context.schedule(timings.hubRefusal, 'rental.imageRefused', ordinal)
+    else if (hasImage(this.#parts.nodes.read(row.node), image))
+      row.next = this.#context.schedule(0, 'rental.imagePulled', ordinal)
+    else {
+      const duration = draw(timings.imagePull, this.#context.chance, key, IMAGE_PULL, row.starts)
+      const rate = duration > 0 ? (timings.imageBytes / duration) * 1e6 : Number.MAX_VALUE
+      this.#parts.downloads.start(toTenantId(ordinal), timings.imageBytes, rate)
+    }
+  }
+
+  /** Boots a container, whose image is now on its node. */
+  onImagePulled(ordinal: number, row: RentalRow): void {
+    const isFetched = row.ownRate > 0
+    if (isFetched) this.#parts.downloads.end(row)
+    this.#parts.nodes.cacheImage(row.node, row.plan.image)
+    this.#context.record(row, 'container.imagePulled', { image: isFetched ? 'fetched' : 'cached' })
+    this.#boot(ordinal, row)
+  }
+
+  #boot(ordinal: number, row: RentalRow): void {
+    const { profile, chance } = this.#context
+    const { hostedBoot, containerBoot } = profile.timings
+    const duration = draw(row.kind === 'hosted' ? hostedBoot : containerBoot, chance, row.plan.key, BOOT, row.starts)
+    row.next = this.#context.schedule(duration, 'rental.booted', ordinal)
+  }
+
+  /** Releases the GPUs of a rental, or removes the rental from the queue for placement. */
+  releaseGpus(ordinal: number, row: RentalRow): void {
+    this.#context.cancel(row.next)
+    row.next = 0
+    if (row.ownRate > 0) this.#parts.downloads.end(row)
+    if (row.node < 0) this.#parts.placement.dequeue(toTenantId(ordinal))
+    else {
+      this.#parts.nodes.release(row.node, row.gpus, toTenantId(ordinal))
+      this.#parts.history.onRentalReleased(row)
+    }
+    row.node = -1
+    row.gpus = 0
+    row.heldSince = -1
+    row.hasBooted = false
+    this.updateMeter(row)
+  }
+
+  /** Starts or stops billing: from the end of the boot, or from placement if the profile says so, until the release. */
+  updateMeter(row: Readonly<RentalRow>): void {
+    const billsFromPlacement = this.#context.profile.policies.billFrom === 'placed'
+    this.#parts.ledger.setUnits(row.meter, row.node >= 0 && (billsFromPlacement || row.hasBooted) ? 1 : 0)
+  }
+}
