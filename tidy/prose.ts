@@ -100,7 +100,7 @@ function sentencesOf(lines: readonly string[]): { sentence: string; line: number
       .replaceAll(/`[^`]*`/g, 'Code')
       .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
       .replaceAll(/\*\*|__/g, '')
-      .split(/(?<=[.!?:;]\)?)\s+(?=["'(]?[A-Z\d])/)
+      .split(/<br>|(?<=[.!?:;]\)?)\s+(?=["'(]?[A-Z\d])/)
       .map(sentence => ({ sentence: sentence.trim().replaceAll(/\s+/g, ' '), line, isCell }))
       .filter(({ sentence }) => sentence !== ''),
   )

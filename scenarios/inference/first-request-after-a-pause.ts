@@ -11,7 +11,7 @@ export default scenario(
     with: { deployments: [{ model_name: model, settings: { min_instances: 0, max_instances: 1 } }] },
     tags: ['inference', 'scaling'],
     teaches:
-      'A deployment at zero is running by its status and refuses nothing: the first chat is held until an instance has started, and a client that leaves does not stop the start.',
+      'A deployment at zero has the status running and accepts requests. The first chat waits until an instance has started. A client that leaves does not stop the start.',
     client: 'Asks again after its timeout, a few times, instead of giving up: each try finds the start further on.',
   },
   async ({ api, clock, check, countOf }) => {

@@ -48,14 +48,28 @@ function formatEndpoint(endpoint: AnyEndpoint): string {
   return [
     `## \`${endpoint.method} ${endpoint.path}\``,
     '',
-    `${endpoint.summary}.`,
+    wrap(`${endpoint.summary}.`),
     ...(rows.length > 0 ? ['', '| Field | In | Type | Required |', '|---|---|---|---|', ...rows] : []),
-    ...(refusals.length > 0 ? ['', `Refuses with ${refusals.join('; ')}.`] : []),
+    ...(refusals.length > 0 ? ['', 'Refuses with:', '', ...refusals.map(refusal => wrap(`- ${refusal}`, '  '))] : []),
     '',
     '```',
     curlCommand(endpoint),
     '```',
   ].join('\n')
+}
+
+const LINE_WIDTH = 120
+
+/** Breaks a text at spaces into lines of at most 120 characters. `indent` begins each line after the first. */
+function wrap(text: string, indent = ''): string {
+  const lines: string[] = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!
+    if (line.trim() === '') lines[lines.length - 1] = line + word
+    else if (line.length + 1 + word.length <= LINE_WIDTH) lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(indent + word)
+  }
+  return lines.join('\n')
 }
 
 function curlCommand(endpoint: AnyEndpoint): string {

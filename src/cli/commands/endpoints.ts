@@ -88,7 +88,13 @@ export function endpointsTable(rows: readonly EndpointRow[]): string {
     '| Endpoint | Operation | Origin | Summary | Assumptions |',
     '|---|---|---|---|---|',
     ...rows.map(({ method, path, operation, provenance, summary, assumed }) =>
-      tableRow([`\`${method} ${path}\``, `\`${operation}\``, provenance, summary, assumed.join('; ')]),
+      tableRow([
+        `\`${method} ${path}\``,
+        `\`${operation}\``,
+        provenance,
+        summary,
+        assumed.flatMap(assumption => assumption.split('; ')).join('<br>'),
+      ]),
     ),
   ].join('\n')
 }

@@ -33,8 +33,9 @@ export const createWorld = control({
   route: 'POST /_sim/worlds',
   summary:
     'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server was ' +
-    'started. from is the world to fork. snapshot is a snapshot of that world, or of the default world, to continue from; ' +
-    'options that a snapshot does not bring may go with it. token is an alias of its first token',
+    'started. The field from names the world to fork. The field snapshot names the snapshot to continue from, of that ' +
+    'world or of the default world. Options that a snapshot does not bring may go with it. The field token is an alias ' +
+    'of its first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   refusals: {
     400: 'an invalid option; a token that belongs to another world; an option that the origin or the snapshot sets',
