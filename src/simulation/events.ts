@@ -167,7 +167,7 @@ export const EVENTS: readonly (EventDefinition & { readonly name: EventName })[]
   'deployment.idle': {
     priority: PRIORITY.controller,
     housekeeping: true,
-    fire: ({ deployments }, deployment) => deployments.onIdle(deployment),
+    fire: ({ deployments }, deployment) => deployments.scaling.onIdle(deployment),
   },
   'deployment.scaleDue': {
     priority: PRIORITY.controller,

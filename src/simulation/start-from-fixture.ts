@@ -130,7 +130,7 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
     },
     identity,
   )
-  if (seed.load && seed.type === 'llm') deployments.setLoad(ordinal, seed.load)
+  if (seed.load && seed.type === 'llm') deployments.scaling.setLoad(ordinal, seed.load)
   const state = seed.type === 'llm' ? INSTANCE_STATE_BY_STATUS[seed.status] : undefined
   if (state === undefined) {
     applyFinalStatus(world, ordinal, seed)
@@ -139,7 +139,7 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
   if (state === 'loading' || state === 'ready') {
     const { weights } = deployments.read(ordinal)
     const shortage = memoryShortage(weights, seed.gpu, seed.num_gpus, seed.max_batch_size)
-    const badArguments = deployments.engineArgsProblem(deployments.read(ordinal))
+    const badArguments = deployments.failures.engineArgsProblem(deployments.read(ordinal))
     if (badArguments) return `it can not be ${seed.status}: its engine exits with ${badArguments}. Mend extra_args.`
     if (shortage)
       return `it can not be ${seed.status}: ${shortage}. Give it more GPUs, or the status 'failed' with a fail_reason.`

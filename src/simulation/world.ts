@@ -298,7 +298,7 @@ export class World {
     return {
       onSuspensionEnded(wasCutOff) {
         if (wasCutOff) batches.rescheduleAll()
-        deployments.onSuspensionEnded()
+        deployments.scaling.onSuspensionEnded()
         deployments.onFundsReturned()
         rentals.onFundsReturned()
       },
@@ -308,7 +308,7 @@ export class World {
         inferenceRequests.onAccountCutOff(reason)
       },
       onCutOff: () => batches.rescheduleAll(),
-      onQuotaAvailable: gpu => deployments.onQuotaAvailable(gpu),
+      onQuotaAvailable: gpu => deployments.scaling.onQuotaAvailable(gpu),
     }
   }
 

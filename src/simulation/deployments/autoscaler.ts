@@ -133,9 +133,9 @@ export class Autoscaler implements Scaler {
       from: previousDesired,
       to: desired,
     })
-    if (desired > previousDesired) this.#parts.deployments.replenish(ordinal)
-    else if (desired === 0) this.#parts.deployments.onScaledToZero(ordinal)
-    else this.#parts.deployments.releaseExcess(ordinal)
+    if (desired > previousDesired) this.#parts.deployments.scaling.replenish(ordinal)
+    else if (desired === 0) this.#parts.deployments.scaling.onScaledToZero(ordinal)
+    else this.#parts.deployments.scaling.releaseExcess(ordinal)
     // Going to zero may have left requests waiting.
     this.#scheduleAt(ordinal, row, this.#nextCrossing(row, desired === 0 ? this.desiredInstances(row) : desired))
   }
@@ -145,7 +145,7 @@ export class Autoscaler implements Scaler {
     const { deployments } = this.#parts
     for (const deployment of deployments.list()) {
       if (deployment.type !== 'llm') continue
-      deployments.replenish(deployment.ordinal)
+      deployments.scaling.replenish(deployment.ordinal)
       this.evaluate(deployment.ordinal)
     }
   }

@@ -79,7 +79,7 @@ export class InstanceStartup {
     instance.timeline.pulled = this.#context.clock.now
     const node = this.#parts.nodes.read(instance.node)
     const isCached = hasWeights(node, deployment.weights.repo)
-    if (this.#deployments.pullRefusal(deployment) !== undefined) {
+    if (this.#deployments.failures.pullRefusal(deployment) !== undefined) {
       instance.next = this.#instances.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
       return
     }
@@ -97,7 +97,7 @@ export class InstanceStartup {
 
   /** Fails the deployment because its image or weights are refused. If they are accepted by now, the download begins. */
   onPullRefused(ordinal: number, instance: InstanceRow): void {
-    const reason = this.#deployments.pullRefusal(this.#deployments.read(instance.deployment))
+    const reason = this.#deployments.failures.pullRefusal(this.#deployments.read(instance.deployment))
     // The repository may have opened while the answer was on its way.
     if (reason === undefined) this.downloadWeights(ordinal, instance)
     else this.#failDeployment(instance, 'instance.refused', reason)
@@ -111,7 +111,7 @@ export class InstanceStartup {
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
     this.#instances.enterState(instance, 'loading')
     instance.readyDeadlineEvent = this.#instances.schedule(ordinal, timings.readyWithin, 'instance.overdue')
-    if (deployment.remainingCrashes > 0 || this.#deployments.engineArgsProblem(deployment) !== undefined) {
+    if (deployment.remainingCrashes > 0 || this.#deployments.failures.engineArgsProblem(deployment) !== undefined) {
       instance.next = this.#instances.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
@@ -127,7 +127,7 @@ export class InstanceStartup {
   /** Returns the reason for which the engine exited, and counts down the crashes that a command asked for. */
   exitReason(instance: Readonly<InstanceRow>): string {
     const deployments = this.#deployments
-    const argsProblem = deployments.engineArgsProblem(deployments.read(instance.deployment))
+    const argsProblem = deployments.failures.engineArgsProblem(deployments.read(instance.deployment))
     if (argsProblem !== undefined) return `engine exited with code 2: ${argsProblem}`
     deployments.writable(instance.deployment).remainingCrashes--
     return ENGINE_CRASH.reason

@@ -211,10 +211,10 @@ export class Instances implements TenantKind {
     for (const deployment of new Set(lostInstances.map(({ row }) => row.deployment))) {
       const lostActive = lostInstances.find(({ row }) => row.deployment === deployment && row.state !== 'draining')
       if (lostActive === undefined) this.#ports.deployments.updateStatus(deployment)
-      else if (kind === 'instance.lost') this.#ports.deployments.onInstanceLost(deployment, reason)
+      else if (kind === 'instance.lost') this.#ports.deployments.failures.onInstanceLost(deployment, reason)
       else {
         const { state, since } = lostActive.row
-        this.#ports.deployments.onInstanceCrashed(
+        this.#ports.deployments.failures.onInstanceCrashed(
           deployment,
           reason,
           state === 'ready' ? this.#context.clock.now - since : 0,
@@ -276,7 +276,7 @@ export class Instances implements TenantKind {
     instance.since = clock.now
     instance.timeline.enter(state, clock.now)
     this.#context.record(instance, STATE_ENTRY_KIND[state], fields)
-    if (wasReady || state === 'ready') deployments.onCapacityChanged(instance.deployment)
+    if (wasReady || state === 'ready') deployments.scaling.onCapacityChanged(instance.deployment)
   }
 
   #becomeReady(instance: InstanceRow): void {
@@ -312,6 +312,6 @@ export class Instances implements TenantKind {
     this.#ports.inferenceRequests.onInstanceLost(ordinal, loss?.reason ?? 'its instance was stopped')
     this.#table.remove(ordinal)
     this.#ports.deployments.updateMeter(instance.deployment)
-    if (instance.state === 'ready') this.#ports.deployments.onCapacityChanged(instance.deployment)
+    if (instance.state === 'ready') this.#ports.deployments.scaling.onCapacityChanged(instance.deployment)
   }
 }

@@ -68,10 +68,17 @@ export interface InstanceOwner {
   updateStatus(ordinal: number): void
   updateMeter(ordinal: number): void
   onInstanceReady(ordinal: number): void
+  fail(ordinal: number, reason: string): void
+  readonly scaling: {
+    onCapacityChanged(ordinal: number): void
+  }
+  readonly failures: InstanceFailures
+}
+
+/** The failures of deployments, as their instances see them. */
+export interface InstanceFailures {
   onInstanceLost(ordinal: number, reason: string): void
   onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void
-  onCapacityChanged(ordinal: number): void
-  fail(ordinal: number, reason: string): void
   engineArgsProblem(row: Readonly<DeploymentRow>): string | undefined
   pullRefusal(row: Readonly<DeploymentRow>): string | undefined
 }

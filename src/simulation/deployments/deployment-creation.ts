@@ -1,0 +1,121 @@
+import { purpose } from '../../kernel/random.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import { catalogWeights, repositoryWeights } from '../fleet/weights.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import {
+  type DeployedWeights,
+  type DeploymentPlan,
+  DeploymentRow,
+  EMPTY_LIST,
+  type FixtureIdentity,
+  type LlmSpec,
+} from './deployment-row.ts'
+import type { DeploymentTable } from './deployment-table.ts'
+import type { AccountModels } from './model-versions.ts'
+
+const ID = purpose('deployment.id')
+
+/** A plan without the fields that the creation sets. */
+export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'version' | 'createdAt'>
+
+/** The parts below that it uses. */
+export interface DeploymentCreationParts {
+  readonly ledger: Ledger
+  readonly history: UsageHistory
+  readonly modelVersions: AccountModels
+}
+
+/** The creation of deployments: their identity, version, weights and meter. */
+export class DeploymentCreation {
+  readonly #context: SimulationContext
+  readonly #parts: DeploymentCreationParts
+  readonly #table: DeploymentTable
+
+  constructor(context: SimulationContext, parts: DeploymentCreationParts, table: DeploymentTable) {
+    this.#context = context
+    this.#parts = parts
+    this.#table = table
+  }
+
+  /** Adds a deployment that does not start. */
+  add(spec: LlmSpec, identity: FixtureIdentity): number {
+    const ordinal = this.insert(
+      {
+        modelName: spec.model_name,
+        task: identity.task ?? 'text-generation',
+        type: identity.type ?? 'llm',
+        gpu: spec.gpu,
+        numGpus: spec.num_gpus,
+        maxBatchSize: spec.max_batch_size,
+        weights: this.#weightsOf(spec),
+        containerImage: spec.container_image ?? '',
+        extraArgs: spec.extra_args ?? EMPTY_LIST,
+        base: -2,
+        baseModel: spec.base_model ?? '',
+        modelhubUrl: '',
+      },
+      identity,
+    )
+    const row = this.#table.writable(ordinal)
+    row.minInstances = spec.min_instances
+    row.maxInstances = spec.max_instances
+    if (row.plan.type === 'llm') {
+      row.meter = this.#parts.ledger.openMeter(row.id, 'deployment', spec.gpu, spec.num_gpus)
+    }
+    this.#context.record(row, 'deployment.created', {
+      model_name: spec.model_name,
+      gpu: spec.gpu,
+      num_gpus: spec.num_gpus,
+    })
+    return ordinal
+  }
+
+  /** Adds the row of a deployment or an adapter. Returns its ordinal. */
+  insert(plan: NewDeploymentPlan, identity: FixtureIdentity): number {
+    const key = this.#context.newKey('deployment', plan.modelName)
+    const id = identity.deploy_id ?? this.#context.chance.letters(16, key, ID)
+    const catalogModel = this.#context.store.models.get(plan.modelName)
+    const version = catalogModel
+      ? (identity.version ?? catalogModel.versions[catalogModel.versions.length - 1] ?? '')
+      : this.#parts.modelVersions.addVersion(plan.modelName, plan.task, plan.type, identity.version)
+    // Field by field: a spread would take a tenth of the time of a creation.
+    const row = new DeploymentRow(this.#table.generation, id, {
+      key,
+      modelName: plan.modelName,
+      version,
+      task: plan.task,
+      type: plan.type,
+      createdAt: identity.created_at ?? this.#context.clock.now,
+      gpu: plan.gpu,
+      numGpus: plan.numGpus,
+      maxBatchSize: plan.maxBatchSize,
+      weights: plan.weights,
+      containerImage: plan.containerImage,
+      extraArgs: plan.extraArgs,
+      base: plan.base,
+      baseModel: plan.baseModel,
+      modelhubUrl: plan.modelhubUrl,
+    })
+    row.updatedAt = identity.updated_at ?? row.plan.createdAt
+    const ordinal = this.#table.add(row)
+    this.#parts.history.onStatusChanged(row)
+    this.#context.markVisibleChange()
+    return ordinal
+  }
+
+  #weightsOf(spec: LlmSpec): DeployedWeights {
+    const { store } = this.#context
+    if (spec.weights) {
+      const { repo } = spec.weights
+      return { source: 'hub', ...spec.weights, ...repositoryWeights(store.hub.get(repo), repo) }
+    }
+    const base = spec.base_model === undefined ? undefined : store.models.get(spec.base_model)
+    const repo = spec.base_model ?? spec.model_name
+    if (!base) {
+      return { source: 'hub', repo, revision: 'main', token: '', ...repositoryWeights(store.hub.get(repo), repo) }
+    }
+    const revision = base.versions[base.versions.length - 1] ?? ''
+    return { source: 'catalog', repo, revision, token: '', ...catalogWeights(base) }
+  }
+}

@@ -1,0 +1,129 @@
+import type { Micros } from '../../kernel/duration.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Environment } from '../fleet/environment.ts'
+import { hubRefusal, invalidImageReason } from '../fleet/weights.ts'
+import { type DeploymentRow, isTerminal } from './deployment-row.ts'
+import { engineArgsProblem } from './engine-args.ts'
+import type { InstanceState } from './instance-row.ts'
+import { ENGINE_CRASH } from './instance-startup.ts'
+import type { Instances } from './instances.ts'
+import type { InstanceFailures } from './work.ts'
+
+/** The states of an instance in which its engine runs. */
+const HAS_ENGINE: ReadonlySet<InstanceState> = new Set(['loading', 'warming', 'ready'])
+
+/** The parts below that it uses. */
+export interface DeploymentFailuresParts {
+  readonly environment: Environment
+  readonly instances: Instances
+}
+
+/** The deployments, as their failures see them. */
+interface FailingDeployments {
+  read(ordinal: number): Readonly<DeploymentRow>
+  writable(ordinal: number): DeploymentRow
+  updateStatus(ordinal: number): void
+  fail(ordinal: number, reason: string): void
+}
+
+/** Requests the missing instances of a deployment. */
+interface Replenishment {
+  replenish(ordinal: number, delay: Micros): void
+}
+
+/** The failures of deployments: lost instances, crash loops, rejected arguments, refused images and weights. */
+export class DeploymentFailures implements InstanceFailures {
+  readonly #context: SimulationContext
+  readonly #parts: DeploymentFailuresParts
+  readonly #deployments: FailingDeployments
+  readonly #scaling: Replenishment
+
+  constructor(
+    context: SimulationContext,
+    parts: DeploymentFailuresParts,
+    deployments: FailingDeployments,
+    scaling: Replenishment,
+  ) {
+    this.#context = context
+    this.#parts = parts
+    this.#deployments = deployments
+    this.#scaling = scaling
+  }
+
+  /** Requests a replacement of a lost instance after a delay. Fails the deployment after the last retry. */
+  onInstanceLost(ordinal: number, reason: string): void {
+    const { retryAfter } = this.#context.profile.timings
+    const row = this.#deployments.writable(ordinal)
+    if (isTerminal(row.status)) {
+      this.#deployments.updateStatus(ordinal)
+      return
+    }
+    if (row.lostStarts >= retryAfter.length && row.ready === 0) {
+      this.#deployments.fail(ordinal, `the last of ${row.lostStarts + 1} starts was lost: ${reason}`)
+      return
+    }
+    const delay = retryAfter[Math.min(row.lostStarts, retryAfter.length - 1)] ?? 0
+    row.lostStarts++
+    this.#scaling.replenish(ordinal, delay)
+    this.#deployments.updateStatus(ordinal)
+  }
+
+  /**
+   * Requests a replacement of an instance whose engine exited after `readyTime` microseconds of serving.
+   * The delay grows with each crash. Fails the deployment after the last one.
+   */
+  onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void {
+    const { crashLoopBackOff, crashLoopForgotten } = this.#context.profile.timings
+    const row = this.#deployments.writable(ordinal)
+    if (isTerminal(row.status)) {
+      this.#deployments.updateStatus(ordinal)
+      return
+    }
+    row.crashes = readyTime > crashLoopForgotten ? 1 : row.crashes + 1
+    if (row.crashes > crashLoopBackOff.length && row.ready === 0) {
+      this.#deployments.fail(ordinal, `crash loop: ${row.crashes} exits in a row, the last: ${reason}`)
+      return
+    }
+    this.#scaling.replenish(ordinal, crashLoopBackOff[Math.min(row.crashes, crashLoopBackOff.length) - 1] ?? 0)
+    this.#deployments.updateStatus(ordinal)
+  }
+
+  /**
+   * Crashes the engine of the oldest instance that has one, and the next engines until `times` crashes happened.
+   * Returns false if no instance has an engine.
+   */
+  crashEngine(ordinal: number, times: number): boolean {
+    const { instances } = this.#parts
+    const engines = this.#deployments
+      .read(ordinal)
+      .instances.filter(instance => HAS_ENGINE.has(instances.read(instance).state))
+      .sort(
+        (a, b) =>
+          Number(instances.read(b).state === 'ready') - Number(instances.read(a).state === 'ready') ||
+          instances.read(a).index - instances.read(b).index,
+      )
+    const [oldest] = engines
+    if (oldest === undefined) return false
+    const row = this.#deployments.writable(ordinal)
+    row.remainingCrashes = times - 1
+    this.#context.recordCommand(row, 'deployment.crashed', { times })
+    instances.crash(oldest, ENGINE_CRASH)
+    return true
+  }
+
+  /** Returns the reason for which the engine rejects its arguments; undefined if it accepts them. */
+  engineArgsProblem({ plan }: Readonly<DeploymentRow>): string | undefined {
+    if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
+    return this.#context.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
+  }
+
+  /** Returns the reason for which the image or the weights are refused now; undefined if they are accepted. */
+  pullRefusal(row: Readonly<DeploymentRow>): string | undefined {
+    const { weights, plan } = row
+    const image = invalidImageReason(plan.containerImage)
+    if (image !== undefined || weights.source === 'catalog') return image
+    const { hub, hubPolicy } = this.#context.store
+    return hubRefusal(hub.get(weights.repo), hubPolicy, weights, this.#parts.environment.repositoryState(weights.repo))
+      ?.reason
+  }
+}

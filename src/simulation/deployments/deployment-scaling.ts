@@ -1,0 +1,265 @@
+import type { OfferedLoad } from '../../data/offered-load.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
+import type { Micros } from '../../kernel/duration.ts'
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { Ledger } from '../account/ledger.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Environment } from '../fleet/environment.ts'
+import type { Nodes } from '../fleet/nodes.ts'
+import { LoadCurve } from '../load/load-curve.ts'
+import { instanceSpeed } from '../load/throughput.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import type { Deployment } from './deployment.ts'
+import { countAlive, type DeploymentRow, isTerminal } from './deployment-row.ts'
+import type { Instances } from './instances.ts'
+import type { Scaler, WorkPorts } from './work.ts'
+
+/** The parts below that it uses. */
+export interface DeploymentScalingParts {
+  readonly environment: Environment
+  readonly nodes: Nodes
+  readonly instances: Instances
+  readonly ledger: Ledger
+  readonly gpuQuotas: GpuQuotas
+  readonly history: UsageHistory
+}
+
+/** The parts above that it calls. */
+export interface DeploymentScalingPorts extends WorkPorts {
+  readonly autoscaler: Scaler
+}
+
+/** The deployments, as their scaling sees them. */
+interface ScaledDeployments {
+  read(ordinal: number): Readonly<DeploymentRow>
+  writable(ordinal: number): DeploymentRow
+  list(): Deployment[]
+  updateStatus(ordinal: number): void
+  onVisibleChange(ordinal: number): void
+  stop(ordinal: number): void
+}
+
+/** The number of instances of each deployment: requests, releases, bounds, capacity, and the scale to zero. */
+export class DeploymentScaling {
+  readonly #context: SimulationContext
+  readonly #parts: DeploymentScalingParts
+  readonly #deployments: ScaledDeployments
+  #ports!: DeploymentScalingPorts
+
+  constructor(context: SimulationContext, parts: DeploymentScalingParts, deployments: ScaledDeployments) {
+    this.#context = context
+    this.#parts = parts
+    this.#deployments = deployments
+  }
+
+  connect(ports: DeploymentScalingPorts): void {
+    this.#ports = ports
+  }
+
+  /** Returns the number of instances that serve or start. */
+  liveInstances(ordinal: number): number {
+    return countAlive(this.#deployments.read(ordinal))
+  }
+
+  /** Sets the offered load of a deployment. */
+  setLoad(ordinal: number, load: OfferedLoad): void {
+    const { chance, clock } = this.#context
+    const row = this.#deployments.writable(ordinal)
+    const { gpu, numGpus: gpus, maxBatchSize, weights } = row
+    const curve = new LoadCurve(load, { chance, key: row.key })
+    const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
+    const speed = instanceSpeed({
+      gpu,
+      gpus,
+      parametersB: weights.parametersB,
+      maxBatchSize,
+      promptTokens,
+      outputTokens,
+    })
+    row.load = { curve, speed }
+    row.flowAt = clock.now
+    this.#parts.history.onLoadChanged(row, row.load)
+  }
+
+  /** Requests instances until there are `target`, as far as the GPU quota allows. Requests nothing while the account is suspended. */
+  requestInstances(ordinal: number, target: number, delay: Micros): void {
+    const { gpuQuotas, instances, ledger } = this.#parts
+    const { suspensionReason } = ledger
+    if (suspensionReason !== undefined && target > countAlive(this.#deployments.read(ordinal))) {
+      this.#context.record(this.#deployments.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
+      return
+    }
+    for (let missing = target - countAlive(this.#deployments.read(ordinal)); missing > 0; missing--) {
+      const row = this.#deployments.read(ordinal)
+      if (!gpuQuotas.hasRoomOrWaits(row.gpu, row.numGpus)) {
+        this.#context.record(this.#deployments.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
+        return
+      }
+      instances.request(ordinal, delay)
+    }
+  }
+
+  /** Requests the missing instances of a deployment unless the autoscaler is frozen. */
+  replenish(ordinal: number, delay: Micros = this.#context.profile.timings.placementDelay): void {
+    const row = this.#deployments.read(ordinal)
+    if (!isTerminal(row.status) && !this.#parts.environment.autoscalerFrozen)
+      this.requestInstances(ordinal, row.desired, delay)
+    this.#deployments.updateStatus(ordinal)
+  }
+
+  /**
+   * Sets the bounds on the number of instances. Instances outside the bounds follow at once.
+   * While the autoscaler is frozen or the deployment is terminal, nothing follows.
+   */
+  resize(ordinal: number, minInstances: number, maxInstances: number): void {
+    const row = this.#deployments.writable(ordinal)
+    if (row.minInstances === minInstances && row.maxInstances === maxInstances) return
+    row.minInstances = minInstances
+    row.maxInstances = maxInstances
+    row.updatedAt = this.#context.clock.now
+    this.#context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
+    this.#deployments.onVisibleChange(ordinal)
+    if (isTerminal(row.status) || this.#parts.environment.autoscalerFrozen) return
+    const previousDesired = row.desired
+    // Without a load the minimum is enough. An instance that serves or starts stays until it idles.
+    const upperDesired = row.load ? previousDesired : Math.min(previousDesired, Math.max(1, minInstances))
+    row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired))
+    row.scaleDirection = 0
+    if (row.desired > previousDesired) {
+      this.#context.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
+      this.replenish(ordinal)
+    } else if (row.desired < previousDesired) {
+      this.#context.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
+      this.releaseExcess(ordinal)
+    }
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    else this.onWorkEnded(ordinal)
+  }
+
+  /** Releases excess instances: instances that are not ready first, then the youngest first. */
+  releaseExcess(ordinal: number): void {
+    const { instances } = this.#parts
+    const row = this.#deployments.read(ordinal)
+    let excess = countAlive(row) - row.desired
+    if (excess <= 0) return
+    for (const isReady of [false, true]) {
+      // The list is in the order of the requests.
+      const ordinals = this.#deployments.read(ordinal).instances
+      for (let i = ordinals.length - 1; i >= 0 && excess > 0; i--) {
+        const { state } = instances.read(ordinals[i]!)
+        if (state === 'draining' || (state === 'ready') !== isReady) continue
+        instances.release(ordinals[i]!)
+        excess--
+      }
+    }
+    this.#deployments.updateStatus(ordinal)
+  }
+
+  /** Requests the missing instances of deployments on a GPU type whose quota has room again. */
+  onQuotaAvailable(gpu: GpuType): void {
+    for (const deployment of this.#deployments.list()) {
+      const row = this.#deployments.read(deployment.ordinal)
+      if (row.gpu !== gpu || row.plan.base !== -2 || row.plan.type !== 'llm' || isTerminal(row.status)) continue
+      if (countAlive(row) < row.desired) this.replenish(deployment.ordinal)
+    }
+  }
+
+  /** Requests the missing instances of all deployments after a suspension of the account. */
+  onSuspensionEnded(): void {
+    for (const { ordinal, type } of this.#deployments.list()) {
+      const row = this.#deployments.read(ordinal)
+      if (type === 'llm' && !isTerminal(row.status) && countAlive(row) < row.desired) this.replenish(ordinal)
+    }
+  }
+
+  /** Updates the capacity after a change in the number or the speed of the ready instances. */
+  onCapacityChanged(ordinal: number): void {
+    const currentRow = this.#deployments.read(ordinal)
+    const effectiveInstances = this.#effectiveInstances(currentRow)
+    if (effectiveInstances === currentRow.effectiveInstances) return
+    this.#ports.autoscaler.updateFlow(ordinal)
+    const row = this.#deployments.writable(ordinal)
+    row.effectiveInstances = effectiveInstances
+    const meanSlowdown = effectiveInstances > 0 ? row.ready / effectiveInstances : 1
+    if (meanSlowdown !== row.meanSlowdown) {
+      row.meanSlowdown = meanSlowdown
+      if (row.load && row.wasReady && !isTerminal(row.status)) this.#ports.autoscaler.scheduleEvaluation(row, ordinal)
+    }
+    this.#ports.batches.onCapacityChanged(ordinal)
+    this.recordServing(ordinal)
+  }
+
+  /** Records the present state of serving if that state or the batches on the deployment changed. */
+  recordServing(ordinal: number): void {
+    const isBusy = this.#ports.batches.isRunningOn(ordinal)
+    const { history } = this.#parts
+    if (history.isServingChanged(this.#deployments.read(ordinal), isBusy))
+      history.writeSegment(this.#deployments.writable(ordinal), isBusy)
+  }
+
+  /** Evaluates the load, or schedules the scale to zero, after an instance became ready. */
+  onInstanceReady(ordinal: number): void {
+    const row = this.#deployments.writable(ordinal)
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    else if (row.minInstances === 0) this.#scheduleIdle(ordinal, row)
+  }
+
+  /** Requests an instance at once for a deployment that is scaled to zero. */
+  wake(ordinal: number): void {
+    const row = this.#deployments.writable(ordinal)
+    if (row.status !== 'running' || row.desired > 0) return
+    row.desired = 1
+    this.#context.record(row, 'deployment.woken')
+    this.replenish(ordinal, 0)
+  }
+
+  /** Cancels the scale to zero because a request arrived. */
+  onWorkBegan(ordinal: number): void {
+    const { idleEvent } = this.#deployments.read(ordinal)
+    if (idleEvent === 0) return
+    this.#context.cancel(idleEvent)
+    this.#deployments.writable(ordinal).idleEvent = 0
+  }
+
+  /** Schedules the scale to zero of a deployment whose work ended, if its bounds allow it. */
+  onWorkEnded(ordinal: number): void {
+    const row = this.#deployments.writable(ordinal)
+    if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0) return
+    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    else this.#scheduleIdle(ordinal, row)
+  }
+
+  /** Scales an idle deployment to zero if its bounds allow it. Its status follows the policy of the provider. */
+  onIdle(ordinal: number): void {
+    const row = this.#deployments.writable(ordinal)
+    row.idleEvent = 0
+    // A deployment with work is not idle. The end of the work schedules this event again.
+    const { batches, inferenceRequests } = this.#ports
+    if (row.minInstances > 0 || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal)) return
+    row.desired = 0
+    this.#context.record(row, 'deployment.idled')
+    this.onScaledToZero(ordinal)
+  }
+
+  /** Releases the last instances, or stops the deployment if the policy of the provider says so. */
+  onScaledToZero(ordinal: number): void {
+    if (this.#context.profile.policies.idleToZero === 'stopped') this.#deployments.stop(ordinal)
+    else this.releaseExcess(ordinal)
+  }
+
+  #scheduleIdle(ordinal: number, row: DeploymentRow): void {
+    this.#context.cancel(row.idleEvent)
+    row.idleEvent = this.#context.schedule(this.#context.profile.timings.idleToZero, 'deployment.idle', ordinal)
+  }
+
+  #effectiveInstances(row: Readonly<DeploymentRow>): number {
+    const { instances, nodes } = this.#parts
+    if (nodes.areAllFullSpeed) return row.ready
+    let effectiveInstances = 0
+    for (const instance of row.instances) {
+      const { state, node } = instances.read(instance)
+      if (state === 'ready') effectiveInstances += 1 / nodes.read(node).slowdown
+    }
+    return effectiveInstances
+  }
+}

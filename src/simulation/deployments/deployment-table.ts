@@ -1,0 +1,144 @@
+import type { DeploymentStatus } from '../../data/records/enums.ts'
+import type { Archive } from '../../kernel/archive.ts'
+import { LayeredMap } from '../../kernel/layered-map.ts'
+import { type Generation, Table } from '../../kernel/table.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Part } from '../part.ts'
+import { type DeploymentRecord, type DeploymentRow, isTerminal } from './deployment-row.ts'
+
+/** The rows of the deployments, their lookup by id and by name, and their records. */
+export class DeploymentTable implements Part {
+  readonly #context: SimulationContext
+  readonly #rows: Table<DeploymentRow>
+  readonly #byId: LayeredMap<number>
+  /** The live deployment of each model name. */
+  readonly #liveByName: LayeredMap<number>
+  /** The JSON text of each record, until a visible change. */
+  readonly #jsonCache: (string | undefined)[]
+
+  constructor(context: SimulationContext, origin?: DeploymentTable) {
+    this.#context = context
+    this.#rows = origin
+      ? origin.#rows.fork(origin.#context.generation, context.generation)
+      : new Table(context.generation)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
+    this.#liveByName = origin ? origin.#liveByName.fork() : new LayeredMap()
+    this.#jsonCache = origin ? origin.#jsonCache.slice() : []
+  }
+
+  archive(archive: Archive): void {
+    this.#rows.archive(archive)
+    this.#byId.archive(archive)
+    this.#liveByName.archive(archive)
+  }
+
+  get count(): number {
+    return this.#rows.count
+  }
+
+  get generation(): Generation {
+    return this.#rows.generation
+  }
+
+  read(ordinal: number): Readonly<DeploymentRow> {
+    return this.#rows.read(ordinal)
+  }
+
+  writable(ordinal: number): DeploymentRow {
+    return this.#rows.writable(ordinal)
+  }
+
+  entries(): Generator<[number, Readonly<DeploymentRow>]> {
+    return this.#rows.entries()
+  }
+
+  ordinalOf(deploy_id: string): number | undefined {
+    return this.#byId.get(deploy_id)
+  }
+
+  liveOrdinalOf(modelName: string): number | undefined {
+    return this.#liveByName.get(modelName)
+  }
+
+  /** Adds a row. Its id and its model name lead to it from now on. */
+  add(row: DeploymentRow): number {
+    const ordinal = this.#rows.add(row)
+    this.#byId.set(row.id, ordinal)
+    this.#liveByName.set(row.plan.modelName, ordinal)
+    return ordinal
+  }
+
+  /** Frees the model name of a deleted deployment. */
+  releaseName(ordinal: number, modelName: string): void {
+    if (this.#liveByName.get(modelName) === ordinal) this.#liveByName.delete(modelName)
+  }
+
+  /** Returns the ordinals by creation time, then id. Default: all statuses but `deleted`. */
+  listOrdinals(statuses?: ReadonlySet<DeploymentStatus>): number[] {
+    const listed: { ordinal: number; row: Readonly<DeploymentRow> }[] = []
+    for (const [ordinal, row] of this.#rows.entries()) {
+      if (statuses ? statuses.has(row.status) : row.status !== 'deleted') listed.push({ ordinal, row })
+    }
+    listed.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
+    return listed.map(({ ordinal }) => ordinal)
+  }
+
+  /** Drops the cached record after a change that a client can see. */
+  onVisibleChange(ordinal: number): void {
+    this.#jsonCache[ordinal] = undefined
+    this.#context.markVisibleChange()
+  }
+
+  /** Returns the cached JSON text of a record, for the invariant checker; undefined if none is cached. */
+  cachedJson(ordinal: number): string | undefined {
+    return this.#jsonCache[ordinal]
+  }
+
+  toJson(ordinal: number): string {
+    let text = this.#jsonCache[ordinal]
+    if (text === undefined) {
+      text = JSON.stringify(this.toRecord(ordinal))
+      this.#jsonCache[ordinal] = text
+    }
+    return text
+  }
+
+  toRecord(ordinal: number): DeploymentRecord {
+    const { clock } = this.#context
+    const row = this.#rows.read(ordinal)
+    const { plan } = row
+    const record: DeploymentRecord = {
+      deploy_id: row.id,
+      model_name: plan.modelName,
+      version: plan.version,
+      task: plan.task,
+      status: row.status,
+      fail_reason: row.failReason,
+      created_at: clock.iso(plan.createdAt),
+      updated_at: clock.iso(row.updatedAt),
+      type: plan.type,
+      instances: reportedInstances(row),
+    }
+    if (plan.type === 'llm' || plan.type === 'lora') {
+      record.config = {
+        gpu: plan.gpu,
+        num_gpus: plan.numGpus,
+        max_batch_size: plan.maxBatchSize,
+        weights: {
+          repo: plan.weights.repo,
+          revision: plan.weights.revision,
+          token: plan.weights.token === '' ? '' : '********',
+        },
+      }
+      record.settings = { min_instances: row.minInstances, max_instances: row.maxInstances }
+    }
+    return record
+  }
+}
+
+/** Returns the instances as the record shows them. An adapter has no instances of its own and counts as one. */
+function reportedInstances(row: Readonly<DeploymentRow>): { running: number; pending: number } {
+  if (row.plan.base === -2) return { running: row.reportedRunning, pending: row.reportedPending }
+  const running = row.status === 'running' ? 1 : 0
+  return { running, pending: running === 0 && !isTerminal(row.status) ? 1 : 0 }
+}
