@@ -1,7 +1,7 @@
 /** Answers that a test scripts in place of generated answers. Rules are tried in order; the first match answers. */
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { RETRY_AFTER } from '../../simulation/inference/requests.ts'
+import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import { text } from '../fields.ts'
 import { RefusalError } from '../refusals.ts'
 

@@ -1,4 +1,3 @@
-import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
@@ -9,14 +8,15 @@ import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import type { Deployments } from '../deployments/deployments.ts'
-import { speedOfInstance } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestWork } from '../deployments/work.ts'
 import type { Nodes } from '../fleet/nodes.ts'
-import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
+import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
+import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
+import { RequestCounts } from './request-counts.ts'
 import {
   type EndedState,
   InferenceHandle,
@@ -24,32 +24,11 @@ import {
   InferenceRow,
   type InferenceSpec,
 } from './request-row.ts'
+import { RequestServing, type ServingHardware } from './request-serving.ts'
 
 const ID = purpose('inference.id')
 
-/** Why a request is turned away. */
-export interface RequestRejection {
-  readonly status: 404 | 429 | 503
-  readonly message: string
-  /** Seconds after which it may be worth another try; none will help a model that is not there. */
-  readonly retryAfter?: number
-}
-
-/**
- * What Retry-After says, in seconds: where a place may be free any moment, another instance among them; and where
- * something has to start first, or be started, for which clients that obey should come by now and then (A).
- */
-export const RETRY_AFTER = { place: 1, start: 10 } as const
-
-/** What an instance of a model is like, as requests meet it. */
-interface ServingHardware {
-  readonly gpu: GpuType
-  readonly gpus: number
-  readonly parametersB: number
-  readonly maxBatchSize: number
-}
-
-/** The parts below that it uses. */
+/** The lower parts that requests use. */
 export interface InferenceRequestsParts {
   readonly deployments: Deployments
   readonly instances: Instances
@@ -62,33 +41,34 @@ export interface InferenceRequestsParts {
 }
 
 /**
- * Requests for answers, one by one, as instances serve them.
+ * The single requests that instances serve.
  *
- * An instance has so many places; who finds none waits in the queue of its deployment, first come, first served. The time
- * to the first token and that between two follow from GPU, model size and load, by the figures that offered load goes by.
- * Models of the catalog are served on shared capacity, which is never full.
+ * An instance runs a limited number of requests at once. A request that finds all instances full waits in the queue of its
+ * deployment, first in, first out. The time to the first token and the time per token follow from GPU, model size and
+ * load, by the same model as offered load. Shared capacity serves the models of the catalog and is never full.
  */
 export class InferenceRequests implements RequestWork {
   readonly #context: SimulationContext
   readonly #parts: InferenceRequestsParts
   readonly #models: ModelSources
   readonly #table: Table<InferenceRow>
-  /** Requests that were ever taken: the order of queues. */
+  /** The number of all accepted requests: it gives the order of queues. */
   #nextSequence: number
-  /** What follows from the table. */
-  readonly #inFlight = new Map<string, number>()
-  readonly #queues = new Map<number, number[]>()
-  readonly #onInstance = new Map<number, number>()
-  readonly #onDeployment = new Map<number, number>()
-  /** Doors that hold the client of a request, by its row: nothing of the world. */
+  readonly #counts = new RequestCounts()
+  readonly #serving: RequestServing
+  readonly #admission: AdmissionState
+  /** The handles of transports that hold the client of a request, by ordinal. They are not state of the world. */
   readonly #handles = new Map<number, InferenceHandle>()
-  /** How often a request was asked for at this moment: equal ones differ in their ids by it. */
+  /** How often each request was made at this time. The index makes the ids of equal requests distinct. */
   #countedAt: Micros = -1
   #countsByHash = new Map<string, number>()
 
   constructor(context: SimulationContext, parts: InferenceRequestsParts, origin?: InferenceRequests) {
     this.#context = context
     this.#parts = parts
+    const { deployments, gpuQuotas, autoscaler } = parts
+    this.#serving = new RequestServing(context, parts, this.#counts)
+    this.#admission = { context, deployments, gpuQuotas, autoscaler, counts: this.#counts, serving: this.#serving }
     this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
     this.#table = origin
       ? origin.#table.fork(origin.#context.generation, context.generation)
@@ -112,97 +92,53 @@ export class InferenceRequests implements RequestWork {
     return this.#table.entries()
   }
 
-  /** Requests that are answered or wait, all together. */
+  /** The number of running and waiting requests. */
   get inFlightCount(): number {
     return this.#table.count
   }
 
-  /** Requests that a deployment answers or that wait for it. */
+  /** Returns the number of requests that run on a deployment and that wait for it. */
   countsOfDeployment(deployment: number): { readonly running: number; readonly waiting: number } {
-    const waiting = this.#queues.get(deployment)?.length ?? 0
-    return { running: (this.#onDeployment.get(deployment) ?? 0) - waiting, waiting }
+    const waiting = this.#counts.queueOf(deployment)?.length ?? 0
+    return { running: this.#counts.onDeployment(deployment) - waiting, waiting }
   }
 
-  /** Requests that wait, of every deployment. */
+  /** The number of waiting requests of all deployments. */
   get waiting(): number {
-    let waiting = 0
-    for (const queue of this.#queues.values()) waiting += queue.length
-    return waiting
+    return this.#counts.waiting
   }
 
-  /** How many requests a deployment answers before one that waits for it; an adapter's wait with those of its base. */
+  /** Returns the position of a request in the queue of its deployment; -1 if it does not wait. Adapters share the queue of their base. */
   queuePosition({ ordinal, plan }: InferenceHandle): number {
-    return this.#queues.get(plan.deployment)?.indexOf(ordinal) ?? -1
+    return this.#counts.queueOf(plan.deployment)?.indexOf(ordinal) ?? -1
   }
 
-  /** When an instance took a request on that waited; -1 while none has, undefined where it is over. */
+  /** Returns when a request started; -1 while it waits, undefined after its end. */
   startTimeOf({ ordinal, id }: InferenceHandle): Micros | undefined {
     const row = this.#table.find(ordinal)
     return row?.id === id ? row.startedAt : undefined
   }
 
-  /** Requests that an instance answers. */
+  /** Returns the number of requests that run on an instance. */
   running(instance: number): number {
-    return this.#onInstance.get(instance) ?? 0
+    return this.#counts.onInstance(instance)
   }
 
-  /** Whether anybody is answered by a deployment, or waits for it. */
+  /** Tells whether a request runs on a deployment or waits for it. */
   hasWorkFor(deployment: number): boolean {
-    return this.#onDeployment.has(deployment)
+    return this.#counts.onDeployment(deployment) > 0
   }
 
-  /** Why a request for a model would be turned away now; undefined where it would be taken. */
+  /** Returns why a request for a model would be rejected now; undefined if it would be accepted. */
   rejectionFor(
     model: string,
     token: string,
     target: ModelTarget | undefined = findModelTarget(this.#models, model),
   ): RequestRejection | undefined {
-    const { profile } = this.#context
-    const { deployments, gpuQuotas, autoscaler } = this.#parts
-    if (target === undefined) return { status: 404, message: `no model ${model}` }
-    if (target.row !== undefined) {
-      const { status } = deployments.read(target.row)
-      if (status !== 'running') {
-        return { status: 503, message: `model ${model} is ${status}, not running`, retryAfter: RETRY_AFTER.start }
-      }
-    }
-    const { requestsInFlight, queuePerDeployment } = profile.limits
-    if ((this.#inFlight.get(inFlightKey(target.name, token)) ?? 0) >= requestsInFlight) {
-      return {
-        status: 429,
-        message: `${requestsInFlight} requests to ${model} are in flight with this token`,
-        retryAfter: RETRY_AFTER.place,
-      }
-    }
-    if (target.kind !== 'own') return undefined
-    const row = deployments.read(target.deployment)
-    const { running, waiting } = this.countsOfDeployment(target.deployment)
-    const isFull = running > 0 || row.ready === 0
-    if (
-      isFull &&
-      waiting + autoscaler.wholeRequests(row).backlog >= queuePerDeployment &&
-      !this.#hasFreeInstance(row)
-    ) {
-      return {
-        status: 429,
-        message: `${waiting} requests wait for ${model} already`,
-        retryAfter: RETRY_AFTER.place,
-      }
-    }
-    // Nobody serves, nobody is on the way, and nobody may be asked for.
-    const limit = gpuQuotas.get(row.gpu)
-    if (
-      deployments.liveInstances(target.deployment) === 0 &&
-      limit !== null &&
-      gpuQuotas.held(row.gpu) + row.numGpus > limit
-    ) {
-      const message = `no instance of ${model} may be started: the limit of ${row.gpu} is reached`
-      return { status: 429, message, retryAfter: RETRY_AFTER.start }
-    }
-    return undefined
+    return rejectionFor(this.#admission, model, token, target)
   }
 
-  /** Takes a request on, which `refusal` must have let pass: it is answered from now on, or waits. */
+  /** Accepts a request for which `rejectionFor` returned undefined. It starts now or waits. */
   submit(spec: InferenceSpec, target: ModelTarget): InferenceHandle {
     const { now } = this.#context.clock
     const key = this.#context.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
@@ -222,16 +158,16 @@ export class InferenceRequests implements RequestWork {
     const ordinal = this.#table.add(row)
     const use = this.#table.useCount(ordinal)
     const handle = new InferenceHandle(row, ordinal, (state, tokens) => {
-      // Its slot may have been given to another request since.
+      // Another request may use its slot by now.
       if (this.#table.useCount(ordinal) === use && this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
     })
     this.#handles.set(ordinal, handle)
-    this.#addToCounts(ordinal, row)
+    this.#counts.add(ordinal, row)
     for (const deployment of [plan.deployment, plan.adapter]) {
       if (deployment >= 0) this.#parts.history.onRequestArrived(this.#parts.deployments.writable(deployment))
     }
     if (plan.deployment < 0) {
-      this.#start(ordinal, row, -1, this.#sharedServing(target), 1)
+      this.#start(ordinal, row, -1, this.#serving.sharedHardware(target), 1)
       return handle
     }
     if (plan.adapter >= 0) this.#parts.loraAdapters.slots.acquire(plan.adapter)
@@ -247,36 +183,36 @@ export class InferenceRequests implements RequestWork {
     return handle
   }
 
-  /** Its answer has come to its end. */
+  /** Ends a request whose answer is complete. */
   onAnswerEnded(ordinal: number, use: number): void {
     if (this.#table.useCount(ordinal) !== use) throw new Error('Failed to end an answer: its request has gone.')
     this.#table.writable(ordinal).next = 0
     this.#end(ordinal, 'served', '', Number.POSITIVE_INFINITY)
   }
 
-  /** Instances of a deployment came, or have an adapter loaded now: who waits may begin. */
+  /** Starts waiting requests after instances of a deployment became ready or loaded an adapter. */
   onCapacityAvailable(deployment: number): void {
-    if (this.#queues.has(deployment)) this.#dispatch(deployment)
+    if (this.#counts.queueOf(deployment)) this.#dispatch(deployment)
   }
 
-  /** An instance is gone, and with it what it was answering. */
+  /** Breaks the requests that ran on a lost instance. */
   onInstanceLost(instance: number, reason: string): void {
-    if (!this.#onInstance.has(instance)) return
+    if (this.#counts.onInstance(instance) === 0) return
     for (const [ordinal, row] of this.#sortedRows())
       if (row.instance === instance) this.#end(ordinal, 'broken', reason, 0)
   }
 
-  /** The account is cut off: what it pays by the token breaks off, and costs what was made so far. */
+  /** Ends the requests that are billed by token after the account is cut off. It pays for the tokens so far. */
   onAccountCutOff(reason: string): void {
     for (const [ordinal, { plan }] of this.#sortedRows()) {
       if (plan.chargedModel !== '') this.#end(ordinal, 'cutOff', reason, 0)
     }
   }
 
-  /** A deployment or an adapter stopped, failed or was deleted: who waits for it is turned away. */
+  /** Rejects the requests that wait for a deployment or an adapter that stopped, failed or was deleted. */
   onDeploymentStopped(ordinal: number): void {
     const { plan } = this.#parts.deployments.read(ordinal)
-    const queue = this.#queues.get(plan.base >= 0 ? plan.base : ordinal)
+    const queue = this.#counts.queueOf(plan.base >= 0 ? plan.base : ordinal)
     for (const waiting of [...(queue ?? [])]) {
       const row = this.#table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
@@ -285,10 +221,9 @@ export class InferenceRequests implements RequestWork {
     }
   }
 
-  /** Requests that an instance of a deployment works on at once. */
+  /** Returns the number of requests that an instance of a deployment can run at once. */
   maxConcurrencyOf(row: Readonly<DeploymentRow>): number {
-    const speed = speedOfInstance(row)
-    return Math.max(1, Math.floor(speed.requestsPerSecond * speed.requestTime))
+    return this.#serving.maxConcurrencyOf(row)
   }
 
   #indexAmongEqual(hash: string): number {
@@ -307,63 +242,27 @@ export class InferenceRequests implements RequestWork {
   }
 
   #rebuildCounts(): void {
-    for (const counts of [this.#inFlight, this.#queues, this.#onInstance, this.#onDeployment]) counts.clear()
-    for (const [ordinal, row] of this.#sortedRows()) this.#addToCounts(ordinal, row)
+    this.#counts.clear()
+    for (const [ordinal, row] of this.#sortedRows()) this.#counts.add(ordinal, row)
   }
 
-  #addToCounts(ordinal: number, { plan, instance, startedAt }: Readonly<InferenceRow>): void {
-    adjustCount(this.#inFlight, inFlightKey(plan.name, plan.token), 1)
-    if (plan.deployment < 0) return
-    adjustCount(this.#onDeployment, plan.deployment, 1)
-    if (startedAt < 0) this.#queues.set(plan.deployment, [...(this.#queues.get(plan.deployment) ?? []), ordinal])
-    else adjustCount(this.#onInstance, instance, 1)
-  }
-
-  #leaveQueue(deployment: number, ordinal: number): void {
-    const remaining = (this.#queues.get(deployment) ?? []).filter(other => other !== ordinal)
-    if (remaining.length > 0) this.#queues.set(deployment, remaining)
-    else this.#queues.delete(deployment)
-  }
-
-  #hasFreeInstance(row: Readonly<DeploymentRow>): boolean {
-    return this.#leastBusyInstance(row, -1) >= 0
-  }
-
-  /** The ready instance with the fewest requests that has a place left; -1 for none. */
-  #leastBusyInstance(row: Readonly<DeploymentRow>, adapter: number): number {
-    const { instances } = this.#parts
-    let best = -1
-    let fewest = this.maxConcurrencyOf(row)
-    for (const ordinal of row.instances) {
-      const instance = instances.read(ordinal)
-      if (instance.state !== 'ready') continue
-      if (adapter >= 0 && !instance.adapters.some(each => each.adapter === adapter && each.loadEvent === 0)) continue
-      const running = this.running(ordinal)
-      if (running < fewest) {
-        best = ordinal
-        fewest = running
-      }
-    }
-    return best
-  }
-
-  /** Lets whoever waits begin, as far as there are places: first come, first served. */
+  /** Starts waiting requests while instances have free capacity: first in, first out. */
   #dispatch(deployment: number): void {
     const { deployments, instances, nodes } = this.#parts
     const row = deployments.read(deployment)
     if (isTerminal(row.status)) return
-    for (const ordinal of [...(this.#queues.get(deployment) ?? [])]) {
+    for (const ordinal of [...(this.#counts.queueOf(deployment) ?? [])]) {
       const waiting = this.#table.read(ordinal)
-      const instance = this.#leastBusyInstance(row, waiting.plan.adapter)
-      // Who waits for an adapter to be loaded holds up nobody else.
+      const instance = this.#serving.leastBusyInstance(row, waiting.plan.adapter)
+      // A request that waits for its adapter does not block the requests behind it.
       if (instance < 0 && waiting.plan.adapter < 0) return
       if (instance < 0) continue
       const { gpu, numGpus: gpus, weights, maxBatchSize } = row
       const serving = { gpu, gpus, parametersB: weights.parametersB, maxBatchSize }
       const { slowdown } = nodes.read(instances.read(instance).node)
-      this.#leaveQueue(deployment, ordinal)
+      this.#counts.leaveQueue(deployment, ordinal)
       this.#start(ordinal, this.#table.writable(ordinal), instance, serving, slowdown)
-      adjustCount(this.#onInstance, instance, 1)
+      this.#counts.addToInstance(instance)
     }
   }
 
@@ -372,7 +271,8 @@ export class InferenceRequests implements RequestWork {
     const { promptTokens, longestAnswer } = row.plan
     const outputTokens = Math.max(1, longestAnswer)
     const speed = instanceSpeed({ ...serving, promptTokens, outputTokens })
-    const delay = instance < 0 ? speed.firstTokenTime : this.#firstTokenDelay(row.plan.deployment, instance, speed)
+    const delay =
+      instance < 0 ? speed.firstTokenTime : this.#serving.firstTokenDelay(row.plan.deployment, instance, speed)
     row.instance = instance
     row.startedAt = now
     row.firstTokenAt = now + Math.round(delay * slowdown * 1e6)
@@ -387,45 +287,14 @@ export class InferenceRequests implements RequestWork {
     handle.setState('running')
   }
 
-  /** Seconds to the first token: behind the offered load that waits, and longer the busier the instance is. */
-  #firstTokenDelay(deployment: number, instance: number, { firstTokenTime }: InstanceSpeed): number {
-    const { deployments, autoscaler } = this.#parts
-    const { clock } = this.#context
-    const row = deployments.read(deployment)
-    const ownUtilisation = this.running(instance) / this.maxConcurrencyOf(row)
-    if (!row.load || row.effectiveInstances === 0) return firstTokenTime * (1 + Math.min(1, ownUtilisation))
-    const { backlog } = autoscaler.wholeRequests(row)
-    const { utilisation } = estimateServing(
-      row.load.curve.rateAt(clock.now),
-      row.load.speed,
-      row.effectiveInstances,
-      backlog,
-    )
-    const queueDelay = backlog / (row.effectiveInstances * row.load.speed.requestsPerSecond)
-    return queueDelay + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
-  }
-
-  /** Shared capacity is made of H100s: one for a small model, four up to 100B, eight beyond (A). */
-  #sharedServing(target: ModelTarget): ServingHardware {
-    const name = target.kind === 'catalog' ? target.model : ''
-    const parametersB = this.#context.store.models.get(name)?.parameters_b ?? 8
-    const gpus = parametersB <= 20 ? 1 : parametersB <= 100 ? 4 : 8
-    return { gpu: 'H100-80GB', gpus, parametersB, maxBatchSize: 96 }
-  }
-
   #end(ordinal: number, state: EndedState, reason: string, tokens: number): void {
     const row = this.#table.writable(ordinal)
-    const { plan, instance, startedAt } = row
+    const { plan, startedAt } = row
     this.#context.cancel(row.next)
     row.next = 0
     const answeredTokens = this.#answeredTokens(row, state, tokens)
     this.#recordEnd(row, state, reason, answeredTokens)
-    adjustCount(this.#inFlight, inFlightKey(plan.name, plan.token), -1)
-    if (plan.deployment >= 0) {
-      adjustCount(this.#onDeployment, plan.deployment, -1)
-      if (startedAt < 0) this.#leaveQueue(plan.deployment, ordinal)
-      else adjustCount(this.#onInstance, instance, -1)
-    }
+    this.#counts.remove(ordinal, row)
     this.#table.remove(ordinal)
     const handle = this.#handles.get(ordinal)
     this.#handles.delete(ordinal)
@@ -438,14 +307,14 @@ export class InferenceRequests implements RequestWork {
     }
     if (plan.deployment >= 0) {
       if (plan.adapter >= 0) this.#parts.loraAdapters.slots.release(plan.adapter)
-      if (this.#queues.has(plan.deployment)) this.#dispatch(plan.deployment)
+      if (this.#counts.queueOf(plan.deployment)) this.#dispatch(plan.deployment)
       this.#parts.autoscaler.onRequestCountChanged(plan.deployment, -1)
       if (!this.hasWorkFor(plan.deployment)) this.#parts.deployments.onWorkEnded(plan.deployment)
     }
     handle?.setState(state, reason)
   }
 
-  /** Tokens of its answers that were made when it ended. */
+  /** Returns the number of answer tokens that were generated before the end. */
   #answeredTokens(row: Readonly<InferenceRow>, state: string, tokens: number): number {
     const { answerTokens, longestAnswer } = row.plan
     if (state === 'served') return answerTokens
@@ -461,7 +330,7 @@ export class InferenceRequests implements RequestWork {
       state === 'served' || state === 'left'
         ? { model, prompt_tokens: promptTokens, completion_tokens: tokens }
         : { model, reason }
-    // A client that has its answer, or leaves, does so at no request's bidding.
+    // The end is an external command if no event caused it: the client got its answer or left.
     if (this.#context.journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields)
     else this.#context.record(row, `inference.${state}`, fields)
   }
@@ -469,14 +338,4 @@ export class InferenceRequests implements RequestWork {
   #charge({ plan }: Readonly<InferenceRow>, answeredTokens: number): void {
     this.#parts.ledger.chargeRequestTokens(plan.chargedModel, plan.priceShare, plan.promptTokens, answeredTokens)
   }
-}
-
-function inFlightKey(name: string, token: string): string {
-  return `${token} ${name}`
-}
-
-function adjustCount<Key>(counts: Map<Key, number>, key: Key, change: number): void {
-  const count = (counts.get(key) ?? 0) + change
-  if (count === 0) counts.delete(key)
-  else counts.set(key, count)
 }

@@ -1,0 +1,269 @@
+import type { EntryHandle } from '../../kernel/agenda.ts'
+import { drawBatchWait } from '../account/chaos-draws.ts'
+import type { Ledger } from '../account/ledger.ts'
+import { tokenCost, tokenWeight } from '../account/money.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Autoscaler } from '../deployments/autoscaler.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { LoraAdapters } from '../deployments/lora-adapters.ts'
+import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
+import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
+import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'
+import type { UsageHistory } from '../recording/history.ts'
+import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
+import type { BatchTable } from './batch-table.ts'
+
+/** The lower parts that the pacing of batches uses. */
+export interface BatchPacingParts {
+  readonly deployments: Deployments
+  readonly autoscaler: Autoscaler
+  readonly loraAdapters: LoraAdapters
+  readonly ledger: Ledger
+  readonly history: UsageHistory
+  readonly deploymentLogs: DeploymentLogs
+}
+
+/** The progress of batches: how fast their lines run, which lines are done, and their charges. */
+export class BatchPacing {
+  readonly #context: SimulationContext
+  readonly #parts: BatchPacingParts
+  readonly #models: ModelSources
+  readonly #table: BatchTable
+
+  constructor(context: SimulationContext, parts: BatchPacingParts, table: BatchTable) {
+    this.#context = context
+    this.#parts = parts
+    this.#models = { deployments: parts.deployments, store: context.store, profile: context.profile }
+    this.#table = table
+  }
+
+  /** Counts the progress at the previous rate and schedules the end of the step at the current rate. */
+  updateRate(ordinal: number, row: BatchRow): void {
+    // A batch of a fixture has no step before the first move of the clock.
+    if (row.status !== 'in_progress' || row.stepEnd === 0) return
+    this.updateProgress(row)
+    const target = this.findTarget(row.work!.model)
+    this.holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
+    const rate = this.#tokensPerSecond(row)
+    row.rate = {
+      tokensPerSecond: rate,
+      liveLoad: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined,
+    }
+    if (rate === 0 && target?.kind === 'own' && !this.#parts.ledger.isCutOff)
+      this.#parts.deployments.wake(target.deployment)
+    this.#context.cancel(row.next)
+    row.next = this.#scheduleStepEnd(ordinal, row)
+    if (target?.kind === 'own') this.#parts.deployments.recordServing(target.deployment)
+    this.#table.invalidateJson(ordinal)
+  }
+
+  #scheduleStepEnd(ordinal: number, row: Readonly<BatchRow>): EntryHandle {
+    const { now } = this.#context.clock
+    const { tokensPerSecond, liveLoad } = row.rate
+    if (tokensPerSecond === 0) {
+      const isWaiting = row.waitsUntil > now && row.waitsUntil < Number.POSITIVE_INFINITY
+      return isWaiting ? this.#context.scheduleAt(row.waitsUntil, 'batch.capacityCame', ordinal) : 0
+    }
+    const seconds =
+      Math.max(0, row.retryTokens + row.work!.tokensBefore[row.stepEnd]! - row.doneTokens) / tokensPerSecond
+    const window = row.createdAt + this.#context.profile.timings.batchWindow
+    const stepEndTime = liveLoad ? findSpareTime(liveLoad, seconds, now, window) : now + Math.ceil(seconds * 1e6)
+    return stepEndTime < Number.POSITIVE_INFINITY
+      ? this.#context.scheduleAt(stepEndTime, 'batch.chunkDone', ordinal)
+      : 0
+  }
+
+  /** Returns the live load of a deployment from now on. Live load has priority over batches. */
+  #liveLoad(deployment: number): LiveLoad | undefined {
+    const { autoscaler, deployments } = this.#parts
+    const { profile } = this.#context
+    autoscaler.updateFlow(deployment)
+    const { load, flow: served, effectiveInstances: servingShare } = deployments.read(deployment)
+    if (!load) return undefined
+    const capacity = servingShare * load.speed.requestsPerSecond
+    return { curve: load.curve, capacity, backlog: served.backlog, queueLimit: profile.limits.queuePerDeployment }
+  }
+
+  /** Counts the lines that are done now, at least `minLines`, and charges the newly counted lines. */
+  updateProgress(row: BatchRow, minLines = 0): void {
+    if (!row.work) return
+    const { now } = this.#context.clock
+    const { doneTokens, retryTokens } = progressOf(row, now)
+    // The end of a step follows from the same values, but rounding may differ in the last digit.
+    row.doneTokens = Math.max(doneTokens, row.work.tokensBefore[minLines]!)
+    row.retryTokens = retryTokens
+    row.progressAt = now
+    const doneLines = doneLinesAt(row.work, row.doneTokens)
+    if (doneLines <= row.doneLines) return
+    const { failedBefore } = row.work
+    this.#charge(row, row.doneLines, doneLines)
+    this.#parts.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
+    row.doneLines = doneLines
+  }
+
+  /** Stops the lines of a batch. */
+  stopLines(row: BatchRow): void {
+    this.updateProgress(row)
+    this.#context.cancel(row.next)
+    row.next = 0
+    row.stop()
+  }
+
+  /** Charges the tokens of newly done lines. The sum of the whole batch is rounded down once. */
+  #charge(row: BatchRow, from: number, to: number): void {
+    const { store } = this.#context
+    const { ledger } = this.#parts
+    const { model, promptBefore, answerBefore } = row.work!
+    const target = this.findTarget(model)
+    if (target?.kind !== 'catalog') return
+    const serverless = store.hardware.get(target.model)?.hardware.find(one => one.type === 'serverless')
+    if (serverless?.type !== 'serverless') return
+    const prompt = promptBefore[to]! - promptBefore[from]!
+    const answer = answerBefore[to]! - answerBefore[from]!
+    const { cents_per_million_input_tokens: input, cents_per_million_output_tokens: output } = serverless.pricing
+    const share = this.#context.profile.prices.batchShare * target.priceShare
+    row.unroundedCharge += tokenWeight(prompt, input * share) + tokenWeight(answer, output * share)
+    const total = tokenCost(row.unroundedCharge)
+    ledger.chargeTokens(row.id, total - row.chargedMicrocents)
+    row.chargedMicrocents = total
+  }
+
+  /** Keeps the adapter of running lines in the slots of instances. -1: no adapter. */
+  holdAdapter(row: BatchRow, adapter: number): void {
+    const previous = row.heldAdapter
+    if (previous === adapter) return
+    const { slots } = this.#parts.loraAdapters
+    row.heldAdapter = adapter
+    if (previous >= 0) slots.release(previous)
+    if (adapter >= 0) slots.acquire(adapter)
+  }
+
+  /** Updates the rate of the batches on a deployment whose capacity has changed. */
+  onCapacityChanged(deployment: number): void {
+    for (const ordinal of this.#table.active) {
+      const row = this.#table.rows.read(ordinal)
+      if (row.status !== 'in_progress' || !row.work) continue
+      const target = this.findTarget(row.work.model)
+      const runsOnDeployment =
+        target?.row === deployment || (target?.kind === 'own' && target.deployment === deployment)
+      // A deleted deployment is no longer a target, but the batch must stop running on it.
+      if (runsOnDeployment || (row.rate.tokensPerSecond > 0 && target === undefined))
+        this.updateRate(ordinal, this.#table.rows.writable(ordinal))
+    }
+  }
+
+  /**
+   * Retries the lines in flight on a lost instance. Their progress, on average half of their tokens, is added to the
+   * remaining work. Done lines stay done and are charged once.
+   */
+  onInstanceLost(deployment: number): void {
+    for (const ordinal of this.#batchesOn(deployment)) {
+      const row = this.#table.rows.writable(ordinal)
+      if (row.rate.tokensPerSecond === 0) continue
+      this.updateProgress(row)
+      const { lines, tokensBefore } = row.work!
+      const last = Math.min(lines.length, row.doneLines + this.#linesInFlight(deployment, row))
+      if (last === row.doneLines) continue
+      row.retryTokens += Math.min((tokensBefore[last]! - tokensBefore[row.doneLines]!) / 2, row.doneTokens)
+      const retried = { lines: last - row.doneLines }
+      this.#context.record(row, 'batch.linesRetried', retried)
+      this.#parts.deploymentLogs.append(deployment, CONTROLLER, 'batch.linesRetried', { ...retried, batch: row.id })
+    }
+  }
+
+  /** Returns the lines of a batch in flight on one instance: its slots without live load, shared by the batches. */
+  #linesInFlight(deployment: number, { rate: { liveLoad } }: Readonly<BatchRow>): number {
+    const { deployments, autoscaler } = this.#parts
+    const { clock } = this.#context
+    const { maxBatchSize, load, effectiveInstances: servingShare } = deployments.read(deployment)
+    const slots = maxBatchSize / this.#batchesOn(deployment).length
+    if (!liveLoad || !load) return Math.floor(slots)
+    autoscaler.updateFlow(deployment)
+    const { backlog } = deployments.read(deployment).flow
+    return Math.floor(
+      slots * (1 - estimateServing(load.curve.rateAt(clock.now), load.speed, servingShare, backlog).utilisation),
+    )
+  }
+
+  findTarget(model: string): ModelTarget | undefined {
+    const target = findModelTarget(this.#models, model)
+    return target?.task === 'text-generation' ? target : undefined
+  }
+
+  /** Updates the rate of every batch after a change that affects all batches. */
+  rescheduleAll(): void {
+    for (const ordinal of this.#table.active) {
+      if (this.#table.rows.read(ordinal).status === 'in_progress')
+        this.updateRate(ordinal, this.#table.rows.writable(ordinal))
+    }
+  }
+
+  /** Tells whether lines of a batch run on a deployment or wait for it. */
+  hasWorkFor(deployment: number): boolean {
+    return this.#table.active.length > 0 && this.#batchesOn(deployment).length > 0
+  }
+
+  /** Tells whether lines of a batch run on a deployment now. */
+  isRunningOn(deployment: number): boolean {
+    return (
+      this.hasWorkFor(deployment) &&
+      this.#batchesOn(deployment).some(ordinal => this.#table.rows.read(ordinal).rate.tokensPerSecond > 0)
+    )
+  }
+
+  /** Returns the batches whose lines run on a deployment or wait for it. */
+  #batchesOn(deployment: number): number[] {
+    return this.#table.active.filter(ordinal => {
+      const { status, work } = this.#table.rows.read(ordinal)
+      if (status !== 'in_progress' || !work) return false
+      const target = this.findTarget(work.model)
+      return target?.kind === 'own' && target.deployment === deployment
+    })
+  }
+
+  /** Updates the rate of all batches on the deployment of a batch that joined or left it. */
+  rebalance(row: Readonly<BatchRow>): void {
+    const target = row.work && this.findTarget(row.work.model)
+    if (target?.kind === 'own')
+      for (const other of this.#batchesOn(target.deployment)) this.updateRate(other, this.#table.rows.writable(other))
+  }
+
+  /** Returns the tokens per second of a batch without live load. */
+  #tokensPerSecond(row: Readonly<BatchRow>): number {
+    const { model, lines, promptBefore, answerBefore, failedBefore } = row.work!
+    const target = this.findTarget(model)
+    if (target === undefined || this.#parts.ledger.isCutOff) return 0
+    // A deployment serves only while it runs, an adapter only on instances that have loaded it.
+    if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
+    if (target.kind === 'catalog') {
+      return this.#context.clock.now < row.waitsUntil ? 0 : this.#context.profile.timings.batchSharedTokensPerSecond
+    }
+    const base = this.#parts.deployments.read(target.deployment)
+    const { gpu, numGpus: gpus, maxBatchSize, weights } = base
+    const share =
+      target.adapter === undefined
+        ? base.effectiveInstances
+        : this.#parts.loraAdapters.slots.effectiveInstances(target.adapter)
+    // Batches on one deployment share it evenly.
+    const batchCount = this.#batchesOn(target.deployment).length || 1
+    const validLines = Math.max(1, lines.length - failedBefore[lines.length]!)
+    const speed = batchTokensPerSecond({
+      gpu,
+      gpus,
+      parametersB: weights.parametersB,
+      maxBatchSize,
+      promptTokens: promptBefore[lines.length]! / validLines,
+      outputTokens: Math.max(1, answerBefore[lines.length]! / validLines),
+    })
+    return (share * speed) / batchCount
+  }
+
+  /** Delays the first line of a batch if shared capacity is short. */
+  delayForCapacity(row: BatchRow): void {
+    if (this.findTarget(row.work!.model)?.kind !== 'catalog') return
+    const { wait, duration } = drawBatchWait(this.#context, row.key)
+    if (duration === 0) return
+    row.waitsUntil = this.#context.clock.now + duration
+    this.#context.record(row, 'batch.waiting', { wait })
+  }
+}

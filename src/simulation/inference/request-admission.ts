@@ -1,0 +1,83 @@
+import type { GpuQuotas } from '../account/gpu-quotas.ts'
+import type { SimulationContext } from '../context.ts'
+import type { Autoscaler } from '../deployments/autoscaler.ts'
+import type { Deployments } from '../deployments/deployments.ts'
+import type { ModelTarget } from '../deployments/model-lookup.ts'
+import type { RequestCounts } from './request-counts.ts'
+import type { RequestServing } from './request-serving.ts'
+
+/** Why a request is rejected. */
+export interface RequestRejection {
+  readonly status: 404 | 429 | 503
+  readonly message: string
+  /** Seconds until a retry may succeed. Undefined for an unknown model. */
+  readonly retryAfter?: number
+}
+
+/**
+ * Values of Retry-After in seconds. `place`: capacity may become free at any moment, for example on another instance.
+ * `start`: something must start first, so clients that respect the header retry from time to time (A).
+ */
+export const RETRY_AFTER = { place: 1, start: 10 } as const
+
+/** The state of the world that admission depends on. */
+export interface AdmissionState {
+  readonly context: SimulationContext
+  readonly deployments: Deployments
+  readonly gpuQuotas: GpuQuotas
+  readonly autoscaler: Autoscaler
+  readonly counts: RequestCounts
+  readonly serving: RequestServing
+}
+
+/** Returns why a request for a model would be rejected now; undefined if it would be accepted. */
+export function rejectionFor(
+  { context, deployments, gpuQuotas, autoscaler, counts, serving }: AdmissionState,
+  model: string,
+  token: string,
+  target: ModelTarget | undefined,
+): RequestRejection | undefined {
+  const { profile } = context
+  if (target === undefined) return { status: 404, message: `no model ${model}` }
+  if (target.row !== undefined) {
+    const { status } = deployments.read(target.row)
+    if (status !== 'running') {
+      return { status: 503, message: `model ${model} is ${status}, not running`, retryAfter: RETRY_AFTER.start }
+    }
+  }
+  const { requestsInFlight, queuePerDeployment } = profile.limits
+  if (counts.inFlight(target.name, token) >= requestsInFlight) {
+    return {
+      status: 429,
+      message: `${requestsInFlight} requests to ${model} are in flight with this token`,
+      retryAfter: RETRY_AFTER.place,
+    }
+  }
+  if (target.kind !== 'own') return undefined
+  const row = deployments.read(target.deployment)
+  const waiting = counts.queueOf(target.deployment)?.length ?? 0
+  const running = counts.onDeployment(target.deployment) - waiting
+  const isFull = running > 0 || row.ready === 0
+  if (
+    isFull &&
+    waiting + autoscaler.wholeRequests(row).backlog >= queuePerDeployment &&
+    serving.leastBusyInstance(row, -1) < 0
+  ) {
+    return {
+      status: 429,
+      message: `${waiting} requests wait for ${model} already`,
+      retryAfter: RETRY_AFTER.place,
+    }
+  }
+  // Without a live instance, the request can only be served if the quota permits a new instance.
+  const limit = gpuQuotas.get(row.gpu)
+  if (
+    deployments.liveInstances(target.deployment) === 0 &&
+    limit !== null &&
+    gpuQuotas.held(row.gpu) + row.numGpus > limit
+  ) {
+    const message = `no instance of ${model} may be started: the limit of ${row.gpu} is reached`
+    return { status: 429, message, retryAfter: RETRY_AFTER.start }
+  }
+  return undefined
+}

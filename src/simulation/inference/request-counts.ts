@@ -1,0 +1,79 @@
+import type { InferenceRow } from './request-row.ts'
+
+/** Counts and queues of the requests in flight. They follow from the table of requests and are never archived. */
+export class RequestCounts {
+  readonly #inFlight = new Map<string, number>()
+  readonly #queues = new Map<number, number[]>()
+  readonly #onInstance = new Map<number, number>()
+  readonly #onDeployment = new Map<number, number>()
+
+  clear(): void {
+    for (const counts of [this.#inFlight, this.#queues, this.#onInstance, this.#onDeployment]) counts.clear()
+  }
+
+  /** Counts a request. A request that has not started enters the queue of its deployment. */
+  add(ordinal: number, { plan, instance, startedAt }: Readonly<InferenceRow>): void {
+    adjustCount(this.#inFlight, inFlightKey(plan.name, plan.token), 1)
+    if (plan.deployment < 0) return
+    adjustCount(this.#onDeployment, plan.deployment, 1)
+    if (startedAt < 0) this.#queues.set(plan.deployment, [...(this.#queues.get(plan.deployment) ?? []), ordinal])
+    else adjustCount(this.#onInstance, instance, 1)
+  }
+
+  /** Counts a started request on its instance. */
+  addToInstance(instance: number): void {
+    adjustCount(this.#onInstance, instance, 1)
+  }
+
+  remove(ordinal: number, { plan, instance, startedAt }: Readonly<InferenceRow>): void {
+    adjustCount(this.#inFlight, inFlightKey(plan.name, plan.token), -1)
+    if (plan.deployment < 0) return
+    adjustCount(this.#onDeployment, plan.deployment, -1)
+    if (startedAt < 0) this.leaveQueue(plan.deployment, ordinal)
+    else adjustCount(this.#onInstance, instance, -1)
+  }
+
+  /** Returns the number of requests of a token to a model in flight. */
+  inFlight(model: string, token: string): number {
+    return this.#inFlight.get(inFlightKey(model, token)) ?? 0
+  }
+
+  /** Returns the ordinals of the requests that wait for a deployment, in order; undefined if none waits. */
+  queueOf(deployment: number): readonly number[] | undefined {
+    return this.#queues.get(deployment)
+  }
+
+  /** Returns the number of requests that run on an instance. */
+  onInstance(instance: number): number {
+    return this.#onInstance.get(instance) ?? 0
+  }
+
+  /** Returns the number of requests that run on a deployment or wait for it. */
+  onDeployment(deployment: number): number {
+    return this.#onDeployment.get(deployment) ?? 0
+  }
+
+  /** The number of waiting requests of all deployments. */
+  get waiting(): number {
+    let waiting = 0
+    for (const queue of this.#queues.values()) waiting += queue.length
+    return waiting
+  }
+
+  /** Removes a request from the queue of its deployment. */
+  leaveQueue(deployment: number, ordinal: number): void {
+    const remaining = (this.#queues.get(deployment) ?? []).filter(other => other !== ordinal)
+    if (remaining.length > 0) this.#queues.set(deployment, remaining)
+    else this.#queues.delete(deployment)
+  }
+}
+
+function inFlightKey(name: string, token: string): string {
+  return `${token} ${name}`
+}
+
+function adjustCount<Key>(counts: Map<Key, number>, key: Key, change: number): void {
+  const count = (counts.get(key) ?? 0) + change
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
+}
