@@ -9,7 +9,7 @@ export interface TextFile {
   readonly text: string
 }
 
-/** A place that breaks a rule, for example `src/kernel/clock.ts:12: banned word 'hence'`. */
+/** A place that breaks a rule, for example `src/kernel/clock.ts:12: banned word '…'`. */
 export type Finding = string
 
 const SKIPPED = /(^|\/)(node_modules|dist|\.git|\.tmp|results)(\/|$)/

@@ -22,7 +22,7 @@ export function findBannedWords({ path, text }: TextFile): Finding[] {
   if (path in EXEMPT_FROM_BANNED_WORDS) return []
   return text.split('\n').flatMap((line, i) =>
     Array.from(line.matchAll(BANNED_WORDS), ([word]) => word)
-      // Upper case tells a function `demandX` from the word "demands".
+      // Upper case tells the name of a function from the word "demands".
       .filter(word => !/^demand/i.test(word) || /^demand[A-Z]/.test(word))
       .map(word => `${path}:${i + 1}: banned word '${word}'`),
   )

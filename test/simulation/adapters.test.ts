@@ -155,7 +155,7 @@ describe('the slots of an instance', () => {
     }
   })
 
-  test("of a catalog model are nobody's concern: shared capacity has none", () => {
+  test('of a catalog model have no slots, because shared capacity has none', () => {
     const { sim } = base(1)
     const spread = ['x', 'y', 'z'].map(name =>
       sim.world.loraAdapters.create({
@@ -203,7 +203,7 @@ describe('an adapter', () => {
     expect((done(batch) - before) / onOne).toBeCloseTo(3, 0)
   })
 
-  test('is loaded anew on the instance that replaces a lost one', () => {
+  test('is loaded again on the instance that replaces a lost one', () => {
     const { sim, chat } = base(2)
     adapters(sim, 'a', 'b')
     const batch = work(sim, 'acme/a', 120)

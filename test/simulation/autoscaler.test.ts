@@ -98,7 +98,7 @@ describe('the autoscaler', () => {
     pass(sim, '1h')
     expect(chat.toRecord().instances.running).toBe(2)
     const { arrived, served, refused, backlog } = sim.world.autoscaler.wholeRequests(row())
-    // In whole requests: what is begun and not over is told later.
+    // In whole requests: a request under way is reported when it ends.
     expect(144_000 - arrived).toBeLessThanOrEqual(2)
     expect(refused).toBeGreaterThan(50_000)
     // In whole requests: what is partly served or refused still waits.
@@ -106,7 +106,7 @@ describe('the autoscaler', () => {
     expect(served + refused + backlog).toBe(arrived)
   })
 
-  test('goes to zero when nobody asks for five minutes, and is woken by the next request', () => {
+  test('goes to zero after five minutes without requests, and starts with the next request', () => {
     const { sim, chat } = loaded(
       {
         kind: 'steps',

@@ -57,7 +57,7 @@ describe('a fixture that makes no sense is refused, with its place and what to d
     ],
     ['an unknown GPU', group({ gpu: 'H100-80' }), "Did you mean 'H100-80GB'?"],
     [
-      'an address that is none',
+      'an invalid address',
       {
         api_tokens: [
           { name: 'x', token: 'tok_x', token_id: 'id_x', created_at: 0, allowed_ips: ['10.0.0.1', '10.0.0/8'] },
@@ -67,8 +67,8 @@ describe('a fixture that makes no sense is refused, with its place and what to d
     ],
     [
       'an adapter on nothing',
-      { deployments: [lora('acme/nobody')] },
-      "with.deployments: $[0].base_model: expected a model of models.json or a deployment, got 'acme/nobody'.",
+      { deployments: [lora('acme/unknown')] },
+      "with.deployments: $[0].base_model: expected a model of models.json or a deployment, got 'acme/unknown'.",
     ],
     [
       'an adapter on another',
@@ -130,7 +130,7 @@ describe('a profile that makes no sense is refused alike', () => {
       'profile: $.timings.image_bytes: expected at most image_cache_bytes, 1000000000, got 2000000000: no image would stay on a node.',
     ],
     [
-      'a policy that is none',
+      'an unknown policy',
       { policies: { unknown_engine_args: 'crsh' } },
       "profile: $.policies.unknown_engine_args: expected one of 'crash', 'accept', got 'crsh'. Did you mean 'crash'? Fix that value.",
     ],

@@ -95,7 +95,7 @@ describe('a batch beside live load', () => {
     expect(story(here.sim, here.batch.id).filter(kind => kind === 'batch.progressed')).toHaveLength(100)
   })
 
-  test('is the same whether somebody looks or not', () => {
+  test('is the same with and without reads', () => {
     const load = { kind: 'wave', low: 0, high: 2 * CAPACITY, period: '10m', peak_at: '5m' } as const
     const [watched, alone] = [busy({ load }), busy({ load })]
     for (let i = 0; i < 500; i++) {

@@ -97,7 +97,7 @@ describe('a batch', () => {
     ['invalid_line', [chat(0, { body: { model: null } })], 0],
     ['duplicate_custom_id', [chat(0), chat(1), chat(0)], 2],
     ['model_mismatch', [chat(0), chat(1, { model: 'acme/other' })], 1],
-    ['unknown_model', [chat(0, { model: 'nobody/nothing' })], 0],
+    ['unknown_model', [chat(0, { model: 'unknown/nothing' })], 0],
     ['empty_file', [], null],
     ['empty_file', ['', '  '], null],
   ] as const)('fails its validation with %s', (code, lines, line) => {

@@ -71,7 +71,7 @@ describe('an engine with an argument that it does not know', () => {
     )
   })
 
-  test('starts anew by hand with all its tries, where a failed deployment may start', () => {
+  test('starts again by hand with all its tries when the profile allows the start of a failed deployment', () => {
     const sim = stage([{}], {}, { profile: { extends: 'quick', policies: { failed_may_start: true } } })
     const chat = sim.world.deployments.createLlm(spec({ extra_args: ['--nope'] }))
     passUntil(sim, () => chat.status === 'failed')
@@ -137,7 +137,7 @@ describe('an engine that crashes while it serves', () => {
     expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.crashed')
   })
 
-  test('waits longer each time it happens within ten minutes of being ready, and anew after that', () => {
+  test('waits longer each time it happens within ten minutes of being ready, and from the first delay after that', () => {
     const { sim, chat } = running()
     for (const after of ['1m', '9m', '10m', '11m', '1m']) {
       pass(sim, after)
@@ -182,8 +182,8 @@ describe('an engine that crashes while it serves', () => {
 
   test('by hand needs a deployment whose engine runs', () => {
     const { sim, chat } = running()
-    expect(() => sim.cluster.deployment('nobody').crash()).toThrow(
-      "Failed to find the deployment 'nobody': its id is unknown. GET /deploy/list lists them.",
+    expect(() => sim.cluster.deployment('unknown').crash()).toThrow(
+      "Failed to find the deployment 'unknown': its id is unknown. GET /deploy/list lists them.",
     )
     expect(() => sim.cluster.deployment(chat.deploy_id).crash(0)).toThrow(
       "Failed to execute 'deployment.crash': times is 0. Give an integer from 1 to 1,000.",

@@ -107,7 +107,7 @@ describe('weights', () => {
     passUntil(sim, () => good.status === 'running')
   })
 
-  test('a repository that nobody lists has a size by its name, unless the hub refuses what it does not list', () => {
+  test('a repository without a listing has a size by its name, unless the hub refuses unlisted ones', () => {
     const sim = stage([{ gpus: 8 }])
     const large = sim.world.deployments.createLlm(spec({ repo: 'someone/huge-405b', num_gpus: 4 }))
     passUntil(sim, () => large.status === 'failed')
@@ -149,7 +149,7 @@ describe('placement', () => {
     expect(passUntil(sim, () => second.status === 'running')).toBeLessThan(10 * 60e6)
   })
 
-  test('whoever waits longest comes first', () => {
+  test('the deployment that waits longest is placed first', () => {
     const sim = stage([{ gpus: 1 }])
     const holder = sim.world.deployments.createLlm(spec({ model_name: 'acme/holder' }))
     pass(sim, '5m')

@@ -172,7 +172,7 @@ describe('an image', () => {
 })
 
 describe('capacity', () => {
-  test('is shared with deployments: whoever comes first has it', () => {
+  test('is shared with deployments, first come, first served', () => {
     const sim = stage([{ gpus: 2 }])
     const one = ship(sim, 2)
     const chat = sim.world.deployments.createLlm(spec({ num_gpus: 2 }))
@@ -188,7 +188,7 @@ describe('capacity', () => {
     expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
   })
 
-  test('comes to whoever has waited longest, a rental or an instance', () => {
+  test('goes to the tenant that has waited longest, a rental or an instance', () => {
     const sim = stage([{ gpus: 1 }])
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => chat.status === 'running')
@@ -389,14 +389,14 @@ describe('of a fixture', () => {
       crate({ container_id: 'f', state: 'shutting_down' }),
     ]
     const sim = stage([{}], {}, { with: { hosted, containers } })
-    const told = () => [
+    const states = () => [
       ...['a', 'b', 'c'].map(id => sim.world.hostedInstances.get(id)!.state),
       ...['d', 'e', 'f'].map(id => sim.world.containers.get(id)!.state),
     ]
-    expect(told()).toEqual(['creating', 'starting', 'stopping', 'creating', 'starting', 'shutting_down'])
+    expect(states()).toEqual(['creating', 'starting', 'stopping', 'creating', 'starting', 'shutting_down'])
     expect([free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual([4, 6])
     pass(sim, '1h')
-    expect(told()).toEqual(['running', 'running', 'stopped', 'running', 'running', 'deleted'])
+    expect(states()).toEqual(['running', 'running', 'stopped', 'running', 'running', 'deleted'])
   })
 
   test.each([
@@ -467,7 +467,7 @@ test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, 
       }
       const sim = stage([{ count: 3 }], { funds_cents: 3000, gpu_limits: { 'H100-80GB': null } }, { profile })
       for (const one of deeds) perform(sim, one)
-      // `pass` counts every law anew at its end; `stage` watches them after every event.
+      // `pass` counts every invariant at its end; the small world checks them after every event.
       pass(sim, '1h')
       const held = new Map<number, number[]>()
       for (const [, { node, gpus }] of [...sim.world.rentals.entries(), ...sim.world.instances.entries()]) {

@@ -66,7 +66,7 @@ export function spec(about: Partial<LlmSpec> & { repo?: string; token?: string }
   }
 }
 
-/** Moves a world without clients, and holds its laws: after every event, and counted anew at the end. */
+/** Moves a world without clients. Checks its invariants after every event, and in a full count at the end. */
 export function pass(sim: Simulator, duration: Duration): void {
   sim.world.runTo(sim.world.clock.now + micros(duration))
   const broken = findViolations(sim.world)

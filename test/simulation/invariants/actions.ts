@@ -45,7 +45,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant('create' as const),
-      name: fc.constantFrom(...NAMES, 'stranger/x'),
+      name: fc.constantFrom(...NAMES, 'elsewhere/x'),
       gpu: fc.constantFrom(...GPUS, 'other'),
       num_gpus: fc.constantFrom(1, 1, 2, 4, 9),
       min: fc.constantFrom(0, 1, 1, 2),
@@ -58,7 +58,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('adapter' as const),
       name: fc.constantFrom('tone', 'style'),
-      base: fc.constantFrom(...NAMES, 'acme/assistant', 'nobody/nothing'),
+      base: fc.constantFrom(...NAMES, 'acme/assistant', 'unknown/nothing'),
     }),
   },
   {
@@ -73,7 +73,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('batch' as const),
       lines: fc.constantFrom(0, 1, 7, 40),
-      model: fc.constantFrom('aurora-labs/aurora-8b-instruct', ...NAMES, 'nobody/nothing'),
+      model: fc.constantFrom('aurora-labs/aurora-8b-instruct', ...NAMES, 'unknown/nothing'),
       broken: fc.boolean(),
     }),
   },
@@ -120,7 +120,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('chat' as const),
-      model: fc.constantFrom('aurora-labs/aurora-8b-instruct', ...NAMES, 'acme/assistant', 'tone', 'nobody/nothing'),
+      model: fc.constantFrom('aurora-labs/aurora-8b-instruct', ...NAMES, 'acme/assistant', 'tone', 'unknown/nothing'),
       clients: fc.integer({ min: 1, max: 40 }),
       left: fc.nat(40),
       tokens: fc.integer({ min: 1, max: 4000 }),

@@ -22,7 +22,7 @@ async function play(sim: Simulator, actions: readonly Action[]): Promise<void> {
 }
 
 describe('laws of every world', () => {
-  test('whatever clients do and whatever breaks, every law holds after every event, and counted anew', async () => {
+  test('every invariant holds after every event, and in a full count, for random clients and failures', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 30 }), async actions => {
         const sim = world()
