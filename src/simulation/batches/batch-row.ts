@@ -73,7 +73,7 @@ export interface BatchWork {
 
 /** How fast the lines of a batch run from a moment on. */
 export interface BatchRate {
-  /** Tokens/s while nobody goes before it; 0 while it stands still. */
+  /** Tokens/s without live load. 0: stopped. */
   readonly tokensPerSecond: number
   /** The live load of its deployment, which does. */
   readonly liveLoad: LiveLoad | undefined
@@ -143,7 +143,7 @@ export class BatchRow extends Row {
     return copy.takeHash(this)
   }
 
-  /** The batch stands still from now on. */
+  /** Stops the lines of the batch from now on. */
   stop(): void {
     this.rate = STOPPED
   }

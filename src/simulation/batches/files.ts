@@ -7,7 +7,7 @@ import type { SimulationContext } from '../context.ts'
 
 const ID = purpose('file.id')
 
-/** Bytes of a file as they came: never changed, so forks share them. */
+/** The bytes of a file. They never change, so forks share them. */
 export interface FileContent {
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
@@ -20,7 +20,7 @@ export class FileRow extends Row {
   readonly purpose: string
   readonly createdAt: Micros
   readonly expiresAt: Micros
-  /** Undefined once the file has expired or was deleted. */
+  /** Undefined after the file expired or was deleted. */
   content: FileContent | undefined
   readonly bytes: number
   /** The event that ends it. */
@@ -63,13 +63,13 @@ export interface FileHandle {
 export interface NewFile extends FileContent {
   readonly filename: string
   readonly purpose: string
-  /** Given by fixtures and batches; drawn otherwise. */
+  /** The id that fixtures and batches set. Default: a random id. */
   readonly id?: string
   readonly createdAt?: Micros
   readonly expiresAt?: Micros
 }
 
-/** Uploaded files and the files that batches write. A file is gone at its `expires_at`. */
+/** Uploaded files and output files of batches. A file is removed at its `expires_at`. */
 export class Files {
   readonly #context: SimulationContext
   readonly #table: Table<FileRow>
@@ -91,7 +91,7 @@ export class Files {
     this.#storedBytes = archive.value(this.#storedBytes)
   }
 
-  /** Bytes of all files that are there. */
+  /** The size of all files in bytes. */
   get storedBytes(): number {
     return this.#storedBytes
   }
@@ -101,7 +101,7 @@ export class Files {
     return ordinal === undefined ? undefined : toHandle(this.#table.read(ordinal))
   }
 
-  /** Every file that is there, the oldest first. */
+  /** Returns all files, oldest first. */
   list(): FileHandle[] {
     return [...this.#table.entries()]
       .flatMap(([, row]) => toHandle(row) ?? [])
@@ -130,7 +130,7 @@ export class Files {
     this.#end(ordinal, 'file.expired')
   }
 
-  /** Deletes a file; a batch that was created for it has its bytes all the same. False when there is none. */
+  /** Deletes a file. A batch that reads the file keeps its bytes. Returns false for an unknown file. */
   delete(id: string): boolean {
     const ordinal = this.#byId.get(id)
     if (ordinal === undefined || !this.#table.read(ordinal).content) return false
@@ -154,7 +154,7 @@ function toHandle(row: Readonly<FileRow>): FileHandle | undefined {
   return content && { id, filename, purpose, bytes, createdAt, expiresAt, chunks: () => content.chunks }
 }
 
-/** The lines of a file without their line ends, decoded as UTF-8; an empty last line does not count. */
+/** Yields the lines of a file without line ends, decoded as UTF-8. An empty last line is ignored. */
 export function* decodeLines(chunks: readonly Uint8Array[]): Generator<string> {
   const decoder = new TextDecoder()
   let rest = ''

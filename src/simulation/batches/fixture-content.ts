@@ -1,4 +1,4 @@
-/** The files of a fixture: what they say is the same in every world that begins with it, so it is read once. */
+/** The files of a fixture. Their content is the same in every world of that fixture, so it is read once. */
 
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
@@ -8,16 +8,16 @@ import { type BatchEndpoint, type InputSummary, type LineRequest, type OnLine, r
 interface ParsedInput extends InputSummary {
   readonly endpoint: BatchEndpoint
   readonly requests: readonly LineRequest[]
-  /** Whether the bodies were read, too: not as long as a world is only made, which waits for nothing. */
+  /** Whether the bodies were parsed, too. The constructor of a world does not parse them. */
   readonly hasParsedBodies: boolean
 }
 
-/** By the frozen record. */
+/** Contents by their frozen record. */
 const contentCache = new WeakMap<FileSeed, FileContent>()
-/** By the chunks of such a content, which never change. */
+/** Inputs by the chunks of their content, which never change. */
 const parsedInputCache = new WeakMap<readonly Uint8Array[], readonly ParsedInput[]>()
 
-/** The bytes of a file of a fixture; undefined where it says none. */
+/** Returns the bytes of a file of a fixture; undefined if the fixture does not give its content. */
 export function fixtureFileContent(seed: FileSeed): FileContent | undefined {
   if (seed.content === undefined) return undefined
   const cached = contentCache.get(seed)
@@ -32,9 +32,9 @@ export function fixtureFileContent(seed: FileSeed): FileContent | undefined {
 }
 
 /**
- * Reads the input of a batch: a file that was uploaded anew, and none of its lines is kept.
+ * Reads the input of a batch. The lines of an uploaded file are not cached.
  *
- * @param parseBody what a body asks, in whatever world it is; undefined where that is left for later
+ * @param parseBody parses a body independently of the world; undefined to parse it later
  */
 export function readInput(
   input: readonly Uint8Array[],

@@ -1,9 +1,9 @@
 import { tryParseJson } from '../../lib/json-text.ts'
 
-/** The most lines a batch may have. */
+/** The maximum number of lines of a batch. */
 export const MAX_BATCH_LINES = 50_000
 
-/** Why a batch fails its validation, as the record's `errors.data` shows it. */
+/** A validation error of a batch, as `errors.data` of its record shows it. */
 export interface BatchError {
   readonly code:
     | 'invalid_json'
@@ -13,32 +13,32 @@ export interface BatchError {
     | 'model_mismatch'
     | 'empty_file'
     | 'too_many_lines'
-  /** Counted from 0; null for the file as a whole. */
+  /** The line number from 0; null for the whole file. */
   readonly line: number | null
   readonly message: string
   readonly param: string | null
 }
 
-/** A line that will be run, or fail: what it asks is judged when the batch is answered. */
+/** A line with a valid form. Its body is validated when the batch is answered. */
 export interface LineRequest {
   readonly customId: string
   readonly body: Readonly<Record<string, unknown>>
-  /** What was made of the body; undefined where nothing was yet. */
+  /** The parsed body; undefined before it is parsed. */
   readonly parsed: unknown
 }
 
-/** What is wrong with a file, and the model that its lines name. */
+/** The errors of a file, and the model of its lines. */
 export interface InputSummary {
   readonly errors: readonly BatchError[]
   readonly model: string
 }
 
-/** Hears of each line that is one; where the file has errors in the end it was in vain. */
+/** Receives each line with a valid form. Its results are discarded if the file has errors. */
 export type OnLine = (request: LineRequest, model: string) => void
 
 export type BatchEndpoint = '/v1/chat/completions' | '/v1/completions'
 
-/** Reads every line of an input file, in order: none is kept. */
+/** Reads each line of an input file in order, without keeping it. */
 export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint, onLine: OnLine): InputSummary {
   const errors: BatchError[] = []
   const linesByCustomId = new Map<string, number>()
@@ -47,7 +47,7 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
   let count = 0
   for (const text of source) {
     line++
-    // Blank lines between requests are passed over, as every reader of JSON lines does.
+    // Blank lines between requests are ignored, as in other readers of JSON lines.
     if (text.trim() === '') continue
     if (++count > MAX_BATCH_LINES) {
       return {
@@ -127,7 +127,7 @@ function lineProblem(
   return undefined
 }
 
-/** The most characters of a value that a message quotes. */
+/** The maximum number of characters that a message quotes from a value. */
 const MOST_QUOTED = 200
 
 /** Returns a value as a message shows it: a text in quotes and cut short, the type of an array or an object. */

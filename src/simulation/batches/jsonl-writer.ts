@@ -1,4 +1,4 @@
-/** Lines of a file: counted, and written. */
+/** Counts and writes the lines of JSONL files. */
 import { ByteHash } from '../../kernel/random.ts'
 import type { FileContent } from './files.ts'
 
@@ -9,11 +9,11 @@ export function countLines(chunks: readonly Uint8Array[]): number {
     for (let index = chunk.indexOf(10); index >= 0; index = chunk.indexOf(10, index + 1)) lines++
     lastByte = chunk.at(-1) ?? lastByte
   }
-  // The last line counts without a line feed as well.
+  // The last line counts even without a line feed.
   return lastByte === 10 ? lines : lines + 1
 }
 
-/** Collects lines into chunks of bytes, hashed on the way. */
+/** Collects lines into chunks of bytes and updates their hash. */
 export class JsonlWriter {
   readonly #encoder = new TextEncoder()
   readonly #hash = new ByteHash()

@@ -1,4 +1,4 @@
-/** What lines of batches are held to, and what they are answered with: a door hands it in, for it is its requests' own. */
+/** The validation and answering of batch lines. The service implements it with the rules of its requests. */
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchEndpoint } from './input-lines.ts'
@@ -6,59 +6,59 @@ import type { BatchEndpoint } from './input-lines.ts'
 /** A request of a batch. */
 export interface ResolvedLine {
   readonly endpoint: BatchEndpoint
-  /** What the line names, and what that is. */
+  /** The model name of the line, and its target. */
   readonly model: string
   readonly target: ModelTarget
   readonly body: Readonly<Record<string, unknown>>
-  /** What `read` made of the body; undefined where nobody has read it yet. */
+  /** The result of `parse` for the body; undefined if it is not parsed yet. */
   readonly parsed: unknown
 }
 
-/** Why a line is refused: it fails, and the batch goes on. */
+/** The error of a line that fails. The batch continues. */
 export interface LineError {
   readonly code: string
   readonly message: string
 }
 
-/** What a line is answered with, as far as it is kept until it is written. */
+/** The part of a line's answer that is kept until the output file is written. */
 export interface LineAnswer {
   readonly promptTokens: number
   readonly answerTokens: number
-  /** What its words are drawn from when they are written; undefined where `choices` says all. */
+  /** The key that the text is generated from; undefined if `choices` has the whole answer. */
   readonly key: EntityKey | undefined
-  /** Whether the words were cut short. */
+  /** Whether the text was cut. */
   readonly isCut: boolean
-  /** The choices as JSON, where they are more than words that can be drawn again. */
+  /** The choices as JSON, if they can not be generated again from the key. */
   readonly choices: string | undefined
 }
 
-/** An answer on its way into a file. */
+/** The input for the body of an answer. */
 export interface OutputLine extends LineAnswer {
   readonly endpoint: BatchEndpoint
   readonly model: string
-  /** What its wire id ends with. */
+  /** The suffix of its id in the API. */
   readonly suffix: string
   /** Unix seconds. */
   readonly created: number
 }
 
-/** The world that a line is answered in. */
+/** The parts of the world that answering a line needs. */
 export interface LineWorld extends ModelSources {
   readonly chance: Chance
 }
 
 export interface LineAnswerer {
-  /** Whether all is loaded that an answer takes. */
+  /** Whether everything that an answer needs is loaded. */
   readonly isReady: boolean
-  /** What is wrong with a body, whatever it would be answered with; it needs nothing loaded. */
+  /** Returns the error of a body that no answer can change. It needs nothing loaded. */
   validate(endpoint: BatchEndpoint, responseBody: Readonly<Record<string, unknown>>): LineError | undefined
-  /** What a body asks, or why it is refused, in whatever world it is: of a line that many worlds have it is made once. */
+  /** Parses a body independently of the world, or returns its error. Worlds that share a line share the result. */
   parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
   answer(world: LineWorld, line: ResolvedLine): LineAnswer | LineError
-  /** The body of an answer. */
+  /** Returns the body of an answer. */
   body(chance: Chance, line: OutputLine): unknown
-  /** For a copy of the world: what is scripted goes on from here by itself. */
+  /** Returns a copy for a fork of the world, with its own position in the scripted answers. */
   fork(): LineAnswerer
-  /** What a copy has answered was answered here. */
+  /** Takes over the position of a copy in the scripted answers. */
   adopt(fork: LineAnswerer): void
 }

@@ -1,4 +1,4 @@
-/** What a batch has to run, collected line by line. */
+/** Builds the work of a batch line by line. */
 
 import type { BatchLine, BatchWork } from './batch-row.ts'
 import { MAX_BATCH_LINES } from './input-lines.ts'
@@ -13,7 +13,7 @@ export const PENDING_ANSWER: LineAnswer = {
   choices: undefined,
 }
 
-/** Collects what there is to run. */
+/** Collects the lines of a batch that will run. */
 export class WorkListBuilder {
   readonly #lines: BatchLine[] = []
   readonly #tokensBefore: Float64Array
@@ -23,7 +23,7 @@ export class WorkListBuilder {
   readonly #answerTokens: Int32Array
   readonly #isCut: Uint8Array
 
-  /** @param maxLines lines that there can be */
+  /** @param maxLines the maximum number of lines */
   constructor(maxLines: number) {
     const lines = Math.min(maxLines, MAX_BATCH_LINES)
     this.#tokensBefore = new Float64Array(lines + 1)
@@ -66,5 +66,5 @@ export class WorkListBuilder {
   }
 }
 
-/** What a line comes to that is refused. */
+/** Returns the work of a line that fails. */
 const REFUSED_ANSWER: LineAnswer = { ...PENDING_ANSWER, answerTokens: 0 }

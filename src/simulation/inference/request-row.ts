@@ -2,50 +2,50 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/table.ts'
 
-/** A request for an answer of a model, checked and with its lengths known. */
+/** A valid request to a model, with known lengths. */
 export interface InferenceSpec {
-  /** The model as the request names it. */
+  /** The model name in the request. */
   readonly model: string
-  /** What its wire id begins with, as in `chatcmpl-`. */
+  /** The prefix of its id, for example `chatcmpl-`. */
   readonly prefix: string
-  /** The token of the caller, which the limit of requests in flight goes by. */
+  /** The token of the caller. The limit of requests in flight counts by token. */
   readonly token: string
-  /** What its answer and its id are drawn from: the hash of the request. */
+  /** The hash of the request. It seeds the answer and the id. */
   readonly hash: string
   readonly promptTokens: number
-  /** Tokens of all answers, which are charged, and of the longest, which decides how long it takes. */
+  /** The tokens of all answers, which are charged, and of the longest answer, which determines the duration. */
   readonly answerTokens: number
   readonly longestAnswer: number
 }
 
-/** What a request in flight is made of and never changes. */
+/** The fields of a request that never change. */
 export interface InferencePlan extends InferenceSpec {
   readonly key: EntityKey
-  /** The whole name of the model, which the limit of requests in flight goes by. */
+  /** The full name of the model. The limit of requests in flight counts by this name. */
   readonly name: string
-  /** Ordinal of the deployment whose instances serve it; -1 for shared capacity. */
+  /** The ordinal of the deployment that serves it. -1: shared capacity. */
   readonly deployment: number
-  /** Ordinal of the adapter that it asks for; -1 for none. */
+  /** The ordinal of its adapter. -1: no adapter. */
   readonly adapter: number
-  /** The model of the catalog that its tokens are charged by, and at which share of its price; '' for none. */
+  /** The catalog model whose price applies, and the share of that price. '': not charged by token. */
   readonly chargedModel: string
   readonly priceShare: number
   readonly arrivedAt: Micros
-  /** Which request of its world it is: the order of a queue. */
+  /** The sequence number of the request in its world: it gives the order of a queue. */
   readonly sequence: number
 }
 
-/** A request that waits for an instance or is answered by one; it leaves its table when it is over. */
+/** A waiting or running request. It is removed from its table when it ends. */
 export class InferenceRow extends Row {
   readonly plan: InferencePlan
-  /** The instance that answers; -1 while it waits, and on shared capacity. */
+  /** The instance that runs it. -1 while it waits, and on shared capacity. */
   instance = -1
-  /** When an instance took it on; -1 while it waits. */
+  /** When it started. -1 while it waits. */
   startedAt: Micros = -1
-  /** When its first token comes, and microseconds between two tokens. */
+  /** When its first token arrives, and the microseconds between two tokens. */
   firstTokenAt: Micros = 0
   tokenTime = 0
-  /** The end of its answer. */
+  /** The event that ends its answer. */
   next = 0
 
   constructor(generation: Generation, id: string, plan: InferencePlan) {
@@ -64,36 +64,36 @@ export class InferenceRow extends Row {
   }
 }
 
-/** How far a request has come. */
+/** The state of a request. */
 export type InferenceState =
   /** It waits for an instance. */
   | 'queued'
   | 'running'
-  /** The whole answer is there. */
+  /** The answer is complete. */
   | 'served'
-  /** The instance that answered it is lost. */
+  /** Its instance is lost. */
   | 'broken'
-  /** The account that pays for it is cut off. */
+  /** Its account is cut off. */
   | 'cutOff'
-  /** What it waited for will not come. */
+  /** Its deployment or adapter ended before it started. */
   | 'turnedAway'
   /** Its client has left. */
   | 'left'
 
-/** How a request can end. */
+/** The states in which a request can end. */
 export type EndedState = Exclude<InferenceState, 'queued' | 'running'>
 
 /**
- * A request in flight as the door that holds its client sees it. It belongs to that door: a fork of the world goes on
- * with the request and without the client.
+ * A request in flight for the transport that holds its client. The handle belongs to that transport. A fork of the world
+ * continues the request without the client.
  */
 export class InferenceHandle {
   readonly id: string
   readonly plan: InferencePlan
-  /** Its place in the table of its world. */
+  /** Its ordinal in the table of its world. */
   readonly ordinal: number
   state: InferenceState = 'queued'
-  /** Why it was turned away, broken or cut off. */
+  /** Why it was rejected, broken or cut off. */
   reason = ''
   startedAt: Micros = 0
   firstTokenAt: Micros = 0
@@ -113,27 +113,27 @@ export class InferenceHandle {
     this.#end = end
   }
 
-  /** Whether an instance works on it, or has. */
+  /** Whether an instance runs it or has completed it. */
   get isStarted(): boolean {
     return this.state === 'running' || this.state === 'served'
   }
 
-  /** The client has the whole answer, maybe before its time: its place is free. */
+  /** Ends the request because the client has the whole answer, possibly early. Frees its capacity. */
   complete(): void {
     if (this.state === 'running') this.#end('served', Number.POSITIVE_INFINITY)
   }
 
-  /** The client has left after so many tokens: its place is free. */
+  /** Ends the request because the client left after `tokens` tokens. Frees its capacity. */
   abandon(tokens: number): void {
     if (this.state === 'running' || this.state === 'queued') this.#end('left', tokens)
   }
 
-  /** Calls `listener` when it gets another state; one listener at a time, `undefined` for none. */
+  /** Sets the listener that is called on each change of state. Undefined removes the listener. */
   onChange(listener: (() => void) | undefined): void {
     this.#listener = listener
   }
 
-  /** For the simulation: it has another state. */
+  /** Sets the state. Only the simulation calls it. */
   setState(state: InferenceState, reason = ''): void {
     this.state = state
     this.reason = reason

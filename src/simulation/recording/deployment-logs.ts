@@ -6,41 +6,41 @@ import { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import type { SimulationContext } from '../context.ts'
 
-/** Lines that a world keeps: of all deployments together, the newest. */
+/** The maximum number of log lines of a world. The oldest lines are dropped first. */
 const MAX_LINES = 65_536
 
-/** The place of an instance of its deployment for lines that are of no instance: who scales, counts and bills. */
+/** The instance index of lines that belong to no instance, for example of scaling and billing. */
 export const CONTROLLER = -1
 
-/** Something that happened to a deployment, before it is put into words. */
+/** A log line before it is formatted. */
 export interface LogLine {
   readonly at: Micros
-  /** Which instance of it, from 0; `CONTROLLER` for none. */
+  /** The index of the instance, from 0, or `CONTROLLER`. */
   readonly instanceIndex: number
   readonly kind: string
   readonly fields: EntryFields | undefined
 }
 
-/** Events of deployments that stand in a log; those of instances all do. What else does is told by whoever does it. */
+/** Journal kinds of deployments that are also logged. All kinds of instances are logged. */
 export const LOGGED_KINDS: ReadonlySet<string> = new Set([
   ...['deployment.created', ...DEPLOYMENT_STATUSES.map(status => `deployment.${status}`)],
   ...['limited', 'resized', 'scaledUp', 'scaledDown', 'idled', 'woken'].map(word => `deployment.${word}`),
   ...['adapter.created', 'adapter.resident', 'adapter.evicted'],
 ])
 
-/** What is told in words that need nothing but the deployment. */
+/** Log lines whose text depends only on the deployment. */
 const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created', 'instance.pending'])
 
 /**
- * The logs of the deployments: what the simulation did to them, kept as it happened and put into words when somebody
- * reads it. Bounded whatever happens; a fork goes on with the lines of its origin. The digest does not know of them.
+ * The logs of the deployments. Lines are formatted when they are read. The number of lines is bounded.
+ * A fork continues with the lines of its origin. The logs are not part of the digest.
  */
 export class DeploymentLogs {
   readonly #context: SimulationContext
-  /** At, deployment, nth, which kind, and the position of its fields; -1 for none. */
+  /** Columns: time, deployment, instance index, kind, and the position of its fields. -1: no fields. */
   readonly #lines: NumberLog
   readonly #fields: AppendLog<EntryFields>
-  /** The kinds that there have been. */
+  /** The kinds that occurred so far. */
   #kinds: readonly string[] = []
 
   constructor(context: SimulationContext, origin?: DeploymentLogs) {
@@ -57,7 +57,7 @@ export class DeploymentLogs {
     this.#kinds = archive.value(this.#kinds)
   }
 
-  /** A line of a deployment, of an instance of it or of its controller. */
+  /** Appends a line of an instance or of the controller of a deployment. */
   append(deployment: number, instanceIndex: number, kind: string, fields?: EntryFields): void {
     let kindIndex = this.#kinds.indexOf(kind)
     if (kindIndex < 0) {
@@ -68,7 +68,7 @@ export class DeploymentLogs {
     this.#lines.push([this.#context.clock.now, deployment, instanceIndex, kindIndex, fieldsIndex])
   }
 
-  /** What is kept of a deployment, oldest first. */
+  /** Yields the lines of a deployment, oldest first. */
   *linesOf(deployment: number): Generator<LogLine> {
     const lines = this.#lines
     for (let line = lines.oldest; line < lines.length; line++) {

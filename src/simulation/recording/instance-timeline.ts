@@ -1,6 +1,6 @@
 import type { Micros } from '../../kernel/duration.ts'
 
-/** The stages of an instance's life, in order: its states, and between two of them the moment its image was there. */
+/** The stages of an instance in order: its states, plus `pulled`, the time its image was complete. */
 export const INSTANCE_STAGES = [
   'pending',
   'placed',
@@ -13,7 +13,7 @@ export const INSTANCE_STAGES = [
 ] as const
 export type InstanceStage = (typeof INSTANCE_STAGES)[number]
 
-/** When an instance entered each stage of its life; -1 for what has not come, or lay before the world began. */
+/** When an instance entered each stage. -1: not entered, or entered before the start of the world. */
 export class InstanceTimeline implements Record<InstanceStage, Micros> {
   pending: Micros
   placed: Micros = -1
@@ -28,7 +28,7 @@ export class InstanceTimeline implements Record<InstanceStage, Micros> {
     this.pending = requestedAt
   }
 
-  /** It enters a stage. By name: a field whose name is computed costs ten times as much. */
+  /** Enters a stage. Explicit names are used, because a computed field name costs ten times as much. */
   enter(stage: InstanceStage, now: Micros): void {
     switch (stage) {
       case 'pending':
@@ -71,7 +71,7 @@ export class InstanceTimeline implements Record<InstanceStage, Micros> {
   }
 }
 
-/** What an instance can be lost to. The history keeps the positions. */
+/** The causes of the loss of an instance. The history stores their positions. */
 export const LOSS_CAUSES = [
   'node_crash',
   'preemption',

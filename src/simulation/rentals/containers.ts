@@ -5,7 +5,7 @@ import { Rental } from './rental.ts'
 import { countsAgainstQuota } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
 
-/** A container as the API asks for it, checked. */
+/** A valid request for a container. */
 export interface ContainerSpec {
   readonly name: string
   readonly gpu: GpuType
@@ -13,7 +13,7 @@ export interface ContainerSpec {
   readonly container_image: string
 }
 
-/** A container on the wire. */
+/** A container as the API sends it. */
 export interface ContainerRecord {
   container_id: string
   name: string
@@ -25,7 +25,7 @@ export interface ContainerRecord {
   updated_at: number
 }
 
-/** `active` is whatever has GPUs or waits for some, `inactive` what is over. */
+/** `active` containers have GPUs or wait for them. `inactive` containers have ended. */
 export type ContainerActivity = 'active' | 'inactive'
 
 /** A container of the account. */
@@ -34,7 +34,7 @@ export class Container extends Rental<ContainerState> {
     return this.row.id
   }
 
-  /** The wire's record. */
+  /** Returns the record that the API sends. */
   toRecord(): ContainerRecord {
     const { id, name, failReason, gpu, numGpus, plan, updatedAt } = this.row
     const { clock } = this.context
@@ -51,12 +51,12 @@ export class Container extends Rental<ContainerState> {
   }
 }
 
-/** The parts below that it uses. */
+/** The lower parts that containers use. */
 export interface ContainersParts {
   readonly rentals: Rentals
 }
 
-/** The containers of the account: each runs an image on GPUs of one node, once, until it is deleted or its machine goes. */
+/** The containers of the account. Each runs an image on GPUs of one node, once, until it is deleted or its node is lost. */
 export class Containers {
   readonly #context: SimulationContext
   readonly #parts: ContainersParts
@@ -66,7 +66,7 @@ export class Containers {
     this.#parts = parts
   }
 
-  /** The container with this id, a deleted one too. */
+  /** Returns the container with this id, even if it is deleted. */
   get(containerId: string): Container | undefined {
     const { rentals } = this.#parts
     const ordinal = rentals.ordinalOf(containerId)
@@ -74,7 +74,7 @@ export class Containers {
     return new Container(this.#context, this.#parts.rentals, ordinal)
   }
 
-  /** Those that are active or are not, by creation, then id. Without a word: all but the deleted. */
+  /** Returns the active or inactive containers, by creation time, then id. Default: all except deleted ones. */
   list(activity?: ContainerActivity): Container[] {
     const ordinals = this.#parts.rentals.list('container', state =>
       activity === undefined ? state !== 'deleted' : !countsAgainstQuota(state) === (activity === 'inactive'),

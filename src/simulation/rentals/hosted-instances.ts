@@ -4,7 +4,7 @@ import type { SimulationContext } from '../context.ts'
 import { Rental } from './rental.ts'
 import type { Rentals } from './rentals.ts'
 
-/** A hosted instance as the API asks for it, checked. */
+/** A valid request for a hosted instance. */
 export interface HostedSpec {
   readonly name: string
   readonly gpu: GpuType
@@ -12,7 +12,7 @@ export interface HostedSpec {
   readonly storage_gb: number
 }
 
-/** A hosted instance on the wire. */
+/** A hosted instance as the API sends it. */
 export interface HostedRecord {
   instance_id: string
   name: string
@@ -40,16 +40,16 @@ export class HostedInstance extends Rental<HostedState> {
   get storage_gb(): number {
     return this.row.storageGb
   }
-  /** Whether an expansion is under way. */
+  /** Whether its storage is being expanded. */
   get expanding(): boolean {
     return this.row.expansionTargetGb > 0
   }
-  /** Whether it stops only to be deleted. */
+  /** Whether its deletion follows its shutdown. */
   get deleting(): boolean {
     return this.state === 'stopping' && this.row.stateAfterShutdown === 'deleted'
   }
 
-  /** The wire's record. */
+  /** Returns the record that the API sends. */
   toRecord(): HostedRecord {
     const { id, name, failReason, gpu, numGpus, storageGb, expansionTargetGb, plan, updatedAt } = this.row
     const { clock } = this.context
@@ -78,12 +78,12 @@ export class HostedInstance extends Rental<HostedState> {
   }
 }
 
-/** The parts below that it uses. */
+/** The lower parts that hosted instances use. */
 export interface HostedInstancesParts {
   readonly rentals: Rentals
 }
 
-/** The hosted instances of the account: rented machines with storage of their own, which outlasts a stop. */
+/** The hosted instances of the account: rented machines whose storage persists across stops. */
 export class HostedInstances {
   readonly #context: SimulationContext
   readonly #parts: HostedInstancesParts
@@ -93,7 +93,7 @@ export class HostedInstances {
     this.#parts = parts
   }
 
-  /** The hosted instance with this id, a deleted one too. */
+  /** Returns the hosted instance with this id, even if it is deleted. */
   get(instanceId: string): HostedInstance | undefined {
     const { rentals } = this.#parts
     const ordinal = rentals.ordinalOf(instanceId)
@@ -101,7 +101,7 @@ export class HostedInstances {
     return new HostedInstance(this.#context, this.#parts.rentals, ordinal)
   }
 
-  /** All but the deleted, by creation, then id. */
+  /** Returns all hosted instances except deleted ones, by creation time, then id. */
   list(): HostedInstance[] {
     const ordinals = this.#parts.rentals.list('hosted', state => state !== 'deleted')
     return ordinals.map(ordinal => new HostedInstance(this.#context, this.#parts.rentals, ordinal))

@@ -2,7 +2,7 @@ import type { SimulationContext } from '../context.ts'
 import type { RentalRow, RentalState } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
 
-/** What is rented, as code outside the simulation holds it: reads the present row each time. */
+/** A rental for code outside the simulation. It reads the current row on each access. */
 export abstract class Rental<State extends RentalState> {
   protected readonly context: SimulationContext
   protected readonly rentals: Rentals
