@@ -24,7 +24,7 @@ export interface Played {
  * Plays a world. With `check` every law is held after every event; with `putBack` it goes on, half-way, from the bytes of a
  * snapshot of itself.
  *
- * @throws LawError, or what else went wrong
+ * @throws InvariantError, or what else went wrong
  */
 export async function play(
   world: RandomWorld,
@@ -53,7 +53,7 @@ export async function play(
   const broken = options.check ? findViolations(sim.world) : []
   if (broken.length > 0) {
     const [{ invariant: law, message }] = broken as [(typeof broken)[0]]
-    throw new Error(`Failed to keep law ${law}: ${message}. Only the full count at the end found it.`)
+    throw new Error(`Failed to keep invariant ${law}: ${message}. Only the full count at the end found it.`)
   }
   return {
     digest: sim.digest,

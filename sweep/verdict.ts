@@ -25,10 +25,11 @@ export async function verdictOf(seed: number): Promise<Verdict> {
     const problem =
       differs === undefined
         ? undefined
-        : `Failed to keep law I19: the ${differs} is ${first[differs]} the first time and ${second[differs]} the second.`
+        : `Failed to keep invariant I19: the ${differs} is ${first[differs]} the first time and ${second[differs]} the second.`
     return { seed, entries: first.entries, met: first.met, problem }
   } catch (error) {
-    const problem = error instanceof Error ? (error.name === 'LawError' ? error.message : (error.stack ?? '')) : error
+    const problem =
+      error instanceof Error ? (error.name === 'InvariantError' ? error.message : (error.stack ?? '')) : error
     return { seed, entries: 0, met: undefined, problem: String(problem) }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The classes of what a snapshot of a world holds. Rows are kept by their own fields, so a field that is added to one is
- * kept as it stands; a class that is added has to be named here, and a test says so.
+ * kept without a change here. A new class must be listed here; a test checks it.
  */
 
 import type { OfferedLoad } from '../data/offered-load.ts'
@@ -52,13 +52,13 @@ export const CLASSES_ARCHIVED_BY_PARTS = {
     take: (chance: Chance): readonly unknown[] => [chance.seed],
     make: ([seed]: readonly unknown[]): Chance => new Chance(seed as string),
   },
-  // Whose a row was does not matter to whoever puts it back, only that it is nobody's there.
+  // A restored row needs only a generation that owns no other row.
   Generation: {
     of: Generation,
     take: (): readonly unknown[] => [],
     make: (): Generation => new Generation(),
   },
-  // Compiled anew: what it was compiled from takes a hundredth of the room.
+  // Compiled again on restore, because its source takes a hundredth of the bytes.
   LoadCurve: {
     of: LoadCurve,
     take: ({ load, randomness: by }: LoadCurve): readonly unknown[] => [load, by],

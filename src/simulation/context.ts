@@ -115,7 +115,7 @@ export class SimulationContext implements Part {
     return this.agenda.schedule(time, this.#eventPriorities[kind]!, kind, subject, arg, this.journal.cause)
   }
 
-  /** Cancels a scheduled event; 0 stands for no event. */
+  /** Cancels a scheduled event; 0 means no event. */
   cancel(handle: EntryHandle): void {
     if (handle !== 0) this.agenda.cancel(handle)
   }

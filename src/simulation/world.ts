@@ -1,5 +1,4 @@
 import { loadProfile, type Profile } from '../data/profiles/load.ts'
-import { Fixture } from '../data/records/fixture.ts'
 import type { Store } from '../data/store.ts'
 import type { Agenda } from '../kernel/agenda.ts'
 import { type Archive, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
@@ -13,18 +12,17 @@ import { deepFreeze } from '../lib/deep-freeze.ts'
 import { ApiTokens } from './account/api-tokens.ts'
 import { GpuQuotas } from './account/gpu-quotas.ts'
 import { Ledger } from './account/ledger.ts'
-import type { AccountObserver } from './account/observer.ts'
 import { Voices } from './account/voices.ts'
 import { Batches } from './batches/batches.ts'
 import { Files } from './batches/files.ts'
 import type { LineAnswerer } from './batches/line-answering.ts'
+import { connectParts } from './connect-parts.ts'
 import { SimulationContext } from './context.ts'
 import { Autoscaler } from './deployments/autoscaler.ts'
 import { Deployments } from './deployments/deployments.ts'
 import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
-import { DeploymentRecorder } from './deployments/recorder.ts'
 import { EVENT_NAMES } from './event-names.ts'
 import { EVENT_PRIORITIES, EVENTS } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
@@ -45,38 +43,7 @@ import { HostedInstances } from './rentals/hosted-instances.ts'
 import { Rentals } from './rentals/rentals.ts'
 import { startFromFixture } from './start-from-fixture.ts'
 import type { StepObserver } from './step-observer.ts'
-
-export interface WorldOptions {
-  readonly fixture: Fixture
-  readonly seed?: string | number
-  /** Milliseconds since 1970 of the world's time zero. */
-  readonly epochMs?: number
-  /** Timings, prices, limits and policies of the provider; `realistic` unless given. */
-  readonly profile?: Profile
-  /** Entries the journal keeps. */
-  readonly journalLimit?: number
-  /** Bytes of files that the world holds at most; the profile's `limits.storage_bytes` unless given. */
-  readonly maxStorageBytes?: number
-  readonly bounds?: EventLimits
-  /** What lines of batches are answered with. */
-  readonly lineAnswerer?: LineAnswerer
-}
-
-/** A world as a snapshot has it: what it was made with, and its state, which is the world's own and no copy. */
-export interface ArchivedWorld {
-  readonly seed: string
-  readonly epochMs: number
-  readonly profile: Profile
-  readonly maxStorageBytes: number
-  readonly bounds: EventLimits
-  readonly journalLimit: number
-  readonly state: readonly unknown[]
-}
-
-/** Stands in for the fixture of a world that is put back, until its store is. */
-const PLACEHOLDER_FIXTURE = deepFreeze(
-  Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
-)
+import { type ArchivedWorld, PLACEHOLDER_FIXTURE, type WorldOptions } from './world-options.ts'
 
 /**
  * One simulated account on one simulated fleet: its parts, bound together, and the loop that moves its time.
@@ -96,9 +63,9 @@ export class World {
   readonly bounds: EventLimits
 
   readonly environment: Environment
-  /** What reports are made from. */
+  /** The source of the reports. */
   readonly history: UsageHistory
-  /** What the logs of deployments are made from. */
+  /** The source of the logs of deployments. */
   readonly deploymentLogs: DeploymentLogs
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
@@ -168,12 +135,7 @@ export class World {
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))
     const { gpuQuotas, apiTokens, nodes, placement } = this
-    this.nodeAutoscaler = new NodeAutoscaler(context, {
-      environment,
-      nodes,
-      placement,
-      ledger,
-    })
+    this.nodeAutoscaler = new NodeAutoscaler(context, { environment, nodes, placement, ledger })
     this.downloads = new Downloads(context, { environment, nodes, tenants })
     const { nodeAutoscaler, downloads } = this
     this.instances = this.#part(
@@ -228,7 +190,7 @@ export class World {
     )
     const { commands } = this
     this.weather = this.#part(new Weather(context, { nodes, commands }, origin?.weather))
-    this.#connect()
+    connectParts(this, context, this.#tenants)
 
     this.#loop = new Loop(
       this.clock,
@@ -242,7 +204,7 @@ export class World {
     else if (origin.#attachObserver) this.observeSteps(origin.#attachObserver)
   }
 
-  /** Another world that goes on from here on its own. What neither writes, both share. */
+  /** Returns an independent copy of this world. Both share each row until one of them writes it. */
   fork(
     overrides: { readonly journalLimit?: number | undefined; readonly maxStorageBytes?: number | undefined } = {},
   ): World {
@@ -250,7 +212,7 @@ export class World {
   }
 
   /**
-   * A world that goes on from where another one was when it was archived, as a fork of it would.
+   * Returns the world of an archive. It continues like a fork of the archived world.
    *
    * @throws Error if the archive is of another build
    */
@@ -258,7 +220,7 @@ export class World {
     return new World({ ...archived, fixture: PLACEHOLDER_FIXTURE }, undefined, archived)
   }
 
-  /** Returns what `fromArchive` makes this world of again. It is valid only until this world goes on. */
+  /** Returns the archive of this world for `fromArchive`. It is valid only until this world changes. */
   toArchive(): ArchivedWorld {
     const archive = new ArchiveWriter()
     this.#archiveParts(archive)
@@ -270,46 +232,6 @@ export class World {
   #part<P extends Part>(part: P): P {
     this.#parts.push(part)
     return part
-  }
-
-  /** Binds the calls that go up: each part gets what lies above it. */
-  #connect(): void {
-    const { deployments, autoscaler, loraAdapters, batches, inferenceRequests, nodeAutoscaler, weather } = this
-    const { history, deploymentLogs, instances, rentals } = this
-    this.#context.recorder = new DeploymentRecorder({ history, deploymentLogs, deployments })
-    const account = { observer: this.#accountObserver() }
-    this.ledger.connect(account)
-    this.gpuQuotas.connect(account)
-    this.#tenants.connect(instances, rentals)
-    this.nodes.connect({ provisioner: nodeAutoscaler })
-    this.placement.connect({ provisioner: nodeAutoscaler })
-    nodeAutoscaler.connect({ observer: { onNodeAdded: ordinal => weather.addNode(ordinal) } })
-    const work = { batches, inferenceRequests }
-    instances.connect({ deployments, slots: loraAdapters.slots, ...work })
-    deployments.connect({ autoscaler, loraAdapters, ...work })
-    autoscaler.connect(work)
-    loraAdapters.slots.connect(work)
-    batches.connect({ world: this })
-  }
-
-  /** What follows from the account, in its order. */
-  #accountObserver(): AccountObserver {
-    const { deployments, rentals, inferenceRequests, batches } = this
-    return {
-      onSuspensionEnded(wasCutOff) {
-        if (wasCutOff) batches.rescheduleAll()
-        deployments.scaling.onSuspensionEnded()
-        deployments.onFundsReturned()
-        rentals.onFundsReturned()
-      },
-      onGraceEnded(reason) {
-        deployments.stopAllForFunds()
-        rentals.stopForFunds(reason)
-        inferenceRequests.onAccountCutOff(reason)
-      },
-      onCutOff: () => batches.rescheduleAll(),
-      onQuotaAvailable: gpu => deployments.scaling.onQuotaAvailable(gpu),
-    }
   }
 
   #restore({ state }: ArchivedWorld): void {
@@ -326,7 +248,7 @@ export class World {
     for (const part of this.#parts) part.archive(archive)
   }
 
-  /** Has its steps observed from now on, and those of its forks. Does nothing if they are. */
+  /** Attaches an observer of the steps of this world and of its forks. Does nothing if one is attached. */
   observeSteps(attach: (world: World) => StepObserver): void {
     if (this.#attachObserver) return
     this.#attachObserver = attach
@@ -336,7 +258,7 @@ export class World {
     observer.onBeforeMove()
   }
 
-  /** What lines of batches are answered with: ready before the first event of a batch. */
+  /** Answers the lines of batches. It must be ready before the first event of a batch. */
   get lineAnswerer(): LineAnswerer | undefined {
     return this.batches.lineAnswerer
   }
@@ -345,7 +267,7 @@ export class World {
     this.batches.lineAnswerer = answerer
   }
 
-  /** Takes what lines are answered with from another world if it has none, as a world from a snapshot. */
+  /** Takes the line answerer of another world if this world has none, as after a restore. */
   inheritLineAnswerer({ lineAnswerer }: { readonly lineAnswerer: unknown }): void {
     this.lineAnswerer ??= (lineAnswerer as LineAnswerer | undefined)?.fork()
   }
@@ -368,31 +290,31 @@ export class World {
     return this.journal.digest
   }
 
-  /** Counts every change that a client could see: `until` looks again only when it has moved. */
+  /** The number of changes that a client could see. `until` checks again only after a change. */
   get visibleChanges(): number {
     return this.#context.visibleChanges
   }
 
-  /** Fires everything due up to `target` and rests there. Returns the number of events. */
+  /** Fires all events due up to `target` and stops there. Returns the number of events. */
   runTo(target: Micros): number {
     this.#requireTokenizer()
     this.#context.beginMove()
     return this.#loop.runTo(target)
   }
 
-  /** Fires the next event; false when none is due up to `limit`. */
+  /** Fires the next event. Returns false if no event is due up to `limit`. */
   next(limit: Micros = Number.POSITIVE_INFINITY): boolean {
     this.#requireTokenizer()
     this.#context.beginMove()
     return this.#loop.fireNext(limit)
   }
 
-  /** Whether time can not move before what lines of batches are answered with is loaded. */
+  /** Whether time cannot move because the tokenizer for batches is not loaded. */
   get needsTokenizer(): boolean {
     return this.batches.activeCount > 0 && !this.lineAnswerer?.isReady
   }
 
-  /** Opens a request: what happens until it is closed is caused by it. */
+  /** Opens a request. It is the cause of all journal entries until it is closed. */
   openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
     return this.#context.openRequest(operation, method, path, cause)
   }
@@ -401,12 +323,12 @@ export class World {
     this.#context.closeRequest(entry, status)
   }
 
-  /** Records something the user of the simulator did to the world: a failure, a repair. */
+  /** Records a command of the user of the simulator, such as a failure or a repair. */
   recordCommand(row: Row, kind: string, fields?: EntryFields): void {
     this.#context.recordCommand(row, kind, fields)
   }
 
-  /** Entries of the journal, for clients. */
+  /** Returns the journal entries after a sequence number. Default: all. */
   journalEntries(after?: number): Entry[] {
     return this.journal.entries(after)
   }

@@ -5,9 +5,9 @@ import type { Violation } from './invariant.ts'
 export type { Violation } from './invariant.ts'
 
 /**
- * Counts a world anew and returns every law that does not hold: an empty list for a sound world.
+ * Recounts a world and returns its violations: an empty list for a correct world.
  *
- * It sees what is; laws of what may become of it (I6, I8, I15, …) need a world that is watched: `world.check()`.
+ * It checks a state. Invariants of changes (I6, I8, I15, …) need a world with a checker: `world.check()`.
  *
  * @example expect(violations(sim.world)).toEqual([])
  */

@@ -25,7 +25,7 @@ interface LocatedViolation extends Violation {
 }
 
 /**
- * Holds a world to its laws after every step: an event, a request, a command.
+ * Checks the invariants of a world after every step: an event, a request, a command.
  *
  * It hears which rows were written and looks at those alone; what they add to a sum is taken out and put in again. So a
  * step costs what it changed, however large the world is.
@@ -87,14 +87,14 @@ export class InvariantChecker implements StepObserver {
   /**
    * An event has happened.
    *
-   * @throws LawError
+   * @throws InvariantError
    */
   onEventFired(event: string, subject: number): void {
     this.#isInsideStep = false
     this.#check(() => `event ${event}${this.#formatSubject(event, subject)}`)
   }
 
-  /** A command was obeyed, at once; one that waited for its moment is part of that event. */
+  /** Checks after a command that ran at once. A scheduled command is part of its event. */
   onCommandExecuted(command: string, target: string): void {
     if (!this.#isInsideStep) this.#check(() => `command ${command}${target === '' ? '' : ` of ${target}`}`)
   }
@@ -108,7 +108,7 @@ export class InvariantChecker implements StepObserver {
   /**
    * A request has been answered. One that was refused must have changed nothing.
    *
-   * @throws LawError
+   * @throws InvariantError
    */
   onRequestClosed(seq: number, subject: string, status: number): void {
     this.#isInsideStep = false
@@ -147,8 +147,8 @@ export class InvariantChecker implements StepObserver {
 
   #findViolations(checkMore?: (report: ReportViolation) => void): LocatedViolation[] {
     const violations: LocatedViolation[] = []
-    const broken = (law: InvariantName, message: string, subject: string) =>
-      violations.push({ invariant: law, message, subject })
+    const broken = (invariant: InvariantName, message: string, subject: string) =>
+      violations.push({ invariant, message, subject })
     this.#checkTime(broken)
     const written = this.#written
     for (const [row, ordinal] of this.#removed) this.#applyRemoval(row, ordinal, broken)

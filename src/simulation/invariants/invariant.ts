@@ -1,4 +1,4 @@
-/** The laws by number. `docs/model.md` tells what each of them demands. */
+/** The invariants by number. `docs/model.md` describes each of them. */
 export const INVARIANTS = {
   I1: 'no GPU is held twice, none is lost',
   I2: 'nothing runs on hardware that is down',
@@ -23,25 +23,25 @@ export const INVARIANTS = {
 
 export type InvariantName = keyof typeof INVARIANTS
 
-/** A law of the simulation that does not hold. */
+/** A violated invariant of the simulation. */
 export interface Violation {
-  /** The law, as numbered in `docs/model.md`. */
+  /** The number of the invariant in `docs/model.md`. */
   readonly invariant: InvariantName
   readonly message: string
 }
 
-/** Takes a breach: the law, what is broken, and the id of the thing it was seen on. */
-export type ReportViolation = (law: InvariantName, message: string, subject: string) => void
+/** Reports a violation: the invariant, the message, and the id of the subject. */
+export type ReportViolation = (invariant: InvariantName, message: string, subject: string) => void
 
 /**
- * A law was broken: a fault of the simulation, or of what wrote to its world.
+ * An invariant was violated: a defect of the simulation, or of the code that wrote to its world.
  *
- * The message names the law, the thing and what happened to it last, the event after which it was seen, seed and time.
+ * The message names the invariant, the subject and its last journal entries, the event before the check, seed and time.
  */
 export class InvariantError extends Error {
-  override readonly name = 'LawError'
+  override readonly name = 'InvariantError'
   readonly invariant: InvariantName
-  /** Every law that was found broken after the same event. */
+  /** All violations after the same event. */
   readonly violations: readonly Violation[]
 
   constructor(
@@ -49,12 +49,14 @@ export class InvariantError extends Error {
     context: { readonly after: string; readonly history: readonly string[] },
   ) {
     const [first, ...others] = violations
-    const { invariant: law, message } = first!
+    const { invariant, message } = first!
     const story =
       context.history.length > 0 ? `\n  What happened to it last:\n    ${context.history.join('\n    ')}` : ''
-    const more = others.map(one => `\n  Broken too: ${one.invariant}: ${one.message}.`).join('')
-    super(`Failed to keep law ${law} (${INVARIANTS[law]}): ${message}.\n  ${context.after}${story}${more}`)
-    this.invariant = law
+    const more = others.map(other => `\n  Broken too: ${other.invariant}: ${other.message}.`).join('')
+    super(
+      `Failed to keep invariant ${invariant} (${INVARIANTS[invariant]}): ${message}.\n  ${context.after}${story}${more}`,
+    )
+    this.invariant = invariant
     this.violations = violations
   }
 }

@@ -456,7 +456,9 @@ describe('a broken law is told', () => {
       message = String(error)
     }
     const [first, ...rest] = message.split('\n')
-    expect(first).toMatch(/^LawError: Failed to keep law I1 \(.+\): node node0-0 counts 0 GPUs as taken, 2 are\.$/)
+    expect(first).toMatch(
+      /^InvariantError: Failed to keep invariant I1 \(.+\): node node0-0 counts 0 GPUs as taken, 2 are\.$/,
+    )
     expect(rest.join('\n')).toContain('Seen after command node.uncordon of node0-0, at 2026-01-01T01:00:00')
     expect(rest.join('\n')).toContain('seed "1"')
     expect(rest.join('\n')).toContain("advanceTo('2026-01-01T01:00:00")
@@ -480,7 +482,7 @@ describe('a broken law is told', () => {
     sim.world.deployments.writable(ordinal).waiting++
     const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
     expect(answer.status).toBe(500)
-    expect(answer.headers.get('x-sim-error')).toMatch(/Failed to keep law I5/)
+    expect(answer.headers.get('x-sim-error')).toMatch(/Failed to keep invariant I5/)
     expect(heard).toHaveLength(1)
     const next = await sim.fetch('http://sim/v1/voices', { headers: { authorization: `Bearer ${sim.token}` } })
     expect(next.status).toBe(200)

@@ -1,0 +1,38 @@
+import type { Profile } from '../data/profiles/load.ts'
+import { Fixture } from '../data/records/fixture.ts'
+import type { EventLimits } from '../kernel/loop.ts'
+import { deepFreeze } from '../lib/deep-freeze.ts'
+import type { LineAnswerer } from './batches/line-answering.ts'
+
+/** The options of a new world. */
+export interface WorldOptions {
+  readonly fixture: Fixture
+  readonly seed?: string | number
+  /** Milliseconds since 1970 of the world's time zero. */
+  readonly epochMs?: number
+  /** Timings, prices, limits and policies of the provider. Default: `realistic`. */
+  readonly profile?: Profile
+  /** Maximum number of journal entries. */
+  readonly journalLimit?: number
+  /** Maximum bytes of files in the world. Default: `limits.storage_bytes` of the profile. */
+  readonly maxStorageBytes?: number
+  readonly bounds?: EventLimits
+  /** Answers the lines of batches. */
+  readonly lineAnswerer?: LineAnswerer
+}
+
+/** A world in a snapshot: its options and its state. The state is shared with the world, not copied. */
+export interface ArchivedWorld {
+  readonly seed: string
+  readonly epochMs: number
+  readonly profile: Profile
+  readonly maxStorageBytes: number
+  readonly bounds: EventLimits
+  readonly journalLimit: number
+  readonly state: readonly unknown[]
+}
+
+/** The fixture of a restored world until its store is restored. */
+export const PLACEHOLDER_FIXTURE = deepFreeze(
+  Fixture.parse({ account: { uid: 'none', email: 'none', display_name: 'none', funds_cents: 0 } }),
+)
