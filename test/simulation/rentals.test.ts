@@ -416,7 +416,7 @@ describe('of a fixture', () => {
   })
 
   test('two of one id are refused', () => {
-    expect(() => stage([{}], {}, { with: { containers: [crate(), crate()] } })).toThrow(/'crate' is taken/)
+    expect(() => stage([{}], {}, { with: { containers: [crate(), crate()] } })).toThrow(/'crate' is already the value of another record/)
   })
 })
 
