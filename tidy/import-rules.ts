@@ -37,7 +37,13 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [simulation('inference')],
   [simulation('batches')],
   [simulation('operations')],
-  [simulation('world', 'world.ts', 'events.ts', 'start-from-fixture.ts', 'archived-classes.ts', 'journal-kinds.ts')],
+  [
+    simulation(
+      'world',
+      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'events.ts', 'start-from-fixture.ts'],
+      ...['archived-classes.ts', 'journal-kinds.ts'],
+    ),
+  ],
   [simulation('reporting'), simulation('invariants')],
   [folder('service/media')],
   [folder('service')],
