@@ -29,7 +29,7 @@ export const EVENT_NAMES = [
   // subject: a source of weather
   'weather.strikes',
   'weather.passes',
-  // no subject: whoever waits for GPUs is served in one round an instant
+  // no subject: one round at an instant serves all tenants that wait for GPUs
   'placement.round',
   // subject: a deployment
   'deployment.idle',

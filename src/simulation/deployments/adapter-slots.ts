@@ -17,8 +17,8 @@ export interface AdapterSlotsParts {
 
 /**
  * The slots of instances for LoRA adapters. An adapter is loaded where work needs it and stays until another needs its
- * slot: the least recently used one leaves, one in use never does. Whoever finds every slot in use waits for the first
- * that is given up, so nothing polls.
+ * slot. The least recently used adapter leaves; an adapter in use stays. If every slot is in use, the work waits for the
+ * first free slot, without polling.
  */
 export class AdapterSlots {
   readonly #context: SimulationContext
@@ -61,7 +61,7 @@ export class AdapterSlots {
     this.#changeUses(adapter, -1)
   }
 
-  /** Gives whoever waits the slots there are: after anything that frees a slot, or makes an adapter want one. */
+  /** Assigns the free slots to the pending adapters of a base. Called after a slot is freed or an adapter needs one. */
   assignSlots(base: number): void {
     const { deployments, instances, ledger } = this.#parts
     const row = deployments.read(base)

@@ -8,7 +8,7 @@ import { speedOfInstance } from './instance-speed.ts'
 import type { Scaler, WorkPorts } from './work.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
-/** A queue shorter than this is what sums leave over: nobody waits in it. */
+/** A queue shorter than this is a rounding error: it holds no request. */
 const NEGLIGIBLE_BACKLOG = 1e-6
 
 /** The parts below that it uses. */
@@ -31,24 +31,24 @@ export class Autoscaler implements Scaler {
     this.#parts = parts
   }
 
-  /** Binds what lies above: the world does it once. */
+  /** Connects the parts above. The world calls it once. */
   connect(ports: WorkPorts): void {
     this.#ports = ports
   }
 
-  /** How many instances the load wants now, within the deployment's settings. */
+  /** Returns the number of instances that the load needs now, within the bounds of the deployment. */
   desiredInstances(row: Readonly<DeploymentRow>): number {
     const { load, minInstances, maxInstances, desired } = row
     const requestRate = this.#requestRate(row)
     if (!load) {
       const neededByRequests =
         requestRate > 0 ? requiredInstances(requestRate, speedOfInstance(row), this.#concurrencyTarget(row)) : 0
-      // The last one goes by idling alone.
+      // The last instance goes only by the idle timeout.
       return Math.min(maxInstances, Math.max(minInstances, neededByRequests, desired > 0 ? 1 : 0))
     }
     const rate = load.curve.rateAt(this.#context.clock.now) + requestRate
     const neededByLoad = requiredInstances(rate, load.speed, this.#concurrencyTarget(row))
-    // Whoever waits at a deployment that sleeps wakes it; only then is it worth looking through the batches.
+    // Pending work wakes a deployment at zero. Only then is the search through the batches needed.
     const needed = neededByLoad === 0 && this.#hasWork(row) ? 1 : neededByLoad
     return Math.min(maxInstances, Math.max(minInstances, needed))
   }
@@ -150,7 +150,7 @@ export class Autoscaler implements Scaler {
     }
   }
 
-  /** Lets the load of a deployment flow up to now: before what serves it changes, and when somebody reads it. */
+  /** Updates the flow of requests up to now: before the capacity changes, and before a read. */
   updateFlow(ordinal: number): void {
     const { clock } = this.#context
     const { deployments } = this.#parts
@@ -199,7 +199,7 @@ export class Autoscaler implements Scaler {
     return this.#flowAt(row, this.#context.clock.now).backlog
   }
 
-  /** When the queue is empty at the present rate; never while nobody serves it, or when it is. */
+  /** Returns the time at which the queue is empty at the present rate; `NEVER` without capacity or without a queue. */
   #whenQueueDrained(row: Readonly<DeploymentRow>): Micros {
     const backlog = this.#backlog(row)
     const capacity = row.effectiveInstances * (row.load?.speed.requestsPerSecond ?? 0)

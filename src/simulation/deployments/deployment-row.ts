@@ -148,7 +148,7 @@ export class DeploymentRow extends Row {
   /** What its owner says of it. */
   isPrivate = true
   description = ''
-  /** What the chronicle has told of it last: its lines, -1 for none, and the loads they speak of. */
+  /** The last lines of the usage history about it, -1 for no line, and the loads in these lines. */
   lastStatusLine = -1
   lastServingLine = -1
   lastTimelineLine = -1

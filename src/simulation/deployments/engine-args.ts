@@ -11,8 +11,8 @@ const DTYPES = ['auto', 'half', 'float16', 'bfloat16', 'float', 'float32'] as co
 
 /**
  * The options of `vllm serve`, without the dashes: those of its engine (vllm/engine/arg_utils.py) and of its server
- * (vllm/entrypoints/openai/cli_args.py). Names that were in releases from 0.7 on and have gone since are in it too,
- * because which release a service runs nobody tells. Where a list of values differs between releases, any text will do.
+ * (vllm/entrypoints/openai/cli_args.py). It includes names that releases after 0.7 removed,
+ * because the release of a service is unknown. Where a list of values differs between releases, any text will do.
  */
 const OPTIONS: ReadonlyMap<string, OptionValue> = createOptionTable([
   [
@@ -142,7 +142,7 @@ function createOptionTable(rows: readonly (readonly [OptionValue, string])[]): R
   return new Map(rows.flatMap(([value, names]) => names.split(/\s+/).map(name => [name, value] as const)))
 }
 
-/** An argument's name and what stands behind its `=`; no name for what is no option. */
+/** Returns the name of an argument and the value after its `=`. The name is missing if it is not an option. */
 function splitArgument(arg: string): { name: string | undefined; inline: string | undefined } {
   if (!/^-[-A-Za-z]/.test(arg)) return { name: undefined, inline: undefined }
   const equals = arg.indexOf('=')

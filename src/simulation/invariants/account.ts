@@ -85,7 +85,7 @@ export class AccountInvariants {
     this.#topupRule = ledger.topupRule
   }
 
-  /** The whole of it anew: the balance against all postings and what runs. */
+  /** Recounts the balance from all postings and all running meters. */
   checkBalance(report: ReportViolation): void {
     const { ledger, store } = this.#world
     const { balance } = ledger

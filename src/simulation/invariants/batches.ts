@@ -20,7 +20,7 @@ interface CheckedBatch {
   readonly maxCost: number
 }
 
-/** I7 and I13: the lines of batches, each run once, told once, charged once. */
+/** I7 and I13: the lines of batches, each run once, reported once and charged once. */
 export class BatchInvariants {
   readonly #world: World
   readonly #checked: (CheckedBatch | undefined)[] = []
@@ -114,7 +114,7 @@ export class BatchInvariants {
     return before.maxCost + (prompt * input + answer * output) * factor * profile.prices.batchShare
   }
 
-  /** Every request stands in exactly one of the two files, once. */
+  /** Every request is in exactly one of the two files, once. */
   #checkFiles(row: Readonly<BatchRow>, report: ReportViolation): void {
     const { files } = this.#world
     const { id, work, doneLines } = row

@@ -27,14 +27,14 @@ interface CheckedDeployment {
   readonly flowAt: Micros
 }
 
-/** I5, I6, I7, I14 and I20: what is told of a deployment, and where its requests went. */
+/** I5, I6, I7, I14 and I20: the record of a deployment, and the results of its requests. */
 export class DeploymentInvariants {
   readonly #world: World
   readonly #checked: (CheckedDeployment | undefined)[] = []
   readonly #changed = new Set<number>()
   /** The journal's last entry when the step before was over. */
   #checkedTo = 0
-  /** What happened in this step, once somebody asks. */
+  /** The journal entries of this step, read on the first use. */
   #stepEntries: readonly Entry[] | undefined
 
   constructor(world: World) {
@@ -70,7 +70,7 @@ export class DeploymentInvariants {
       const cachedJson = world.deployments.cachedJson(ordinal)
       const currentJson = cachedJson === undefined ? undefined : JSON.stringify(world.deployments.toRecord(ordinal))
       if (cachedJson !== currentJson)
-        report('I5', `deployment ${row.id} is told as ${cachedJson}, it is ${currentJson}`, row.id)
+        report('I5', `deployment ${row.id} is cached as ${cachedJson}, it is ${currentJson}`, row.id)
     }
     if (row.flow !== before?.flow || row.flowAt !== before.flowAt) this.#checkRequests(row, before, report)
     this.#checked[ordinal] = {
@@ -100,12 +100,12 @@ export class DeploymentInvariants {
     const pending = row.instances.length - ready - draining
     const countedPending = row.waiting + row.pulling + row.starting
     if (row.ready !== ready || countedPending !== pending || row.draining !== draining) {
-      const told = `${row.ready} ready, ${countedPending} coming, ${row.draining} draining`
-      report('I5', `deployment ${id} counts ${told}; it has ${ready}, ${pending}, ${draining}`, id)
+      const counts = `${row.ready} ready, ${countedPending} coming, ${row.draining} draining`
+      report('I5', `deployment ${id} counts ${counts}; it has ${ready}, ${pending}, ${draining}`, id)
     }
     if (row.reportedRunning !== ready || row.reportedPending !== pending) {
-      const told = `${row.reportedRunning} running, ${row.reportedPending} pending`
-      report('I5', `deployment ${id} tells ${told}; it has ${ready} and ${pending}`, id)
+      const counts = `${row.reportedRunning} running, ${row.reportedPending} pending`
+      report('I5', `deployment ${id} reports ${counts}; it has ${ready} and ${pending}`, id)
     }
     const isOver = isTerminal(row.status)
     if (isOver && ready + pending > 0) report('I14', `deployment ${id} is ${row.status} and has instances`, id)

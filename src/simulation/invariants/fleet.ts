@@ -237,7 +237,7 @@ export class FleetInvariants {
     }
     for (const { adapter, users } of before) {
       const { status, plan, activeUses } = deployments.read(adapter)
-      // What was stopped, failed or deleted by its user leaves with whoever used it; what is let go of may go at once.
+      // An adapter that is not running may leave while it has users. An adapter without uses may leave at once.
       if (users > 0 && activeUses > 0 && !resident.has(adapter) && status === 'running') {
         report('I17', `instance ${row.id} gave up ${plan.modelName}, which was in use`, row.id)
       }

@@ -12,7 +12,7 @@ interface CheckedRequest {
   readonly instance: number
 }
 
-/** I21: who answers how many requests, and who waits. Shared capacity, which is never full, is none of it. */
+/** I21: the running and pending requests of each instance. Shared capacity is never full and is not checked. */
 export class InferenceInvariants {
   readonly #world: World
   readonly #checked = new Map<number, CheckedRequest>()

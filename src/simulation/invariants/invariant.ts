@@ -4,7 +4,7 @@ export const INVARIANTS = {
   I2: 'nothing runs on hardware that is down',
   I3: 'an instance has the GPUs it was made for, on one node',
   I4: 'the weights of a ready instance fit',
-  I5: 'the counts that are told are the true ones',
+  I5: 'the reported counts are the true ones',
   I6: 'a status moves only along its edges',
   I7: 'the times of a thing never go back',
   I8: 'time never goes back',
