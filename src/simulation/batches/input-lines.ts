@@ -78,7 +78,7 @@ export function readBatchLines(source: Iterable<string>, endpoint: BatchEndpoint
       errors.push({
         code: 'duplicate_custom_id',
         line,
-        message: `custom_id ${shown(customId)} stands in line ${previousLine} already`,
+        message: `custom_id ${shown(customId)} is already used in line ${previousLine}`,
         param: 'custom_id',
       })
       continue
