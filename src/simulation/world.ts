@@ -335,7 +335,9 @@ export class World {
 
   #requireTokenizer(): void {
     if (this.needsTokenizer) {
-      throw new Error('Failed to move time: a batch is under way and no tokenizer was loaded. Await the door first.')
+      throw new Error(
+        'Failed to move time: a batch is under way and no tokenizer was loaded. Await a request, or use the asynchronous moves of the clock.',
+      )
     }
   }
 

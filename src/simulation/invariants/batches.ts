@@ -142,7 +142,7 @@ export class BatchInvariants {
     }
     for (const [customId, count] of occurrences) {
       if (count !== 1) {
-        report('I13', `line ${customId} of batch ${id} stands ${count} times in its two files`, id)
+        report('I13', `line ${customId} of batch ${id} appears ${count} times in its two files`, id)
         return
       }
     }

@@ -115,7 +115,7 @@ describe('a law that is broken on purpose is named:', () => {
     ).toEqual(['I5'])
   })
 
-  test('I5 a deployment is told otherwise than it is', () => {
+  test('I5 a deployment is reported with a wrong status', () => {
     const sim = world()
     sim.world.deployments.toJson(sim.ordinal)
     expect(
@@ -168,7 +168,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(broken).toContain('I9')
   })
 
-  test('I9 a posting is written that nothing stands for', () => {
+  test('I9 a posting is written without a cause', () => {
     const sim = world()
     const { postings } = sim.world.ledger.totals
     const broken = named(sim, () => {
@@ -180,7 +180,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(findViolations(sim.world).map(({ invariant: law }) => law)).toContain('I9')
   })
 
-  test('I9 an instance runs that nobody meters', () => {
+  test('I9 an instance runs without a meter', () => {
     const sim = world()
     expect(
       named(sim, () => {
@@ -190,7 +190,7 @@ describe('a law that is broken on purpose is named:', () => {
     ).toEqual(['I9'])
   })
 
-  test('I10 the funds are gone and nobody is suspended', () => {
+  test('I10 the funds are gone and the account is not suspended', () => {
     const sim = world()
     const broken = named(sim, () => {
       Object.defineProperty(sim.world.ledger, 'suspensionReason', { value: undefined })
@@ -221,7 +221,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(broken).toContain('I11')
   })
 
-  test('I12 GPUs count against the limit that nobody holds', () => {
+  test('I12 free GPUs count against the quota', () => {
     const sim = world()
     expect(
       named(sim, () => {
@@ -342,7 +342,7 @@ describe('a law that is broken on purpose is named:', () => {
       ).toContain('I1')
     })
 
-    test('I6 it has failed, and nobody says why', () => {
+    test('I6 it has failed without a reason', () => {
       const { sim, own } = rented()
       expect(
         named(sim, () => {
@@ -394,7 +394,7 @@ describe('a law that is broken on purpose is named:', () => {
       expect(heard(begun, ({ startedAt }) => startedAt < 0)).toContain('I21')
     })
 
-    test('I21 a place is held by nobody', () => {
+    test('I21 a place is held by no request', () => {
       const { sim, rows } = asked(-1)
       const [ordinal, row] = rows()[0]!
       expect(named(sim, () => sim.world.generation.observer!.onRemove(row, ordinal))).toContain('I21')
@@ -443,7 +443,7 @@ describe('a law that is broken on purpose is named:', () => {
   })
 })
 
-describe('a broken law is told', () => {
+describe('a broken invariant is reported', () => {
   test('with its number, the event, the story of the thing, seed, time and how to see it again', () => {
     const sim = world()
     const node = sim.world.nodes.ordinalOf('node0-0')!
