@@ -22,7 +22,7 @@ export {
   type ScriptRuleHandle,
   type ScriptRuleView,
 } from './service/openai/scripted-answers.ts'
-export type { LedgerEntry } from './simulation/account/ledger.ts'
+export type { LedgerEntry } from './simulation/account/ledger-types.ts'
 export type { NodeView } from './simulation/fleet/nodes.ts'
 export { InvariantError, type InvariantName } from './simulation/invariants/invariant.ts'
 export type { ClusterControls, NodeControls } from './simulation/operations/cluster-api.ts'

@@ -8,7 +8,7 @@ import type { FaultView } from '../../faults/faults.ts'
 import type { FaultRule } from '../../faults/rules.ts'
 import type { Duration, Micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
-import type { LedgerEntry } from '../../simulation/account/ledger.ts'
+import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 
 /** The clock of an environment. Its times are those after the last awaited call. */
 export interface ScenarioClock {

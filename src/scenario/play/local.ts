@@ -4,7 +4,7 @@ import { type Duration, formatDuration, type Micros, micros } from '../../kernel
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { operations } from '../../service/index.ts'
-import type { LedgerEntry } from '../../simulation/account/ledger.ts'
+import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 import { PolledResponse, type ResponsePoll } from '../../simulator/polled-response.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type ScenarioOptions, worldOptionsOf } from '../scenario.ts'

@@ -3,7 +3,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
-import type { LedgerEntry } from '../../simulation/account/ledger.ts'
+import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 import { NO_CHUNK_HEADER, POLLED_BODY_HEADER, POLLED_RESPONSE_HEADER } from '../../simulator/polled-response.ts'
 import { readPacedBody, waitForHeldResponse, waitOutDelay } from './answer-waiting.ts'
 import { BrokenConnection, type ControlClient, reasonOf } from './control-client.ts'

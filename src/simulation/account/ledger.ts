@@ -4,14 +4,13 @@ import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { AppendLog, LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
-import { declinesTopup, drawTopupDelay } from './chaos-draws.ts'
 import { AccountRow, type MeterRow } from './ledger-row.ts'
 import type { LedgerEntry, LedgerTotals, MeteredUsage, SuspensionReason, TopupRule } from './ledger-types.ts'
 import { Meters } from './meters.ts'
 import { type BilledInterval, MICROCENTS_PER_CENT, type Microcents, tokenCost, tokenWeight } from './money.ts'
 import type { AccountObserverPort } from './observer.ts'
-
-export type { LedgerEntry, MeteredUsage, SuspensionReason, TopupRule } from './ledger-types.ts'
+import { Suspension } from './suspension.ts'
+import { Topups } from './topups.ts'
 
 /**
  * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is
@@ -19,8 +18,9 @@ export type { LedgerEntry, MeteredUsage, SuspensionReason, TopupRule } from './l
  */
 export class Ledger {
   readonly #context: SimulationContext
-  #ports!: AccountObserverPort
   readonly #meters: Meters
+  readonly #topups: Topups
+  readonly #suspension: Suspension
   readonly #accounts: Table<AccountRow>
   readonly #entries: AppendLog<LedgerEntry>
   /** Tokens of live requests by model: Σ tokens × price in force, and what of it is posted. */
@@ -29,26 +29,7 @@ export class Ledger {
   #openingFunds: Microcents = 0
   #funds: Microcents = 0
   #tokens: Microcents = 0
-  #topupRule: TopupRule = { amount: 0, threshold: 0, enabled: false }
-  /** Whether the next crossing of the threshold fires the rule. */
-  #isTopupArmed = false
-  #isCardAccepted = true
-  #hasTopupFailed = false
-  /** The charge that is planned: the first of a crossing, or a further try of one that was declined. */
-  #chargeEvent = 0
-  /** When the threshold was crossed, and how long the first charge takes without what a verb adds. */
-  #pendingTopup: { readonly since: Micros; readonly takes: Micros } | undefined
-  /** How much longer first charges take, by a verb. */
-  #topupDelay: Micros = 0
-  /** Charges begun since the world did: the index of their draws. */
-  #chargeCount = 0
-  /** Why a command suspended the account. `#isOutOfFunds` is separate, so neither suspension ends the other. */
-  #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
-  #isOutOfFunds = false
   #crossingEvent = 0
-  #graceEvent = 0
-  /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
-  #isCutOff = false
 
   constructor(context: SimulationContext, origin?: Ledger) {
     this.#context = context
@@ -57,29 +38,19 @@ export class Ledger {
       : new Table(context.generation)
     this.#entries = origin ? origin.#entries.fork() : new AppendLog()
     this.#meters = new Meters(context, this.#entries, origin ? origin.#meters : undefined)
+    this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
+    this.#suspension = new Suspension(context, this.#accounts, origin ? origin.#suspension : undefined)
     this.#tokenMeters = origin ? origin.#tokenMeters.fork() : new LayeredMap()
     if (!origin) return
     this.#openingFunds = origin.#openingFunds
     this.#funds = origin.#funds
     this.#tokens = origin.#tokens
-    this.#topupRule = origin.#topupRule
-    this.#isTopupArmed = origin.#isTopupArmed
-    this.#isCardAccepted = origin.#isCardAccepted
-    this.#hasTopupFailed = origin.#hasTopupFailed
-    this.#chargeEvent = origin.#chargeEvent
-    this.#pendingTopup = origin.#pendingTopup
-    this.#topupDelay = origin.#topupDelay
-    this.#chargeCount = origin.#chargeCount
-    this.#imposedReason = origin.#imposedReason
-    this.#isOutOfFunds = origin.#isOutOfFunds
     this.#crossingEvent = origin.#crossingEvent
-    this.#graceEvent = origin.#graceEvent
-    this.#isCutOff = origin.#isCutOff
   }
 
   /** Connects the higher parts. The world calls it once. */
   connect(ports: AccountObserverPort): void {
-    this.#ports = ports
+    this.#suspension.connect(ports)
   }
 
   archive(archive: Archive): void {
@@ -90,19 +61,9 @@ export class Ledger {
     this.#openingFunds = archive.value(this.#openingFunds)
     this.#funds = archive.value(this.#funds)
     this.#tokens = archive.value(this.#tokens)
-    this.#topupRule = archive.value(this.#topupRule)
-    this.#isTopupArmed = archive.value(this.#isTopupArmed)
-    this.#isCardAccepted = archive.value(this.#isCardAccepted)
-    this.#hasTopupFailed = archive.value(this.#hasTopupFailed)
-    this.#chargeEvent = archive.value(this.#chargeEvent)
-    this.#pendingTopup = archive.value(this.#pendingTopup)
-    this.#topupDelay = archive.value(this.#topupDelay)
-    this.#chargeCount = archive.value(this.#chargeCount)
-    this.#imposedReason = archive.value(this.#imposedReason)
-    this.#isOutOfFunds = archive.value(this.#isOutOfFunds)
+    this.#topups.archive(archive)
+    this.#suspension.archive(archive)
     this.#crossingEvent = archive.value(this.#crossingEvent)
-    this.#graceEvent = archive.value(this.#graceEvent)
-    this.#isCutOff = archive.value(this.#isCutOff)
   }
 
   /** Opens the account with its funds at the world's epoch. */
@@ -110,13 +71,8 @@ export class Ledger {
     this.#accounts.add(new AccountRow(this.#accounts.generation, uid))
     this.#openingFunds = fundsCents * MICROCENTS_PER_CENT
     this.#funds = this.#openingFunds
-    this.#topupRule = rule
-    this.#isCardAccepted = isCardAccepted
-    this.#isTopupArmed = this.#isTopupEnabled
-    if (this.#funds <= this.#emptyBalance) {
-      this.#isOutOfFunds = true
-      this.#beginGrace()
-    }
+    this.#topups.open(rule, isCardAccepted)
+    if (this.#funds <= this.#emptyBalance) this.#suspension.openWithoutFunds()
     this.#scheduleCrossing()
   }
 
@@ -132,21 +88,21 @@ export class Ledger {
 
   /** Why the account is suspended. An imposed reason comes before an empty balance, because funds do not end it. */
   get suspensionReason(): SuspensionReason | undefined {
-    return this.#imposedReason ?? (this.#isOutOfFunds ? 'balance' : undefined)
+    return this.#suspension.reason
   }
 
   /** Whether charges to the card go through. */
   get isCardAccepted(): boolean {
-    return this.#isCardAccepted
+    return this.#topups.isCardAccepted
   }
 
   /** Whether the last top-up was declined and nothing has made up for it since. */
   get hasTopupFailed(): boolean {
-    return this.#hasTopupFailed
+    return this.#topups.hasFailed
   }
 
   get topupRule(): TopupRule {
-    return this.#topupRule
+    return this.#topups.rule
   }
 
   /** Whether anything new may be started: not suspended, for which there must be funds. */
@@ -161,7 +117,7 @@ export class Ledger {
 
   /** Whether the grace of a suspension is over. */
   get isCutOff(): boolean {
-    return this.#isCutOff
+    return this.#suspension.isCutOff
   }
 
   /** Remaining funds, computed to now. */
@@ -175,76 +131,35 @@ export class Ledger {
 
   /** Adds prepaid funds by card; false when the card is declined. */
   addFunds(cents: number): boolean {
-    if (!this.#isCardAccepted) return false
+    if (!this.#topups.isCardAccepted) return false
     this.#addMoney('funds', cents)
     return true
   }
 
   /** A new rule takes the place of the old one and of everything that was under way by it. */
   setTopupRule(rule: TopupRule): void {
-    this.#cancelCharge()
-    this.#topupRule = rule
-    this.#isTopupArmed = this.#isTopupEnabled
-    this.#hasTopupFailed = false
-    this.#context.record(this.account, 'topup.set', { ...rule })
+    this.#topups.setRule(rule)
     this.#scheduleCrossing()
   }
 
   /** The card goes through, or does not: a fault and its repair. A repair makes up for a declined top-up at once. */
   setCardAccepted(isAccepted: boolean): void {
-    if (this.#isCardAccepted === isAccepted && !(isAccepted && this.#hasTopupFailed)) return
-    this.#isCardAccepted = isAccepted
-    this.#context.recordCommand(this.account, isAccepted ? 'card.accepted' : 'card.declined')
-    if (!isAccepted || !this.#hasTopupFailed) return
-    this.#cancelCharge()
-    this.#addMoney('topup', this.#topupRule.amount)
+    if (this.#topups.setCardAccepted(isAccepted)) this.#addMoney('topup', this.#topups.rule.amount)
   }
 
   /** Top-ups take this much longer from now on, those under way included; 0 for their usual time. */
   setTopupDelay(delay: Micros): void {
-    if (this.#topupDelay === delay) return
-    this.#topupDelay = delay
-    if (delay > 0) this.#context.recordCommand(this.account, 'topup.delayed', { by_us: delay })
-    else this.#context.recordCommand(this.account, 'topup.normal')
-    if (this.#pendingTopup) this.#scheduleCharge(this.#pendingTopup)
+    this.#topups.setDelay(delay)
   }
 
   /** Suspends the account: creates are refused, and what runs stops when the grace is over. */
   suspend(reason: Exclude<SuspensionReason, 'balance'>): void {
-    if (this.#imposedReason !== undefined) return
-    const wasSuspended = this.#isOutOfFunds
-    this.#imposedReason = reason
-    this.#context.recordCommand(this.account, 'account.suspended', { reason })
-    if (wasSuspended) this.#context.markVisibleChange()
-    else this.#beginGrace()
+    this.#suspension.impose(reason)
   }
 
   /** Ends an imposed suspension. Returns false if only funds can end the suspension. */
   resume(): boolean {
-    if (this.#imposedReason === undefined) return !this.#isOutOfFunds
-    this.#imposedReason = undefined
-    if (this.#isOutOfFunds) {
-      this.#context.recordCommand(this.account, 'account.suspended', { reason: 'balance' })
-      this.#context.markVisibleChange()
-      return true
-    }
-    this.#context.recordCommand(this.account, 'account.resumed')
-    this.#endSuspension()
-    return true
-  }
-
-  #beginGrace(): void {
-    this.#graceEvent = this.#context.schedule(this.#context.profile.policies.suspensionGrace, 'account.graceEnded')
-    this.#context.markVisibleChange()
-  }
-
-  #endSuspension(): void {
-    this.#context.cancel(this.#graceEvent)
-    this.#graceEvent = 0
-    const wasCutOff = this.#isCutOff
-    this.#isCutOff = false
-    this.#ports.observer.onSuspensionEnded(wasCutOff)
-    this.#context.markVisibleChange()
+    return this.#suspension.resume()
   }
 
   /** Opens a meter. Returns its ordinal. */
@@ -326,24 +241,14 @@ export class Ledger {
   /** The balance may have reached the top-up threshold or zero. */
   onCrossing(): void {
     this.#crossingEvent = 0
-    const { balance } = this
-    if (this.#isTopupArmed && balance < this.#topupRule.threshold * MICROCENTS_PER_CENT) this.#beginTopup()
-    if (this.balance <= this.#emptyBalance && !this.#isOutOfFunds) {
-      const wasSuspended = this.#imposedReason !== undefined
-      this.#isOutOfFunds = true
-      this.#context.record(this.account, 'account.suspended', { reason: 'balance' })
-      if (!wasSuspended) this.#beginGrace()
-    }
+    if (this.#topups.onBalanceFell(this.balance)) this.chargeCard()
+    if (this.balance <= this.#emptyBalance) this.#suspension.onOutOfFunds()
     this.#scheduleCrossing()
   }
 
   /** The grace is over: what runs stops. */
   onGraceEnded(): void {
-    this.#graceEvent = 0
-    this.#context.record(this.account, 'account.graceEnded')
-    this.#ports.observer.onGraceEnded(`the account was suspended (${this.suspensionReason})`)
-    this.#isCutOff = true
-    this.#ports.observer.onCutOff()
+    this.#suspension.onGraceEnded()
   }
 
   /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
@@ -351,49 +256,9 @@ export class Ledger {
     return -this.#context.profile.policies.overdraftCents * MICROCENTS_PER_CENT
   }
 
-  get #isTopupEnabled(): boolean {
-    return this.#topupRule.enabled && this.#topupRule.amount > 0 && this.#topupRule.threshold > 0
-  }
-
-  /** The threshold was crossed: one charge, now or when it comes through. */
-  #beginTopup(): void {
-    this.#isTopupArmed = false
-    const takes = this.#context.profile.timings.topupDelay + drawTopupDelay(this.#context, this.uid, this.#chargeCount)
-    if (takes + this.#topupDelay === 0) {
-      this.chargeCard()
-      return
-    }
-    this.#context.record(this.account, 'topup.begun', { cents: this.#topupRule.amount })
-    this.#pendingTopup = { since: this.#context.clock.now, takes }
-    this.#scheduleCharge(this.#pendingTopup)
-  }
-
-  #scheduleCharge({ since, takes }: { readonly since: Micros; readonly takes: Micros }): void {
-    this.#context.cancel(this.#chargeEvent)
-    this.#chargeEvent = this.#context.scheduleAt(
-      Math.max(this.#context.clock.now, since + takes + this.#topupDelay),
-      'account.topupDue',
-    )
-  }
-
+  /** Charges the card for a top-up, and posts it if the card is accepted. */
   chargeCard(): void {
-    this.#chargeEvent = 0
-    this.#pendingTopup = undefined
-    const index = this.#chargeCount++
-    if (this.#isCardAccepted && !declinesTopup(this.#context, this.uid, index)) {
-      this.#addMoney('topup', this.#topupRule.amount)
-      return
-    }
-    this.#hasTopupFailed = true
-    this.#chargeEvent = this.#context.schedule(this.#context.profile.timings.topupRetry, 'account.topupDue')
-    this.#context.record(this.account, 'topup.declined', { cents: this.#topupRule.amount })
-    this.#context.markVisibleChange()
-  }
-
-  #cancelCharge(): void {
-    this.#context.cancel(this.#chargeEvent)
-    this.#chargeEvent = 0
-    this.#pendingTopup = undefined
+    if (this.#topups.charge()) this.#addMoney('topup', this.#topups.rule.amount)
   }
 
   /** Money comes in: what waited for it goes on. */
@@ -403,21 +268,8 @@ export class Ledger {
     this.#entries.push({ time: this.#context.clock.now, kind, subject: this.uid, microcents })
     this.#context.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
     const { balance } = this
-    if (kind === 'topup') this.#hasTopupFailed = false
-    if (balance >= this.#topupRule.threshold * MICROCENTS_PER_CENT) {
-      // The threshold is reached without the charge that was planned: it would be one without a crossing.
-      if (this.#chargeEvent !== 0) this.#context.record(this.account, 'topup.calledOff')
-      this.#cancelCharge()
-      this.#hasTopupFailed = false
-      this.#isTopupArmed = this.#isTopupEnabled
-    }
-    if (this.#isOutOfFunds && balance > 0) {
-      this.#isOutOfFunds = false
-      if (this.#imposedReason === undefined) {
-        this.#context.record(this.account, 'account.resumed')
-        this.#endSuspension()
-      }
-    }
+    this.#topups.onMoneyAdded(kind, balance)
+    this.#suspension.onMoneyAdded(balance)
     this.#context.markVisibleChange()
     this.#scheduleCrossing()
   }
@@ -432,10 +284,9 @@ export class Ledger {
     const { now } = this.#context.clock
     this.#meters.accrueTotal(now)
     let at = Number.POSITIVE_INFINITY
-    // Below the threshold is one micro-cent under it; empty is at zero.
-    if (this.#isTopupArmed)
-      at = Math.min(at, this.#whenBalanceReaches(this.#topupRule.threshold * MICROCENTS_PER_CENT - 1))
-    if (!this.#isOutOfFunds) at = Math.min(at, this.#whenBalanceReaches(this.#emptyBalance))
+    const { firingBalance } = this.#topups
+    if (firingBalance !== undefined) at = Math.min(at, this.#whenBalanceReaches(firingBalance))
+    if (!this.#suspension.isOutOfFunds) at = Math.min(at, this.#whenBalanceReaches(this.#emptyBalance))
     if (at < Number.POSITIVE_INFINITY)
       this.#crossingEvent = this.#context.scheduleAt(Math.max(at, now), 'account.crossing')
   }

@@ -1,6 +1,6 @@
 import { DEPLOYMENT_STATUSES } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { MeteredUsage } from '../account/ledger.ts'
+import type { MeteredUsage } from '../account/ledger-types.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import type { LossCause } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'

@@ -1,6 +1,6 @@
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { HOUR } from '../../kernel/duration.ts'
-import type { MeteredUsage } from '../account/ledger.ts'
+import type { MeteredUsage } from '../account/ledger-types.ts'
 import type { RentalKind } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
 import type { CountedWindow } from './counted-window.ts'

@@ -1,5 +1,5 @@
 import { HOUR } from '../../kernel/duration.ts'
-import type { MeteredUsage } from '../account/ledger.ts'
+import type { MeteredUsage } from '../account/ledger-types.ts'
 import type { World } from '../world.ts'
 import { type CountedWindow, isWithin } from './counted-window.ts'
 import type { EventCounts } from './event-counts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { LedgerEntry } from '../../../src/simulation/account/ledger.ts'
 import type { MeterRow } from '../../../src/simulation/account/ledger-row.ts'
+import type { LedgerEntry } from '../../../src/simulation/account/ledger-types.ts'
 import type { BatchRow } from '../../../src/simulation/batches/batch-row.ts'
 import type { InferenceRow } from '../../../src/simulation/inference/request-row.ts'
 import { findViolations } from '../../../src/simulation/invariants/check-world.ts'

@@ -1,0 +1,132 @@
+import type { Archive } from '../../kernel/archive.ts'
+import type { Table } from '../../kernel/table.ts'
+import type { SimulationContext } from '../context.ts'
+import type { AccountRow } from './ledger-row.ts'
+import type { SuspensionReason } from './ledger-types.ts'
+import type { Microcents } from './money.ts'
+import type { AccountObserverPort } from './observer.ts'
+
+/** The suspension of the account: its reasons, and the grace after which nothing runs any more. */
+export class Suspension {
+  readonly #context: SimulationContext
+  /** The table of the ledger with the row of the account. */
+  readonly #accounts: Table<AccountRow>
+  #ports!: AccountObserverPort
+  /** Why a command suspended the account. `#isOutOfFunds` is separate, so neither suspension ends the other. */
+  #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
+  #isOutOfFunds = false
+  #graceEvent = 0
+  /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
+  #isCutOff = false
+
+  constructor(context: SimulationContext, accounts: Table<AccountRow>, origin?: Suspension) {
+    this.#context = context
+    this.#accounts = accounts
+    if (!origin) return
+    this.#imposedReason = origin.#imposedReason
+    this.#isOutOfFunds = origin.#isOutOfFunds
+    this.#graceEvent = origin.#graceEvent
+    this.#isCutOff = origin.#isCutOff
+  }
+
+  /** Connects the higher parts. The ledger calls it once. */
+  connect(ports: AccountObserverPort): void {
+    this.#ports = ports
+  }
+
+  archive(archive: Archive): void {
+    this.#imposedReason = archive.value(this.#imposedReason)
+    this.#isOutOfFunds = archive.value(this.#isOutOfFunds)
+    this.#graceEvent = archive.value(this.#graceEvent)
+    this.#isCutOff = archive.value(this.#isCutOff)
+  }
+
+  /** Suspends an account that is out of funds at the world's epoch. */
+  openWithoutFunds(): void {
+    this.#isOutOfFunds = true
+    this.#beginGrace()
+  }
+
+  /** Why the account is suspended. An imposed reason comes before an empty balance, because funds do not end it. */
+  get reason(): SuspensionReason | undefined {
+    return this.#imposedReason ?? (this.#isOutOfFunds ? 'balance' : undefined)
+  }
+
+  get isOutOfFunds(): boolean {
+    return this.#isOutOfFunds
+  }
+
+  /** Whether the grace of a suspension is over. */
+  get isCutOff(): boolean {
+    return this.#isCutOff
+  }
+
+  /** Suspends the account for an imposed reason. Ignored if a reason is imposed already. */
+  impose(reason: Exclude<SuspensionReason, 'balance'>): void {
+    if (this.#imposedReason !== undefined) return
+    const wasSuspended = this.#isOutOfFunds
+    this.#imposedReason = reason
+    this.#context.recordCommand(this.#account, 'account.suspended', { reason })
+    if (wasSuspended) this.#context.markVisibleChange()
+    else this.#beginGrace()
+  }
+
+  /** Ends an imposed suspension. Returns false if only funds can end the suspension. */
+  resume(): boolean {
+    if (this.#imposedReason === undefined) return !this.#isOutOfFunds
+    this.#imposedReason = undefined
+    if (this.#isOutOfFunds) {
+      this.#context.recordCommand(this.#account, 'account.suspended', { reason: 'balance' })
+      this.#context.markVisibleChange()
+      return true
+    }
+    this.#context.recordCommand(this.#account, 'account.resumed')
+    this.#end()
+    return true
+  }
+
+  /** Suspends the account because its funds ran out. Ignored if they ran out before. */
+  onOutOfFunds(): void {
+    if (this.#isOutOfFunds) return
+    const wasSuspended = this.#imposedReason !== undefined
+    this.#isOutOfFunds = true
+    this.#context.record(this.#account, 'account.suspended', { reason: 'balance' })
+    if (!wasSuspended) this.#beginGrace()
+  }
+
+  /** Ends the suspension for an empty balance if added money made the balance positive. */
+  onMoneyAdded(balance: Microcents): void {
+    if (!this.#isOutOfFunds || balance <= 0) return
+    this.#isOutOfFunds = false
+    if (this.#imposedReason !== undefined) return
+    this.#context.record(this.#account, 'account.resumed')
+    this.#end()
+  }
+
+  /** Stops what runs, because the grace is over. */
+  onGraceEnded(): void {
+    this.#graceEvent = 0
+    this.#context.record(this.#account, 'account.graceEnded')
+    this.#ports.observer.onGraceEnded(`the account was suspended (${this.reason})`)
+    this.#isCutOff = true
+    this.#ports.observer.onCutOff()
+  }
+
+  get #account(): AccountRow {
+    return this.#accounts.writable(0)
+  }
+
+  #beginGrace(): void {
+    this.#graceEvent = this.#context.schedule(this.#context.profile.policies.suspensionGrace, 'account.graceEnded')
+    this.#context.markVisibleChange()
+  }
+
+  #end(): void {
+    this.#context.cancel(this.#graceEvent)
+    this.#graceEvent = 0
+    const wasCutOff = this.#isCutOff
+    this.#isCutOff = false
+    this.#ports.observer.onSuspensionEnded(wasCutOff)
+    this.#context.markVisibleChange()
+  }
+}
