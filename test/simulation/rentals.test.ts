@@ -416,7 +416,9 @@ describe('of a fixture', () => {
   })
 
   test('two of one id are refused', () => {
-    expect(() => stage([{}], {}, { with: { containers: [crate(), crate()] } })).toThrow(/'crate' is already the value of another record/)
+    expect(() => stage([{}], {}, { with: { containers: [crate(), crate()] } })).toThrow(
+      /'crate' is already the value of another record/,
+    )
   })
 })
 
