@@ -188,8 +188,7 @@ export class World {
     this.commands = this.#part(
       new Commands(context, { operationEffects, nodes, deployments, ledger, gpuQuotas, apiTokens }, origin?.commands),
     )
-    const { commands } = this
-    this.weather = this.#part(new Weather(context, { nodes, commands }, origin?.weather))
+    this.weather = this.#part(new Weather(context, { nodes, commands: this.commands }, origin?.weather))
     connectParts(this, context, this.#tenants)
 
     this.#loop = new Loop(
