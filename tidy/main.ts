@@ -2,8 +2,7 @@
  * `npm run check`: types, format and lint, the rules of `rules.ts`, unused code, the package as published, and the
  * report of public types.
  *
- * `--fast` applies the rules of `rules.ts` alone, in a second. `--list` prints every finding; by default those of counts over their
- * ceiling. `--lower` lowers the ceilings to today's counts. `--api` writes the report of public types.
+ * `--fast` applies the rules of `rules.ts` alone, in a second. `--api` writes the report of public types.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,21 +10,17 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { reportApi } from './api-report.ts'
-import { type Ceilings, checkCeilings, lowerCeilings } from './ceilings.ts'
 import { type Finding, ROOT } from './files.ts'
 import { checkTypes, layOutPackage, lintPackage, readManifest } from './package.ts'
 import { compile } from './program.ts'
 import { applyRules } from './rules.ts'
 
-const CEILINGS = join(ROOT, 'tidy/ceilings.json')
 const API_REPORT = join(ROOT, 'api/modelhost-sim.api.md')
 const PACKAGE = join(ROOT, '.tmp/check/package')
 
 const { values: flags } = parseArgs({
   options: {
     fast: { type: 'boolean', default: false },
-    list: { type: 'boolean', default: false },
-    lower: { type: 'boolean', default: false },
     api: { type: 'boolean', default: false },
   },
 })
@@ -47,16 +42,13 @@ if (formatting && unusedCode) {
   found['unused exports, files and packages'] = unusedFindings((await unusedCode).output)
 }
 
-const ceilings: Ceilings = existsSync(CEILINGS) ? JSON.parse(readFileSync(CEILINGS, 'utf8')) : {}
-const isOver = checkCeilings(found, ceilings)
 for (const [name, findings] of Object.entries(found)) {
-  const ceiling = ceilings[name] ?? 0
-  if (flags.list || isOver.includes(name)) for (const finding of findings) console.log(finding)
-  console.log(`${name} ${findings.length}${ceiling > 0 ? ` (ceiling ${ceiling})` : ''}`)
+  for (const finding of findings) console.log(finding)
+  console.log(`${name} ${findings.length}`)
 }
-if (flags.lower) writeFileSync(CEILINGS, `${JSON.stringify(lowerCeilings(found, ceilings), null, 2)}\n`)
-if (isOver.length > 0) {
-  console.error(`Failed to pass the check: ${isOver.join(', ')}. Fix the findings that are listed above each count.`)
+const failed = Object.keys(found).filter(name => found[name]!.length > 0)
+if (failed.length > 0) {
+  console.error(`Failed to pass the check: ${failed.join(', ')}. Fix the findings that are listed above each count.`)
   process.exitCode = 1
 }
 

@@ -1,7 +1,6 @@
 /** Each rule of `npm run check` finds what it forbids, and accepts the neighbour that is allowed. */
 import { describe, expect, test } from 'vitest'
 import { reportApi } from '../../tidy/api-report.ts'
-import { checkCeilings, lowerCeilings } from '../../tidy/ceilings.ts'
 import { checkImports } from '../../tidy/imports.ts'
 import { checkDocument, findBannedWords } from '../../tidy/prose.ts'
 import { applyRules } from '../../tidy/rules.ts'
@@ -146,17 +145,6 @@ describe('the check of sizes', () => {
     const files = (count: number) => Array.from({ length: count }, (_, i) => ({ path: `src/a/${i}.ts`, text: '' }))
     expect(findFullFolders([...files(20), { path: 'src/a/b/c.ts', text: '' }])).toEqual([])
     expect(findFullFolders(files(21))).toEqual(['src/a: 21 files'])
-  })
-})
-
-describe('the ceilings', () => {
-  test('accept a count up to a ceiling, and without one only 0', () => {
-    expect(checkCeilings({ a: ['1', '2'], b: ['1'], c: [] }, { a: 2 })).toEqual(['b'])
-    expect(checkCeilings({ a: ['1', '2'] }, { a: 1 })).toEqual(['a'])
-  })
-
-  test('only go down, and disappear at 0', () => {
-    expect(lowerCeilings({ a: ['1', '2'], b: ['1'], c: [] }, { a: 1, b: 3, c: 2 })).toEqual({ a: 1, b: 1 })
   })
 })
 
