@@ -111,7 +111,7 @@ describe('creating an LLM deployment', () => {
   ])('%s: 422', async (_, body, expected) => {
     const { client, world } = service('empty')
     expect((await issues(client.createLlmDeployment(body as Llm))).join(', ')).toBe(expected)
-    expect(world.deployments.countInstance).toBe(0)
+    expect(world.deployments.count).toBe(0)
   })
 
   test.each<[string, Partial<Llm>]>([

@@ -503,9 +503,7 @@ function perform(sim: Simulator, one: { do: string; gpus?: number; which?: numbe
       ship(sim, one.gpus)
       break
     case 'deploy':
-      world.deployments.createLlm(
-        spec({ model_name: `acme/m${world.deployments.countInstance}`, num_gpus: one.gpus ?? 1 }),
-      )
+      world.deployments.createLlm(spec({ model_name: `acme/m${world.deployments.count}`, num_gpus: one.gpus ?? 1 }))
       break
     case 'stop':
       if (chosen && ['creating', 'starting', 'running'].includes(chosen.state)) chosen.stop()

@@ -105,7 +105,7 @@ export const getWorld = control({
       digest: sim.digest,
       age_seconds: world.ageMs / 1000,
       counts: {
-        deployments: deployments.countInstance,
+        deployments: deployments.count,
         batches: [...batches.entries()].length,
         stored_bytes: files.storedBytes,
         events,

@@ -84,7 +84,7 @@ export const createLlmDeployment = endpoint({
     if (world.deployments.findLive(model_name) !== undefined) {
       refuse(409, `model_name ${model_name} is deployed already: delete that deployment first`)
     }
-    if (world.deployments.countInstance >= MAX_DEPLOYMENTS) {
+    if (world.deployments.count >= MAX_DEPLOYMENTS) {
       refuse(429, `this world holds ${MAX_DEPLOYMENTS} deployments, which is its limit`, { 'retry-after': '3600' })
     }
     const weights =

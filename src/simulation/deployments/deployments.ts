@@ -71,7 +71,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     return this.#failures
   }
 
-  get countInstance(): number {
+  get count(): number {
     return this.#table.count
   }
 

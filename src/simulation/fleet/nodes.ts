@@ -22,8 +22,6 @@ import type { NodeProvisionerPort } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
 import { repositoryWeights } from './weights.ts'
 
-export { bitCount, freeGpus, hasImage, hasWeights, NodeRow } from './node-row.ts'
-
 /** A node, as seen outside the simulation. */
 export interface NodeView {
   readonly name: string

@@ -1,6 +1,6 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import type { InstanceRow, InstanceState, ResidentAdapter } from '../deployments/instance-row.ts'
-import { bitCount, freeGpus, type NodeRow } from '../fleet/nodes.ts'
+import { bitCount, freeGpus, type NodeRow } from '../fleet/node-row.ts'
 import { toRentalOrdinal } from '../fleet/tenants.ts'
 import { memoryShortage } from '../fleet/weights.ts'
 import { gpuIndex } from '../load/gpu-throughput.ts'

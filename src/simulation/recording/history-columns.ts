@@ -1,4 +1,5 @@
 /** The columns of the logs that the usage history keeps. */
+import { INSTANCE_STAGES } from './instance-timeline.ts'
 
 /** Returns the index of each column of a log by name. `previous` is the previous line of the same subject. -1: none. */
 function columns<Name extends string>(...names: Name[]): Readonly<Record<Name | 'width', number>> {
@@ -21,19 +22,7 @@ export const SEGMENT = columns(
   'capacityTime',
   'usedTime',
 )
-export const TIMELINE = columns(
-  'previous',
-  'pending',
-  'placed',
-  'pulling',
-  'pulled',
-  'loading',
-  'warming',
-  'ready',
-  'draining',
-  'end',
-  'cause',
-)
+export const TIMELINE = columns('previous', ...INSTANCE_STAGES, 'end', 'cause')
 export const TOTALS = columns(
   'previous',
   'at',

@@ -46,7 +46,7 @@ export function parseReportWindow(world: World, options: ReportOptions, maxRows 
  * Returns how many rows a series of that length would have, and the most, as in `2,000 rows, and 1,000 are the most`.
  * Returns undefined for a series that is short enough. A step counts as a row where the account has no deployments.
  */
-export function excessOf({ deployments: { countInstance: count } }: World, length: Micros, step: Micros, most: number) {
+export function excessOf({ deployments: { count } }: World, length: Micros, step: Micros, most: number) {
   const rows = Math.ceil(length / step) * Math.max(1, count)
   if (rows <= most) return undefined
   return `${rows.toLocaleString('en')} ${count > 0 ? 'rows' : 'steps'}, and ${most.toLocaleString('en')} are the most`
